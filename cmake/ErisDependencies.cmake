@@ -1,0 +1,20 @@
+# Every package here has its reason in docs/DEPENDENCIES.md.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED CONFIG)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+if(ERIS_TESTS)
+  find_package(GTest REQUIRED CONFIG)
+endif()
+if(ERIS_BENCH)
+  find_package(benchmark REQUIRED CONFIG)
+endif()
+if(ERIS_SERVER)
+  # The static archives save 15-20 % at small messages against the shared ones.
+  # Protobuf must be found in module mode before gRPC's own package file asks for it.
+  set(Protobuf_USE_STATIC_LIBS ON)
+  set(CMAKE_FIND_PACKAGE_PREFER_CONFIG OFF)
+  find_package(Protobuf REQUIRED MODULE)
+  find_package(gRPC REQUIRED CONFIG)
+endif()

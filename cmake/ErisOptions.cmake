@@ -1,0 +1,29 @@
+# Compile flags, each with its reason.
+option(ERIS_DCHECKS "Compile ERIS_DCHECK in (hot-path invariants)" ON)
+
+add_library(eris_flags INTERFACE)
+add_library(eris::flags ALIAS eris_flags)
+target_compile_options(eris_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  -fno-omit-frame-pointer)  # profiles and sanitizer reports need whole stacks
+if(ERIS_DCHECKS)
+  target_compile_definitions(eris_flags INTERFACE ERIS_DCHECKS=1)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # g++ ignores the annotations, so this build is the one that checks them.
+  target_compile_options(eris_flags INTERFACE -Wthread-safety -Werror=thread-safety)
+endif()
+foreach(sanitizer IN LISTS ERIS_SANITIZE)
+  target_compile_options(eris_flags INTERFACE -fsanitize=${sanitizer})
+  target_link_options(eris_flags INTERFACE -fsanitize=${sanitizer})
+  if(sanitizer STREQUAL "undefined")
+    # A report must fail the test, not scroll by.
+    target_compile_options(eris_flags INTERFACE -fno-sanitize-recover=undefined)
+  endif()
+endforeach()
+
+find_program(ERIS_CCACHE ccache)
+if(ERIS_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ERIS_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${ERIS_CCACHE})
+endif()

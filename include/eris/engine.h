@@ -1,0 +1,190 @@
+// The embedding interface: start here. An Engine owns the AEUs and the data objects; a Session is
+// one calling thread's way to them.
+//
+//   auto engine = eris::Engine::Open({});
+//   (*engine)->Create("orders", {.expected = {0, 6'000'001}});
+//   auto session = (*engine)->NewSession();
+//   session->Upsert("orders", keys, values);
+//   session->Lookup("orders", keys, values, found);
+//
+// What is promised: operations on one key are linearizable, and an acknowledged write is seen by
+// every later read. A batch is many keys in one message; it is not atomic across keys. Data lives in
+// memory only and ends with the engine.
+#ifndef ERIS_ENGINE_H_
+#define ERIS_ENGINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "eris/options.h"
+#include "eris/stats.h"
+#include "eris/types.h"
+
+namespace eris {
+
+class Session;
+
+// The answer to one asynchronous batch. Columns stand in the order of the request's keys.
+// They are std::string so that a server can move them into a message without a copy.
+struct BatchResult {
+  // OK; DeadlineExceeded or Cancelled (of a write: the outcome is unknown); NotFound (the object
+  // was dropped meanwhile); ResourceExhausted (some keys were refused: memory limit, or an incoming
+  // buffer stayed full; `refused` says how many, the others took effect).
+  absl::Status status;
+  uint32_t count = 0;    // keys in the batch
+  uint32_t refused = 0;  // keys that were not executed
+  // Lookup: count little-endian u64, unspecified where absent. Else empty.
+  std::string values;
+  // One bit per key, Arrow order (bit i & 7 of byte i >> 3): the key was there before the operation.
+  std::string present;
+};
+
+// One ordered run of rows. Holds a chunk of the engine's bounded pool until it is destroyed, so a
+// scan pauses while its reader keeps chunks.
+class ScanChunk {
+ public:
+  class Buffer;
+  explicit ScanChunk(std::shared_ptr<Buffer> buffer);
+  ScanChunk(ScanChunk&&) noexcept;
+  ScanChunk& operator=(ScanChunk&&) noexcept;
+  ~ScanChunk();
+
+  absl::Span<const uint64_t> keys() const;    // strictly ascending
+  absl::Span<const uint64_t> values() const;  // values()[i] belongs to keys()[i]
+  // What is left of the range after this chunk; nullopt when the scan ends here. Opening a scan on
+  // it later goes on from here, on the data as it is then.
+  const std::optional<KeyRange>& rest() const;
+
+ private:
+  std::shared_ptr<Buffer> buffer_;
+};
+
+// An ordered scan under way. One thread at a time. Destroying it cancels it.
+// Each chunk shows its partition as it was in one slice of the scan; different chunks may show
+// different moments.
+class Scan {
+ public:
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<std::optional<ScanChunk>>) &&>;
+  virtual ~Scan() = default;
+
+  // The next chunk in key order; nullopt after the last. Blocks until an AEU has filled it.
+  // Errors: DeadlineExceeded (the scan can be asked again), NotFound (object dropped), Cancelled,
+  // Unavailable (engine closing).
+  virtual absl::StatusOr<std::optional<ScanChunk>> Next(
+      absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // The same without blocking; `done` runs once, on the engine's completion thread. At most one
+  // call under way.
+  virtual void NextAsync(Callback done) = 0;
+  // Ends the scan; a NextAsync under way completes with Cancelled. Any thread.
+  virtual void Cancel() = 0;
+};
+
+struct ScanOptions {
+  KeyRange range;      // inverted (hi < lo) is InvalidArgument; empty gives no row
+  uint64_t limit = 0;  // rows at most; 0: all
+};
+
+// A handle on an asynchronous batch. May be dropped at any time: the request lives on until its
+// last writer has ended.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  // The callback gets `status` (not OK) unless it has been called already. A write's outcome is then
+  // unknown. Any thread; does not block.
+  virtual void Cancel(absl::Status status) = 0;
+};
+
+// A Port into the engine for one calling thread at a time; cheap enough to have one per thread.
+// May outlive neither the engine nor be used after Engine::Close.
+class Session {
+ public:
+  using Callback = absl::AnyInvocable<void(BatchResult) &&>;
+  virtual ~Session() = default;
+
+  // Looks up keys[i] in `object` and stores the result in values[i], found[i] (1 or 0).
+  // Shapes: three spans of equal length n, 1 <= n <= kBatchKeysMax; any key order; duplicates allowed.
+  // Blocks until every owning AEU has replied or `deadline` has passed (outputs then untouched).
+  // Errors: InvalidArgument (shape), NotFound (no such object), DeadlineExceeded, ResourceExhausted
+  // (an incoming buffer stayed full, or too many bytes in flight), Unavailable (closing).
+  // Paper: ERIS 3.2.
+  virtual absl::Status Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
+                              absl::Span<uint64_t> values, absl::Span<uint8_t> found,
+                              absl::Time deadline = absl::InfiniteFuture()) = 0;
+
+  // Inserts or replaces keys[i] -> values[i]; of a key that stands twice in a batch the later wins.
+  // `existed` is empty or of length n: 1 where a value was replaced. Shapes, blocking and errors as
+  // for Lookup; ResourceExhausted also when the memory limit refuses new keys (the others took
+  // effect, the refused ones changed nothing). DeadlineExceeded: the outcome is unknown.
+  virtual absl::Status Upsert(absl::string_view object, absl::Span<const uint64_t> keys,
+                              absl::Span<const uint64_t> values, absl::Span<uint8_t> existed = {},
+                              absl::Time deadline = absl::InfiniteFuture()) = 0;
+
+  // Removes keys[i]; `existed` is empty or of length n: 1 where there was something to remove.
+  virtual absl::Status Erase(absl::string_view object, absl::Span<const uint64_t> keys,
+                             absl::Span<uint8_t> existed = {},
+                             absl::Time deadline = absl::InfiniteFuture()) = 0;
+
+  // The same without waiting for the AEUs. The columns are copied before the call returns; `done`
+  // runs exactly once, on the engine's completion thread, unless an error is returned here (then
+  // never). May block up to Options::send_wait_ms_max on a full incoming buffer.
+  virtual absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
+                                                               absl::Span<const uint64_t> keys,
+                                                               Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
+                                                               absl::Span<const uint64_t> keys,
+                                                               absl::Span<const uint64_t> values,
+                                                               Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
+                                                              absl::Span<const uint64_t> keys,
+                                                              Callback done) = 0;
+
+  // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted
+  // (no scan chunk free), Unavailable.
+  virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
+                                                         const ScanOptions& options) = 0;
+};
+
+class Engine {
+ public:
+  // Finds the machine, places and starts the AEUs. Errors: InvalidArgument (an option out of its
+  // limits, or a memory limit above the machine's), ResourceExhausted (buffers do not fit).
+  static absl::StatusOr<std::unique_ptr<Engine>> Open(const Options& options);
+  virtual ~Engine() = default;  // as Close
+
+  // Errors: AlreadyExists, InvalidArgument (name, range, split points), ResourceExhausted.
+  // Blocks until every AEU has its partition. Any thread.
+  virtual absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) = 0;
+  // Errors: NotFound. Later requests on the object get NotFound, also those under way that have not
+  // reached their AEU. Blocks until every AEU has given its memory back. Any thread.
+  virtual absl::Status Drop(absl::string_view name) = 0;
+  virtual absl::StatusOr<ObjectInfo> Describe(absl::string_view name) = 0;
+  virtual std::vector<ObjectInfo> List() = 0;  // ordered by name
+
+  // Errors: none while open. Any thread.
+  virtual std::unique_ptr<Session> NewSession() = 0;
+
+  virtual EngineStats Stats() = 0;
+  // The machine and where the AEUs are, as text.
+  virtual std::string ExplainTopology() const = 0;
+
+  // Refuses new requests with Unavailable, waits for those under way, stops the AEUs. Callbacks still
+  // owed are called. Idempotent. Sessions must not be inside a call on another thread.
+  virtual void Close() = 0;
+};
+
+// The machine as Engine::Open(options) would see and use it, without starting anything.
+// Errors: InvalidArgument (options).
+absl::StatusOr<std::string> ExplainTopology(const Options& options);
+
+}  // namespace eris
+
+#endif  // ERIS_ENGINE_H_

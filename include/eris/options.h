@@ -1,0 +1,65 @@
+// What an engine is opened with, and what an object is created with.
+#ifndef ERIS_OPTIONS_H_
+#define ERIS_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eris/types.h"
+
+namespace eris {
+
+// Where AEUs go when there are fewer of them than cores.
+enum class Placement : uint8_t {
+  kDense,   // fill a NumaNode before the next one
+  kSparse,  // round robin over the NumaNodes
+  kNone,    // not pinned: the system's scheduler decides
+};
+
+struct Options {
+  // Empty: the machine, inside the process's allowed cpus. Otherwise an hwloc synthetic
+  // description, e.g. "numa:4 core:2 pu:1": AEUs are then pinned round robin on the real cores,
+  // and memory carries its virtual NumaNode as a tag, unbound.
+  std::string topology;
+  // 0: one AEU per core (or per hardware thread), less the cores kept for the network.
+  // More AEUs than cores are allowed; they share cores round robin.
+  uint32_t aeu_count = 0;
+  Placement placement = Placement::kDense;
+  bool aeu_per_hardware_thread = false;
+  // Cores on which no AEU is placed. At least one core always stays for AEUs.
+  uint32_t network_cores = 0;
+  // Explicit list of operating-system cpu numbers, one AEU each; overrides the five above.
+  std::vector<uint32_t> aeu_cpus;
+
+  // What the engine may allocate for data, over all NumaNodes. 0: 80 % of the memory the process
+  // may use. More than the machine has is InvalidArgument.
+  uint64_t memory_limit_bytes = 0;
+
+  // Each AEU has two incoming buffers of this size. Between 64 KiB and 1 GiB.
+  size_t incoming_buffer_bytes = 1 << 20;
+  // Per Port and addressed AEU. Between 4 KiB and incoming_buffer_bytes / 2.
+  size_t outgoing_buffer_bytes = 64 << 10;
+  // Keys, values and replies that one session may have under way.
+  uint64_t session_in_flight_bytes_max = 256u << 20;
+  // How long a caller's thread waits for room in a full incoming buffer before its request gets
+  // ResourceExhausted.
+  uint32_t send_wait_ms_max = 1000;
+  // Scan answers come from this many chunks of 32768 rows; a scan holds at most four.
+  uint32_t scan_chunks_max = 128;
+};
+
+struct CreateOptions {
+  ObjectKind kind = ObjectKind::kIndex;
+  // The keys that are expected: the initial partitions are even pieces of it. Keys outside are
+  // welcome too (the first and the last partition take them).
+  KeyRange expected;
+  // Or the inner boundaries themselves, strictly ascending; partition i is then owned by AEU
+  // i % AEUs. When not empty, `expected` is ignored.
+  std::vector<uint64_t> split_points;
+};
+
+}  // namespace eris
+
+#endif  // ERIS_OPTIONS_H_

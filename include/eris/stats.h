@@ -1,0 +1,48 @@
+// What a running engine tells about itself. Counters are read without stopping anything: each is
+// exact as of some moment near the call, and they only grow unless said otherwise.
+#ifndef ERIS_STATS_H_
+#define ERIS_STATS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eris/types.h"
+
+namespace eris {
+
+struct AeuStats {
+  AeuId id;
+  NumaNodeId numa_node;
+  int32_t cpu = -1;         // operating-system number; -1: not pinned
+  uint64_t turns = 0;       // loop turns that found work
+  uint64_t parks = 0;       // times it went to sleep
+  uint64_t busy_ns = 0;     // time in turns that found work
+  uint64_t commands = 0;    // data commands executed
+  uint64_t keys = 0;        // keys looked up, upserted or erased
+  uint64_t rows_scanned = 0;
+  uint64_t commands_forwarded = 0;   // reached the wrong AEU and were sent on
+  uint64_t commands_redirected = 0;  // reached the wrong AEU and went back to the sender
+  uint64_t memory_bytes = 0;         // allocated by it now (falls, too)
+};
+
+struct NumaNodeStats {
+  NumaNodeId id;
+  uint64_t reserved_bytes = 0;  // superblocks taken from the system now
+  uint64_t used_bytes = 0;      // allocated to data objects now
+  bool bound = false;           // the kernel accepted the binding
+};
+
+struct EngineStats {
+  std::vector<AeuStats> aeus;
+  std::vector<NumaNodeStats> numa_nodes;
+  std::vector<ObjectInfo> objects;
+  uint64_t memory_limit_bytes = 0;
+  uint64_t scans_open = 0;
+  uint64_t scan_chunks_in_use = 0;
+  uint64_t requests_in_flight = 0;
+};
+
+}  // namespace eris
+
+#endif  // ERIS_STATS_H_

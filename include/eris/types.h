@@ -1,0 +1,66 @@
+// The words that all of ERIS shares: ids, key ranges, kinds of data objects.
+#ifndef ERIS_TYPES_H_
+#define ERIS_TYPES_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace eris {
+
+// An integer that cannot be mixed up with another kind of id.
+template <class Tag>
+struct StrongId {
+  uint32_t value = 0;
+  friend constexpr auto operator<=>(StrongId, StrongId) = default;
+  template <class H>
+  friend H AbslHashValue(H h, StrongId id) {
+    return H::combine(std::move(h), id.value);
+  }
+};
+
+// AEU: one pinned execution unit, the sole owner of its partitions. 0 .. AEUs-1.
+using AeuId = StrongId<struct AeuIdTag>;
+// One socket's (or memory device's) memory. Never called "node" alone: see TreeNode.
+using NumaNodeId = StrongId<struct NumaNodeIdTag>;
+// A data object within one engine. Never used twice in the life of an engine.
+using ObjectId = StrongId<struct ObjectIdTag>;
+
+// Keys of a half-open range [lo, hi). Without hi the range goes to the end of the key space, so
+// that key 2^64-1 belongs to a range like any other. Empty when hi <= lo.
+struct KeyRange {
+  uint64_t lo = 0;
+  std::optional<uint64_t> hi;
+
+  bool Contains(uint64_t key) const { return key >= lo && (!hi || key < *hi); }
+  bool Empty() const { return hi && *hi <= lo; }
+  friend bool operator==(const KeyRange&, const KeyRange&) = default;
+};
+
+enum class ObjectKind : uint8_t {
+  kIndex = 1,  // ordered index, u64 -> u64, partitioned by key range
+};
+
+// Limits that hold for every engine; a request beyond one gets InvalidArgument that names it.
+inline constexpr uint32_t kBatchKeysMax = 1u << 20;
+inline constexpr uint32_t kObjectNameBytesMax = 255;
+inline constexpr uint32_t kObjectsMax = 1u << 16;
+
+// A data object as the catalogue shows it.
+struct ObjectInfo {
+  std::string name;
+  ObjectId id;
+  ObjectKind kind = ObjectKind::kIndex;
+  uint64_t keys = 0;          // as of the AEUs' last turns
+  uint64_t memory_bytes = 0;  // allocated to it, over all NumaNodes
+  // Partition boundaries in force: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
+  std::vector<uint64_t> partition_starts;
+  std::vector<AeuId> partition_owners;
+};
+
+}  // namespace eris
+
+#endif  // ERIS_TYPES_H_

@@ -1,0 +1,51 @@
+// The memory of one data object on one NumaNode: takes superblocks from the node's pool and hands them,
+// cut into spans, to the AEUs' caches. Thread-safe (a mutex: one call per span). Paper: ERIS 3.1
+// ("one memory manager per multiprocessor and data object").
+#ifndef ERIS_MEMORY_MEMORY_MANAGER_H_
+#define ERIS_MEMORY_MEMORY_MANAGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "eris/types.h"
+#include "memory/numa_node_pool.h"
+
+namespace eris::memory {
+
+// What an AEU's cache takes at a time.
+inline constexpr size_t kSpanBytes = 64u << 10;
+
+class MemoryManager {
+ public:
+  MemoryManager(ObjectId object, NumaNodePool& pool);  // `pool` outlives the manager
+  ~MemoryManager();  // returns every superblock; REQUIRES: no cache of it is left
+  MemoryManager(const MemoryManager&) = delete;
+  MemoryManager& operator=(const MemoryManager&) = delete;
+
+  // kSpanBytes, aligned to that; nullptr at the limit. Spans come home with ReturnSpan or, all at
+  // once, with the manager's end.
+  [[nodiscard]] void* TakeSpan();
+  void ReturnSpan(void* span);
+  [[nodiscard]] void* TakeExtent(size_t bytes);  // for allocations over a span
+  void ReturnExtent(void* extent, size_t bytes);
+
+  ObjectId object() const { return object_; }
+  NumaNodeId numa_node() const { return pool_.id(); }
+  uint64_t reserved_bytes() const;  // superblocks and extents held now
+
+ private:
+  const ObjectId object_;
+  NumaNodePool& pool_;
+
+  mutable absl::Mutex mu_;
+  std::vector<void*> superblocks_ ABSL_GUARDED_BY(mu_);
+  std::vector<void*> free_spans_ ABSL_GUARDED_BY(mu_);
+  uint64_t extent_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace eris::memory
+
+#endif  // ERIS_MEMORY_MEMORY_MANAGER_H_

@@ -1,0 +1,61 @@
+// Superblocks of one NumaNode: big aligned extents, bound to it before their first touch, reused last
+// in, first out. Thread-safe (a mutex: one call per superblock, not per allocation).
+// Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.1.
+#ifndef ERIS_MEMORY_NUMA_NODE_POOL_H_
+#define ERIS_MEMORY_NUMA_NODE_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "memory/memory_budget.h"
+#include "topology/topology.h"
+
+namespace eris::memory {
+
+// The unit of binding, and later of migration. One huge page, so that a small object costs little.
+inline constexpr size_t kSuperblockBytes = 2u << 20;
+
+class NumaNodePool {
+ public:
+  // `bind`: ask the kernel for the node's memory (false on a synthetic topology: a tag only).
+  // `budget` outlives the pool.
+  NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudget& budget);
+  ~NumaNodePool();  // REQUIRES: every superblock has been returned
+  NumaNodePool(const NumaNodePool&) = delete;
+  NumaNodePool& operator=(const NumaNodePool&) = delete;
+
+  // kSuperblockBytes, aligned to that; nullptr at the limit or when the system refuses. Contents
+  // unspecified. May block on the system's mmap, not on other threads' work.
+  [[nodiscard]] void* TakeSuperblock();
+  // A single extent of its own, `bytes` rounded up to superblocks; for what is larger than one.
+  [[nodiscard]] void* TakeExtent(size_t bytes);
+  void ReturnSuperblock(void* superblock);
+  void ReturnExtent(void* extent, size_t bytes);
+
+  NumaNodeId id() const { return node_.id; }
+  uint64_t reserved_bytes() const;  // taken from the system now, whether handed out or kept for reuse
+  uint64_t in_use_bytes() const;    // handed out now
+  // Whether the kernel accepts the binding. OK until it has refused once; the reason after that.
+  absl::Status binding_status() const;
+
+ private:
+  // Immutable after construction.
+  const topology::NumaNode node_;
+  const bool bind_;
+  MemoryBudget& budget_;
+
+  // Guarded by mu_.
+  mutable absl::Mutex mu_;
+  std::vector<void*> free_superblocks_ ABSL_GUARDED_BY(mu_);
+  uint64_t reserved_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t in_use_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Status binding_status_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::memory
+
+#endif  // ERIS_MEMORY_NUMA_NODE_POOL_H_

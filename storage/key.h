@@ -1,0 +1,52 @@
+// Keys inside the engine: order-preserving bytes, compared like memcmp. A u64 key is its eight bytes
+// most significant first, so that integers and bytes order alike; fixed keys of up to 16 bytes are
+// foreseen, and stand in two words. Byte-string keys will come with their own column type.
+#ifndef ERIS_STORAGE_KEY_H_
+#define ERIS_STORAGE_KEY_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+#include "eris/types.h"
+
+namespace eris::storage {
+
+// A boundary: the first 8 bytes as a big-endian number in `head`, the next 8 in `tail` (0 for keys of
+// 8 bytes).
+struct Key {
+  uint64_t head = 0;
+  uint64_t tail = 0;
+  friend constexpr auto operator<=>(const Key&, const Key&) = default;
+
+  static constexpr Key FromU64(uint64_t key) { return {key, 0}; }
+};
+
+// [lo, hi); without hi, to the end of the key space.
+struct Range {
+  Key lo;
+  std::optional<Key> hi;
+
+  constexpr bool Contains(const Key& key) const { return key >= lo && (!hi || key < *hi); }
+  // The fast path for 8-byte keys (tail 0 everywhere).
+  constexpr bool ContainsU64(uint64_t key) const {
+    return key >= lo.head && (!hi || key < hi->head);
+  }
+  constexpr bool Empty() const { return hi && *hi <= lo; }
+  friend bool operator==(const Range&, const Range&) = default;
+
+  static constexpr Range FromPublic(const KeyRange& range) {
+    Range result{Key::FromU64(range.lo), std::nullopt};
+    if (range.hi) result.hi = Key::FromU64(*range.hi);
+    return result;
+  }
+  constexpr KeyRange ToPublic() const {
+    KeyRange result{lo.head, std::nullopt};
+    if (hi) result.hi = hi->head;
+    return result;
+  }
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_KEY_H_

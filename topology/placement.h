@@ -1,0 +1,37 @@
+// Where the AEUs go: a pure function of topology and options, and the text that explains it.
+#ifndef ERIS_TOPOLOGY_PLACEMENT_H_
+#define ERIS_TOPOLOGY_PLACEMENT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "eris/options.h"
+#include "eris/types.h"
+#include "topology/topology.h"
+
+namespace eris::topology {
+
+struct AeuPlace {
+  AeuId aeu;
+  NumaNodeId numa_node;  // where its memory comes from
+  int32_t cpu = -1;      // operating-system number to pin to; -1: not pinned
+};
+
+struct PlacementPlan {
+  std::vector<AeuPlace> aeus;          // by AeuId
+  std::vector<uint32_t> network_cpus;  // kept free of AEUs; empty: network threads go anywhere
+  std::vector<std::string> notes;      // what the plan could not give, one sentence each
+};
+
+// Errors: InvalidArgument: an unknown or repeated cpu in aeu_cpus, more than 4096 AEUs.
+// More network cores than the machine can spare is a note, not an error.
+absl::StatusOr<PlacementPlan> PlanPlacement(const Topology& topology, const Options& options);
+
+// The machine and the plan as text for a person.
+std::string Explain(const Topology& topology, const PlacementPlan& plan);
+
+}  // namespace eris::topology
+
+#endif  // ERIS_TOPOLOGY_PLACEMENT_H_
