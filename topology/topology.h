@@ -14,22 +14,27 @@
 namespace eris::topology {
 
 struct Core {
-  NumaNodeId numa_node;        // the node its memory comes from: its own, or the nearest with memory
-  uint32_t cache_group = 0;    // cores with the same number share a last-level cache
-  std::vector<uint32_t> cpus;  // hardware threads, operating-system numbers; never empty
+  NumaNodeId numa_node;       // where its memory comes from: its home, or the nearest with memory
+  NumaNodeId home_numa_node;  // the one it belongs to, with memory or without
+  // Cores with the same number share a last-level cache. Where the machine shows no cache, the cores
+  // of a NumaNode count as one group.
+  uint32_t cache_group = 0;
+  // Hardware threads, operating-system numbers (a synthetic topology: its own numbers); never empty.
+  std::vector<uint32_t> cpus;
 };
 
 struct NumaNode {
-  NumaNodeId id;            // dense, 0 .. n-1; not the operating system's number
-  uint32_t os_index = 0;    // what mbind wants
-  uint64_t memory_bytes = 0;  // 0: memory-less, not a place for data
-  uint32_t core_count = 0;    // 0: memory only (CXL), no AEU here
+  NumaNodeId id;              // dense, 0 .. n-1; not the operating system's number
+  uint32_t os_index = 0;      // what mbind wants
+  uint64_t memory_bytes = 0;  // 0: memory-less (or not allowed to us), not a place for data
+  uint32_t core_count = 0;    // cores whose home it is; 0: memory only (CXL), no AEU here
 };
 
 class Topology {
  public:
   // Reads the machine; never fails on odd ones: memory-less NumaNodes and ones without cores are
-  // kept and marked, a machine that shows no NUMA is one NumaNode.
+  // kept and marked, a machine that shows no NUMA is one NumaNode. What counts as allowed is the
+  // calling thread's affinity (taskset, cgroup), so call it before pinning the thread.
   // Errors: Internal (hwloc could not read the system at all).
   static absl::StatusOr<Topology> Discover();
   // Parses an hwloc synthetic description such as "numa:4 core:2 pu:1".
@@ -37,12 +42,15 @@ class Topology {
   static absl::StatusOr<Topology> Synthetic(const std::string& description);
 
   bool synthetic() const { return synthetic_; }
-  const std::vector<NumaNode>& numa_nodes() const { return numa_nodes_; }
-  // Ordered by NumaNode, then as the machine numbers them.
+  const std::vector<NumaNode>& numa_nodes() const { return numa_nodes_; }  // by id; never empty
+  // Ordered by NumaNode, then as the machine numbers them. Never empty.
   const std::vector<Core>& cores() const { return cores_; }
   // Relative cost of reaching `to`'s memory from `from`; 10 is local.
   uint32_t Distance(NumaNodeId from, NumaNodeId to) const;
-  // Memory the process may use, over all NumaNodes. For a synthetic topology: the real machine's.
+  // `from` itself where it has memory; else the nearest NumaNode that has, lowest id first.
+  NumaNodeId NearestWithMemory(NumaNodeId from) const;
+  // Memory the process may use, over all NumaNodes: the machine's, or the cgroup's limit where that
+  // is lower. For a synthetic topology: the real machine's.
   uint64_t memory_bytes() const { return memory_bytes_; }
   // Cpus of the real machine that this process may use, ascending; never empty.
   const std::vector<uint32_t>& allowed_cpus() const { return allowed_cpus_; }
