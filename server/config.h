@@ -1,0 +1,77 @@
+// What `eris serve` is configured with: defaults, then a TOML file, then the command line. First
+// stage of the server; nothing here runs once it serves. Any thread, no state.
+//
+//   [server]                          [engine]
+//   listen = "127.0.0.1:7411"         placement = "sparse"
+//   drain_timeout_ms = 5000           memory_limit_bytes = "4 GiB"
+//
+// Every key has the name of its field. Byte counts are integers or text with KiB, MiB or GiB.
+#ifndef ERIS_SERVER_CONFIG_H_
+#define ERIS_SERVER_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eris/options.h"
+
+namespace eris::server {
+
+struct ServerConfig {
+  // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default does not leave the
+  // machine: there is no authentication.
+  std::string listen = "127.0.0.1:7411";
+  // When not empty, the port (or the address of a Unix socket) is written to this file once calls
+  // are answered; the file appears whole or not at all.
+  std::string port_file;
+
+  // How long calls under way may go on after SIGTERM before they get UNAVAILABLE. Up to an hour.
+  uint32_t drain_timeout_ms = 10'000;
+  // The load is written to stderr this often; 0: never. At least 100 otherwise.
+  uint32_t sample_interval_ms = 0;
+
+  // A batch of kBatchKeysMax keys and values takes 16 MiB. Between 64 KiB and 1 GiB.
+  uint64_t receive_message_bytes_max = 32u << 20;
+  // Requests and their answers that all calls together may hold; beyond it RESOURCE_EXHAUSTED.
+  // At least 1 MiB.
+  uint64_t in_flight_bytes_max = 1u << 30;
+  // Calls at once on one connection; further ones wait in the client. Between 1 and 65536.
+  uint32_t calls_per_connection_max = 1024;
+  // Headers of a call. Between 1 KiB and 1 MiB.
+  uint32_t metadata_bytes_max = 16u << 10;
+  // Requests in flight on one stream, and the bytes at which it stops reading. Between 1 and 4096;
+  // at least 64 KiB.
+  uint32_t stream_requests_max = 64;
+  uint64_t stream_bytes_max = 64u << 20;
+  // A silent connection is asked for a sign of life after this time, and closed when none comes
+  // within keepalive_timeout_ms. Both between one second and a day.
+  uint32_t keepalive_interval_ms = 60'000;
+  uint32_t keepalive_timeout_ms = 20'000;
+  // A client that sends pings more often than this is told to go away. Between 0 and a day.
+  uint32_t client_ping_interval_ms_min = 10'000;
+
+  // What the engine is opened with: section [engine].
+  Options engine;
+};
+
+// Applies TOML text on top of `config`. `source` names it in messages. On an error `config` is
+// unchanged. Errors: InvalidArgument (syntax, unknown section or key, wrong type, value outside its
+// limits; the message names source, line, key, value and limits).
+absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
+                             ServerConfig* config);
+
+// The same from a file. Errors also: NotFound, PermissionDenied or Unavailable (it cannot be read).
+absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config);
+
+// Checks the limits stated above, for values that came from elsewhere than a file. The engine
+// checks its own options when it opens. Errors: InvalidArgument (names field, value and limits).
+absl::Status ValidateConfig(const ServerConfig& config);
+
+// Every key with its default and meaning, as a TOML file to start from.
+std::string DefaultConfigText();
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_CONFIG_H_
