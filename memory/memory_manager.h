@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "base/mutex.h"
 #include "eris/types.h"
 #include "memory/numa_node_pool.h"
 
@@ -40,7 +40,7 @@ class MemoryManager {
   const ObjectId object_;
   NumaNodePool& pool_;
 
-  mutable absl::Mutex mu_;
+  mutable base::Mutex mu_;
   std::vector<void*> superblocks_ ABSL_GUARDED_BY(mu_);
   std::vector<void*> free_spans_ ABSL_GUARDED_BY(mu_);
   uint64_t extent_bytes_ ABSL_GUARDED_BY(mu_) = 0;
