@@ -1,0 +1,66 @@
+#include "clients/columns.h"
+
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace eris::client {
+
+static_assert(std::endian::native == std::endian::little,
+              "columns are little-endian and are copied as they are");
+
+size_t RowBits::Count() const {
+  size_t count = 0;
+  for (size_t row = 0; row < rows_; ++row) count += (*this)[row] ? 1 : 0;
+  return count;
+}
+
+void ToColumn(absl::Span<const uint64_t> elements, v1::Column& column) {
+  column.Clear();
+  column.set_type(v1::COLUMN_TYPE_UINT64);
+  column.mutable_data()->assign(reinterpret_cast<const char*>(elements.data()),
+                                elements.size() * sizeof(uint64_t));
+}
+
+absl::Status FromColumn(const v1::Column& column, std::vector<uint64_t>& elements) {
+  if (column.type() != v1::COLUMN_TYPE_UINT64) {
+    return absl::InternalError(absl::StrCat("the server sent a column of type ",
+                                            static_cast<int>(column.type()), "; expected ",
+                                            static_cast<int>(v1::COLUMN_TYPE_UINT64)));
+  }
+  if (column.data().size() % sizeof(uint64_t) != 0) {
+    return absl::InternalError(absl::StrCat("the server sent a column of ", column.data().size(),
+                                            " bytes, no multiple of 8"));
+  }
+  elements.resize(column.data().size() / sizeof(uint64_t));
+  if (!elements.empty()) {
+    std::memcpy(elements.data(), column.data().data(), column.data().size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ToRowBits(std::string bits, size_t rows, bool empty_is_all, RowBits& out) {
+  const size_t bytes = (rows + 7) / 8;
+  if (bits.empty() && empty_is_all) bits.assign(bytes, '\xff');
+  if (bits.size() < bytes) {
+    return absl::InternalError(absl::StrCat("the server sent ", bits.size(),
+                                            " bytes of presence for ", rows, " rows; expected ",
+                                            bytes));
+  }
+  out = RowBits(std::move(bits), rows);
+  return absl::OkStatus();
+}
+
+absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupResult& out) {
+  v1::Column& column = *response.mutable_values();
+  absl::Status status = FromColumn(column, out.values);
+  if (!status.ok()) return status;
+  if (out.values.size() != keys) {
+    return absl::InternalError(
+        absl::StrCat("the server sent ", out.values.size(), " values for ", keys, " keys"));
+  }
+  return ToRowBits(std::move(*column.mutable_validity()), keys, true, out.found);
+}
+
+}  // namespace eris::client

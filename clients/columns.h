@@ -1,0 +1,58 @@
+// Columns of the wire as vectors: u64 elements as little-endian bytes, presence as one bit per
+// element in Arrow's order. Pure functions; any thread.
+#ifndef ERIS_CLIENTS_COLUMNS_H_
+#define ERIS_CLIENTS_COLUMNS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "eris/v1/column.pb.h"
+#include "eris/v1/data.pb.h"
+
+namespace eris::client {
+
+// One bit per row of a batch. Element i is bit (i & 7) of byte (i >> 3).
+class RowBits {
+ public:
+  RowBits() = default;
+  RowBits(std::string bits, size_t rows) : bits_(std::move(bits)), rows_(rows) {}
+
+  size_t size() const { return rows_; }
+  bool operator[](size_t row) const {
+    return (static_cast<uint8_t>(bits_[row >> 3]) >> (row & 7) & 1) != 0;
+  }
+  // Rows whose bit is set.
+  size_t Count() const;
+
+ private:
+  std::string bits_;  // (rows_ + 7) / 8 bytes
+  size_t rows_ = 0;
+};
+
+// Replaces `column` by `elements`, all of them present.
+void ToColumn(absl::Span<const uint64_t> elements, v1::Column& column);
+
+// Replaces `elements` by those of `column`. Errors: Internal (the server sent another type, or a
+// length that is no multiple of 8).
+absl::Status FromColumn(const v1::Column& column, std::vector<uint64_t>& elements);
+
+// Takes the bits of an answer on `rows` rows; empty `bits` with `empty_is_all` mean all set (as
+// Column.validity has it). Errors: Internal (too few bytes).
+absl::Status ToRowBits(std::string bits, size_t rows, bool empty_is_all, RowBits& out);
+
+struct LookupResult {
+  std::vector<uint64_t> values;  // values[i] belongs to keys[i]; unspecified where not found
+  RowBits found;
+};
+// Takes the answer to a lookup of `keys` keys. Errors: Internal (another number of values, or a
+// column that breaks the protocol).
+absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupResult& out);
+
+}  // namespace eris::client
+
+#endif  // ERIS_CLIENTS_COLUMNS_H_

@@ -1,0 +1,223 @@
+#include "clients/eris_client.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/rpc_status.h"
+#include "eris/v1/admin.grpc.pb.h"
+#include "eris/v1/catalog.grpc.pb.h"
+
+namespace eris::client {
+namespace {
+
+// A lookup of kBatchKeysMax keys answers with 8.2 MB; lists of many objects may be longer.
+constexpr int kMessageBytesMax = 64 << 20;
+
+void SetRange(const KeyRange& range, v1::KeyRange& out) {
+  out.set_lo(range.lo);
+  if (range.hi) out.set_hi(*range.hi);
+}
+
+ObjectInfo FromProto(const v1::Object& object) {
+  ObjectInfo info;
+  info.name = object.name();
+  info.id = ObjectId{object.id()};
+  info.kind = ObjectKind::kIndex;
+  info.keys = object.keys();
+  info.memory_bytes = object.memory_bytes();
+  for (const v1::Partition& partition : object.partitions()) {
+    info.partition_starts.push_back(partition.range().lo());
+    info.partition_owners.push_back(AeuId{partition.aeu()});
+  }
+  return info;
+}
+
+AeuStats FromProto(const v1::AeuStats& in) {
+  AeuStats out;
+  out.id = AeuId{in.id()};
+  out.numa_node = NumaNodeId{in.numa_node()};
+  out.cpu = in.cpu();
+  out.turns = in.turns();
+  out.parks = in.parks();
+  out.busy_ns = in.busy_ns();
+  out.commands = in.commands();
+  out.keys = in.keys();
+  out.rows_scanned = in.rows_scanned();
+  out.commands_forwarded = in.commands_forwarded();
+  out.commands_redirected = in.commands_redirected();
+  out.memory_bytes = in.memory_bytes();
+  return out;
+}
+
+}  // namespace
+
+struct Client::Stubs {
+  std::unique_ptr<v1::Catalog::Stub> catalog;
+  std::unique_ptr<v1::Data::Stub> data;
+  std::unique_ptr<v1::Admin::Stub> admin;
+
+  // One unary call with its deadline.
+  template <class Stub, class Request, class Response>
+  static absl::Status Call(Stub& stub,
+                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                        Response*),
+                           absl::Duration timeout, const Request& request, Response& response) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+    return ToAbslStatus((stub.*method)(&context, request, &response));
+  }
+};
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+  arguments.SetMaxSendMessageSize(kMessageBytesMax);
+  if (options.own_connection) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
+  if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + options.timeout))) {
+    return absl::UnavailableError(absl::StrCat("no answer from ", options.server, " within ",
+                                               absl::FormatDuration(options.timeout)));
+  }
+  auto stubs = std::make_unique<Stubs>();
+  stubs->catalog = v1::Catalog::NewStub(channel);
+  stubs->data = v1::Data::NewStub(channel);
+  stubs->admin = v1::Admin::NewStub(channel);
+  return std::unique_ptr<Client>(new Client(options, std::move(stubs)));
+}
+
+Client::Client(const ConnectOptions& options, std::unique_ptr<Stubs> stubs)
+    : options_(options), stubs_(std::move(stubs)) {}
+Client::~Client() = default;
+
+v1::Data::Stub& Client::data_stub() { return *stubs_->data; }
+
+absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateOptions& options) {
+  v1::CreateObjectRequest request;
+  request.set_name(name);
+  request.set_kind(v1::OBJECT_KIND_INDEX);
+  SetRange(options.expected, *request.mutable_expected());
+  request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
+  v1::CreateObjectResponse response;
+  absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::CreateObject,
+                                    options_.timeout, request, response);
+  if (!status.ok()) return status;
+  return FromProto(response.object());
+}
+
+absl::Status Client::Drop(const std::string& name) {
+  v1::DropObjectRequest request;
+  request.set_name(name);
+  v1::DropObjectResponse response;
+  return Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::DropObject, options_.timeout, request,
+                     response);
+}
+
+absl::StatusOr<ObjectInfo> Client::Get(const std::string& name) {
+  v1::GetObjectRequest request;
+  request.set_name(name);
+  v1::GetObjectResponse response;
+  absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::GetObject,
+                                    options_.timeout, request, response);
+  if (!status.ok()) return status;
+  return FromProto(response.object());
+}
+
+absl::StatusOr<std::vector<ObjectInfo>> Client::List() {
+  v1::ListObjectsResponse response;
+  absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::ListObjects,
+                                    options_.timeout, v1::ListObjectsRequest(), response);
+  if (!status.ok()) return status;
+  std::vector<ObjectInfo> objects;
+  for (const v1::Object& object : response.objects()) objects.push_back(FromProto(object));
+  return objects;
+}
+
+absl::StatusOr<LookupResult> Client::Lookup(const std::string& object,
+                                            absl::Span<const uint64_t> keys) {
+  v1::LookupRequest request;
+  request.set_object(object);
+  ToColumn(keys, *request.mutable_keys());
+  v1::LookupResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  LookupResult result;
+  status = TakeLookupResult(std::move(response), keys.size(), result);
+  if (!status.ok()) return status;
+  return result;
+}
+
+absl::StatusOr<RowBits> Client::Upsert(const std::string& object, absl::Span<const uint64_t> keys,
+                                       absl::Span<const uint64_t> values) {
+  v1::UpsertRequest request;
+  request.set_object(object);
+  ToColumn(keys, *request.mutable_keys());
+  ToColumn(values, *request.mutable_values());
+  v1::UpsertResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  RowBits existed;
+  status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
+  if (!status.ok()) return status;
+  return existed;
+}
+
+absl::StatusOr<RowBits> Client::Erase(const std::string& object, absl::Span<const uint64_t> keys) {
+  v1::EraseRequest request;
+  request.set_object(object);
+  ToColumn(keys, *request.mutable_keys());
+  v1::EraseResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Erase, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  RowBits existed;
+  status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
+  if (!status.ok()) return status;
+  return existed;
+}
+
+std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRange& range,
+                                         uint64_t limit) {
+  v1::ScanRequest request;
+  request.set_object(object);
+  SetRange(range, *request.mutable_range());
+  request.set_limit(limit);
+  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
+}
+
+absl::StatusOr<EngineStats> Client::Stats() {
+  v1::GetStatsResponse response;
+  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetStats, options_.timeout,
+                                    v1::GetStatsRequest(), response);
+  if (!status.ok()) return status;
+  EngineStats stats;
+  for (const v1::AeuStats& aeu : response.aeus()) stats.aeus.push_back(FromProto(aeu));
+  for (const v1::NumaNodeStats& node : response.numa_nodes()) {
+    stats.numa_nodes.push_back(
+        {NumaNodeId{node.id()}, node.reserved_bytes(), node.used_bytes(), node.bound()});
+  }
+  for (const v1::Object& object : response.objects()) stats.objects.push_back(FromProto(object));
+  stats.memory_limit_bytes = response.memory_limit_bytes();
+  stats.scans_open = response.scans_open();
+  stats.scan_chunks_in_use = response.scan_chunks_in_use();
+  stats.requests_in_flight = response.requests_in_flight();
+  return stats;
+}
+
+absl::StatusOr<std::string> Client::Topology() {
+  v1::GetTopologyResponse response;
+  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetTopology, options_.timeout,
+                                    v1::GetTopologyRequest(), response);
+  if (!status.ok()) return status;
+  return response.text();
+}
+
+}  // namespace eris::client

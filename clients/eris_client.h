@@ -1,0 +1,88 @@
+// A small C++ client: start here to talk to an ERIS server. One Client is one channel; its calls
+// are synchronous, blocking until the answer or the deadline. Many batches in flight:
+// batch_stream.h. Ordered scans: scan_reader.h.
+//
+//   auto client = eris::client::Client::Connect({.server = "127.0.0.1:7411"});
+//   (*client)->Create("orders", {.expected = {0, 6'000'001}});
+//   (*client)->Upsert("orders", keys, values);
+//   auto found = (*client)->Lookup("orders", keys);
+//
+// Threads: every call from any thread, also at once.
+// Errors: what the server says, with its code; Unavailable (no server, or it is stopping),
+// DeadlineExceeded (of a write: the outcome is unknown), Internal (an answer that breaks the
+// protocol).
+#ifndef ERIS_CLIENTS_ERIS_CLIENT_H_
+#define ERIS_CLIENTS_ERIS_CLIENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "clients/columns.h"
+#include "clients/scan_reader.h"
+#include "eris/options.h"
+#include "eris/stats.h"
+#include "eris/types.h"
+#include "eris/v1/data.grpc.pb.h"
+
+namespace eris::client {
+
+struct ConnectOptions {
+  std::string server = "127.0.0.1:7411";  // host:port
+  // Longest wait for the connection, and for the answer to each call.
+  absl::Duration timeout = absl::Seconds(30);
+  // A TCP connection of its own. Clients of one process to one server share one otherwise.
+  bool own_connection = false;
+};
+
+class Client {
+ public:
+  // Blocks until the connection stands. Errors: Unavailable (nobody answered before the timeout).
+  static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
+  ~Client();
+
+  // Catalogue. Partition bounds of the results are those in force.
+  absl::StatusOr<ObjectInfo> Create(const std::string& name, const CreateOptions& options);
+  absl::Status Drop(const std::string& name);
+  absl::StatusOr<ObjectInfo> Get(const std::string& name);
+  absl::StatusOr<std::vector<ObjectInfo>> List();
+
+  // Batches of 1 to kBatchKeysMax keys, any order; of a key that stands twice in an upsert the
+  // later row wins. Not atomic across keys.
+  absl::StatusOr<LookupResult> Lookup(const std::string& object, absl::Span<const uint64_t> keys);
+  // Result: the key was there before and its value was replaced.
+  // Errors: InvalidArgument also when the spans differ in length.
+  absl::StatusOr<RowBits> Upsert(const std::string& object, absl::Span<const uint64_t> keys,
+                                 absl::Span<const uint64_t> values);
+  // Result: the key was there, and is gone.
+  absl::StatusOr<RowBits> Erase(const std::string& object, absl::Span<const uint64_t> keys);
+
+  // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
+  // The client must outlive the reader.
+  std::unique_ptr<ScanReader> Scan(const std::string& object, const KeyRange& range,
+                                   uint64_t limit = 0);
+
+  absl::StatusOr<EngineStats> Stats();
+  absl::StatusOr<std::string> Topology();
+
+  // For batch_stream.h and callers that need the protocol itself.
+  v1::Data::Stub& data_stub();
+  const ConnectOptions& options() const { return options_; }
+
+ private:
+  struct Stubs;
+  Client(const ConnectOptions& options, std::unique_ptr<Stubs> stubs);
+
+  // Immutable after construction.
+  const ConnectOptions options_;
+  const std::unique_ptr<Stubs> stubs_;
+};
+
+}  // namespace eris::client
+
+#endif  // ERIS_CLIENTS_ERIS_CLIENT_H_

@@ -1,0 +1,76 @@
+#include "clients/scan_reader.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "clients/columns.h"
+#include "clients/rpc_status.h"
+
+namespace eris::client {
+
+ScanReader::ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout)
+    : stub_(stub), timeout_(timeout), request_(std::move(request)) {}
+
+ScanReader::~ScanReader() {
+  if (!reader_) return;
+  context_->TryCancel();
+  (void)Close();
+}
+
+void ScanReader::Open() {
+  context_ = std::make_unique<grpc::ClientContext>();
+  context_->set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+  reader_ = stub_.Scan(context_.get(), request_);
+  progressed_ = false;
+}
+
+absl::Status ScanReader::Close() {
+  // gRPC wants the stream read to its end before Finish.
+  while (reader_->Read(&response_)) {
+  }
+  absl::Status status = ToAbslStatus(reader_->Finish());
+  reader_.reset();
+  context_.reset();
+  return status;
+}
+
+absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
+  rows.keys.clear();
+  rows.values.clear();
+  if (ended_) return false;
+  if (!reader_) Open();
+  while (!reader_->Read(&response_)) {
+    const absl::Status status = Close();
+    if (status.ok()) {
+      ended_ = true;
+      return false;
+    }
+    // Without progress since the last opening a further attempt would meet the same end.
+    const bool resumable = progressed_ && !request_.resume_token().empty() &&
+                           (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status));
+    if (!resumable) {
+      ended_ = true;
+      return status;
+    }
+    Open();
+  }
+  absl::Status status = FromColumn(response_.keys(), rows.keys);
+  if (status.ok()) status = FromColumn(response_.values(), rows.values);
+  if (status.ok() && rows.keys.size() != rows.values.size()) {
+    status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " keys and ",
+                                              rows.values.size(), " values in one scan chunk"));
+  }
+  if (!status.ok()) {
+    ended_ = true;
+    return status;
+  }
+  rows.new_snapshot = response_.new_snapshot();
+  rows.resume_token = response_.resume_token();
+  progressed_ = true;
+  request_.clear_range();
+  request_.clear_limit();
+  request_.set_resume_token(rows.resume_token);
+  return true;
+}
+
+}  // namespace eris::client

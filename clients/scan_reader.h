@@ -1,0 +1,59 @@
+// Reads one ordered scan, chunk after chunk. When its stream breaks after progress (deadline, lost
+// connection), it goes on behind the last chunk with the resume token: the rows after that are of a
+// newer snapshot, and the chunk says so. One thread at a time.
+#ifndef ERIS_CLIENTS_SCAN_READER_H_
+#define ERIS_CLIENTS_SCAN_READER_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "eris/v1/data.grpc.pb.h"
+
+namespace eris::client {
+
+struct ScanRows {
+  std::vector<uint64_t> keys;    // strictly ascending over the whole scan
+  std::vector<uint64_t> values;  // values[i] belongs to keys[i]
+  std::string resume_token;      // goes on behind these rows; empty: the scan ends here
+  bool new_snapshot = false;     // the scan was resumed here: these rows are of a newer snapshot
+};
+
+class ScanReader {
+ public:
+  // `timeout` bounds each stream, not the whole scan. `stub` must outlive the reader.
+  ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout);
+  // Cancels what is under way.
+  ~ScanReader();
+
+  // Reads the next chunk into `rows`; false after the last. Blocks until it is there.
+  // Errors: as Client; after one the scan has ended.
+  absl::StatusOr<bool> Next(ScanRows& rows);
+
+ private:
+  void Open();
+  absl::Status Close();
+
+  // Immutable after construction.
+  v1::Data::Stub& stub_;
+  const absl::Duration timeout_;
+
+  // Owned by the calling thread.
+  v1::ScanRequest request_;
+  v1::ScanResponse response_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReader<v1::ScanResponse>> reader_;
+  bool progressed_ = false;  // since the stream was opened
+  bool ended_ = false;
+};
+
+}  // namespace eris::client
+
+#endif  // ERIS_CLIENTS_SCAN_READER_H_
