@@ -1,0 +1,64 @@
+"""tools/check_layers.py finds each kind of planted violation, and passes what is allowed."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_layers.py"
+
+
+def run(files):
+    """Exit status and output of the checker on a tree with these files."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run([sys.executable, TOOL, "--root", folder], capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+
+class CheckLayersTest(unittest.TestCase):
+    def finds(self, path, include):
+        status, output = run({path: f'// first line\n#include "{include}"\n'})
+        self.assertEqual(status, 1, output)
+        self.assertIn(f"{path}:2: includes {include}", output)
+
+    def passes(self, path, *includes):
+        status, output = run({path: "".join(f'#include "{name}"\n' for name in includes)})
+        self.assertEqual(status, 0, output)
+
+    def test_upward_include_is_found_in_every_layer(self):
+        layers = ["base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine", "server"]
+        for lower, upper in zip(layers, layers[1:]):
+            self.finds(f"{lower}/a.h", f"{upper}/b.h")
+
+    def test_public_header_including_a_layer_is_found(self):
+        self.finds("include/eris/a.h", "base/check.h")
+
+    def test_wire_format_below_the_server_is_found(self):
+        self.finds("engine/a.cc", "eris/v1/data.pb.h")
+        self.finds("routing/a.cc", "grpcpp/grpcpp.h")
+        self.finds("storage/a.cc", "google/protobuf/message.h")
+
+    def test_customer_reaching_past_the_interface_is_found(self):
+        for path in ("server/a.cc", "clients/a.cc", "clients/cli/a.cc", "examples/a.cc", "bench/eris_bench.cc"):
+            self.finds(path, "engine/engine_impl.h")
+        self.finds("clients/a.cc", "server/serve.h")
+        self.finds("clients/cli/a.cc", "server/config.h")
+
+    def test_angle_brackets_do_not_hide_an_include(self):
+        status, _ = run({"base/a.h": "#  include <engine/b.h>\n"})
+        self.assertEqual(status, 1)
+
+    def test_allowed_includes_pass(self):
+        self.passes("engine/a.cc", "aeu/aeu.h", "base/check.h", "eris/types.h", "vector", "absl/status/status.h")
+        self.passes("server/a.cc", "eris/engine.h", "eris/v1/data.grpc.pb.h", "server/b.h", "grpcpp/grpcpp.h")
+        self.passes("clients/cli/main.cc", "server/serve.h", "clients/eris_client.h")
+        self.passes("bench/storage/tree_bench.cc", "storage/prefix_tree.h")
+        self.passes("tests/unit/aeu/a_test.cc", "engine/engine.h", "eris/v1/data.pb.h")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+"""tools/check_tidy.py finds each kind of planted violation, and passes a clean tree."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_tidy.py"
+CLEAN = {
+    "storage/CMakeLists.txt": "eris_cc_library(NAME storage HDRS a.h SRCS a.cc)\n",
+    "storage/a.h": "// Used by storage/a.cc; see docs/GUIDE.md and eris/types.h.\n",
+    "storage/a.cc": '#include "storage/a.h"\n',
+    "include/eris/types.h": "// The words.\n",
+    "include/CMakeLists.txt": "# eris/types.h\n",
+    "docs/GUIDE.md": "Start at [the header](../storage/a.h), in storage/.\n",
+}
+
+
+def run(extra, compile_commands=None):
+    """Exit status and output of the checker on the clean tree with `extra` laid over it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {**CLEAN, **extra}.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        command = [sys.executable, TOOL, "--root", folder]
+        if compile_commands:
+            build = pathlib.Path(folder, "build")
+            build.mkdir()
+            entries = [{"directory": folder, "file": name, "command": ""} for name in compile_commands]
+            (build / "compile_commands.json").write_text(json.dumps(entries))
+            command += ["--build", str(build)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+
+class CheckTidyTest(unittest.TestCase):
+    def finds(self, path, text, words):
+        status, output = run({path: text})
+        self.assertEqual(status, 1, output)
+        self.assertIn(path, output)
+        self.assertIn(words, output)
+        self.assertIn("tidy: 1 findings", output)
+
+    def test_clean_tree_passes(self):
+        status, output = run({})
+        self.assertEqual(status, 0, output)
+
+    def test_leftover_mark(self):
+        for mark in ("FIX" + "ME", "TO" + "DO", "XX" + "X"):
+            self.finds("storage/a.cc", f"// {mark}: later\n", "leftover mark " + mark)
+
+    def test_path_of_one_machine(self):
+        for path in ("/ro" + "ot/data", "/wo" + "rk/main", "/ho" + "me/me", ".." + "/shared/design"):
+            self.finds("docs/GUIDE.md", f"See {path}.\n", "a path of one machine")
+
+    def test_stale_path_in_comment(self):
+        self.finds("storage/a.cc", "int x;  // as in storage/gone.h\n", "storage/gone.h does not exist")
+
+    def test_stale_folder_and_link_in_docs(self):
+        self.finds("docs/GUIDE.md", "All of tools/gone/ helps.\n", "tools/gone/ does not exist")
+        self.finds("docs/GUIDE.md", "Read [it](GONE.md).\n", "link to GONE.md")
+
+    def test_history_may_name_what_is_gone(self):
+        status, output = run({"docs/DECISIONS.md": "We dropped storage/gone.h.\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_commented_out_disabled_and_bare_skipped_tests(self):
+        self.finds("storage/a.cc", "// TEST(TreeTest, Splits) {\n", "never runs")
+        self.finds("storage/a.cc", "TEST_F(TreeTest, DIS" "ABLED_Splits) {\n", "never runs")
+        self.finds("storage/a.cc", "#if 0\n#endif\n", "never runs")
+        self.finds("storage/a.cc", "GTEST_SKIP();\n", "says why")
+
+    def test_source_and_header_in_no_target(self):
+        self.finds("storage/b.cc", "int b;\n", "in no CMake target")
+        self.finds("storage/b.h", "// b\n", "in no CMake target")
+
+    def test_source_that_the_build_compiles_is_in_a_target(self):
+        status, output = run({"storage/b.cc": "int b;\n"}, compile_commands=["storage/b.cc"])
+        self.assertEqual(status, 0, output)
+
+    def test_file_that_is_too_long(self):
+        self.finds("storage/a.cc", "int a;\n" * 701, "more than 700 lines")
+        status, output = run({"storage/a.cc": "\n" * 700})
+        self.assertEqual(status, 0, output)
+
+    def test_mutex_that_the_thread_sanitizer_cannot_see(self):
+        self.finds("storage/a.cc", '#include "absl/synchronization/mutex.h"\n', "use base/mutex.h")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,63 @@
+"""./dev: its help, its refusals, and a quick deps when all is there."""
+import os
+import pathlib
+import subprocess
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def dev(*arguments, **more):
+    return subprocess.run([ROOT / "dev", *arguments], capture_output=True, text=True, **more)
+
+
+class DevScriptTest(unittest.TestCase):
+    def test_help_names_every_verb(self):
+        text = dev("help").stdout
+        for verb in ("deps", "build", "test", "demo", "bench", "goals", "lint", "format", "help"):
+            self.assertIn(f"\n  {verb} ", text)
+
+    def test_unknown_verb_preset_and_group_are_refused(self):
+        for arguments in (["fly"], ["build", "fast"], ["deps", "games"]):
+            done = dev(*arguments)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(arguments[-1], done.stderr)
+
+    def test_every_package_line_has_group_name_and_reason(self):
+        for line in (ROOT / "tools/dev/packages").read_text().splitlines():
+            if line and not line.startswith("#"):
+                self.assertRegex(line, r"^(build|test|bench) +[a-z0-9.+-]+ +# \S")
+
+    def test_deps_installs_nothing_when_all_is_there(self):
+        started = time.monotonic()
+        done = dev("deps", "build")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("packages of build are there", done.stdout)
+        self.assertLess(time.monotonic() - started, 30)  # no apt-get update
+
+    def test_deps_without_root_or_sudo_says_what_to_do(self):
+        packages = subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip()
+        copy = pathlib.Path(packages)
+        nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        try:
+            (copy / "tools/dev").mkdir(parents=True)
+            (copy / "dev").write_text((ROOT / "dev").read_text())
+            (copy / "tools/dev/packages").write_text("build no-such-package-anywhere  # never there\n")
+            os.chmod(copy, 0o755)
+            os.chmod(copy / "dev", 0o755)
+            (copy / "bin").mkdir()
+            for tool in ("bash", "env", "sed", "tr", "dirname", "nproc", "dpkg-query", "apt-get"):
+                found = subprocess.run(["which", tool], capture_output=True, text=True).stdout.strip()
+                (copy / "bin" / tool).symlink_to(found)
+            done = subprocess.run([copy / "dev", "deps", "build"], capture_output=True, text=True,
+                                  env={"PATH": str(copy / "bin")}, **nobody)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("needs root or sudo", done.stderr)
+            self.assertIn("no-such-package-anywhere", done.stderr)
+        finally:
+            subprocess.run(["rm", "-rf", packages], check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Checks that a folder includes only what lies below it: the layering of docs/ARCHITECTURE.md.
+
+Usage: check_layers.py [--root DIR]. Prints each violation as file:line; exit status 1 if there is one.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+LAYERS = ["base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine"]
+# What each folder may include of ours, as prefixes. Tests may include everything.
+ALLOWED = {"include": ["eris/"]}
+for position, layer in enumerate(LAYERS):
+    ALLOWED[layer] = ["eris/"] + [f"{below}/" for below in LAYERS[: position + 1]]
+# Customers of the engine: they see its interface and the wire, and themselves.
+ALLOWED["server"] = ["eris/", "server/", "base/"]  # base knows no domain word: no way past the interface
+ALLOWED["clients"] = ["eris/", "clients/"]
+ALLOWED["clients/cli"] = ["eris/", "clients/", "server/serve.h"]
+ALLOWED["examples"] = ["eris/"]
+ALLOWED["bench/*"] = ["eris/", "clients/", "bench/"]  # the macro benchmark; micro ones are in bench/<folder>/
+# Generated from proto/: for server, clients and the macro benchmark only.
+WIRE = re.compile(r"(?:eris/v1/|.*\.pb\.h$|grpc|google/protobuf)")
+WIRE_USERS = ("server", "clients", "examples", "bench/*")
+OURS = tuple(f"{name}/" for name in [*LAYERS, "server", "clients", "eris", "bench", "tests", "examples"])
+INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
+
+
+def rule_of(path):
+    """The longest entry of ALLOWED that covers `path`, or None (no rule)."""
+    if path.startswith("bench/"):
+        return "bench/*" if path.count("/") == 1 else None
+    return max((k for k in ALLOWED if path.startswith(k + "/")), key=len, default=None)
+
+
+def violations(root):
+    for file in sorted(p for top in {k.split("/")[0] for k in ALLOWED} for p in (root / top).rglob("*")):
+        if file.suffix not in (".h", ".cc") or "build" in file.relative_to(root).parts:
+            continue
+        path = file.relative_to(root).as_posix()
+        rule = rule_of(path)
+        if rule is None:
+            continue
+        for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            name = match.group(1)
+            if WIRE.match(name):
+                if not rule.startswith(WIRE_USERS):
+                    yield f"{path}:{number}: includes {name}: the wire format is for server and clients only"
+            elif name.startswith(OURS) and not name.startswith(tuple(ALLOWED[rule])):
+                yield f"{path}:{number}: includes {name}: {rule}/ may include only {' '.join(ALLOWED[rule])}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    found = list(violations(parser.parse_args().root))
+    print(*found, sep="\n", end="\n" if found else "")
+    print(f"layers: {len(found)} violations")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Counts test cases over the stages of ./dev test and prints one closing line.
+
+Each stage left a folder: ctest.xml (ctest's JUnit report) and gtest/<test>.xml, one per GoogleTest
+program that ended. A program's cases count one by one; a program that died before it could write
+its report counts as one failure; any other ctest test counts as one. With --strict a skipped test
+counts as failed, unless its reason names a package ("package: <name>", or "pypi:<name>") that
+cannot be installed here.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+
+def read_gtest(path):
+    """Yields (name, outcome, text) of each case."""
+    for case in ET.parse(path).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        failures = case.findall("failure")
+        skipped = case.find("skipped")
+        if failures:
+            yield name, "failed", failures[0].get("message", "")
+        elif skipped is not None or case.get("result") == "skipped":
+            yield name, "skipped", skipped.get("message", "") if skipped is not None else ""
+        elif case.get("status") != "notrun":
+            yield name, "passed", ""
+
+
+def read_stage(folder):
+    """Yields (name, outcome, text) of every case of one stage."""
+    report = folder / "ctest.xml"
+    if not report.exists():
+        yield folder.name, "failed", "ctest left no report"
+        return
+    for test in ET.parse(report).iter("testcase"):
+        name, status = test.get("name"), test.get("status")
+        output = test.findtext("system-out") or ""
+        cases_file = folder / "gtest" / f"{name}.xml"
+        cases = []
+        if cases_file.exists():
+            try:
+                cases = list(read_gtest(cases_file))
+            except ET.ParseError:
+                pass  # died while writing it: one failure below
+        if status == "fail" and not any(outcome == "failed" for _, outcome, _ in cases):
+            # A sanitizer report at exit, a time-out, a crash: no single case shows it.
+            cases.append((name, "failed", output[-300:]))
+        elif not cases:
+            outcome = {"run": "passed", "fail": "failed"}.get(status, "skipped")
+            cases.append((name, outcome, output[-300:]))
+        for case, outcome, text in cases:
+            yield f"{folder.name}: {name}: {case}" if case != name else f"{folder.name}: {name}", outcome, text
+
+
+def cannot_install(reason):
+    """True if the reason names a package, and this machine cannot get it."""
+    match = re.search(r"package:\s*([A-Za-z0-9.+_-]+)", reason)
+    if match:
+        command = ["apt-get", "install", "--simulate", "-q", match.group(1)]
+    else:
+        match = re.search(r"pypi:\s*([A-Za-z0-9._-]+)", reason)
+        if not match:
+            return False
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", "build/pip-probe",
+                   match.group(1)]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=120).returncode != 0
+    except (OSError, subprocess.TimeoutExpired):
+        return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--extra-passed", type=int, default=0, help="checks that passed outside ctest")
+    parser.add_argument("--extra-failed", type=int, default=0, help="stages that failed outside ctest")
+    parser.add_argument("--strict", action="store_true", help="skipped counts as failed")
+    parser.add_argument("reports", type=pathlib.Path)
+    args = parser.parse_args()
+
+    count = {"passed": args.extra_passed, "failed": args.extra_failed, "skipped": 0}
+    for folder in sorted(p for p in args.reports.iterdir() if p.is_dir()):
+        for name, outcome, text in read_stage(folder):
+            shown = outcome
+            if outcome == "skipped" and args.strict and not cannot_install(text):
+                outcome, shown = "failed", "skipped, counts as failed"
+            count[outcome] += 1
+            if outcome != "passed":
+                print(f"{shown}: {name}: {' '.join(text.split())[:200]}")
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+    return 1 if count["failed"] or not count["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
