@@ -60,7 +60,7 @@ cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 for source in /etc/apt/sources.list.d/debian*.sources; do
   [[ -f "$source" ]] && cp "$source" "$root/etc/apt/sources.list.d/" && : > "$root/etc/apt/sources.list"
 done
-grep -liE '^ *Acquire' /etc/apt/apt.conf /etc/apt/apt.conf.d/* 2> /dev/null | grep -v docker | while read -r file; do
+{ grep -liE '^ *Acquire' /etc/apt/apt.conf /etc/apt/apt.conf.d/* 2> /dev/null || true; } | { grep -v docker || true; } | while read -r file; do
   cp "$file" "$root/etc/apt/apt.conf.d/"
 done
 if [[ -f /etc/ssl/certs/ca-certificates.crt ]]; then
