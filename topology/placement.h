@@ -13,10 +13,12 @@
 
 namespace eris::topology {
 
+inline constexpr uint32_t kAeusMax = 4096;
+
 struct AeuPlace {
   AeuId aeu;
   NumaNodeId numa_node;  // where its memory comes from
-  int32_t cpu = -1;      // operating-system number to pin to; -1: not pinned
+  int32_t cpu = -1;      // cpu of the real machine to pin to; -1: not pinned
 };
 
 struct PlacementPlan {
@@ -25,8 +27,14 @@ struct PlacementPlan {
   std::vector<std::string> notes;      // what the plan could not give, one sentence each
 };
 
-// Errors: InvalidArgument: an unknown or repeated cpu in aeu_cpus, more than 4096 AEUs.
-// More network cores than the machine can spare is a note, not an error.
+// Reads placement, aeu_count, aeu_per_hardware_thread, network_cores and aeu_cpus of `options`.
+// An AEU takes a core (or a hardware thread) of the topology: dense fills a NumaNode before the
+// next, sparse goes round robin over the NumaNodes, none takes the NumaNodes of dense but pins
+// nothing. AEUs beyond the cores start over at the first. On a synthetic topology, whose cpus do
+// not exist, AEUs are pinned round robin on the allowed cpus; aeu_cpus then names the topology's
+// own cpus. Network cores are taken one by one from the NumaNode with the most cores left, last
+// core first. Errors: InvalidArgument: an unknown or repeated cpu in aeu_cpus, more than kAeusMax
+// AEUs. More network cores than the machine can spare is a note, not an error.
 absl::StatusOr<PlacementPlan> PlanPlacement(const Topology& topology, const Options& options);
 
 // The machine and the plan as text for a person.

@@ -16,15 +16,16 @@ namespace eris::topology {
 struct Core {
   NumaNodeId numa_node;       // where its memory comes from: its home, or the nearest with memory
   NumaNodeId home_numa_node;  // the one it belongs to, with memory or without
-  // Cores with the same number share a last-level cache. Where the machine shows no cache, the cores
-  // of a NumaNode count as one group.
+  // Cores with the same number share a last-level cache. Where the machine shows no cache, the
+  // cores of a NumaNode count as one group.
   uint32_t cache_group = 0;
-  // Hardware threads, operating-system numbers (a synthetic topology: its own numbers); never empty.
+  // Hardware threads, operating-system numbers (a synthetic topology: its own numbers); never
+  // empty.
   std::vector<uint32_t> cpus;
 };
 
 struct NumaNode {
-  NumaNodeId id;              // dense, 0 .. n-1; not the operating system's number
+  NumaNodeId id{};            // dense, 0 .. n-1; not the operating system's number
   uint32_t os_index = 0;      // what mbind wants
   uint64_t memory_bytes = 0;  // 0: memory-less (or not allowed to us), not a place for data
   uint32_t core_count = 0;    // cores whose home it is; 0: memory only (CXL), no AEU here

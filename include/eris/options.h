@@ -22,7 +22,7 @@ struct Options {
   // Empty: the machine, inside the process's allowed cpus. Otherwise an hwloc synthetic
   // description, e.g. "numa:4 core:2 pu:1": AEUs are then pinned round robin on the real cores,
   // and memory carries its virtual NumaNode as a tag, unbound.
-  std::string topology;
+  std::string topology{};
   // 0: one AEU per core (or per hardware thread), less the cores kept for the network.
   // More AEUs than cores are allowed; they share cores round robin.
   uint32_t aeu_count = 0;
@@ -31,7 +31,7 @@ struct Options {
   // Cores on which no AEU is placed. At least one core always stays for AEUs.
   uint32_t network_cores = 0;
   // Explicit list of operating-system cpu numbers, one AEU each; overrides the five above.
-  std::vector<uint32_t> aeu_cpus;
+  std::vector<uint32_t> aeu_cpus{};
 
   // What the engine may allocate for data, over all NumaNodes. 0: 80 % of the memory the process
   // may use. More than the machine has is InvalidArgument.
@@ -54,10 +54,10 @@ struct CreateOptions {
   ObjectKind kind = ObjectKind::kIndex;
   // The keys that are expected: the initial partitions are even pieces of it. Keys outside are
   // welcome too (the first and the last partition take them).
-  KeyRange expected;
+  KeyRange expected{};
   // Or the inner boundaries themselves, strictly ascending; partition i is then owned by AEU
   // i % AEUs. When not empty, `expected` is ignored.
-  std::vector<uint64_t> split_points;
+  std::vector<uint64_t> split_points{};
 };
 
 }  // namespace eris
