@@ -1,7 +1,8 @@
-// A mutex that clang's thread-safety analysis and g++'s thread sanitizer both understand: std::mutex
-// with Abseil's annotations and Abseil's names. absl::Mutex itself is not used, because Debian's
-// archives are not instrumented (every field behind it would be reported as a race) and are built
-// with its deadlock detection on. For the control plane only: the data path takes no lock.
+// A mutex that clang's thread-safety analysis and g++'s thread sanitizer both understand:
+// std::mutex with Abseil's annotations and Abseil's names. absl::Mutex itself is not used, because
+// Debian's archives are not instrumented (every field behind it would be reported as a race) and
+// are built with its deadlock detection on. For the control plane only: the data path takes no
+// lock.
 #ifndef ERIS_BASE_MUTEX_H_
 #define ERIS_BASE_MUTEX_H_
 

@@ -2,26 +2,29 @@ include(GNUInstallDirs)
 
 # eris_cc_library(NAME memory HDRS a.h SRCS a.cc DEPS eris::base)
 # One library per folder, linked by its eris:: name; the DEPS lists show the layers.
+# The headers stand in a target of their own, eris_<name>_headers: it carries the check that each one
+# compiles alone, and is not installed (embedders include include/eris only).
 function(eris_cc_library)
   cmake_parse_arguments(ARG "" "NAME" "HDRS;SRCS;DEPS" ${ARGN})
   set(target eris_${ARG_NAME})
   if(ARG_SRCS)
     add_library(${target} STATIC ${ARG_SRCS})
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE eris::flags)
-    target_include_directories(${target} PUBLIC
-      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${ARG_DEPS})
-    target_include_directories(${target} INTERFACE
-      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
     set(scope INTERFACE)
   endif()
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   add_library(eris::${ARG_NAME} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME} VERIFY_INTERFACE_HEADER_SETS ON)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME})
   if(ARG_HDRS)
-    target_sources(${target} ${scope} FILE_SET internal_headers TYPE HEADERS
+    add_library(${target}_headers INTERFACE)
+    target_link_libraries(${target}_headers INTERFACE ${target})
+    set_target_properties(${target}_headers PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+    target_sources(${target}_headers INTERFACE FILE_SET HEADERS
       BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HDRS})
   endif()
 endfunction()

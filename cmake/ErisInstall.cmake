@@ -1,0 +1,31 @@
+# What an embedder gets: include/eris, the libraries that eris::engine stands on, and a package that
+# find_package(eris) finds. The program is installed too where it is built.
+#   cmake --install build/release --prefix <prefix>                           everything
+#   cmake --install build/release --prefix <prefix> --component Development   for embedders only
+include(CMakePackageConfigHelpers)
+
+set(ERIS_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/eris)
+set(exported eris_api eris_flags)
+foreach(name base topology memory storage routing aeu balancer engine)
+  if(TARGET eris_${name})
+    list(APPEND exported eris_${name})
+  endif()
+endforeach()
+set_target_properties(eris_flags PROPERTIES EXPORT_NAME flags)
+
+install(TARGETS ${exported} EXPORT erisTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Development
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Development)
+install(EXPORT erisTargets NAMESPACE eris:: DESTINATION ${ERIS_CMAKE_DIR} COMPONENT Development)
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/erisConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/erisConfig.cmake INSTALL_DESTINATION ${ERIS_CMAKE_DIR})
+# 0.x: any minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/erisConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/erisConfig.cmake ${PROJECT_BINARY_DIR}/erisConfigVersion.cmake
+  DESTINATION ${ERIS_CMAKE_DIR} COMPONENT Development)
+
+if(TARGET eris)
+  install(TARGETS eris RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Runtime)
+endif()

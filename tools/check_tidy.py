@@ -44,7 +44,7 @@ def comment_of(path, line):
         return line
     if path.endswith((".h", ".cc", ".proto")):
         return line[line.find("//"):] if "//" in line else line if line.lstrip().startswith("*") else ""
-    return line[line.find("#"):] if "#" in line else ""
+    return line[line.find("# "):] if "# " in line else ""
 
 
 def stale_paths(root, path, text):

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Installs a build tree for embedders into a new prefix, then configures, builds and runs examples/
+# against it, as somebody else's project would.
+# usage: install_example_test.sh <build folder> <c++ compiler>
+set -euo pipefail
+build="$(cd "$1" && pwd)"
+source="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+
+cmake --install "$build" --prefix "$scratch/prefix" --component Development
+strangers="$(cd "$scratch/prefix/include" && find . -type f ! -path './eris/*.h')"
+[[ -z "$strangers" ]] || { echo "installed beside include/eris: $strangers"; exit 1; }
+
+# From a copy, so that no relative path into this tree can help.
+cp -r "$source/examples" "$scratch/examples"
+cmake -S "$scratch/examples" -B "$scratch/build" -G Ninja -DCMAKE_CXX_COMPILER="$2" \
+  -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$scratch/prefix"
+cmake --build "$scratch/build"
+output="$("$scratch/build/embed")"
+echo "$output"
+grep -q '^squares\[31\] = 961$' <<< "$output"
+grep -q '^14 -> 196$' <<< "$output"
