@@ -1,0 +1,22 @@
+// The exit codes of the eris program, for scripts; eris --help documents them.
+#ifndef ERIS_CLIENTS_CLI_EXIT_CODE_H_
+#define ERIS_CLIENTS_CLI_EXIT_CODE_H_
+
+#include "absl/status/status.h"
+
+namespace eris::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitNotFound = 1;     // no such object; get: a key is missing
+inline constexpr int kExitInvalid = 2;      // usage, or input that is refused as invalid
+inline constexpr int kExitUnavailable = 3;  // server unreachable, stopping, or too slow
+inline constexpr int kExitRefused = 4;      // everything else that the server refuses
+
+int ExitCodeOf(const absl::Status& status);
+
+// Writes "eris: <message>" to stderr and returns the exit code.
+int Report(const absl::Status& status);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_EXIT_CODE_H_

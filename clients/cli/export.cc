@@ -1,0 +1,101 @@
+// eris export: an object's rows in key order, as a file.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/output.h"
+
+namespace eris::cli {
+namespace {
+
+struct ExportFlags {
+  std::string object;
+  std::string path;
+  std::string format = "csv";
+};
+
+absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows& rows, bool more,
+                                   bool tbl, Output& output) {
+  const char* separator = tbl ? "|" : ",";
+  const char* end = tbl ? "|\n" : "\n";
+  uint64_t count = 0;
+  if (!tbl) output.Write("key,value\n");
+  while (more && output.open()) {
+    for (size_t i = 0; i < rows.keys.size(); ++i) {
+      output.Write(absl::StrCat(rows.keys[i], separator, rows.values[i], end));
+    }
+    count += rows.keys.size();
+    const absl::StatusOr<bool> next = reader.Next(rows);
+    if (!next.ok()) return next.status();
+    more = *next;
+  }
+  return count;
+}
+
+int RunExport(const Cli& cli, const ExportFlags& flags) {
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const auto reader = (*client)->Scan(flags.object, {});
+  client::ScanRows rows;
+  const absl::StatusOr<bool> first = reader->Next(rows);
+  if (!first.ok()) return Report(first.status());
+  const bool tbl = flags.format == "tbl";
+  if (flags.path == "-") {
+    Output output;
+    const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, output);
+    return output.Finish(Report(count.status()));
+  }
+  // Written beside its place and renamed: the file is there whole or not at all.
+  const std::string part = flags.path + ".part";
+  std::FILE* file = std::fopen(part.c_str(), "w");
+  if (file == nullptr) {
+    return Report(absl::InvalidArgumentError(
+        absl::StrCat("cannot write ", part, ": ", std::strerror(errno))));
+  }
+  Output output(file);
+  const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, output);
+  int code = output.Finish(Report(count.status()));
+  if (std::fclose(file) != 0 ||
+      (code == kExitOk && std::rename(part.c_str(), flags.path.c_str()) != 0)) {
+    std::fprintf(stderr, "eris: cannot write %s: %s\n", flags.path.c_str(), std::strerror(errno));
+    code = kExitRefused;
+  }
+  if (code != kExitOk) {
+    unlink(part.c_str());
+    return code;
+  }
+  Output summary;
+  if (cli.json()) {
+    summary.WriteJson(
+        nlohmann::ordered_json{{"rows", std::to_string(*count)}, {"file", flags.path}});
+  } else {
+    summary.Write(absl::StrCat(*count, " rows written to ", flags.path, "\n"));
+  }
+  return summary.Finish(kExitOk);
+}
+
+}  // namespace
+
+void AddExport(CLI::App& app, Cli& cli) {
+  auto flags = std::make_shared<ExportFlags>();
+  CLI::App* verb = app.add_subcommand("export", "Write an object's rows to a file, in key order");
+  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("file", flags->path, "File, or - for standard output")->required();
+  verb->add_option("--format", flags->format, "csv (with the header key,value) or tbl")
+      ->check(CLI::IsMember({"csv", "tbl"}))
+      ->capture_default_str();
+  verb->footer(
+      "Examples:\n"
+      "  eris export orders orders.csv\n"
+      "  eris export orders - --format tbl | sort -t '|' -k 2n | head\n");
+  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunExport(cli, *flags); }; });
+}
+
+}  // namespace eris::cli

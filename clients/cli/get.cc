@@ -1,0 +1,76 @@
+// eris get: values of keys.
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/key_input.h"
+#include "clients/cli/output.h"
+#include "clients/cli/parse.h"
+#include "clients/cli/row_printer.h"
+
+namespace eris::cli {
+namespace {
+
+struct GetFlags {
+  std::string object;
+  std::vector<std::string> arguments;
+};
+
+int RunGet(const Cli& cli, const GetFlags& flags) {
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  ArgumentReader reader(flags.arguments, std::cin);
+  Output output;
+  std::optional<RowPrinter> rows;  // from the first answer: an error prints no empty table
+  uint64_t missing = 0;
+  std::vector<uint64_t> keys;
+  std::string text;
+  for (bool more = true; more && output.open();) {
+    more = reader.Next(text);
+    if (more) {
+      const auto key = ParseKey(absl::StripAsciiWhitespace(text));
+      if (!key.ok()) return output.Finish(Report(key.status()));
+      keys.push_back(*key);
+    }
+    if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
+    const auto result = (*client)->Lookup(flags.object, keys);
+    if (!result.ok()) return output.Finish(Report(result.status()));
+    if (!rows) rows.emplace(output, cli.json());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (result->found[i]) {
+        rows->Add(keys[i], result->values[i]);
+        continue;
+      }
+      ++missing;
+      rows->Add(keys[i], std::nullopt);
+      if (!cli.json()) std::fprintf(stderr, "eris: key %lu: not found\n", keys[i]);
+    }
+    keys.clear();
+  }
+  if (rows) rows->End();
+  return output.Finish(missing == 0 ? kExitOk : kExitNotFound);
+}
+
+}  // namespace
+
+void AddGet(CLI::App& app, Cli& cli) {
+  auto flags = std::make_shared<GetFlags>();
+  CLI::App* verb = app.add_subcommand("get", "Show the values of keys");
+  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
+  verb->footer(
+      "Rows stand in the order of the keys. Missing keys are named on stderr (JSON: value null)\n"
+      "and make the exit code 1.\n"
+      "\n"
+      "Examples:\n"
+      "  eris get orders 1 7 32\n"
+      "  seq 1 100 | eris get orders - --output json\n");
+  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunGet(cli, *flags); }; });
+}
+
+}  // namespace eris::cli

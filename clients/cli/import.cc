@@ -1,0 +1,323 @@
+// eris import: loads a CSV or .tbl file through one stream of upserts, and creates the object first
+// with bounds from a sample of the file.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "clients/batch_stream.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/import_file.h"
+#include "clients/cli/key_sample.h"
+#include "clients/cli/output.h"
+#include "clients/cli/parse.h"
+#include "clients/cli/progress_bar.h"
+#include "clients/cli/tpch_tables.h"
+
+namespace eris::cli {
+namespace {
+
+struct ImportFlags {
+  std::string object;
+  std::string path;
+  std::string format;  // empty: by the file's name
+  std::string delimiter;
+  std::optional<bool> header;
+  std::string table;
+  std::string key = "1";
+  std::string value = "2";
+  bool create = true;
+  std::string expect;
+  std::string on_error = "abort";
+  bool progress = true;
+  uint32_t batch = 32768;
+  uint32_t in_flight = 8;
+};
+
+// The file, or standard input for "-".
+class InputFile {
+ public:
+  ~InputFile() {
+    if (fd_ > STDIN_FILENO) close(fd_);
+  }
+  absl::Status Open(const std::string& path) {
+    name_ = path == "-" ? "standard input" : path;
+    fd_ = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    if (fd_ < 0 || fstat(fd_, &info) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
+    }
+    if (S_ISDIR(info.st_mode)) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " is a directory"));
+    }
+    seekable_ = path != "-" && S_ISREG(info.st_mode);
+    bytes_ = seekable_ ? static_cast<uint64_t>(info.st_size) : 0;
+    return absl::OkStatus();
+  }
+  int fd() const { return fd_; }
+  const std::string& name() const { return name_; }
+  bool seekable() const { return seekable_; }
+  uint64_t bytes() const { return bytes_; }  // 0: unknown
+
+ private:
+  int fd_ = -1;
+  std::string name_;
+  bool seekable_ = false;
+  uint64_t bytes_ = 0;
+};
+
+absl::StatusOr<ImportFormat> FormatOf(const ImportFlags& flags) {
+  ImportFormat format;
+  const bool tbl = flags.format.empty() ? absl::EndsWith(flags.path, ".tbl") ||
+                                              absl::StrContains(flags.path, ".tbl.")
+                                        : flags.format == "tbl";
+  format.delimited = tbl ? DelimitedFormat{'|', false, true} : DelimitedFormat{};
+  if (flags.delimiter == "\\t" || flags.delimiter == "tab") {
+    format.delimited.delimiter = '\t';
+  } else if (flags.delimiter.size() == 1 && flags.delimiter != "\"" && flags.delimiter != "\n") {
+    format.delimited.delimiter = flags.delimiter[0];
+  } else if (!flags.delimiter.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--delimiter '", flags.delimiter, "' is not one character (or tab)"));
+  }
+  format.header = tbl && !flags.header ? false : flags.header;
+  format.table = flags.table;
+  const absl::string_view table = TableOfPath(flags.path);
+  if (tbl && flags.table.empty() && !TpchColumns(table).empty()) format.table = std::string(table);
+  format.key = flags.key;
+  format.value = flags.value;
+  return format;
+}
+
+// Creates the object when it is missing, with one partition of equal size for each AEU.
+absl::Status EnsureObject(client::Client& client, const ImportFlags& flags, const InputFile& input,
+                          const ImportFile& file, const DelimitedFormat& format, bool& created) {
+  const absl::Status found = client.Get(flags.object).status();
+  if (!absl::IsNotFound(found) || !flags.create) return found;
+  CreateOptions options;
+  if (!flags.expect.empty()) {
+    const absl::StatusOr<KeyRange> range = ParseRange(flags.expect);
+    if (!range.ok()) return range.status();
+    options.expected = *range;
+  } else if (!input.seekable()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.name(), " cannot be sampled: give --expect LO:HI, or create the object first"));
+  } else {
+    const absl::StatusOr<EngineStats> stats = client.Stats();
+    if (!stats.ok()) return stats.status();
+    absl::StatusOr<std::vector<uint64_t>> sample =
+        SampleKeys(input.fd(), input.bytes(), format, file.key_column(), kSampleRecordsMax);
+    if (!sample.ok()) return sample.status();
+    options.split_points = SplitPoints(*std::move(sample), stats->aeus.size());
+  }
+  const absl::Status status = client.Create(flags.object, options).status();
+  created = status.ok();
+  // Another import may have been faster.
+  return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
+}
+
+// Sends rows in batches and counts what has been acknowledged.
+class Loader {
+ public:
+  Loader(client::Client& client, const ImportFlags& flags)
+      : flags_(flags),
+        stream_(client,
+                {.in_flight_max = flags.in_flight, .stall_timeout = client.options().timeout},
+                [this](uint64_t, absl::Status status, client::RowBits existed) {
+                  absl::MutexLock lock(&mu_);
+                  if (status.ok()) {
+                    loaded_ += existed.size();
+                    replaced_ += existed.Count();
+                  } else if (error_.ok()) {
+                    error_ = status;
+                  }
+                }) {}
+
+  absl::Status Add(uint64_t key, uint64_t value) {
+    keys_.push_back(key);
+    values_.push_back(value);
+    return keys_.size() < flags_.batch ? absl::OkStatus() : Send();
+  }
+  // Waits for every acknowledgement.
+  absl::Status Finish() {
+    absl::Status status = Send();
+    const absl::Status end = stream_.Finish();
+    absl::MutexLock lock(&mu_);
+    return !error_.ok() ? error_ : !status.ok() ? status : end;
+  }
+  uint64_t loaded() {
+    absl::MutexLock lock(&mu_);
+    return loaded_;
+  }
+  uint64_t replaced() {
+    absl::MutexLock lock(&mu_);
+    return replaced_;
+  }
+
+ private:
+  absl::Status Send() {
+    if (keys_.empty()) return absl::OkStatus();
+    {
+      absl::MutexLock lock(&mu_);
+      if (!error_.ok()) return error_;
+    }
+    const absl::Status status = stream_.Send(flags_.object, keys_, values_);
+    keys_.clear();
+    values_.clear();
+    return status;
+  }
+
+  const ImportFlags& flags_;
+  std::vector<uint64_t> keys_;
+  std::vector<uint64_t> values_;
+
+  // Guarded by mu_.
+  absl::Mutex mu_;
+  uint64_t loaded_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t replaced_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Status error_ ABSL_GUARDED_BY(mu_);
+
+  client::UpsertStream stream_;  // last: its reader thread uses what stands above
+};
+
+struct Loaded {
+  uint64_t rows = 0;
+  uint64_t replaced = 0;
+  uint64_t skipped = 0;
+};
+
+absl::Status Load(client::Client& client, const ImportFlags& flags, const InputFile& input,
+                  ImportFile& file, Loaded& loaded) {
+  Loader loader(client, flags);
+  ProgressBar bar(input.bytes(), flags.progress);
+  absl::Status status;
+  uint64_t key = 0, value = 0;
+  uint64_t rows = 0;
+  std::string complaint;
+  while (status.ok()) {
+    const absl::StatusOr<ImportFile::Result> result = file.Next(key, value, complaint);
+    if (!result.ok()) {
+      status = result.status();
+    } else if (*result == ImportFile::Result::kEnd) {
+      break;
+    } else if (*result == ImportFile::Result::kRow) {
+      status = loader.Add(key, value);
+      if ((++rows & 4095) == 0) bar.Show(file.bytes_read(), rows);
+    } else if (flags.on_error == "abort") {
+      status = absl::InvalidArgumentError(complaint);
+    } else {
+      ++loaded.skipped;
+      std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
+    }
+  }
+  // Rows before a bad line are loaded to the last one, so that the count says where to go on.
+  const absl::Status end = loader.Finish();
+  loaded.rows = loader.loaded();
+  loaded.replaced = loader.replaced();
+  return end.ok() ? status : end;
+}
+
+int RunImport(const Cli& cli, const ImportFlags& flags) {
+  const absl::StatusOr<ImportFormat> format = FormatOf(flags);
+  if (!format.ok()) return Report(format.status());
+  InputFile input;
+  absl::Status status = input.Open(flags.path);
+  if (!status.ok()) return Report(status);
+  ImportFile file(input.fd(), input.name(), *format);
+  status = file.Open();
+  if (!status.ok()) return Report(status);
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  bool created = false;
+  status = EnsureObject(**client, flags, input, file, format->delimited, created);
+  if (!status.ok()) return Report(status);
+
+  const absl::Time start = absl::Now();
+  Loaded loaded;
+  status = Load(**client, flags, input, file, loaded);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  if (!status.ok()) {
+    return Report(absl::Status(status.code(), absl::StrCat(status.message(), "; stopped after ",
+                                                           loaded.rows, " rows were loaded")));
+  }
+  const double rate = seconds > 0 ? static_cast<double>(loaded.rows) / seconds : 0;
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(nlohmann::ordered_json{{"object", flags.object},
+                                            {"created", created},
+                                            {"rows", std::to_string(loaded.rows)},
+                                            {"replaced", std::to_string(loaded.replaced)},
+                                            {"skipped", std::to_string(loaded.skipped)},
+                                            {"seconds", seconds},
+                                            {"rows_per_second", rate}});
+  } else {
+    output.Write(
+        absl::StrFormat("%s%d rows loaded into %s (%d replaced, %d lines skipped) in "
+                        "%.2f s, %.0f rows/s\n",
+                        created ? "created; " : "", loaded.rows, flags.object, loaded.replaced,
+                        loaded.skipped, seconds, rate));
+  }
+  return output.Finish(kExitOk);
+}
+
+}  // namespace
+
+void AddImport(CLI::App& app, Cli& cli) {
+  auto flags = std::make_shared<ImportFlags>();
+  CLI::App* verb = app.add_subcommand("import", "Load a CSV or TPC-H .tbl file into an object");
+  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("file", flags->path, "File, or - for standard input")->required();
+  verb->add_option("--format", flags->format, "csv or tbl; default: tbl for *.tbl, else csv")
+      ->check(CLI::IsMember({"csv", "tbl"}));
+  verb->add_option("--delimiter", flags->delimiter, "One character, or tab; default , (tbl: |)");
+  verb->add_flag("--header,!--no-header", flags->header,
+                 "The first line is (not) a header; default: it is one if its key is no number");
+  verb->add_option("--table", flags->table,
+                   "TPC-H table that names the columns; default: from the name of a .tbl file");
+  verb->add_option("--key", flags->key, "Key column, by name or by number from 1")
+      ->capture_default_str();
+  verb->add_option("--value", flags->value, "Value column, by name or by number from 1")
+      ->capture_default_str();
+  verb->add_flag("--create,!--no-create", flags->create,
+                 "Create the object if it is missing (default), or refuse");
+  verb->add_option("--expect", flags->expect,
+                   "LO:HI for a new object, instead of bounds from a sample of the file");
+  verb->add_option("--on-error", flags->on_error, "What a bad line does: abort or skip")
+      ->check(CLI::IsMember({"abort", "skip"}))
+      ->capture_default_str();
+  verb->add_option("--batch", flags->batch, "Rows in one request")
+      ->check(CLI::Range(1u, kBatchKeysMax))
+      ->capture_default_str();
+  verb->add_option("--in-flight", flags->in_flight, "Requests under way at once")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  verb->add_flag("--progress,!--no-progress", flags->progress,
+                 "Progress bar, on a terminal only (default)");
+  verb->footer(
+      "Keys and values are numbers from 0 to 2^64-1. A bad line is named with its number and the\n"
+      "reason; with --on-error abort (exit code 2) all rows before it have been loaded. A new "
+      "object\n"
+      "gets partition bounds from a sample of the file, one equal share for each AEU.\n"
+      "\n"
+      "Examples:\n"
+      "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
+      "  eris import users users.csv --key id --value group --on-error skip\n"
+      "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");
+  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunImport(cli, *flags); }; });
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,126 @@
+#include "clients/cli/import_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/parse.h"
+#include "clients/cli/tpch_tables.h"
+
+namespace eris::cli {
+namespace {
+
+// What a message shows of a field.
+constexpr size_t kShownBytesMax = 40;
+
+}  // namespace
+
+ImportFile::ImportFile(int fd, std::string name, const ImportFormat& format)
+    : name_(std::move(name)), format_(format), reader_(fd, format.delimited) {}
+
+absl::StatusOr<ImportFile::Column> ImportFile::Find(const std::string& text) const {
+  uint64_t number = 0;
+  if (ParseU64(text, number)) {
+    if (number < 1 || (fields_expected_ > 0 && number > fields_expected_)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name_, " has columns 1 to ", fields_expected_, ", no column ", number));
+    }
+    Column column{number - 1, absl::StrCat("column ", number)};
+    if (number <= names_.size()) absl::StrAppend(&column.name, " (", names_[number - 1], ")");
+    return column;
+  }
+  const auto found = std::find(names_.begin(), names_.end(), text);
+  if (found == names_.end()) {
+    return absl::InvalidArgumentError(
+        names_.empty() ? absl::StrCat("no column names are known of ", name_, ", so '", text,
+                                      "' cannot be found: give the column's number, --header, or "
+                                      "--table for a TPC-H table")
+                       : absl::StrCat(name_, " has no column '", text, "'; it has ",
+                                      absl::StrJoin(names_, ", ")));
+  }
+  const size_t index = found - names_.begin();
+  return Column{index, absl::StrCat("column ", index + 1, " (", text, ")")};
+}
+
+absl::Status ImportFile::Open() {
+  if (!format_.table.empty()) {
+    names_ = TpchColumns(format_.table);
+    if (names_.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", format_.table, "' is no table of TPC-H whose columns are known"));
+    }
+  }
+  const auto first = reader_.Next(fields_, reason_);
+  if (!first.ok()) return first.status();
+  pending_ = *first;
+  if (pending_ == DelimitedReader::Result::kRecord) {
+    uint64_t number = 0;
+    const bool by_name = !ParseU64(format_.key, number) || !ParseU64(format_.value, number);
+    bool header = false;
+    if (format_.header.has_value()) {
+      header = *format_.header;
+    } else if (names_.empty()) {
+      // Names can only come from a header; and numbers alone are no header.
+      const bool key_is_number = ParseU64(format_.key, number) && number >= 1 &&
+                                 number <= fields_.size() && ParseU64(fields_[number - 1], number);
+      header = by_name || !key_is_number;
+    }
+    fields_expected_ = fields_.size();
+    if (header) {
+      names_.assign(fields_.begin(), fields_.end());
+      pending_.reset();
+    } else if (!names_.empty()) {
+      fields_expected_ = names_.size();
+    }
+  }
+  absl::StatusOr<Column> key = Find(format_.key);
+  if (!key.ok()) return key.status();
+  absl::StatusOr<Column> value = Find(format_.value);
+  if (!value.ok()) return value.status();
+  key_ = *std::move(key);
+  value_ = *std::move(value);
+  return absl::OkStatus();
+}
+
+bool ImportFile::Parse(const Column& column, uint64_t& number, std::string& complaint) const {
+  const absl::string_view field = fields_[column.index];
+  if (ParseU64(field, number)) return true;
+  complaint = absl::StrCat(column.name, " is '", field.substr(0, kShownBytesMax),
+                           field.size() > kShownBytesMax ? "..." : "",
+                           "', no number from 0 to 18446744073709551615");
+  return false;
+}
+
+absl::StatusOr<ImportFile::Result> ImportFile::Next(uint64_t& key, uint64_t& value,
+                                                    std::string& complaint) {
+  DelimitedReader::Result result;
+  if (pending_) {
+    result = *pending_;
+    pending_.reset();
+  } else {
+    const auto next = reader_.Next(fields_, reason_);
+    if (!next.ok()) return next.status();
+    result = *next;
+  }
+  if (result == DelimitedReader::Result::kEnd) return Result::kEnd;
+  std::string problem;
+  if (result == DelimitedReader::Result::kBad) {
+    problem = reason_;
+  } else if (fields_expected_ == 0) {
+    fields_expected_ = fields_.size();  // the first line was bad
+  }
+  if (problem.empty() && fields_.size() != fields_expected_) {
+    problem = absl::StrCat(fields_.size(), " fields, expected ", fields_expected_);
+  }
+  if (problem.empty() && std::max(key_.index, value_.index) >= fields_.size()) {
+    problem = absl::StrCat(fields_.size(), " fields, too few for key and value");
+  }
+  if (problem.empty() && Parse(key_, key, problem) && Parse(value_, value, problem)) {
+    return Result::kRow;
+  }
+  complaint = absl::StrCat(name_, " line ", reader_.line(), ": ", problem);
+  return Result::kBadLine;
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,86 @@
+#include "clients/cli/parse.h"
+
+#include <charconv>
+#include <limits>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace eris::cli {
+
+bool ParseU64(absl::string_view text, uint64_t& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end && !text.empty();
+}
+
+absl::StatusOr<uint64_t> ParseKey(absl::string_view text) {
+  uint64_t key = 0;
+  if (!ParseU64(text, key)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no number from 0 to 18446744073709551615"));
+  }
+  return key;
+}
+
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  const size_t separator = text.find_first_of("= \t");
+  if (separator == absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no pair; expected key=value or 'key value'"));
+  }
+  const absl::StatusOr<uint64_t> key = ParseKey(text.substr(0, separator));
+  if (!key.ok()) return key.status();
+  const absl::StatusOr<uint64_t> value =
+      ParseKey(absl::StripLeadingAsciiWhitespace(text.substr(separator + 1)));
+  if (!value.ok()) return value.status();
+  return std::pair(*key, *value);
+}
+
+absl::StatusOr<KeyRange> ParseRange(absl::string_view text) {
+  const size_t colon = text.find(':');
+  KeyRange range;
+  uint64_t hi = 0;
+  if (colon == absl::string_view::npos || !ParseU64(text.substr(0, colon), range.lo) ||
+      (colon + 1 < text.size() && !ParseU64(text.substr(colon + 1), hi))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no range; expected LO:HI (HI not included) or LO:"));
+  }
+  if (colon + 1 < text.size()) range.hi = hi;
+  return range;
+}
+
+absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text) {
+  std::vector<uint64_t> keys;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const absl::StatusOr<uint64_t> key = ParseKey(absl::StripAsciiWhitespace(part));
+    if (!key.ok()) return key.status();
+    keys.push_back(*key);
+  }
+  return keys;
+}
+
+absl::StatusOr<uint64_t> ParseBytes(absl::string_view text) {
+  const size_t digits = text.find_first_not_of("0123456789");
+  const absl::string_view unit =
+      digits == absl::string_view::npos ? "" : absl::StripAsciiWhitespace(text.substr(digits));
+  uint64_t count = 0;
+  uint64_t scale = 0;
+  if (unit.empty() || unit == "B") scale = 1;
+  if (unit == "KiB") scale = uint64_t{1} << 10;
+  if (unit == "MiB") scale = uint64_t{1} << 20;
+  if (unit == "GiB") scale = uint64_t{1} << 30;
+  if (unit == "TiB") scale = uint64_t{1} << 40;
+  if (scale == 0 || !ParseU64(text.substr(0, digits), count) ||
+      count > std::numeric_limits<uint64_t>::max() / scale) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no size; expected e.g. 4GiB, 512MiB, 64KiB or bytes"));
+  }
+  return count * scale;
+}
+
+}  // namespace eris::cli

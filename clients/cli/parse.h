@@ -1,0 +1,34 @@
+// Text of the command line and of files as numbers and ranges. Pure functions; any thread.
+// Errors: InvalidArgument, naming the text and what was expected.
+#ifndef ERIS_CLIENTS_CLI_PARSE_H_
+#define ERIS_CLIENTS_CLI_PARSE_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eris/types.h"
+
+namespace eris::cli {
+
+// Decimal digits alone, 0 to 2^64-1: no sign, no blank, no point.
+bool ParseU64(absl::string_view text, uint64_t& value);
+absl::StatusOr<uint64_t> ParseKey(absl::string_view text);
+
+// "7=42" or "7 42" (any run of blanks).
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text);
+
+// "LO:HI", [LO, HI); "LO:" goes to the end of the key space.
+absl::StatusOr<KeyRange> ParseRange(absl::string_view text);
+
+// "10,20,30"
+absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text);
+
+// "4GiB", "512 MiB", "64KiB", "4096".
+absl::StatusOr<uint64_t> ParseBytes(absl::string_view text);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_PARSE_H_

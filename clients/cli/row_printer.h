@@ -1,0 +1,44 @@
+// Key and value rows as a table or as a JSON array, written as they come. One thread.
+#ifndef ERIS_CLIENTS_CLI_ROW_PRINTER_H_
+#define ERIS_CLIENTS_CLI_ROW_PRINTER_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/output.h"
+
+namespace eris::cli {
+
+class RowPrinter {
+ public:
+  RowPrinter(Output& output, bool json) : output_(output), json_(json) {
+    output_.Write(json_ ? "[" : absl::StrFormat("%20s  %20s\n", "KEY", "VALUE"));
+  }
+
+  // Without a value the key is missing: JSON shows null, the table leaves it out.
+  void Add(uint64_t key, std::optional<uint64_t> value) {
+    if (!json_) {
+      if (value) output_.Write(absl::StrFormat("%20d  %20d\n", key, *value));
+      return;
+    }
+    const std::string shown = value ? absl::StrCat("\"", *value, "\"") : "null";
+    output_.Write(
+        absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", key, "\", \"value\": ", shown, "}"));
+    first_ = false;
+  }
+
+  void End() {
+    if (json_) output_.Write(first_ ? "]\n" : "\n]\n");
+  }
+
+ private:
+  Output& output_;
+  const bool json_;
+  bool first_ = true;
+};
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_ROW_PRINTER_H_

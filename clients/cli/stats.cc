@@ -1,0 +1,128 @@
+// eris stats: the counters of a running server.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/output.h"
+
+namespace eris::cli {
+namespace {
+
+nlohmann::ordered_json ToJson(const EngineStats& stats) {
+  using Json = nlohmann::ordered_json;
+  Json aeus = Json::array();
+  for (const AeuStats& aeu : stats.aeus) {
+    aeus.push_back({{"id", aeu.id.value},
+                    {"numa_node", aeu.numa_node.value},
+                    {"cpu", aeu.cpu},
+                    {"turns", std::to_string(aeu.turns)},
+                    {"parks", std::to_string(aeu.parks)},
+                    {"busy_ns", std::to_string(aeu.busy_ns)},
+                    {"commands", std::to_string(aeu.commands)},
+                    {"keys", std::to_string(aeu.keys)},
+                    {"rows_scanned", std::to_string(aeu.rows_scanned)},
+                    {"commands_forwarded", std::to_string(aeu.commands_forwarded)},
+                    {"commands_redirected", std::to_string(aeu.commands_redirected)},
+                    {"memory_bytes", std::to_string(aeu.memory_bytes)}});
+  }
+  Json numa_nodes = Json::array();
+  for (const NumaNodeStats& numa_node : stats.numa_nodes) {
+    numa_nodes.push_back({{"id", numa_node.id.value},
+                          {"reserved_bytes", std::to_string(numa_node.reserved_bytes)},
+                          {"used_bytes", std::to_string(numa_node.used_bytes)},
+                          {"bound", numa_node.bound}});
+  }
+  Json objects = Json::array();
+  for (const ObjectInfo& object : stats.objects) {
+    objects.push_back({{"name", object.name},
+                       {"keys", std::to_string(object.keys)},
+                       {"memory_bytes", std::to_string(object.memory_bytes)},
+                       {"partitions", object.partition_starts.size()}});
+  }
+  return {{"aeus", std::move(aeus)},
+          {"numa_nodes", std::move(numa_nodes)},
+          {"objects", std::move(objects)},
+          {"memory_limit_bytes", std::to_string(stats.memory_limit_bytes)},
+          {"scans_open", std::to_string(stats.scans_open)},
+          {"scan_chunks_in_use", std::to_string(stats.scan_chunks_in_use)},
+          {"requests_in_flight", std::to_string(stats.requests_in_flight)}};
+}
+
+std::string ToText(const EngineStats& stats) {
+  uint64_t memory = 0;
+  for (const AeuStats& aeu : stats.aeus) memory += aeu.memory_bytes;
+  TextTable aeus({{"AEU"},
+                  {"NUMANODE"},
+                  {"CPU"},
+                  {"MEMORY"},
+                  {"SHARE"},
+                  {"COMMANDS"},
+                  {"KEYS"},
+                  {"ROWS SCANNED"},
+                  {"FORWARDED"},
+                  {"REDIRECTED"},
+                  {"BUSY"},
+                  {"PARKS"}});
+  for (const AeuStats& aeu : stats.aeus) {
+    const double share =
+        memory == 0 ? 0
+                    : 100.0 * static_cast<double>(aeu.memory_bytes) / static_cast<double>(memory);
+    aeus.Add({absl::StrCat(aeu.id.value), absl::StrCat(aeu.numa_node.value),
+              aeu.cpu < 0 ? "-" : absl::StrCat(aeu.cpu), FormatBytes(aeu.memory_bytes),
+              absl::StrFormat("%.1f %%", share), absl::StrCat(aeu.commands), absl::StrCat(aeu.keys),
+              absl::StrCat(aeu.rows_scanned), absl::StrCat(aeu.commands_forwarded),
+              absl::StrCat(aeu.commands_redirected),
+              absl::StrFormat("%.3f s", static_cast<double>(aeu.busy_ns) / 1e9),
+              absl::StrCat(aeu.parks)});
+  }
+  TextTable numa_nodes({{"NUMANODE"}, {"RESERVED"}, {"USED"}, {"BOUND", false}});
+  for (const NumaNodeStats& numa_node : stats.numa_nodes) {
+    numa_nodes.Add({absl::StrCat(numa_node.id.value), FormatBytes(numa_node.reserved_bytes),
+                    FormatBytes(numa_node.used_bytes), numa_node.bound ? "yes" : "no"});
+  }
+  TextTable objects({{"OBJECT", false}, {"KEYS"}, {"MEMORY"}, {"BYTES/KEY"}, {"PARTITIONS"}});
+  for (const ObjectInfo& object : stats.objects) {
+    const std::string per_key =
+        object.keys == 0 ? "-"
+                         : absl::StrFormat("%.1f", static_cast<double>(object.memory_bytes) /
+                                                       static_cast<double>(object.keys));
+    objects.Add({object.name, absl::StrCat(object.keys), FormatBytes(object.memory_bytes), per_key,
+                 absl::StrCat(object.partition_starts.size())});
+  }
+  return absl::StrCat(aeus.ToString(), "\n", numa_nodes.ToString(), "\n", objects.ToString(), "\n",
+                      "memory limit ", FormatBytes(stats.memory_limit_bytes),
+                      "; requests in flight ", stats.requests_in_flight, "; scans open ",
+                      stats.scans_open, "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
+}
+
+int RunStats(const Cli& cli) {
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<EngineStats> stats = (*client)->Stats();
+  if (!stats.ok()) return Report(stats.status());
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(ToJson(*stats));
+  } else {
+    output.Write(ToText(*stats));
+  }
+  return output.Finish(kExitOk);
+}
+
+}  // namespace
+
+void AddStats(CLI::App& app, Cli& cli) {
+  CLI::App* verb = app.add_subcommand("stats", "Show the counters of a running server");
+  verb->footer(
+      "SHARE is an AEU's part of the memory that all AEUs hold. Counters grow from the start.\n"
+      "\n"
+      "Examples:\n"
+      "  eris stats\n"
+      "  eris stats --output json | jq '.aeus[].keys'\n");
+  verb->callback([&cli] { cli.run = [&cli] { return RunStats(cli); }; });
+}
+
+}  // namespace eris::cli

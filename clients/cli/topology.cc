@@ -1,0 +1,64 @@
+// eris topology: the machine and where the AEUs are; with --explain on this machine, before
+// anything is started.
+#include <memory>
+#include <string>
+
+#include "clients/cli/cli.h"
+#include "clients/cli/engine_flags.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/output.h"
+#include "eris/engine.h"
+
+namespace eris::cli {
+namespace {
+
+struct TopologyFlags {
+  bool explain = false;
+  EngineFlags engine;
+};
+
+absl::StatusOr<std::string> Describe(const Cli& cli, const TopologyFlags& flags) {
+  if (flags.explain) {
+    Options options;
+    absl::Status status = flags.engine.Apply(options);
+    if (!status.ok()) return status;
+    return ExplainTopology(options);
+  }
+  const auto client = cli.Connect();
+  if (!client.ok()) return client.status();
+  return (*client)->Topology();
+}
+
+int RunTopology(const Cli& cli, const TopologyFlags& flags) {
+  absl::StatusOr<std::string> text = Describe(cli, flags);
+  if (!text.ok()) return Report(text.status());
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(nlohmann::ordered_json{{"text", *text}});
+  } else {
+    if (!text->empty() && text->back() != '\n') *text += '\n';
+    output.Write(*text);
+  }
+  return output.Finish(kExitOk);
+}
+
+}  // namespace
+
+void AddTopology(CLI::App& app, Cli& cli) {
+  auto flags = std::make_shared<TopologyFlags>();
+  CLI::App* verb =
+      app.add_subcommand("topology", "Show the machine and where the AEUs are, or would be");
+  verb->add_flag("--explain", flags->explain,
+                 "Plan on this machine, without a server and without starting anything");
+  flags->engine.AddTo(*verb);
+  verb->footer(
+      "Without --explain the running server is asked, and the engine flags have no meaning.\n"
+      "\n"
+      "Examples:\n"
+      "  eris topology\n"
+      "  eris topology --explain --network-cores 1\n"
+      "  eris topology --explain --topology 'numa:4 core:2 pu:1' --placement sparse --aeus 4\n");
+  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunTopology(cli, *flags); }; });
+}
+
+}  // namespace eris::cli
