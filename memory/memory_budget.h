@@ -1,5 +1,5 @@
-// The engine's hard memory limit: what the system has really given, over all NumaNodes, never exceeds
-// it. Thread-safe, lock-free, never blocks.
+// The engine's hard memory limit: what the system has really given, over all NumaNodes, never
+// exceeds it. Thread-safe, lock-free, never blocks.
 #ifndef ERIS_MEMORY_MEMORY_BUDGET_H_
 #define ERIS_MEMORY_MEMORY_BUDGET_H_
 

@@ -1,5 +1,6 @@
-// The memory of one data object on one NumaNode: takes superblocks from the node's pool and hands them,
-// cut into spans, to the AEUs' caches. Thread-safe (a mutex: one call per span). Paper: ERIS 3.1
+// The memory of one data object on one NumaNode: takes superblocks from the node's pool and hands
+// them, cut into spans, to the AEUs' caches. Thread-safe (a mutex: one call per span). Paper:
+// ERIS 3.1
 // ("one memory manager per multiprocessor and data object").
 #ifndef ERIS_MEMORY_MEMORY_MANAGER_H_
 #define ERIS_MEMORY_MEMORY_MANAGER_H_
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "base/mutex.h"
+#include "absl/synchronization/mutex.h"
 #include "eris/types.h"
 #include "memory/numa_node_pool.h"
 
@@ -17,11 +18,13 @@ namespace eris::memory {
 
 // What an AEU's cache takes at a time.
 inline constexpr size_t kSpanBytes = 64u << 10;
+static_assert(kSuperblockBytes % kSpanBytes == 0);
 
 class MemoryManager {
  public:
   MemoryManager(ObjectId object, NumaNodePool& pool);  // `pool` outlives the manager
-  ~MemoryManager();  // returns every superblock; REQUIRES: no cache of it is left
+  // Returns every superblock, also those with spans not returned.
+  ~MemoryManager();  // REQUIRES: no cache of it is left, every extent has been returned
   MemoryManager(const MemoryManager&) = delete;
   MemoryManager& operator=(const MemoryManager&) = delete;
 
@@ -37,12 +40,14 @@ class MemoryManager {
   uint64_t reserved_bytes() const;  // superblocks and extents held now
 
  private:
+  // Immutable after construction.
   const ObjectId object_;
   NumaNodePool& pool_;
 
-  mutable base::Mutex mu_;
+  // Guarded by mu_.
+  mutable absl::Mutex mu_;
   std::vector<void*> superblocks_ ABSL_GUARDED_BY(mu_);
-  std::vector<void*> free_spans_ ABSL_GUARDED_BY(mu_);
+  std::vector<void*> free_spans_ ABSL_GUARDED_BY(mu_);  // last in, first out
   uint64_t extent_bytes_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

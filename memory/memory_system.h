@@ -1,5 +1,5 @@
-// All the memory of one engine: the budget and one pool per NumaNode that has memory. The engine owns
-// one; each data object's MemoryManagers take from its pools. Thread-safe. Paper: ERIS 3.1.
+// All the memory of one engine: the budget and one pool per NumaNode that has memory. The engine
+// owns one; each data object's MemoryManagers take from its pools. Thread-safe. Paper: ERIS 3.1.
 #ifndef ERIS_MEMORY_MEMORY_SYSTEM_H_
 #define ERIS_MEMORY_MEMORY_SYSTEM_H_
 
@@ -17,15 +17,16 @@ namespace eris::memory {
 
 class MemorySystem {
  public:
-  // Takes nothing from the system yet. On a synthetic topology the pools are tags: nothing is bound.
-  // `topology` is only read here.
+  // Takes nothing from the system yet. On a synthetic topology the pools are tags: nothing is
+  // bound. `topology` is only read here.
   MemorySystem(const topology::Topology& topology, uint64_t limit_bytes);
   ~MemorySystem();  // REQUIRES: every MemoryManager on its pools is gone
   MemorySystem(const MemorySystem&) = delete;
   MemorySystem& operator=(const MemorySystem&) = delete;
 
-  // The pool that serves `numa_node`: its own or, where it has no memory, that of the nearest NumaNode
-  // with memory (its id() tells which). REQUIRES: the topology has `numa_node`. Lives as long as this.
+  // The pool that serves `numa_node`: its own or, where it has no memory, that of the nearest
+  // NumaNode with memory (its id() tells which). REQUIRES: the topology has `numa_node`. Lives as
+  // long as this.
   NumaNodePool& pool(NumaNodeId numa_node);
   const NumaNodePool& pool(NumaNodeId numa_node) const;
   // Whether `numa_node` has a pool of its own. REQUIRES: the topology has `numa_node`.

@@ -1,0 +1,23 @@
+#include "memory/memory_budget.h"
+
+#include "base/check.h"
+
+namespace eris::memory {
+
+bool MemoryBudget::TryTake(uint64_t bytes) {
+  uint64_t taken = taken_bytes_.load(std::memory_order_relaxed);
+  do {
+    // Written this way round, so that no sum can wrap.
+    if (bytes > limit_bytes_ || taken > limit_bytes_ - bytes) return false;
+  } while (!taken_bytes_.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+void MemoryBudget::Return(uint64_t bytes) {
+  const uint64_t before = taken_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  ERIS_CHECK(before >= bytes);
+}
+
+uint64_t MemoryBudget::taken_bytes() const { return taken_bytes_.load(std::memory_order_relaxed); }
+
+}  // namespace eris::memory

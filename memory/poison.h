@@ -1,0 +1,29 @@
+// Tells the address sanitizer which of our memory nobody may touch, so that a use after Free or a
+// write beyond a block is a report although we manage the memory ourselves. Nothing in other
+// builds.
+#ifndef ERIS_MEMORY_POISON_H_
+#define ERIS_MEMORY_POISON_H_
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace eris::memory {
+
+inline void Poison([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_poison_memory_region(begin, bytes);
+#endif
+}
+
+inline void Unpoison([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(begin, bytes);
+#endif
+}
+
+}  // namespace eris::memory
+
+#endif  // ERIS_MEMORY_POISON_H_
