@@ -45,7 +45,7 @@ class CountTestsTest(unittest.TestCase):
 
     def test_stage_without_report_and_run_without_tests_fail(self):
         self.assertEqual(run(None), (1, "0 passed, 1 failed, 0 skipped"))
-        self.assertEqual(run([])[0], 1)
+        self.assertEqual(run([]), (1, "0 passed, 1 failed, 0 skipped"))
 
     def test_skipped_case_fails_only_when_strict(self):
         report = GTEST.format(b='<skipped message="no second NumaNode"/>')

@@ -35,7 +35,10 @@ def read_stage(folder):
     if not report.exists():
         yield folder.name, "failed", "ctest left no report"
         return
-    for test in ET.parse(report).iter("testcase"):
+    tests = list(ET.parse(report).iter("testcase"))
+    if not tests:
+        yield folder.name, "failed", "no test matched"
+    for test in tests:
         name, status = test.get("name"), test.get("status")
         output = test.findtext("system-out") or ""
         cases_file = folder / "gtest" / f"{name}.xml"
