@@ -9,13 +9,13 @@ namespace eris::memory {
 MemoryManager::MemoryManager(ObjectId object, NumaNodePool& pool) : object_(object), pool_(pool) {}
 
 MemoryManager::~MemoryManager() {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   ERIS_CHECK(extent_bytes_ == 0);
   for (void* superblock : superblocks_) pool_.ReturnSuperblock(superblock);
 }
 
 void* MemoryManager::TakeSpan() {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   if (free_spans_.empty()) {
     auto* superblock = static_cast<std::byte*>(pool_.TakeSuperblock());
     if (superblock == nullptr) return nullptr;
@@ -32,7 +32,7 @@ void* MemoryManager::TakeSpan() {
 
 void MemoryManager::ReturnSpan(void* span) {
   Unpoison(span, kSpanBytes);
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   free_spans_.push_back(span);
   ERIS_DCHECK(free_spans_.size() <= superblocks_.size() * (kSuperblockBytes / kSpanBytes));
 }
@@ -40,14 +40,14 @@ void MemoryManager::ReturnSpan(void* span) {
 void* MemoryManager::TakeExtent(size_t bytes) {
   void* extent = pool_.TakeExtent(bytes);
   if (extent == nullptr) return nullptr;
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   extent_bytes_ += base::RoundUp(bytes, kSuperblockBytes);
   return extent;
 }
 
 void MemoryManager::ReturnExtent(void* extent, size_t bytes) {
   {
-    absl::MutexLock lock(&mu_);
+    base::MutexLock lock(&mu_);
     ERIS_CHECK(extent_bytes_ >= base::RoundUp(bytes, kSuperblockBytes));
     extent_bytes_ -= base::RoundUp(bytes, kSuperblockBytes);
   }
@@ -55,7 +55,7 @@ void MemoryManager::ReturnExtent(void* extent, size_t bytes) {
 }
 
 uint64_t MemoryManager::reserved_bytes() const {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   return superblocks_.size() * kSuperblockBytes + extent_bytes_;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "base/mutex.h"
 #include "eris/types.h"
 #include "memory/numa_node_pool.h"
 
@@ -45,7 +45,7 @@ class MemoryManager {
   NumaNodePool& pool_;
 
   // Guarded by mu_.
-  mutable absl::Mutex mu_;
+  mutable base::Mutex mu_;
   std::vector<void*> superblocks_ ABSL_GUARDED_BY(mu_);
   std::vector<void*> free_spans_ ABSL_GUARDED_BY(mu_);  // last in, first out
   uint64_t extent_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -49,7 +49,7 @@ NumaNodePool::NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudg
     : node_(node), bind_(bind), budget_(budget) {}
 
 NumaNodePool::~NumaNodePool() {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   ERIS_CHECK(in_use_bytes_ == 0);
   for (void* superblock : free_superblocks_) munmap(superblock, kSuperblockBytes);
   budget_.Return(reserved_bytes_);
@@ -57,7 +57,7 @@ NumaNodePool::~NumaNodePool() {
 
 void* NumaNodePool::TakeSuperblock() {
   {
-    absl::MutexLock lock(&mu_);
+    base::MutexLock lock(&mu_);
     if (!free_superblocks_.empty()) {
       void* superblock = free_superblocks_.back();
       free_superblocks_.pop_back();
@@ -89,7 +89,7 @@ void* NumaNodePool::TakeFromSystem(size_t bytes) {
 
 bool NumaNodePool::TryReserve(size_t bytes) {
   if (!budget_.TryTake(bytes)) return false;
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   const bool bound = bind_ && binding_status_.ok() && node_.memory_bytes > 0;
   const uint64_t bound_bytes_max = node_.memory_bytes - node_.memory_bytes / 16;
   if (bound && reserved_bytes_ + bytes > bound_bytes_max) {
@@ -102,7 +102,7 @@ bool NumaNodePool::TryReserve(size_t bytes) {
 }
 
 void NumaNodePool::Unreserve(size_t bytes) {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   reserved_bytes_ -= bytes;
   in_use_bytes_ -= bytes;
   budget_.Return(bytes);
@@ -112,14 +112,14 @@ void NumaNodePool::Bind(void* memory, size_t bytes) {
   if (!bind_ || !binding_status().ok()) return;
   const absl::Status status = topology::BindMemory(memory, bytes, node_);
   if (status.ok()) return;
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   if (binding_status_.ok()) binding_status_ = status;
 }
 
 void NumaNodePool::ReturnSuperblock(void* superblock) {
   Unpoison(superblock, kSuperblockBytes);
   {
-    absl::MutexLock lock(&mu_);
+    base::MutexLock lock(&mu_);
     ERIS_CHECK(in_use_bytes_ >= kSuperblockBytes);
     in_use_bytes_ -= kSuperblockBytes;
     if (free_superblocks_.size() < kKeptSuperblocksMax) {
@@ -134,7 +134,7 @@ void NumaNodePool::ReturnExtent(void* extent, size_t bytes) {
   const size_t rounded = ExtentBytes(bytes);
   Unpoison(extent, rounded);
   {
-    absl::MutexLock lock(&mu_);
+    base::MutexLock lock(&mu_);
     ERIS_CHECK(in_use_bytes_ >= rounded);
     in_use_bytes_ -= rounded;
   }
@@ -143,7 +143,7 @@ void NumaNodePool::ReturnExtent(void* extent, size_t bytes) {
 
 void NumaNodePool::ReturnToSystem(void* memory, size_t bytes) {
   const bool unmapped = munmap(memory, bytes) == 0;
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   if (unmapped) {
     reserved_bytes_ -= bytes;
     budget_.Return(bytes);
@@ -158,17 +158,17 @@ void NumaNodePool::ReturnToSystem(void* memory, size_t bytes) {
 }
 
 uint64_t NumaNodePool::reserved_bytes() const {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   return reserved_bytes_;
 }
 
 uint64_t NumaNodePool::in_use_bytes() const {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   return in_use_bytes_;
 }
 
 absl::Status NumaNodePool::binding_status() const {
-  absl::MutexLock lock(&mu_);
+  base::MutexLock lock(&mu_);
   return binding_status_;
 }
 

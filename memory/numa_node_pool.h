@@ -10,7 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
+#include "base/mutex.h"
 #include "memory/memory_budget.h"
 #include "topology/topology.h"
 
@@ -64,7 +64,7 @@ class NumaNodePool {
   MemoryBudget& budget_;
 
   // Guarded by mu_.
-  mutable absl::Mutex mu_;
+  mutable base::Mutex mu_;
   std::vector<void*> free_superblocks_ ABSL_GUARDED_BY(mu_);
   uint64_t reserved_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t in_use_bytes_ ABSL_GUARDED_BY(mu_) = 0;
