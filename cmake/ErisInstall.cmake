@@ -1,5 +1,5 @@
 # What an embedder gets: include/eris, the libraries that eris::engine stands on, and a package that
-# find_package(eris) finds. The program is installed too where it is built.
+# find_package(eris) finds. The program installs itself in clients/cli/CMakeLists.txt.
 #   cmake --install build/release --prefix <prefix>                           everything
 #   cmake --install build/release --prefix <prefix> --component Development   for embedders only
 include(CMakePackageConfigHelpers)
@@ -25,7 +25,3 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/erisConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/erisConfig.cmake ${PROJECT_BINARY_DIR}/erisConfigVersion.cmake
   DESTINATION ${ERIS_CMAKE_DIR} COMPONENT Development)
-
-if(TARGET eris)
-  install(TARGETS eris RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Runtime)
-endif()
