@@ -1,0 +1,55 @@
+// Columns as they arrive, checked and made readable as integers. The first thing a data call does
+// with what a client has sent; nothing has changed yet when it refuses. Knows no protobuf: the data
+// service hands in the message's parts. Any thread, no state.
+#ifndef ERIS_SERVER_COLUMNS_H_
+#define ERIS_SERVER_COLUMNS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace eris::server {
+
+// The parts of an eris.v1.Column; the bytes belong to the message.
+struct ColumnParts {
+  int type = 0;  // eris.v1.ColumnType
+  absl::string_view data;
+  absl::string_view validity;
+  absl::string_view offsets;
+};
+
+// eris.v1.ColumnType.COLUMN_TYPE_UINT64; columns_test holds the two together.
+inline constexpr int kColumnTypeUint64 = 1;
+
+// Elements of a uint64 column: the message's own bytes when they are aligned, else a copy. The
+// message must outlive it.
+class Uint64Column {
+ public:
+  absl::Span<const uint64_t> elements() const { return elements_; }
+
+ private:
+  friend absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view, const ColumnParts&);
+  absl::Span<const uint64_t> elements_;
+  std::vector<uint64_t> aligned_;  // a move keeps its buffer, and with it elements_
+};
+
+// Decodes a column of a request. `name` ("keys", "values") stands in messages.
+// Errors: InvalidArgument: another type than UINT64, no element, a length that is not a multiple of
+// 8, more than kBatchKeysMax elements, a validity bitmap (requests have no absent elements) or
+// offsets (the width is fixed).
+absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const ColumnParts& parts);
+
+// Errors: InvalidArgument unless both have as many elements.
+absl::Status CheckEqualLength(const Uint64Column& keys, const Uint64Column& values);
+
+// The elements as a column's bytes.
+std::string EncodeUint64Column(absl::Span<const uint64_t> elements);
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_COLUMNS_H_

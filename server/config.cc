@@ -1,0 +1,391 @@
+#include "server/config.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status_macros.h"
+
+namespace eris::server {
+namespace {
+
+constexpr uint64_t kKiB = 1 << 10;
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kGiB = 1 << 30;
+constexpr uint64_t kDayMs = 24u * 3600 * 1000;
+constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max();  // TOML's integers end there
+// A configuration is read into memory whole.
+constexpr size_t kConfigFileBytesMax = 1 << 20;
+
+// One key of the file. `field` finds its place in a ServerConfig.
+template <class T>
+using Field = std::function<T&(ServerConfig&)>;
+
+struct Text {
+  Field<std::string> field;
+};
+struct Flag {
+  Field<bool> field;
+};
+struct PlacementName {
+  Field<Placement> field;
+};
+struct CpuList {
+  Field<std::vector<uint32_t>> field;
+};
+struct Number {
+  std::variant<Field<uint32_t>, Field<uint64_t>> field;
+  uint64_t min;
+  uint64_t max;
+  bool bytes = false;     // may be text with a unit
+  bool zero_too = false;  // 0 means "none" or "automatic", below min
+};
+
+struct Setting {
+  absl::string_view section;
+  absl::string_view key;
+  absl::string_view meaning;
+  std::variant<Text, Flag, PlacementName, CpuList, Number> kind;
+};
+
+static_assert(sizeof(size_t) == sizeof(uint64_t));  // buffer sizes are size_t in Options
+
+const std::vector<Setting>& Settings() {
+  using C = ServerConfig;
+  const auto u32 = [](uint32_t C::*m) {
+    return Field<uint32_t>([m](C& c) -> uint32_t& { return c.*m; });
+  };
+  const auto u64 = [](uint64_t C::*m) {
+    return Field<uint64_t>([m](C& c) -> uint64_t& { return c.*m; });
+  };
+  const auto text = [](std::string C::*m) {
+    return Text{[m](C& c) -> std::string& { return c.*m; }};
+  };
+  const auto engine32 = [](uint32_t Options::*m) {
+    return Field<uint32_t>([m](C& c) -> uint32_t& { return c.engine.*m; });
+  };
+  const auto engine64 = [](uint64_t Options::*m) {
+    return Field<uint64_t>([m](C& c) -> uint64_t& { return c.engine.*m; });
+  };
+  constexpr uint64_t kU32Max = std::numeric_limits<uint32_t>::max();
+  static const std::vector<Setting> settings = {
+      {"server", "listen", "host:port, [ipv6]:port or unix:/path; port 0 takes a free one",
+       text(&C::listen)},
+      {"server", "port_file", "the port is written here once calls are answered; empty: nowhere",
+       text(&C::port_file)},
+      {"server", "drain_timeout_ms", "after SIGTERM, calls under way may go on this long",
+       Number{u32(&C::drain_timeout_ms), 0, 3'600'000}},
+      {"server", "sample_interval_ms", "write the load to stderr this often; 0: never",
+       Number{u32(&C::sample_interval_ms), 100, kDayMs, false, true}},
+      {"server", "receive_message_bytes_max", "largest request",
+       Number{u64(&C::receive_message_bytes_max), 64 * kKiB, kGiB, true}},
+      {"server", "in_flight_bytes_max", "requests and answers that all calls together may hold",
+       Number{u64(&C::in_flight_bytes_max), kMiB, kNoLimit, true}},
+      {"server", "calls_per_connection_max", "calls at once on one connection",
+       Number{u32(&C::calls_per_connection_max), 1, 65536}},
+      {"server", "metadata_bytes_max", "headers of a call",
+       Number{u32(&C::metadata_bytes_max), kKiB, kMiB, true}},
+      {"server", "stream_requests_max", "requests in flight on one stream",
+       Number{u32(&C::stream_requests_max), 1, 4096}},
+      {"server", "stream_bytes_max", "bytes in flight at which a stream stops reading",
+       Number{u64(&C::stream_bytes_max), 64 * kKiB, kNoLimit, true}},
+      {"server", "keepalive_interval_ms", "a silent connection is asked for a sign of life",
+       Number{u32(&C::keepalive_interval_ms), 1000, kDayMs}},
+      {"server", "keepalive_timeout_ms", "and closed when none comes within this time",
+       Number{u32(&C::keepalive_timeout_ms), 1000, kDayMs}},
+      {"server", "client_ping_interval_ms_min", "clients that ping more often are sent away",
+       Number{u32(&C::client_ping_interval_ms_min), 0, kDayMs}},
+      {"engine", "topology", "empty: this machine; else an hwloc synthetic description",
+       Text{[](C& c) -> std::string& { return c.engine.topology; }}},
+      {"engine", "aeu_count", "0: one per core, less network_cores",
+       Number{engine32(&Options::aeu_count), 0, kU32Max}},
+      {"engine", "placement", "dense, sparse or none",
+       PlacementName{[](C& c) -> Placement& { return c.engine.placement; }}},
+      {"engine", "aeu_per_hardware_thread", "one AEU per hardware thread instead of per core",
+       Flag{[](C& c) -> bool& { return c.engine.aeu_per_hardware_thread; }}},
+      {"engine", "network_cores", "cores on which no AEU is placed",
+       Number{engine32(&Options::network_cores), 0, kU32Max}},
+      {"engine", "aeu_cpus", "explicit cpu numbers, one AEU each; overrides the five above",
+       CpuList{[](C& c) -> std::vector<uint32_t>& { return c.engine.aeu_cpus; }}},
+      {"engine", "memory_limit_bytes", "for data, over all NumaNodes; 0: 80 % of what is there",
+       Number{engine64(&Options::memory_limit_bytes), 0, kNoLimit, true}},
+      {"engine", "incoming_buffer_bytes", "each AEU has two",
+       Number{engine64(&Options::incoming_buffer_bytes), 64 * kKiB, kGiB, true}},
+      {"engine", "outgoing_buffer_bytes", "per Port and addressed AEU",
+       Number{engine64(&Options::outgoing_buffer_bytes), 4 * kKiB, kGiB / 2, true}},
+      {"engine", "session_in_flight_bytes_max", "keys, values and replies under way per session",
+       Number{engine64(&Options::session_in_flight_bytes_max), kKiB, kNoLimit, true}},
+      {"engine", "send_wait_ms_max", "a request waits this long for a full incoming buffer",
+       Number{engine32(&Options::send_wait_ms_max), 0, kU32Max}},
+      {"engine", "scan_chunks_max", "chunks of 32768 rows that all scans share",
+       Number{engine32(&Options::scan_chunks_max), 1, kU32Max}},
+  };
+  return settings;
+}
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+// "4 GiB", "64KiB", "1048576". nullopt: not a byte count, or beyond 64 bits.
+std::optional<uint64_t> ParseBytes(absl::string_view text) {
+  uint64_t unit = 1;
+  if (absl::ConsumeSuffix(&text, "KiB")) {
+    unit = kKiB;
+  } else if (absl::ConsumeSuffix(&text, "MiB")) {
+    unit = kMiB;
+  } else if (absl::ConsumeSuffix(&text, "GiB")) {
+    unit = kGiB;
+  }
+  uint64_t count = 0;
+  if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &count)) return std::nullopt;
+  if (count > std::numeric_limits<uint64_t>::max() / unit) return std::nullopt;
+  return count * unit;
+}
+
+std::optional<Placement> ParsePlacement(absl::string_view name) {
+  if (name == "dense") return Placement::kDense;
+  if (name == "sparse") return Placement::kSparse;
+  if (name == "none") return Placement::kNone;
+  return std::nullopt;
+}
+
+absl::string_view PlacementText(Placement placement) {
+  switch (placement) {
+    case Placement::kDense:
+      return "dense";
+    case Placement::kSparse:
+      return "sparse";
+    case Placement::kNone:
+      return "none";
+  }
+  return "?";
+}
+
+std::string Quoted(absl::string_view text) { return absl::StrCat("\"", text, "\""); }
+
+// The message after "<where>: <key>: ".
+absl::Status Wrong(absl::string_view value, absl::string_view wanted) {
+  return absl::InvalidArgumentError(absl::StrCat("is ", value, ", must be ", wanted));
+}
+
+absl::Status CheckNumber(const Number& number, uint64_t value) {
+  if (value >= number.min && value <= number.max) return absl::OkStatus();
+  if (value == 0 && number.zero_too) return absl::OkStatus();
+  const absl::string_view zero = number.zero_too ? "0, or " : "";
+  if (number.max == kNoLimit)
+    return Wrong(absl::StrCat(value), absl::StrCat(zero, "at least ", number.min));
+  return Wrong(absl::StrCat(value),
+               absl::StrCat(zero, "between ", number.min, " and ", number.max));
+}
+
+std::string Print(const toml::node& value) {
+  if (value.is_table()) return "a table";
+  if (value.is_array()) return "an array";
+  std::ostringstream out;
+  value.visit([&](const auto& v) { out << v; });
+  return out.str();
+}
+
+// Each Assign puts a TOML value into its field, or says what is wrong with it.
+absl::Status Assign(const Text& text, const toml::node& value, ServerConfig* config) {
+  const auto* string = value.as_string();
+  if (string == nullptr) return Wrong(Print(value), "a text in quotes");
+  text.field(*config) = string->get();
+  return absl::OkStatus();
+}
+
+absl::Status Assign(const Flag& flag, const toml::node& value, ServerConfig* config) {
+  const auto* boolean = value.as_boolean();
+  if (boolean == nullptr) return Wrong(Print(value), "true or false");
+  flag.field(*config) = boolean->get();
+  return absl::OkStatus();
+}
+
+absl::Status Assign(const PlacementName& name, const toml::node& value, ServerConfig* config) {
+  const auto* string = value.as_string();
+  const auto placement = string == nullptr ? std::nullopt : ParsePlacement(string->get().c_str());
+  if (!placement) return Wrong(Print(value), "\"dense\", \"sparse\" or \"none\"");
+  name.field(*config) = *placement;
+  return absl::OkStatus();
+}
+
+absl::Status Assign(const CpuList& list, const toml::node& value, ServerConfig* config) {
+  constexpr int64_t kCpuMax = 1 << 20;
+  const auto* array = value.as_array();
+  if (array == nullptr) return Wrong(Print(value), "an array of cpu numbers");
+  std::vector<uint32_t> cpus;
+  for (const toml::node& element : *array) {
+    const auto* cpu = element.as_integer();
+    if (cpu == nullptr || cpu->get() < 0 || cpu->get() > kCpuMax) {
+      return Wrong(absl::StrCat("an array with ", Print(element)),
+                   absl::StrCat("cpu numbers between 0 and ", kCpuMax));
+    }
+    cpus.push_back(static_cast<uint32_t>(cpu->get()));
+  }
+  list.field(*config) = std::move(cpus);
+  return absl::OkStatus();
+}
+
+absl::Status Assign(const Number& number, const toml::node& value, ServerConfig* config) {
+  std::optional<uint64_t> count;
+  if (const auto* integer = value.as_integer()) {
+    if (integer->get() < 0) {
+      return Wrong(Print(value), absl::StrCat("at least ", number.zero_too ? 0 : number.min));
+    }
+    count = static_cast<uint64_t>(integer->get());
+  } else if (const auto* string = value.as_string(); string != nullptr && number.bytes) {
+    count = ParseBytes(View(string->get()));
+  }
+  if (!count) {
+    return Wrong(Print(value),
+                 number.bytes ? "an integer, or a text such as \"64 KiB\", \"16 MiB\", \"4 GiB\""
+                              : "an integer");
+  }
+  ERIS_RETURN_IF_ERROR(CheckNumber(number, *count));
+  if (const auto* field32 = std::get_if<Field<uint32_t>>(&number.field)) {
+    (*field32)(*config) = static_cast<uint32_t>(*count);
+  } else {
+    std::get<Field<uint64_t>>(number.field)(*config) = *count;
+  }
+  return absl::OkStatus();
+}
+
+const Setting* Find(absl::string_view section, absl::string_view key) {
+  for (const Setting& setting : Settings()) {
+    if (setting.section == section && setting.key == key) return &setting;
+  }
+  return nullptr;
+}
+
+std::string Where(absl::string_view source, const toml::source_region& region) {
+  return absl::StrCat(source, ":", region.begin.line);
+}
+
+absl::Status ApplySection(absl::string_view section, const toml::table& table,
+                          absl::string_view source, ServerConfig* config) {
+  for (const auto& [name, value] : table) {
+    const absl::string_view key = View(name.str());
+    const std::string where = Where(source, name.source());
+    const Setting* setting = Find(section, key);
+    if (setting == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": unknown key ", key, " in section [", section, "]"));
+    }
+    const absl::Status status =
+        std::visit([&](const auto& kind) { return Assign(kind, value, config); }, setting->kind);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": ", section, ".", key, " ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
+                             ServerConfig* config) {
+  toml::table root;
+  try {  // toml++ reports syntax errors by exception; none leaves this function
+    root = toml::parse(std::string_view(text.data(), text.size()));
+  } catch (const toml::parse_error& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Where(source, error.source()), ": ", View(error.description())));
+  }
+  ServerConfig changed = *config;
+  for (const auto& [name, value] : root) {
+    const absl::string_view section = View(name.str());
+    const std::string where = Where(source, name.source());
+    if (section != "server" && section != "engine") {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": unknown ", value.is_table() ? "section [" : "key ", section,
+                       value.is_table() ? "]" : "", "; the sections are [server] and [engine]"));
+    }
+    const toml::table* table = value.as_table();
+    if (table == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(where, ": ", section, " must be a section"));
+    }
+    ERIS_RETURN_IF_ERROR(ApplySection(section, *table, source, &changed));
+  }
+  *config = std::move(changed);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config) {
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("configuration file ", path));
+  }
+  std::string text(kConfigFileBytesMax + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  const bool failed = std::ferror(file) != 0;
+  const int error = errno;
+  std::fclose(file);
+  if (failed) return absl::ErrnoToStatus(error, absl::StrCat("configuration file ", path));
+  if (text.size() > kConfigFileBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": longer than ", kConfigFileBytesMax, " bytes"));
+  }
+  return ApplyConfigText(text, path, config);
+}
+
+absl::Status ValidateConfig(const ServerConfig& config) {
+  ServerConfig copy = config;
+  for (const Setting& setting : Settings()) {
+    const auto* number = std::get_if<Number>(&setting.kind);
+    if (number == nullptr || setting.section != "server") continue;
+    const auto* field32 = std::get_if<Field<uint32_t>>(&number->field);
+    const uint64_t value =
+        field32 != nullptr ? (*field32)(copy) : std::get<Field<uint64_t>>(number->field)(copy);
+    if (const absl::Status status = CheckNumber(*number, value); !status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(setting.section, ".", setting.key, " ", status.message()));
+    }
+  }
+  if (config.listen.empty()) {
+    return absl::InvalidArgumentError("server.listen is empty, must be an address");
+  }
+  return absl::OkStatus();
+}
+
+std::string DefaultConfigText() {
+  ServerConfig defaults;
+  std::string out;
+  absl::string_view section;
+  for (const Setting& setting : Settings()) {
+    if (setting.section != section) {
+      absl::StrAppend(&out, section.empty() ? "" : "\n", "[", setting.section, "]\n");
+      section = setting.section;
+    }
+    std::string value;
+    if (const auto* text = std::get_if<Text>(&setting.kind)) {
+      value = Quoted(text->field(defaults));
+    } else if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
+      value = flag->field(defaults) ? "true" : "false";
+    } else if (const auto* name = std::get_if<PlacementName>(&setting.kind)) {
+      value = Quoted(PlacementText(name->field(defaults)));
+    } else if (std::holds_alternative<CpuList>(setting.kind)) {
+      value = "[]";
+    } else {
+      const auto& number = std::get<Number>(setting.kind);
+      const auto* field32 = std::get_if<Field<uint32_t>>(&number.field);
+      value = absl::StrCat(field32 != nullptr ? (*field32)(defaults)
+                                              : std::get<Field<uint64_t>>(number.field)(defaults));
+    }
+    absl::StrAppend(&out, "# ", setting.meaning, "\n", setting.key, " = ", value, "\n");
+  }
+  return out;
+}
+
+}  // namespace eris::server

@@ -1,0 +1,80 @@
+#include "server/resume_token.h"
+
+#include <xxhash.h>
+
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace eris::server {
+
+static_assert(std::endian::native == std::endian::little);
+
+namespace {
+
+constexpr uint8_t kForm = 1;
+constexpr size_t kChecksumAt = ResumeTokenCodec::kTokenBytes - sizeof(uint64_t);
+
+// Shows which server made a token without showing the seed that signs it.
+uint64_t ServerId(uint64_t seed) { return XXH3_64bits_withSeed("eris", 4, seed); }
+
+template <class T>
+void Put(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+template <class T>
+T Take(absl::string_view& in) {
+  T value;
+  std::memcpy(&value, in.data(), sizeof(value));
+  in.remove_prefix(sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+std::string ResumeTokenCodec::Encode(const ResumePoint& point) const {
+  std::string token;
+  token.reserve(kTokenBytes);
+  Put<uint8_t>(token, kForm);
+  Put<uint64_t>(token, ServerId(seed_));
+  Put<uint32_t>(token, point.object.value);
+  Put<uint64_t>(token, point.rest.lo);
+  Put<uint8_t>(token, point.rest.hi.has_value() ? 1 : 0);
+  Put<uint64_t>(token, point.rest.hi.value_or(0));
+  Put<uint64_t>(token, point.rows_left);
+  Put<uint64_t>(token, XXH3_64bits_withSeed(token.data(), token.size(), seed_));
+  return token;
+}
+
+absl::StatusOr<ResumePoint> ResumeTokenCodec::Decode(absl::string_view token) const {
+  if (token.size() != kTokenBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("resume_token: ", token.size(), " bytes, must be ", kTokenBytes));
+  }
+  absl::string_view rest = token;
+  if (const auto form = Take<uint8_t>(rest); form != kForm) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("resume_token: unknown form ", form, ", must be ", kForm));
+  }
+  if (Take<uint64_t>(rest) != ServerId(seed_)) {
+    return absl::InvalidArgumentError(
+        "resume_token: of another server, or of this one before its restart; start the scan again");
+  }
+  uint64_t checksum;
+  std::memcpy(&checksum, token.data() + kChecksumAt, sizeof(checksum));
+  if (checksum != XXH3_64bits_withSeed(token.data(), kChecksumAt, seed_)) {
+    return absl::InvalidArgumentError("resume_token: damaged, its checksum does not match");
+  }
+  ResumePoint point;
+  point.object.value = Take<uint32_t>(rest);
+  point.rest.lo = Take<uint64_t>(rest);
+  const bool has_hi = Take<uint8_t>(rest) != 0;
+  const auto hi = Take<uint64_t>(rest);
+  if (has_hi) point.rest.hi = hi;
+  point.rows_left = Take<uint64_t>(rest);
+  return point;
+}
+
+}  // namespace eris::server

@@ -1,0 +1,48 @@
+// What a client gives back to go on with a scan behind a chunk: the object's id, the rest of the
+// range and the rows still wanted, with a checksum that only this server's process can have made.
+// The checksum guards against damage and mix-ups, not against an attacker: whoever may scan could
+// ask for the same range directly. Any thread.
+//
+//   0      1            9         13       21        22       30          38
+//   +------+------------+---------+--------+---------+--------+-----------+----------+
+//   | form | server id  | object  | lo     | has hi  | hi     | rows left | checksum |
+//   +------+------------+---------+--------+---------+--------+-----------+----------+
+//     u8     u64          u32       u64      u8        u64      u64         u64, of all before it
+#ifndef ERIS_SERVER_RESUME_TOKEN_H_
+#define ERIS_SERVER_RESUME_TOKEN_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eris/types.h"
+
+namespace eris::server {
+
+struct ResumePoint {
+  ObjectId object;
+  KeyRange rest;
+  uint64_t rows_left = 0;  // 0: no limit
+  friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
+};
+
+class ResumeTokenCodec {
+ public:
+  static constexpr size_t kTokenBytes = 46;
+
+  // `seed` is drawn at random by each server process.
+  explicit ResumeTokenCodec(uint64_t seed) : seed_(seed) {}
+
+  std::string Encode(const ResumePoint& point) const;
+
+  // Errors: InvalidArgument (wrong length or form, of another server, damaged).
+  absl::StatusOr<ResumePoint> Decode(absl::string_view token) const;
+
+ private:
+  const uint64_t seed_;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_RESUME_TOKEN_H_

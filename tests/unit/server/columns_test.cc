@@ -1,0 +1,81 @@
+#include "server/columns.h"
+
+#include <cstring>
+#include <string>
+
+#include "eris/types.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace eris::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ColumnParts Parts(absl::string_view data) { return {kColumnTypeUint64, data, "", ""}; }
+
+std::string MessageOf(const ColumnParts& parts) {
+  const auto column = DecodeUint64Column("keys", parts);
+  EXPECT_EQ(column.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(column.status().message());
+}
+
+TEST(ColumnsTest, DecodesWhatEncodeWrote) {
+  const std::string bytes = EncodeUint64Column({0, 1, ~uint64_t{0}});
+  const auto column = DecodeUint64Column("keys", Parts(bytes));
+  ASSERT_TRUE(column.ok()) << column.status();
+  EXPECT_THAT(column->elements(), ElementsAre(0, 1, ~uint64_t{0}));
+}
+
+TEST(ColumnsTest, BytesAreLittleEndian) {
+  const std::string bytes("\x02\x01\0\0\0\0\0\0", 8);
+  const auto column = DecodeUint64Column("keys", Parts(bytes));
+  ASSERT_TRUE(column.ok());
+  EXPECT_THAT(column->elements(), ElementsAre(258));
+}
+
+TEST(ColumnsTest, AlignedBytesAreReadInPlaceAndOthersAreCopied) {
+  alignas(8) char buffer[24] = {};
+  const uint64_t elements[2] = {5, 7};
+  for (size_t shift : {0, 1, 7}) {
+    std::memcpy(buffer + shift, elements, sizeof(elements));
+    auto column = DecodeUint64Column("keys", Parts({buffer + shift, sizeof(elements)}));
+    ASSERT_TRUE(column.ok());
+    const Uint64Column moved = *std::move(column);
+    EXPECT_THAT(moved.elements(), ElementsAre(5, 7)) << "shift " << shift;
+    const bool in_place = reinterpret_cast<const char*>(moved.elements().data()) == buffer + shift;
+    EXPECT_EQ(in_place, shift == 0);
+  }
+}
+
+TEST(ColumnsTest, RefusalsNameValueAndLimit) {
+  const std::string one(8, 'x');
+  EXPECT_THAT(MessageOf({0, one, "", ""}), HasSubstr("column keys: type is 0, must be"));
+  EXPECT_THAT(MessageOf({99, one, "", ""}), HasSubstr("type is 99"));
+  EXPECT_THAT(MessageOf(Parts("")), HasSubstr("no elements, a batch has at least 1"));
+  EXPECT_THAT(MessageOf(Parts("123456789")), HasSubstr("9 bytes, not a multiple of 8"));
+  EXPECT_THAT(MessageOf({kColumnTypeUint64, one, "\x01", ""}), HasSubstr("validity of 1 bytes"));
+  EXPECT_THAT(MessageOf({kColumnTypeUint64, one, "", "abcd"}), HasSubstr("offsets of 4 bytes"));
+}
+
+TEST(ColumnsTest, LargestBatchIsTakenAndOneMoreRefused) {
+  const std::string bytes((kBatchKeysMax + 1) * 8, '\0');
+  EXPECT_TRUE(DecodeUint64Column("keys", Parts({bytes.data(), bytes.size() - 8})).ok());
+  EXPECT_THAT(MessageOf(Parts(bytes)), HasSubstr("1048577 elements, a batch has at most 1048576"));
+}
+
+TEST(ColumnsTest, UnequalLengthsAreRefused) {
+  const std::string two = EncodeUint64Column({1, 2});
+  const std::string three = EncodeUint64Column({1, 2, 3});
+  const auto keys = *DecodeUint64Column("keys", Parts(two));
+  const auto values = *DecodeUint64Column("values", Parts(three));
+  EXPECT_TRUE(CheckEqualLength(keys, keys).ok());
+  const absl::Status status = CheckEqualLength(keys, values);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("keys has 2 elements, column values 3: must be equal"));
+}
+
+}  // namespace
+}  // namespace eris::server

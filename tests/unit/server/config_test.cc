@@ -1,0 +1,177 @@
+#include "server/config.h"
+
+#include <cstdio>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace eris::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string Refusal(absl::string_view text) {
+  ServerConfig config;
+  const absl::Status status = ApplyConfigText(text, "eris.toml", &config);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(status.message());
+}
+
+TEST(ConfigTest, EveryKeyReachesItsField) {
+  ServerConfig config;
+  const absl::Status status = ApplyConfigText(R"(
+[server]
+listen = "unix:/tmp/eris"
+port_file = "/tmp/port"
+drain_timeout_ms = 1
+sample_interval_ms = 200
+receive_message_bytes_max = "64 KiB"
+in_flight_bytes_max = "3MiB"
+calls_per_connection_max = 4
+metadata_bytes_max = 1024
+stream_requests_max = 6
+stream_bytes_max = 65537
+keepalive_interval_ms = 1001
+keepalive_timeout_ms = 1002
+client_ping_interval_ms_min = 7
+[engine]
+topology = "numa:4 core:2 pu:1"
+aeu_count = 8
+placement = "sparse"
+aeu_per_hardware_thread = true
+network_cores = 1
+aeu_cpus = [0, 2]
+memory_limit_bytes = "4 GiB"
+incoming_buffer_bytes = 65536
+outgoing_buffer_bytes = "8 KiB"
+session_in_flight_bytes_max = 2048
+send_wait_ms_max = 9
+scan_chunks_max = 10
+)",
+                                              "eris.toml", &config);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(config.listen, "unix:/tmp/eris");
+  EXPECT_EQ(config.port_file, "/tmp/port");
+  EXPECT_EQ(config.drain_timeout_ms, 1u);
+  EXPECT_EQ(config.sample_interval_ms, 200u);
+  EXPECT_EQ(config.receive_message_bytes_max, 65536u);
+  EXPECT_EQ(config.in_flight_bytes_max, 3u << 20);
+  EXPECT_EQ(config.calls_per_connection_max, 4u);
+  EXPECT_EQ(config.metadata_bytes_max, 1024u);
+  EXPECT_EQ(config.stream_requests_max, 6u);
+  EXPECT_EQ(config.stream_bytes_max, 65537u);
+  EXPECT_EQ(config.keepalive_interval_ms, 1001u);
+  EXPECT_EQ(config.keepalive_timeout_ms, 1002u);
+  EXPECT_EQ(config.client_ping_interval_ms_min, 7u);
+  EXPECT_EQ(config.engine.topology, "numa:4 core:2 pu:1");
+  EXPECT_EQ(config.engine.aeu_count, 8u);
+  EXPECT_EQ(config.engine.placement, Placement::kSparse);
+  EXPECT_TRUE(config.engine.aeu_per_hardware_thread);
+  EXPECT_EQ(config.engine.network_cores, 1u);
+  EXPECT_THAT(config.engine.aeu_cpus, ElementsAre(0, 2));
+  EXPECT_EQ(config.engine.memory_limit_bytes, uint64_t{4} << 30);
+  EXPECT_EQ(config.engine.incoming_buffer_bytes, 65536u);
+  EXPECT_EQ(config.engine.outgoing_buffer_bytes, 8192u);
+  EXPECT_EQ(config.engine.session_in_flight_bytes_max, 2048u);
+  EXPECT_EQ(config.engine.send_wait_ms_max, 9u);
+  EXPECT_EQ(config.engine.scan_chunks_max, 10u);
+  EXPECT_TRUE(ValidateConfig(config).ok());
+}
+
+TEST(ConfigTest, UnknownKeyIsRefusedByNameFileAndLine) {
+  EXPECT_EQ(Refusal("[server]\nlisten = \"a:1\"\nlissten = \"b:2\"\n"),
+            "eris.toml:3: unknown key lissten in section [server]");
+  EXPECT_THAT(Refusal("\n[sever]\n"), HasSubstr("eris.toml:2: unknown section [sever]"));
+  EXPECT_THAT(Refusal("listen = \"a:1\"\n"), HasSubstr("eris.toml:1: unknown key listen"));
+  EXPECT_THAT(Refusal("[engine]\nlisten = \"a:1\"\n"), HasSubstr("unknown key listen in section"));
+  EXPECT_THAT(Refusal("server = 3\n"), HasSubstr("must be a section"));
+}
+
+TEST(ConfigTest, WrongTypeIsRefusedByNameFileAndLine) {
+  EXPECT_EQ(Refusal("[server]\ndrain_timeout_ms = \"soon\"\n"),
+            "eris.toml:2: server.drain_timeout_ms is \"soon\", must be an integer");
+  EXPECT_THAT(Refusal("[server]\nlisten = 7411\n"), HasSubstr("listen is 7411, must be a text"));
+  EXPECT_THAT(Refusal("[server]\ndrain_timeout_ms = 1.5\n"), HasSubstr("is 1.5, must be"));
+  EXPECT_THAT(Refusal("[engine]\nplacement = \"spare\"\n"), HasSubstr("\"sparse\" or \"none\""));
+  EXPECT_THAT(Refusal("[engine]\nplacement = 1\n"), HasSubstr("placement is 1"));
+  EXPECT_THAT(Refusal("[engine]\naeu_per_hardware_thread = 1\n"), HasSubstr("true or false"));
+  EXPECT_THAT(Refusal("[engine]\naeu_cpus = 1\n"), HasSubstr("an array of cpu numbers"));
+  EXPECT_THAT(Refusal("[engine]\naeu_cpus = [1, -1]\n"), HasSubstr("between 0 and"));
+  EXPECT_THAT(Refusal("[engine]\nmemory_limit_bytes = \"4 GB\"\n"), HasSubstr("\"4 GiB\""));
+  EXPECT_THAT(Refusal("[engine]\nmemory_limit_bytes = \"99999999999 GiB\"\n"), HasSubstr("is"));
+  EXPECT_THAT(Refusal("[engine]\naeu_count = \"4 KiB\"\n"), HasSubstr("must be an integer"));
+}
+
+TEST(ConfigTest, ValueOutOfRangeNamesTheLimits) {
+  EXPECT_EQ(Refusal("[server]\nstream_requests_max = 0\n"),
+            "eris.toml:2: server.stream_requests_max is 0, must be between 1 and 4096");
+  EXPECT_THAT(Refusal("[server]\nin_flight_bytes_max = 5\n"), HasSubstr("at least 1048576"));
+  EXPECT_THAT(Refusal("[server]\nsample_interval_ms = 99\n"), HasSubstr("0, or between 100 and"));
+  EXPECT_THAT(Refusal("[engine]\naeu_count = -1\n"), HasSubstr("aeu_count is -1"));
+  EXPECT_THAT(Refusal("[engine]\naeu_count = 4294967296\n"), HasSubstr("4294967295"));
+}
+
+TEST(ConfigTest, SyntaxErrorNamesFileAndLine) {
+  EXPECT_THAT(Refusal("[server]\nlisten = \n"), StartsWith("eris.toml:2: "));
+}
+
+TEST(ConfigTest, RefusedTextLeavesTheConfigurationAsItWas) {
+  ServerConfig config;
+  config.drain_timeout_ms = 77;
+  EXPECT_FALSE(ApplyConfigText("[server]\ndrain_timeout_ms = 5\nlisten = 1\n", "x", &config).ok());
+  EXPECT_EQ(config.drain_timeout_ms, 77u);
+}
+
+TEST(ConfigTest, LaterTextChangesOnlyWhatItNames) {
+  ServerConfig config;
+  ASSERT_TRUE(ApplyConfigText("[server]\ndrain_timeout_ms = 5\n", "a", &config).ok());
+  ASSERT_TRUE(ApplyConfigText("[server]\nlisten = \"h:1\"\n", "b", &config).ok());
+  EXPECT_EQ(config.drain_timeout_ms, 5u);
+  EXPECT_EQ(config.listen, "h:1");
+}
+
+TEST(ConfigTest, DefaultTextIsTheDefaults) {
+  ServerConfig config;
+  const absl::Status status = ApplyConfigText(DefaultConfigText(), "defaults", &config);
+  ASSERT_TRUE(status.ok()) << status;
+  const ServerConfig defaults;
+  EXPECT_EQ(config.listen, "127.0.0.1:7411");
+  EXPECT_EQ(config.in_flight_bytes_max, defaults.in_flight_bytes_max);
+  EXPECT_EQ(config.engine.scan_chunks_max, defaults.engine.scan_chunks_max);
+  EXPECT_TRUE(ValidateConfig(defaults).ok());
+}
+
+TEST(ConfigTest, ValuesFromElsewhereAreValidated) {
+  ServerConfig config;
+  config.calls_per_connection_max = 0;
+  EXPECT_THAT(std::string(ValidateConfig(config).message()),
+              HasSubstr("server.calls_per_connection_max is 0, must be between 1 and 65536"));
+  config = {};
+  config.listen.clear();
+  EXPECT_FALSE(ValidateConfig(config).ok());
+}
+
+TEST(ConfigTest, MissingFileIsNotFoundByName) {
+  ServerConfig config;
+  const absl::Status status = ApplyConfigFile("/nonexistent/eris.toml", &config);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/eris.toml"));
+}
+
+TEST(ConfigTest, FileIsReadAndNamedInMessages) {
+  const std::string path = testing::TempDir() + "/eris_config_test.toml";
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::fputs("[server]\nlisten = \"h:1\"\nbad = 1\n", file);
+  std::fclose(file);
+  ServerConfig config;
+  EXPECT_THAT(std::string(ApplyConfigFile(path, &config).message()),
+              StartsWith(path + ":3: unknown key bad"));
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace eris::server

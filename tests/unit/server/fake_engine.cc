@@ -1,0 +1,384 @@
+#include "tests/unit/server/fake_engine.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace eris {
+
+ScanChunk::ScanChunk(std::shared_ptr<Buffer> buffer) : buffer_(std::move(buffer)) {}
+ScanChunk::ScanChunk(ScanChunk&&) noexcept = default;
+ScanChunk& ScanChunk::operator=(ScanChunk&&) noexcept = default;
+ScanChunk::~ScanChunk() = default;
+absl::Span<const uint64_t> ScanChunk::keys() const { return buffer_->keys; }
+absl::Span<const uint64_t> ScanChunk::values() const { return buffer_->values; }
+const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest; }
+
+}  // namespace eris
+
+namespace eris::server {
+
+namespace {
+absl::Status Unknown(absl::string_view name) {
+  return absl::NotFoundError(absl::StrCat("no object ", name));
+}
+absl::Status Closing() { return absl::UnavailableError("the engine is closing"); }
+}  // namespace
+
+// A request taken: `run` completes it for real, `fail` with a status. Exactly one is called, once.
+struct FakeEngine::Request {
+  std::function<void()> run;
+  std::function<void(absl::Status)> fail;
+  bool ended = false;  // guarded by the engine's mutex
+};
+
+class FakePending final : public Pending {
+ public:
+  FakePending(FakeEngine* engine, std::shared_ptr<FakeEngine::Request> request)
+      : engine_(engine), request_(std::move(request)) {}
+  void Cancel(absl::Status status) override {
+    base::MutexLock lock(&engine_->mu_);
+    if (request_->ended) return;
+    request_->ended = true;
+    std::erase(engine_->held_, request_);
+    engine_->Post([request = request_, status] { request->fail(status); });
+  }
+
+ private:
+  FakeEngine* const engine_;
+  const std::shared_ptr<FakeEngine::Request> request_;
+};
+
+class FakeScan final : public Scan {
+ public:
+  FakeScan(FakeEngine* engine, std::string object, KeyRange range, uint64_t limit)
+      : engine_(engine), object_(std::move(object)), rest_(range), left_(limit) {}
+  ~FakeScan() override {
+    Cancel();
+    base::MutexLock lock(&engine_->mu_);
+    --engine_->scans_open_;
+  }
+  absl::StatusOr<std::optional<ScanChunk>> Next(absl::Time) override {
+    return absl::UnimplementedError("the server does not block");
+  }
+  void NextAsync(Callback done) override {
+    auto callback = std::make_shared<Callback>(std::move(done));
+    auto request = std::make_shared<FakeEngine::Request>();
+    request->run = [this, callback] { std::move (*callback)(Slice()); };
+    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
+    base::MutexLock lock(&engine_->mu_);
+    if (cancelled_) {
+      request->ended = true;
+      engine_->Post([request] { request->fail(absl::CancelledError("scan cancelled")); });
+      return;
+    }
+    if (engine_->hold_) {
+      under_way_ = request;
+      engine_->held_.push_back(request);
+      return;
+    }
+    request->ended = true;
+    engine_->Post([request] { request->run(); });
+  }
+  void Cancel() override {
+    base::MutexLock lock(&engine_->mu_);
+    cancelled_ = true;
+    auto request = std::move(under_way_);
+    if (request == nullptr || request->ended) return;
+    request->ended = true;
+    std::erase(engine_->held_, request);
+    engine_->Post([request] { request->fail(absl::CancelledError("scan cancelled")); });
+  }
+
+ private:
+  absl::StatusOr<std::optional<ScanChunk>> Slice() {
+    base::MutexLock lock(&engine_->mu_);
+    const auto found = engine_->objects_.find(object_);
+    if (found == engine_->objects_.end()) return Unknown(object_);
+    auto buffer = std::make_shared<ScanChunk::Buffer>();
+    const auto& rows = found->second.rows;
+    if (!rest_) return std::optional<ScanChunk>();
+    auto row = rows.lower_bound(rest_->lo);
+    while (row != rows.end() && rest_->Contains(row->first) &&
+           buffer->keys.size() < engine_->rows_per_chunk &&
+           (left_ == 0 || buffer->keys.size() < left_)) {
+      buffer->keys.push_back(row->first);
+      buffer->values.push_back(row->second);
+      ++row;
+    }
+    if (buffer->keys.empty()) return std::optional<ScanChunk>();
+    const bool limit_reached = left_ != 0 && left_ == buffer->keys.size();
+    if (left_ != 0) left_ -= buffer->keys.size();
+    if (row == rows.end() || !rest_->Contains(row->first) || limit_reached) {
+      rest_.reset();
+    } else {
+      rest_->lo = row->first;
+    }
+    buffer->rest = rest_;
+    ++engine_->chunks_out_;
+    buffer->on_destroy = [engine = engine_] {
+      base::MutexLock destroy_lock(&engine->mu_);
+      --engine->chunks_out_;
+    };
+    return std::optional<ScanChunk>(ScanChunk(std::move(buffer)));
+  }
+
+  FakeEngine* const engine_;
+  const std::string object_;
+  std::optional<KeyRange> rest_;
+  uint64_t left_;
+  bool cancelled_ = false;  // guarded by the engine's mutex, as the next
+  std::shared_ptr<FakeEngine::Request> under_way_;
+};
+
+class FakeSession final : public Session {
+ public:
+  explicit FakeSession(FakeEngine* engine) : engine_(engine) {}
+
+  absl::Status Lookup(absl::string_view, absl::Span<const uint64_t>, absl::Span<uint64_t>,
+                      absl::Span<uint8_t>, absl::Time) override {
+    return absl::UnimplementedError("the server does not block");
+  }
+  absl::Status Upsert(absl::string_view, absl::Span<const uint64_t>, absl::Span<const uint64_t>,
+                      absl::Span<uint8_t>, absl::Time) override {
+    return absl::UnimplementedError("the server does not block");
+  }
+  absl::Status Erase(absl::string_view, absl::Span<const uint64_t>, absl::Span<uint8_t>,
+                     absl::Time) override {
+    return absl::UnimplementedError("the server does not block");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
+                                                       absl::Span<const uint64_t> keys,
+                                                       Callback done) override {
+    return Begin(object, keys, std::move(done),
+                 [](auto& rows, uint64_t key, size_t i, auto& result) {
+                   const auto row = rows.find(key);
+                   if (row == rows.end()) return false;
+                   std::memcpy(result.values.data() + 8 * i, &row->second, 8);
+                   return true;
+                 });
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
+                                                       absl::Span<const uint64_t> keys,
+                                                       absl::Span<const uint64_t> values,
+                                                       Callback done) override {
+    std::vector<uint64_t> copy(values.begin(), values.end());
+    return Begin(object, keys, std::move(done),
+                 [copy = std::move(copy)](auto& rows, uint64_t key, size_t i, auto&) {
+                   return !rows.insert_or_assign(key, copy[i]).second;
+                 });
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
+                                                      absl::Span<const uint64_t> keys,
+                                                      Callback done) override {
+    return Begin(object, keys, std::move(done),
+                 [](auto& rows, uint64_t key, size_t, auto&) { return rows.erase(key) == 1; });
+  }
+  absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
+                                                 const ScanOptions& options) override {
+    if (options.range.hi && *options.range.hi < options.range.lo) {
+      return absl::InvalidArgumentError("inverted range");
+    }
+    base::MutexLock lock(&engine_->mu_);
+    if (engine_->closed_) return Closing();
+    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
+    ++engine_->scans_open_;
+    return std::make_unique<FakeScan>(engine_, std::string(object), options.range, options.limit);
+  }
+
+ private:
+  template <class Operation>
+  absl::StatusOr<std::shared_ptr<Pending>> Begin(absl::string_view object,
+                                                 absl::Span<const uint64_t> keys, Callback done,
+                                                 Operation operation) {
+    base::MutexLock lock(&engine_->mu_);
+    if (engine_->closed_) return Closing();
+    if (!engine_->refuse_.ok()) return engine_->refuse_;
+    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
+    auto callback = std::make_shared<Callback>(std::move(done));
+    auto request = std::make_shared<FakeEngine::Request>();
+    request->run = [engine = engine_, name = std::string(object),
+                    copy = std::vector<uint64_t>(keys.begin(), keys.end()), callback, operation] {
+      BatchResult result;
+      result.count = static_cast<uint32_t>(copy.size());
+      result.values.resize(copy.size() * 8);
+      result.present.resize((copy.size() + 7) / 8);
+      {
+        base::MutexLock run_lock(&engine->mu_);
+        const auto found = engine->objects_.find(name);
+        if (found == engine->objects_.end()) result.status = Unknown(name);
+        for (size_t i = 0; i < copy.size() && result.status.ok(); ++i) {
+          if (operation(found->second.rows, copy[i], i, result)) {
+            result.present[i >> 3] = static_cast<char>(result.present[i >> 3] | (1 << (i & 7)));
+          }
+        }
+      }
+      std::move (*callback)(std::move(result));
+    };
+    request->fail = [callback](absl::Status status) {
+      BatchResult result;
+      result.status = std::move(status);
+      std::move (*callback)(std::move(result));
+    };
+    if (engine_->hold_) {
+      engine_->held_.push_back(request);
+    } else {
+      request->ended = true;
+      engine_->Post([request] { request->run(); });
+    }
+    return std::make_shared<FakePending>(engine_, std::move(request));
+  }
+
+  FakeEngine* const engine_;
+};
+
+FakeEngine::FakeEngine() : completion_thread_([this] { RunCompletions(); }) {}
+
+FakeEngine::~FakeEngine() {
+  Close();
+  {
+    base::MutexLock lock(&mu_);
+    stop_ = true;
+  }
+  changed_.SignalAll();
+  completion_thread_.join();
+}
+
+absl::StatusOr<ObjectInfo> FakeEngine::Create(absl::string_view name,
+                                              const CreateOptions& options) {
+  if (options.expected.hi && *options.expected.hi < options.expected.lo) {
+    return absl::InvalidArgumentError("inverted range");
+  }
+  base::MutexLock lock(&mu_);
+  auto [where, added] = objects_.try_emplace(std::string(name));
+  if (!added) return absl::AlreadyExistsError(absl::StrCat("object ", name, " exists"));
+  where->second.info.name = std::string(name);
+  where->second.info.id = ObjectId{next_id_++};
+  where->second.info.partition_starts = {0};
+  for (uint64_t point : options.split_points) {
+    where->second.info.partition_starts.push_back(point);
+  }
+  for (uint32_t i = 0; i < where->second.info.partition_starts.size(); ++i) {
+    where->second.info.partition_owners.push_back(AeuId{i});
+  }
+  return where->second.info;
+}
+
+absl::Status FakeEngine::Drop(absl::string_view name) {
+  base::MutexLock lock(&mu_);
+  return objects_.erase(std::string(name)) == 1 ? absl::OkStatus() : Unknown(name);
+}
+
+absl::StatusOr<ObjectInfo> FakeEngine::Describe(absl::string_view name) {
+  base::MutexLock lock(&mu_);
+  const auto found = objects_.find(std::string(name));
+  if (found == objects_.end()) return Unknown(name);
+  ObjectInfo info = found->second.info;
+  info.keys = found->second.rows.size();
+  return info;
+}
+
+std::vector<ObjectInfo> FakeEngine::List() {
+  base::MutexLock lock(&mu_);
+  std::vector<ObjectInfo> infos;
+  for (const auto& [name, object] : objects_) infos.push_back(object.info);
+  return infos;
+}
+
+std::unique_ptr<Session> FakeEngine::NewSession() {
+  base::MutexLock lock(&mu_);
+  ++sessions_made_;
+  return std::make_unique<FakeSession>(this);
+}
+
+EngineStats FakeEngine::Stats() {
+  EngineStats stats;
+  stats.aeus.resize(2);
+  stats.aeus[0].keys = 7;
+  stats.aeus[1].id = AeuId{1};
+  stats.numa_nodes.resize(1);
+  stats.numa_nodes[0].bound = true;
+  stats.objects = List();
+  stats.memory_limit_bytes = 1 << 20;
+  return stats;
+}
+
+void FakeEngine::Close() {
+  Release();
+  base::MutexLock lock(&mu_);
+  closed_ = true;
+  while (!completions_.empty()) changed_.Wait(&mu_);
+}
+
+void FakeEngine::Hold() {
+  base::MutexLock lock(&mu_);
+  hold_ = true;
+}
+
+void FakeEngine::Release() {
+  base::MutexLock lock(&mu_);
+  hold_ = false;
+  for (auto& request : held_) {
+    request->ended = true;
+    Post([request] { request->run(); });
+  }
+  held_.clear();
+}
+
+void FakeEngine::RefuseWith(absl::Status status) {
+  base::MutexLock lock(&mu_);
+  refuse_ = std::move(status);
+}
+
+int FakeEngine::held() const {
+  base::MutexLock lock(&mu_);
+  return static_cast<int>(held_.size());
+}
+int FakeEngine::scans_open() const {
+  base::MutexLock lock(&mu_);
+  return scans_open_;
+}
+int FakeEngine::chunks_out() const {
+  base::MutexLock lock(&mu_);
+  return chunks_out_;
+}
+int FakeEngine::sessions_made() const {
+  base::MutexLock lock(&mu_);
+  return sessions_made_;
+}
+
+bool FakeEngine::Await(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+void FakeEngine::Post(std::function<void()> completion) {
+  completions_.push_back(std::move(completion));
+  changed_.SignalAll();
+}
+
+void FakeEngine::RunCompletions() {
+  base::MutexLock lock(&mu_);
+  while (!stop_ || !completions_.empty()) {
+    if (completions_.empty()) {
+      changed_.Wait(&mu_);
+      continue;
+    }
+    {
+      std::function<void()> completion = completions_.front();
+      mu_.Unlock();
+      completion();
+      completion = nullptr;
+      mu_.Lock();
+    }
+    completions_.pop_front();
+    changed_.SignalAll();
+  }
+}
+
+}  // namespace eris::server

@@ -1,0 +1,72 @@
+#include "server/resume_token.h"
+
+#include <random>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace eris::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint64_t kSeed = 20240711;
+
+TEST(ResumeTokenTest, DecodesWhatEncodeWrote) {
+  const ResumeTokenCodec codec(kSeed);
+  const ResumePoint points[] = {
+      {ObjectId{1}, {0, std::nullopt}, 0},
+      {ObjectId{7}, {5, 10}, 3},
+      {ObjectId{~uint32_t{0}}, {~uint64_t{0}, std::nullopt}, ~uint64_t{0}},
+      {ObjectId{2}, {1, ~uint64_t{0}}, 1},
+  };
+  for (const ResumePoint& point : points) {
+    const std::string token = codec.Encode(point);
+    EXPECT_EQ(token.size(), ResumeTokenCodec::kTokenBytes);
+    const auto decoded = codec.Decode(token);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(*decoded, point);
+  }
+}
+
+TEST(ResumeTokenTest, EveryFlippedBitIsRefused) {
+  const ResumeTokenCodec codec(kSeed);
+  const std::string token = codec.Encode({ObjectId{7}, {5, 10}, 3});
+  for (size_t bit = 0; bit < token.size() * 8; ++bit) {
+    std::string damaged = token;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_EQ(codec.Decode(damaged).status().code(), absl::StatusCode::kInvalidArgument)
+        << "bit " << bit;
+  }
+}
+
+TEST(ResumeTokenTest, EveryOtherLengthIsRefused) {
+  const ResumeTokenCodec codec(kSeed);
+  const std::string token = codec.Encode({ObjectId{7}, {5, 10}, 3}) + "more";
+  for (size_t length = 0; length <= token.size(); ++length) {
+    if (length == ResumeTokenCodec::kTokenBytes) continue;
+    EXPECT_EQ(codec.Decode(token.substr(0, length)).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(ResumeTokenTest, TokenOfAnotherServerIsRefusedAsSuch) {
+  const std::string token = ResumeTokenCodec(kSeed + 1).Encode({ObjectId{7}, {5, 10}, 3});
+  const auto decoded = ResumeTokenCodec(kSeed).Decode(token);
+  EXPECT_EQ(decoded.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(decoded.status().message()), HasSubstr("another server"));
+}
+
+TEST(ResumeTokenTest, RandomBytesAreRefused) {
+  std::mt19937_64 random(kSeed);
+  const ResumeTokenCodec codec(kSeed);
+  for (int i = 0; i < 10000; ++i) {
+    std::string token(ResumeTokenCodec::kTokenBytes, '\0');
+    for (char& c : token) c = static_cast<char>(random());
+    token[0] = 1;
+    EXPECT_FALSE(codec.Decode(token).ok()) << "seed " << kSeed << ", token " << i;
+  }
+}
+
+}  // namespace
+}  // namespace eris::server

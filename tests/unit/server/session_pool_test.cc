@@ -1,0 +1,41 @@
+#include "server/session_pool.h"
+
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/server/fake_engine.h"
+
+namespace eris::server {
+namespace {
+
+TEST(SessionPoolTest, SessionGivenBackGoesOutAgain) {
+  FakeEngine engine;
+  SessionPool pool(&engine);
+  Session* first = nullptr;
+  {
+    const auto lease = pool.Borrow();
+    first = &*lease;
+  }
+  const auto again = pool.Borrow();
+  EXPECT_EQ(&*again, first);
+  const auto other = pool.Borrow();
+  EXPECT_NE(&*other, first);
+  EXPECT_EQ(engine.sessions_made(), 2);
+}
+
+TEST(SessionPoolTest, NeverMoreSessionsThanThreads) {
+  FakeEngine engine;
+  SessionPool pool(&engine);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2000; ++i) pool.Borrow();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(engine.sessions_made(), 4);
+}
+
+}  // namespace
+}  // namespace eris::server
