@@ -51,14 +51,22 @@ bool BatchStream<Request, Response>::AwaitInFlightBelow(size_t limit) {
 }
 
 template <class Request, class Response>
+absl::Status BatchStream<Request, Response>::AwaitRoom() {
+  absl::MutexLock lock(&mu_);
+  if (!AwaitInFlightBelow(options_.in_flight_max)) {
+    context_->TryCancel();
+    return absl::DeadlineExceededError(absl::StrCat(
+        "no answer for ", absl::FormatDuration(options_.stall_timeout), " on the stream"));
+  }
+  return ended_ ? end_status_ : absl::OkStatus();
+}
+
+template <class Request, class Response>
 absl::Status BatchStream<Request, Response>::Send(const Request& request, size_t keys) {
+  const absl::Status status = AwaitRoom();
+  if (!status.ok()) return status;
   {
     absl::MutexLock lock(&mu_);
-    if (!AwaitInFlightBelow(options_.in_flight_max)) {
-      context_->TryCancel();
-      return absl::DeadlineExceededError(absl::StrCat(
-          "no answer for ", absl::FormatDuration(options_.stall_timeout), " on the stream"));
-    }
     if (ended_) return end_status_;
     // Entered before the write: the answer may be faster than Write's return.
     unanswered_keys_.push_back(keys);

@@ -55,6 +55,7 @@ class BatchStream {
   // Cancels what is unanswered.
   ~BatchStream();
 
+  absl::Status AwaitRoom();
   absl::Status Send(const Request& request, size_t keys);
   absl::Status Finish();
 
@@ -95,6 +96,8 @@ class LookupStream {
   // Errors: those of the stream itself (Unavailable, DeadlineExceeded after the stall timeout); the
   // batch's own come to on_answer, and the stream goes on.
   absl::Status Send(const std::string& object, absl::Span<const uint64_t> keys);
+  // Blocks until Send would not. Errors: as Send.
+  absl::Status AwaitRoom() { return stream_.AwaitRoom(); }
   // Waits for every answer and ends the stream. OK also when single batches failed.
   absl::Status Finish() { return stream_.Finish(); }
 
@@ -111,6 +114,7 @@ class UpsertStream {
   // As LookupStream::Send. Of a key that stands in two batches under way at once either may win.
   absl::Status Send(const std::string& object, absl::Span<const uint64_t> keys,
                     absl::Span<const uint64_t> values);
+  absl::Status AwaitRoom() { return stream_.AwaitRoom(); }
   absl::Status Finish() { return stream_.Finish(); }
 
  private:

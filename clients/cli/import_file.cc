@@ -68,7 +68,7 @@ absl::Status ImportFile::Open() {
     }
     fields_expected_ = fields_.size();
     if (header) {
-      names_.assign(fields_.begin(), fields_.end());
+      for (const absl::string_view field : fields_) names_.emplace_back(field);
       pending_.reset();
     } else if (!names_.empty()) {
       fields_expected_ = names_.size();
