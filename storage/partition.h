@@ -56,6 +56,10 @@ class Partition {
   // Adds an adjacent chunk, rows and range. Errors: InvalidArgument (not adjacent, keys not ascending
   // or outside covers), ResourceExhausted; nothing has changed then.
   virtual absl::Status Ingest(const ExchangeChunk& chunk) = 0;
+
+  // For the end of a whole object: forgets the rows without walking them. Their memory goes with the
+  // cache they came from, which its owner ends next.
+  virtual void Abandon() = 0;
 };
 
 }  // namespace eris::storage

@@ -1,0 +1,73 @@
+// A partition of an index: one key range of u64 -> u64, on a prefix tree in the AEU's own cache.
+// Runs on the thread of the AEU that owns it. Paper: ERIS 3.1, 3.3.2.
+#ifndef ERIS_STORAGE_INDEX_PARTITION_H_
+#define ERIS_STORAGE_INDEX_PARTITION_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memory/local_cache.h"
+#include "storage/partition.h"
+#include "storage/prefix_tree.h"
+
+namespace eris::storage {
+
+class IndexPartition final : public Partition {
+ public:
+  // An empty partition of `range` (an empty range is fine: a target of transfers begins so).
+  // `cache` outlives the partition and everything split off it.
+  // Errors: InvalidArgument (a boundary longer than 8 bytes), ResourceExhausted.
+  static absl::StatusOr<std::unique_ptr<IndexPartition>> Create(const Range& range,
+                                                                memory::LocalCache& cache);
+
+  const Range& range() const override { return range_; }
+  uint64_t size() const override { return tree_.size(); }
+
+  // Keys are gathered over the parts into groups, so that many small commands run as fast as a
+  // large.
+  void Execute(const Batch& batch) override;
+  // Reads the clock after each run of rows, so a slice answers at least one run, however late it
+  // is. At the end cursor.rest is empty; when rows_left ends the scan, rest is what was not asked
+  // for.
+  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+
+  // The result has the same cache.
+  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
+  // `other` must have the same cache: blocks cannot change owner yet. An empty range is adjacent to
+  // any.
+  absl::Status Absorb(Partition& other) override;
+  // Needs memory for the copies alone: rows leave also where the tree has none to split itself.
+  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Ingest(const ExchangeChunk& chunk) override;
+
+  void Abandon() override { tree_.Abandon(); }
+
+  // For checks and counts.
+  const PrefixTree& tree() const { return tree_; }
+
+ private:
+  struct Group;
+
+  IndexPartition(const Range& range, memory::LocalCache& cache) : range_(range), tree_(cache) {}
+
+  void RunGroup(Operation operation, Group& group);
+  void UpsertGroup(Group& group, uint64_t** found);
+
+  // Takes out the rows below `cut`, which are `keys`; splits where there is memory for it, else
+  // erases.
+  void DropBelow(uint64_t cut, const std::vector<uint64_t>& keys);
+
+  bool AdjacentTo(const Range& range) const;
+  // Adds an adjacent range to the own one.
+  void WidenBy(const Range& range);
+
+  Range range_;
+  PrefixTree tree_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_INDEX_PARTITION_H_

@@ -1,0 +1,175 @@
+// Allocation failure at every request of every operation: what needs memory says no and changes
+// nothing, what needs none succeeds.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "storage/prefix_tree.h"
+#include "storage/tree_check.h"
+#include "tests/unit/storage/storage_fixture.h"
+
+namespace eris::storage {
+namespace {
+
+// Fails the first request of `operation`, then the second, and so on until it succeeds; `unchanged`
+// runs after each failure. Returns how many failures that took.
+template <class Operation, class Unchanged>
+int FailEveryAllocation(memory::LocalCache& cache, Operation operation, Unchanged unchanged) {
+  for (int nth = 1;; ++nth) {
+    const uint64_t used = cache.used_bytes();
+    cache.FailAllocationsFrom(static_cast<uint64_t>(nth));
+    const bool succeeded = operation();
+    cache.FailAllocationsFrom(0);
+    if (succeeded) return nth - 1;
+    EXPECT_EQ(cache.used_bytes(), used);
+    unchanged();
+    if (nth > 100 || ::testing::Test::HasFailure()) {
+      ADD_FAILURE() << "never succeeds, or changed something";
+      return nth;
+    }
+  }
+}
+
+class PrefixTreeMemoryTest : public ::testing::TestWithParam<Keys> {
+ protected:
+  PrefixTreeMemoryTest() : random_(Seed()), tree_(memory_.cache) {}
+
+  void Fill(size_t count) {
+    pool_ = KeyPool(GetParam(), count, random_);
+    std::shuffle(pool_.begin(), pool_.end(), random_);
+    for (const uint64_t key : pool_) {
+      ASSERT_NE(tree_.Upsert(key, key / 3), UpsertResult::kNoMemory);
+    }
+  }
+
+  Random random_;
+  TreeMemory memory_;
+  PrefixTree tree_;
+  std::vector<uint64_t> pool_;
+};
+
+TEST_P(PrefixTreeMemoryTest, RefusedUpsertChangesNothing) {
+  SCOPED_TRACE(SeedText());
+  int failures = 0;
+  Rows before;
+  const std::vector<uint64_t> pool = KeyPool(GetParam(), 300, random_);
+  for (size_t i = 0; i < std::min<size_t>(pool.size(), 900); ++i) {
+    before = RowsOf(tree_);
+    failures += FailEveryAllocation(
+        memory_.cache, [&] { return tree_.Upsert(pool[i], i) != UpsertResult::kNoMemory; },
+        [&] {
+          EXPECT_EQ(RowsOf(tree_), before);
+          EXPECT_EQ(CheckTree(tree_), absl::OkStatus());
+        });
+    ASSERT_FALSE(HasFailure());
+    ASSERT_EQ(tree_.Lookup(pool[i]), i);
+  }
+  EXPECT_GT(failures, 0);
+}
+
+TEST_P(PrefixTreeMemoryTest, EraseSucceedsWithoutMemory) {
+  SCOPED_TRACE(SeedText());
+  Fill(8000);
+  memory_.cache.FailAllocationsFrom(1);
+  uint64_t left = tree_.size();
+  for (size_t i = 0; i < pool_.size(); ++i) {
+    left -= tree_.Erase(pool_[i]) ? 1 : 0;
+    ASSERT_EQ(tree_.size(), left);
+    ASSERT_FALSE(tree_.Lookup(pool_[i]).has_value());
+    if (i % 500 == 0) {
+      ASSERT_EQ(CheckTree(tree_), absl::OkStatus());
+    }
+  }
+  EXPECT_EQ(left, 0u);
+  EXPECT_EQ(memory_.cache.used_bytes(), 0u);
+}
+
+// Large TreeNodes that could not shrink take keys again, and shrink once there is memory.
+TEST_P(PrefixTreeMemoryTest, TreeLeftLargeByErasingIsSound) {
+  SCOPED_TRACE(SeedText());
+  Fill(4000);
+  Model model;
+  for (const uint64_t key : pool_) model[key] = key / 3;
+  memory_.cache.FailAllocationsFrom(1);
+  for (const uint64_t key : pool_) {
+    if (random_() % 16 == 0) continue;
+    tree_.Erase(key);
+    model.erase(key);
+  }
+  ASSERT_EQ(CheckTree(tree_), absl::OkStatus());
+  ASSERT_EQ(RowsOf(tree_), Rows(model.begin(), model.end()));
+  memory_.cache.FailAllocationsFrom(0);
+  for (int i = 0; i < 20; ++i) {
+    const uint64_t cut = pool_[random_() % pool_.size()];
+    PrefixTree upper(memory_.cache);
+    ASSERT_TRUE(tree_.SplitAt(cut, upper));
+    ASSERT_EQ(CheckTree(tree_), absl::OkStatus());
+    ASSERT_EQ(CheckTree(upper), absl::OkStatus());
+    ASSERT_TRUE(upper.Absorb(tree_));
+    tree_.Swap(upper);
+    ASSERT_EQ(RowsOf(tree_), Rows(model.begin(), model.end()));
+  }
+  for (const auto& [key, value] : model) ASSERT_TRUE(tree_.Erase(key));
+  EXPECT_EQ(memory_.cache.used_bytes(), 0u);
+}
+
+TEST_P(PrefixTreeMemoryTest, RefusedSplitAndAbsorbChangeNothing) {
+  SCOPED_TRACE(SeedText());
+  Fill(2000);
+  const Rows all = RowsOf(tree_);
+  const auto unchanged = [&](const PrefixTree& upper, size_t below) {
+    EXPECT_EQ(tree_.size(), below);
+    EXPECT_EQ(upper.size(), all.size() - below);
+    EXPECT_EQ(CheckTree(tree_), absl::OkStatus());
+    EXPECT_EQ(CheckTree(upper), absl::OkStatus());
+    Rows rows = RowsOf(tree_);
+    const Rows rest = RowsOf(upper);
+    rows.insert(rows.end(), rest.begin(), rest.end());
+    EXPECT_EQ(rows, all);
+  };
+  int failures = 0;
+  for (int i = 0; i < 60; ++i) {
+    const uint64_t cut = pool_[random_() % pool_.size()] + random_() % 2;
+    PrefixTree upper(memory_.cache);
+    const int split_failures = FailEveryAllocation(
+        memory_.cache, [&] { return tree_.SplitAt(cut, upper); },
+        [&] { unchanged(upper, all.size()); });
+    EXPECT_LE(split_failures, static_cast<int>(kLevelsMax));
+    const size_t below = tree_.size();
+    unchanged(upper, below);
+    const int absorb_failures = FailEveryAllocation(
+        memory_.cache, [&] { return tree_.Absorb(upper); }, [&] { unchanged(upper, below); });
+    EXPECT_LE(absorb_failures, static_cast<int>(kLevelsMax) + 1);
+    unchanged(upper, all.size());
+    failures += split_failures + absorb_failures;
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_GT(failures, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllKeys, PrefixTreeMemoryTest,
+                         ::testing::Values(Keys::kDense, Keys::kSparse, Keys::kClustered,
+                                           Keys::kOneByte, Keys::kZerosAndOnes, Keys::kExtremes,
+                                           Keys::kMixed),
+                         [](const auto& keys) { return KeysName(keys.param); });
+
+// The real limit, not an injected one.
+TEST(PrefixTreeLimitTest, UpsertsAreRefusedAtTheLimitAndReadsGoOn) {
+  TreeMemory memory(2 * memory::kSuperblockBytes);
+  PrefixTree tree(memory.cache);
+  uint64_t key = 0;
+  constexpr uint64_t kStep = 0x9e3779b97f4a7c15;  // odd: every key is new
+  while (tree.Upsert(key, ~key) != UpsertResult::kNoMemory) key += kStep;
+  ASSERT_GT(tree.size(), 10'000u);
+  EXPECT_EQ(CheckTree(tree), absl::OkStatus());
+  EXPECT_FALSE(tree.Lookup(key).has_value());
+  EXPECT_EQ(tree.Lookup(key - kStep), ~(key - kStep));
+  EXPECT_EQ(tree.Upsert(key - kStep, 1), UpsertResult::kReplaced);
+  for (uint64_t gone = key - kStep; gone != 0; gone -= kStep) ASSERT_TRUE(tree.Erase(gone));
+  EXPECT_EQ(tree.size(), 1u);
+  EXPECT_EQ(tree.Upsert(key, 1), UpsertResult::kInserted);
+}
+
+}  // namespace
+}  // namespace eris::storage
