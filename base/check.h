@@ -16,10 +16,10 @@ namespace eris::base {
 
 }  // namespace eris::base
 
-#define ERIS_CHECK(condition)                                          \
-  do {                                                                 \
-    if (!(condition)) [[unlikely]]                                     \
-      ::eris::base::CheckFailed(#condition, __FILE__, __LINE__);       \
+#define ERIS_CHECK(condition)                                    \
+  do {                                                           \
+    if (!(condition)) [[unlikely]]                               \
+      ::eris::base::CheckFailed(#condition, __FILE__, __LINE__); \
   } while (false)
 
 #ifdef ERIS_DCHECKS

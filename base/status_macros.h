@@ -7,11 +7,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#define ERIS_RETURN_IF_ERROR(expression)             \
-  do {                                               \
-    if (absl::Status eris_status_ = (expression);    \
-        !eris_status_.ok()) [[unlikely]]             \
-      return eris_status_;                           \
+#define ERIS_RETURN_IF_ERROR(expression)                                           \
+  do {                                                                             \
+    if (absl::Status eris_status_ = (expression); !eris_status_.ok()) [[unlikely]] \
+      return eris_status_;                                                         \
   } while (false)
 
 #define ERIS_CONCAT_INNER_(a, b) a##b

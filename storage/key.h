@@ -1,6 +1,7 @@
-// Keys inside the engine: order-preserving bytes, compared like memcmp. A u64 key is its eight bytes
-// most significant first, so that integers and bytes order alike; fixed keys of up to 16 bytes are
-// foreseen, and stand in two words. Byte-string keys will come with their own column type.
+// Keys inside the engine: order-preserving bytes, compared like memcmp. A u64 key is its eight
+// bytes most significant first, so that integers and bytes order alike; fixed keys of up to 16
+// bytes are foreseen, and stand in two words. Byte-string keys will come with their own column
+// type.
 #ifndef ERIS_STORAGE_KEY_H_
 #define ERIS_STORAGE_KEY_H_
 
@@ -12,8 +13,8 @@
 
 namespace eris::storage {
 
-// A boundary: the first 8 bytes as a big-endian number in `head`, the next 8 in `tail` (0 for keys of
-// 8 bytes).
+// A boundary: the first 8 bytes as a big-endian number in `head`, the next 8 in `tail` (0 for keys
+// of 8 bytes).
 struct Key {
   uint64_t head = 0;
   uint64_t tail = 0;

@@ -1,6 +1,7 @@
-// A partition: one AEU's part of a data object, a single-threaded structure behind one interface for
-// indexes and, later, hashes and tables. No thread, no latch, no routing. Versions for snapshots will
-// stand in a side structure of the partition, not in the rows. Paper: ERIS 3.1, 3.3.2.
+// A partition: one AEU's part of a data object, a single-threaded structure behind one interface
+// for indexes and, later, hashes and tables. No thread, no latch, no routing. Versions for
+// snapshots will stand in a side structure of the partition, not in the rows. Paper:
+// ERIS 3.1, 3.3.2.
 #ifndef ERIS_STORAGE_PARTITION_H_
 #define ERIS_STORAGE_PARTITION_H_
 
@@ -36,29 +37,29 @@ class Partition {
   // range(). A write refused for want of memory answers kNoMemory and changes nothing.
   virtual void Execute(const Batch& batch) = 0;
 
-  // Appends rows of cursor.rest in key order until `out` is full, the budget is spent or the cursor is
-  // done, and moves the cursor behind them. REQUIRES: cursor.rest lies in range(); !cursor.done.
+  // Appends rows of cursor.rest in key order until `out` is full, the budget is spent or the cursor
+  // is done, and moves the cursor behind them. REQUIRES: cursor.rest lies in range(); !cursor.done.
   virtual void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) = 0;
 
-  // Cuts the range at `key`: this partition keeps [lo, key), the result owns [key, hi). O(depth) for a
-  // tree (link transfers stand on it). Errors: InvalidArgument (key not inside), ResourceExhausted;
-  // nothing has changed then.
+  // Cuts the range at `key`: this partition keeps [lo, key), the result owns [key, hi). O(depth)
+  // for a tree (link transfers stand on it). Errors: InvalidArgument (key not inside),
+  // ResourceExhausted; nothing has changed then.
   virtual absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) = 0;
   // Takes over `other`, which must be of the same kind and adjacent on either side; it is empty and
   // of empty range after that. O(depth). Errors: InvalidArgument, ResourceExhausted; nothing has
   // changed then.
   virtual absl::Status Absorb(Partition& other) = 0;
 
-  // Removes up to `rows_max` rows from the low end and cuts them off the range; `out.covers` is what was
-  // cut. When the partition has no more rows the rest of the range goes with the chunk. The rows are
-  // a copy: on error nothing has changed. Errors: ResourceExhausted.
+  // Removes up to `rows_max` rows from the low end and cuts them off the range; `out.covers` is
+  // what was cut. When the partition has no more rows the rest of the range goes with the chunk.
+  // The rows are a copy: on error nothing has changed. Errors: ResourceExhausted.
   virtual absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) = 0;
-  // Adds an adjacent chunk, rows and range. Errors: InvalidArgument (not adjacent, keys not ascending
-  // or outside covers), ResourceExhausted; nothing has changed then.
+  // Adds an adjacent chunk, rows and range. Errors: InvalidArgument (not adjacent, keys not
+  // ascending or outside covers), ResourceExhausted; nothing has changed then.
   virtual absl::Status Ingest(const ExchangeChunk& chunk) = 0;
 
-  // For the end of a whole object: forgets the rows without walking them. Their memory goes with the
-  // cache they came from, which its owner ends next.
+  // For the end of a whole object: forgets the rows without walking them. Their memory goes with
+  // the cache they came from, which its owner ends next.
   virtual void Abandon() = 0;
 };
 

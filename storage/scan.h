@@ -9,13 +9,13 @@
 
 namespace eris::storage {
 
-// Where a scan goes on: a key, never a pointer, since split, absorb and growth move TreeNodes. It is
-// sought again at each slice.
+// Where a scan goes on: a key, never a pointer, since split, absorb and growth move TreeNodes. It
+// is sought again at each slice.
 struct ScanCursor {
-  Range rest;                                              // what is still to be answered
+  Range rest;                                                 // what is still to be answered
   uint64_t rows_left = std::numeric_limits<uint64_t>::max();  // the scan's limit
-  uint64_t snapshot = 0;                                   // epoch; 0: the rows as they are
-  bool done = false;                                       // rest is answered, or no row is left to give
+  uint64_t snapshot = 0;                                      // epoch; 0: the rows as they are
+  bool done = false;  // rest is answered, or no row is left to give
 };
 
 // Bounds one slice, so that point commands never wait behind more than that. The clock is read once

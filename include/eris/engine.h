@@ -8,8 +8,8 @@
 //   session->Lookup("orders", keys, values, found);
 //
 // What is promised: operations on one key are linearizable, and an acknowledged write is seen by
-// every later read. A batch is many keys in one message; it is not atomic across keys. Data lives in
-// memory only and ends with the engine.
+// every later read. A batch is many keys in one message; it is not atomic across keys. Data lives
+// in memory only and ends with the engine.
 #ifndef ERIS_ENGINE_H_
 #define ERIS_ENGINE_H_
 
@@ -44,7 +44,8 @@ struct BatchResult {
   uint32_t refused = 0;  // keys that were not executed
   // Lookup: count little-endian u64, unspecified where absent. Else empty.
   std::string values;
-  // One bit per key, Arrow order (bit i & 7 of byte i >> 3): the key was there before the operation.
+  // One bit per key, Arrow order (bit i & 7 of byte i >> 3): the key was there before the
+  // operation.
   std::string present;
 };
 
@@ -98,8 +99,8 @@ struct ScanOptions {
 class Pending {
  public:
   virtual ~Pending() = default;
-  // The callback gets `status` (not OK) unless it has been called already. A write's outcome is then
-  // unknown. Any thread; does not block.
+  // The callback gets `status` (not OK) unless it has been called already. A write's outcome is
+  // then unknown. Any thread; does not block.
   virtual void Cancel(absl::Status status) = 0;
 };
 
@@ -111,11 +112,11 @@ class Session {
   virtual ~Session() = default;
 
   // Looks up keys[i] in `object` and stores the result in values[i], found[i] (1 or 0).
-  // Shapes: three spans of equal length n, 1 <= n <= kBatchKeysMax; any key order; duplicates allowed.
-  // Blocks until every owning AEU has replied or `deadline` has passed (outputs then untouched).
-  // Errors: InvalidArgument (shape), NotFound (no such object), DeadlineExceeded, ResourceExhausted
-  // (an incoming buffer stayed full, or too many bytes in flight), Unavailable (closing).
-  // Paper: ERIS 3.2.
+  // Shapes: three spans of equal length n, 1 <= n <= kBatchKeysMax; any key order; duplicates
+  // allowed. Blocks until every owning AEU has replied or `deadline` has passed (outputs then
+  // untouched). Errors: InvalidArgument (shape), NotFound (no such object), DeadlineExceeded,
+  // ResourceExhausted (an incoming buffer stayed full, or too many bytes in flight), Unavailable
+  // (closing). Paper: ERIS 3.2.
   virtual absl::Status Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
                               absl::Span<uint64_t> values, absl::Span<uint8_t> found,
                               absl::Time deadline = absl::InfiniteFuture()) = 0;
@@ -162,7 +163,8 @@ class Engine {
 
   // Errors: AlreadyExists, InvalidArgument (name, range, split points), ResourceExhausted.
   // Blocks until every AEU has its partition. Any thread.
-  virtual absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) = 0;
+  virtual absl::StatusOr<ObjectInfo> Create(absl::string_view name,
+                                            const CreateOptions& options) = 0;
   // Errors: NotFound. Later requests on the object get NotFound, also those under way that have not
   // reached their AEU. Blocks until every AEU has given its memory back. Any thread.
   virtual absl::Status Drop(absl::string_view name) = 0;
@@ -175,9 +177,12 @@ class Engine {
   virtual EngineStats Stats() = 0;
   // The machine and where the AEUs are, as text.
   virtual std::string ExplainTopology() const = 0;
+  // What the system refused when the engine opened (pinning, binding memory), a sentence each: the
+  // engine goes on without.
+  virtual std::vector<std::string> Notes() const { return {}; }
 
-  // Refuses new requests with Unavailable, waits for those under way, stops the AEUs. Callbacks still
-  // owed are called. Idempotent. Sessions must not be inside a call on another thread.
+  // Refuses new requests with Unavailable, waits for those under way, stops the AEUs. Callbacks
+  // still owed are called. Idempotent. Sessions must not be inside a call on another thread.
   virtual void Close() = 0;
 };
 

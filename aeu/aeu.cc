@@ -1,0 +1,249 @@
+#include "aeu/aeu.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "aeu/clock.h"
+#include "base/check.h"
+#include "storage/index_partition.h"
+
+namespace eris::aeu {
+
+using routing::CommandHeader;
+using routing::CommandType;
+using storage::KeyState;
+
+Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, size_t outgoing_bytes)
+    : id_(id),
+      directory_(directory),
+      port_(directory, outgoing_bytes, /*wait_ns=*/0),
+      scans_(acknowledgements_, counters_) {}
+
+bool Aeu::Step(const StepBudget& budget) {
+  base::ThreadRoleScope role(thread_);
+  const uint64_t begin_ns = NowNs();
+  bool worked = false;
+  if (auto records = directory_[id_.value]->incoming.TryTake()) {
+    Execute(*records);
+    worked = true;
+  }
+  if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
+  // Everything written so far is complete here: the place for a log, before anyone hears of it.
+  acknowledgements_.Send();
+  if (!worked && idle_work_ != nullptr) {
+    idle_work_left_ = idle_work_->Run(NowNs() + budget.idle_ns);
+  }
+  if (port_.HasBuffered()) {
+    // What finds no room stays buffered for the next turn; a turn never waits.
+    if (port_.Flush()) worked = true;
+  }
+  if (worked) {
+    counters_.turns.Add(1);
+    counters_.busy_ns.Add(NowNs() - begin_ns);
+  }
+  return worked;
+}
+
+bool Aeu::HasWork() const {
+  return directory_[id_.value]->incoming.HasRecords() || port_.HasBuffered() || scans_.Runnable() ||
+         idle_work_left_;
+}
+
+void Aeu::Execute(std::span<const std::byte> records) {
+  while (!records.empty()) {
+    const auto* command = reinterpret_cast<const CommandHeader*>(records.data());
+    ERIS_DCHECK(command->size_bytes >= sizeof(CommandHeader));
+    ERIS_DCHECK(command->size_bytes <= records.size());
+    records = records.subspan(command->size_bytes);
+    if (routing::IsKeyed(command->type)) {
+      if (groups_.full()) RunGroups();
+      groups_.Add(command);
+    } else {
+      // Control and scan commands split a group: nothing is reordered across them.
+      RunGroups();
+      RunControl(command);
+    }
+  }
+  RunGroups();
+}
+
+void Aeu::RunGroups() {
+  for (const CommandGroup& group : groups_) RunGroup(group);
+  groups_.Clear();
+}
+
+ObjectSlot* Aeu::SlotOf(const CommandHeader* command) {
+  if (command->slot >= slots_.size()) return nullptr;
+  ObjectSlot* slot = slots_[command->slot].get();
+  return slot != nullptr && slot->object() == command->object ? slot : nullptr;
+}
+
+void Aeu::Answer(const CommandHeader* command, KeyState state) {
+  const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
+  for (uint32_t i = 0; i < command->count; ++i) {
+    command->context->states[segment.positions[i]] = state;
+  }
+  acknowledgements_.Add(command->complete, command->context, command->count);
+}
+
+void Aeu::RunGroup(const CommandGroup& group) {
+  // A slot's commands may be of different generations: only those of the object that is here run.
+  ObjectSlot* slot = nullptr;
+  uint64_t keys = 0;
+  runnable_.clear();
+  for (const CommandHeader* command : group.commands) {
+    ObjectSlot* own = SlotOf(command);
+    if (own == nullptr) {
+      Answer(command, KeyState::kNoObject);
+    } else if (command->context->cancelled()) {
+      Answer(command, KeyState::kCancelled);
+    } else {
+      slot = own;
+      keys += command->count;
+      runnable_.push_back(command);
+    }
+  }
+  counters_.commands.Add(group.commands.size());
+  if (slot == nullptr) return;
+
+  builder_.Build(*slot, runnable_, keys);
+  const bool writes = group.type != CommandType::kLookup;
+  for (size_t range = 0; range < slot->ranges().size(); ++range) {
+    const auto parts = builder_.PartsOf(range);
+    if (parts.empty()) continue;
+    OwnedRange& owned = slot->ranges()[range];
+    const uint64_t begin_ns = NowNs();
+    owned.partition->Execute({routing::OperationOf(group.type), parts});
+    // One clock reading per batch; the parts share it by their length.
+    const uint64_t elapsed_ns = NowNs() - begin_ns;
+    uint64_t batch_keys = 0;
+    for (const storage::BatchPart& part : parts) {
+      owned.load->Record(part.keys, part.count);
+      batch_keys += part.count;
+    }
+    owned.load->RecordExecution(batch_keys, elapsed_ns);
+    if (writes) owned.load->SetSize(owned.partition->size());
+  }
+  if (writes) slot->memory_bytes()->Set(slot->cache().used_bytes());
+  counters_.keys.Add(keys);
+
+  // Forwarded keys are answered by the AEU that executes them, the others here.
+  size_t forwarded = 0;
+  for (const CommandHeader* command : runnable_) {
+    uint32_t answered = command->count;
+    if (forwarded < builder_.forwarded().size() &&
+        builder_.forwarded()[forwarded].command == command) {
+      answered -= Forward(*slot, builder_.forwarded()[forwarded++]);
+    }
+    if (answered > 0) acknowledgements_.Add(command->complete, command->context, answered);
+  }
+}
+
+uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
+  const CommandHeader& command = *keys.command;
+  const uint32_t count = static_cast<uint32_t>(keys.keys.size());
+  uint32_t refused = count;
+  if (command.hops < kHopsMax) {
+    refused = port_.Send(slot.route(),
+                         {.type = command.type,
+                          .keys = keys.keys,
+                          .values = keys.values,
+                          .positions = keys.positions,
+                          .hops = static_cast<uint16_t>(command.hops + 1),
+                          .snapshot = command.snapshot,
+                          .complete = command.complete,
+                          .context = command.context},
+                         KeyState::kMoved);
+  } else {
+    for (const uint32_t position : keys.positions)
+      command.context->states[position] = KeyState::kMoved;
+  }
+  counters_.commands_forwarded.Add(refused < count ? 1 : 0);
+  counters_.commands_redirected.Add(refused > 0 ? 1 : 0);
+  return count - refused;
+}
+
+void Aeu::RunControl(const CommandHeader* command) {
+  counters_.commands.Add(1);
+  switch (command->type) {
+    case CommandType::kScan:
+      scans_.Begin(command, SlotOf(command));
+      return;
+    case CommandType::kInstall:
+      Install(command);
+      return;
+    case CommandType::kDrop:
+      Drop(command);
+      return;
+    case CommandType::kLookup:
+    case CommandType::kUpsert:
+    case CommandType::kErase:
+      break;
+  }
+  ERIS_CHECK(false);  // routing sends no other type
+}
+
+void Aeu::Install(const CommandHeader* command) {
+  const auto* install =
+      reinterpret_cast<const routing::InstallSegment*>(routing::DataSegment(command));
+  const auto answer = [&](KeyState state) {
+    command->context->states[install->position] = state;
+    acknowledgements_.Add(command->complete, command->context, 1);
+  };
+  if (slots_.size() <= command->slot) slots_.resize(command->slot + 1);
+  std::unique_ptr<ObjectSlot>& slot = slots_[command->slot];
+  if (slot == nullptr) {
+    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *install->manager);
+  }
+  ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
+  auto partition = storage::IndexPartition::Create(install->range, slot->cache());
+  if (!partition.ok()) {
+    answer(KeyState::kNoMemory);
+    return;
+  }
+  OwnedRange owned{*std::move(partition), std::make_shared<PartitionLoad>(install->range)};
+  auto& ranges = slot->ranges();
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), install->range.lo,
+                                      [](const storage::Key& key, const OwnedRange& other) {
+                                        return key < other.partition->range().lo;
+                                      });
+  ranges.insert(after, std::move(owned));
+  slot->memory_bytes()->Set(slot->cache().used_bytes());
+  PublishLoad(*slot);
+  answer(KeyState::kAbsent);
+}
+
+void Aeu::Drop(const CommandHeader* command) {
+  const auto* drop = reinterpret_cast<const routing::DropSegment*>(routing::DataSegment(command));
+  if (ObjectSlot* slot = SlotOf(command)) {
+    scans_.EndAll(slot);
+    {
+      base::MutexLock lock(&loads_mu_);
+      std::erase_if(loads_, [&](const ObjectLoad& load) { return load.object == command->object; });
+    }
+    // The cache gives its spans back at once; no row is touched.
+    slots_[command->slot].reset();
+  }
+  command->context->states[drop->position] = KeyState::kAbsent;
+  acknowledgements_.Add(command->complete, command->context, 1);
+}
+
+void Aeu::PublishLoad(const ObjectSlot& slot) {
+  ObjectLoad load{slot.object(), slot.memory_bytes(), {}};
+  for (const OwnedRange& owned : slot.ranges()) load.partitions.push_back(owned.load);
+  base::MutexLock lock(&loads_mu_);
+  for (ObjectLoad& one : loads_) {
+    if (one.object == load.object) {
+      one = std::move(load);
+      return;
+    }
+  }
+  loads_.push_back(std::move(load));
+}
+
+std::vector<ObjectLoad> Aeu::Loads() const {
+  base::MutexLock lock(&loads_mu_);
+  return loads_;
+}
+
+}  // namespace eris::aeu

@@ -1,0 +1,107 @@
+// An AEU, autonomous execution unit: the sole owner of its partitions, and one loop turn over the
+// data commands that have come for them. No thread of its own: AeuThread steps it, tests step many
+// of them by hand. Step never blocks. Paper: ERIS 3.1, Figure 3.
+#ifndef ERIS_AEU_AEU_H_
+#define ERIS_AEU_AEU_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "aeu/acknowledgements.h"
+#include "aeu/batch_builder.h"
+#include "aeu/command_groups.h"
+#include "aeu/load_counters.h"
+#include "aeu/object_load.h"
+#include "aeu/object_slot.h"
+#include "aeu/scan_runner.h"
+#include "base/mutex.h"
+#include "base/thread_role.h"
+#include "eris/types.h"
+#include "routing/endpoint.h"
+#include "routing/port.h"
+
+namespace eris::aeu {
+
+// AEUs that have passed a command on, at most: each stands for one move of the range since the
+// sender read the table. Beyond it the keys go back to the sender.
+inline constexpr uint16_t kHopsMax = 8;
+
+// Work that an AEU does when a turn has found nothing else: bounded by the deadline it is given.
+class IdleWork {
+ public:
+  virtual ~IdleWork() = default;
+  // True when there is more to do. Must not block.
+  virtual bool Run(uint64_t deadline_ns) = 0;
+};
+
+struct StepBudget {
+  uint64_t scan_ns = 200'000;  // one turn's scan slices
+  uint64_t idle_ns = 200'000;  // idle work
+};
+
+class Aeu {
+ public:
+  // `directory` holds this AEU's own endpoint at index `id`, and outlives it.
+  Aeu(AeuId id, const routing::EndpointDirectory& directory, size_t outgoing_bytes);
+  Aeu(const Aeu&) = delete;
+  Aeu& operator=(const Aeu&) = delete;
+
+  AeuId id() const { return id_; }
+
+  // One loop turn: take the incoming buffer, group, execute each group as one batch, advance scans,
+  // acknowledge, do idle work if there was nothing else, copy outgoing buffers over. One thread at
+  // a time. True when it found anything to do.
+  bool Step(const StepBudget& budget);
+  // Whether Step would find something: to be asked between Waker::PrepareToSleep and Sleep.
+  bool HasWork() const;
+
+  // The owner's thread, before it steps. Not owned; nullptr: none.
+  void SetIdleWork(IdleWork* work) { idle_work_ = work; }
+
+  const LoadCounters& counters() const { return counters_; }
+  LoadCounters& counters() { return counters_; }
+  // Any thread. Takes a mutex that the AEU takes only when it gets or gives up an object.
+  std::vector<ObjectLoad> Loads() const;
+
+ private:
+  void Execute(std::span<const std::byte> records);
+  void RunGroups();
+  void RunGroup(const CommandGroup& group);
+  // How many of the keys are on their way to another AEU; the others have been answered kMoved.
+  uint32_t Forward(ObjectSlot& slot, const ForwardedKeys& keys);
+  void RunControl(const routing::CommandHeader* command);
+  void Install(const routing::CommandHeader* command);
+  void Drop(const routing::CommandHeader* command);
+  ObjectSlot* SlotOf(const routing::CommandHeader* command);
+  void Answer(const routing::CommandHeader* command, storage::KeyState state);
+  void PublishLoad(const ObjectSlot& slot);
+
+  // Immutable after construction.
+  const AeuId id_;
+  const routing::EndpointDirectory& directory_;
+
+  // Owned by the AEU thread.
+  base::ThreadRole thread_;
+  routing::Port port_;
+  CommandGroups groups_;
+  BatchBuilder builder_;
+  std::vector<const routing::CommandHeader*> runnable_;  // scratch: of one group
+  Acknowledgements acknowledgements_;
+  ScanRunner scans_;
+  std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
+  IdleWork* idle_work_ = nullptr;
+  bool idle_work_left_ = false;
+
+  // Shared: written by the AEU, read by anyone.
+  LoadCounters counters_;
+
+  // Guarded by loads_mu_.
+  mutable base::Mutex loads_mu_;
+  std::vector<ObjectLoad> loads_ ABSL_GUARDED_BY(loads_mu_);
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_AEU_H_

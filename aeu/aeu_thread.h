@@ -1,0 +1,52 @@
+// The thread that steps one AEU: pins itself, spins briefly when there is nothing to do, then
+// sleeps until a sender wakes it. An idle AEU uses no processor time.
+#ifndef ERIS_AEU_AEU_THREAD_H_
+#define ERIS_AEU_AEU_THREAD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "aeu/aeu.h"
+#include "base/mutex.h"
+#include "routing/waker.h"
+
+namespace eris::aeu {
+
+struct AeuThreadOptions {
+  int32_t cpu = -1;           // operating-system number; -1: not pinned
+  uint64_t spin_ns = 20'000;  // 0 where AEUs share cores: spinning would take them from each other
+  StepBudget budget;
+};
+
+class AeuThread {
+ public:
+  // `aeu` and `waker` (its endpoint's) outlive the thread.
+  AeuThread(Aeu& aeu, routing::Waker& waker, const AeuThreadOptions& options);
+  ~AeuThread();  // as Stop
+
+  // Ends after the turn under way; commands that come later stay where they are. Blocks.
+  // Idempotent.
+  void Stop();
+  // Whether the system has pinned the thread; blocks until it has begun.
+  absl::Status binding_status();
+
+ private:
+  void Run();
+
+  Aeu& aeu_;
+  routing::Waker& waker_;
+  const AeuThreadOptions options_;
+  // Shared: written by Stop, read by the thread (seq_cst, so that a sleeper sees it: see Waker).
+  std::atomic<bool> stop_{false};
+  base::Mutex mu_;
+  base::CondVar begun_cv_;
+  bool begun_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status binding_status_ ABSL_GUARDED_BY(mu_);
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_AEU_THREAD_H_

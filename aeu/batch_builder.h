@@ -1,0 +1,54 @@
+// Makes one batch per owned range out of a group of commands. A command whose keys all lie in the
+// AEU's only range is used where it stands, without a copy; otherwise its keys are sorted by range,
+// and those that this AEU does not own are set apart to be forwarded. Owned by the AEU. Paper:
+// ERIS 3.3.2 (an AEU compares each incoming data command against its bounds).
+#ifndef ERIS_AEU_BATCH_BUILDER_H_
+#define ERIS_AEU_BATCH_BUILDER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aeu/object_slot.h"
+#include "routing/data_command.h"
+#include "routing/reply.h"
+#include "storage/batch.h"
+
+namespace eris::aeu {
+
+// Keys of one command that belong to another AEU.
+struct ForwardedKeys {
+  const routing::CommandHeader* command = nullptr;
+  std::span<const uint64_t> keys;
+  std::span<const uint64_t> values;  // upsert only
+  std::span<const uint32_t> positions;
+};
+
+class BatchBuilder {
+ public:
+  // `commands` are of one object (that of `slot`) and one type, with `keys_total` keys in all. The
+  // results borrow from them and from the builder, until the next Build.
+  void Build(ObjectSlot& slot, std::span<const routing::CommandHeader* const> commands,
+             uint64_t keys_total);
+
+  // By index of slot.ranges().
+  std::span<const storage::BatchPart> PartsOf(size_t range) const { return parts_[range]; }
+  std::span<const ForwardedKeys> forwarded() const { return forwarded_; }
+
+ private:
+  void Sort(ObjectSlot& slot, const routing::CommandHeader* command);
+
+  std::vector<std::vector<storage::BatchPart>> parts_;
+  std::vector<ForwardedKeys> forwarded_;
+  // Sorted copies of the keys of commands that could not be used in place.
+  std::vector<uint64_t> keys_;
+  std::vector<uint64_t> values_;
+  std::vector<uint32_t> positions_;
+  size_t used_ = 0;
+  std::vector<uint32_t> range_of_;  // scratch: of each key of one command
+  std::vector<uint32_t> next_;      // scratch: where each range's next key goes
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_BATCH_BUILDER_H_

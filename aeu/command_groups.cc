@@ -1,0 +1,31 @@
+#include "aeu/command_groups.h"
+
+#include "base/check.h"
+
+namespace eris::aeu {
+
+void CommandGroups::Add(const routing::CommandHeader* command) {
+  ERIS_DCHECK(!full());
+  ++commands_;
+  // A turn sees few distinct (object, operation) pairs, mostly the last one again: from the back.
+  for (uint32_t i = used_; i-- > 0;) {
+    CommandGroup& group = groups_[i];
+    if (group.slot == command->slot && group.type == command->type) {
+      group.commands.push_back(command);
+      return;
+    }
+  }
+  if (used_ == groups_.size()) groups_.emplace_back();
+  CommandGroup& group = groups_[used_++];
+  group.slot = command->slot;
+  group.type = command->type;
+  group.commands.push_back(command);
+}
+
+void CommandGroups::Clear() {
+  for (uint32_t i = 0; i < used_; ++i) groups_[i].commands.clear();
+  used_ = 0;
+  commands_ = 0;
+}
+
+}  // namespace eris::aeu

@@ -1,0 +1,42 @@
+// The first stage of a turn: keyed commands are grouped by data object and operation, so that each
+// group runs as one batch. Bounded; no allocation once it has grown to its bound. Owned by one AEU.
+// Paper: ERIS 3.1 (command grouping).
+#ifndef ERIS_AEU_COMMAND_GROUPS_H_
+#define ERIS_AEU_COMMAND_GROUPS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "routing/data_command.h"
+
+namespace eris::aeu {
+
+// Commands that one round of groups holds; a turn with more runs several rounds.
+inline constexpr uint32_t kGroupedCommandsMax = 1024;
+
+struct CommandGroup {
+  uint32_t slot = 0;
+  routing::CommandType type = routing::CommandType::kLookup;
+  std::vector<const routing::CommandHeader*> commands;  // in order of arrival
+};
+
+class CommandGroups {
+ public:
+  // REQUIRES: !full(). Borrows the command until Clear.
+  void Add(const routing::CommandHeader* command);
+  bool full() const { return commands_ == kGroupedCommandsMax; }
+  bool empty() const { return commands_ == 0; }
+  // In order of each group's first command.
+  std::vector<CommandGroup>::iterator begin() { return groups_.begin(); }
+  std::vector<CommandGroup>::iterator end() { return groups_.begin() + used_; }
+  void Clear();
+
+ private:
+  std::vector<CommandGroup> groups_;  // the first used_ hold commands; the others keep their room
+  uint32_t used_ = 0;
+  uint32_t commands_ = 0;
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_COMMAND_GROUPS_H_

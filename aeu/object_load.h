@@ -1,0 +1,22 @@
+// The loads of one data object at one AEU, as the engine and the balancer see them from outside.
+#ifndef ERIS_AEU_OBJECT_LOAD_H_
+#define ERIS_AEU_OBJECT_LOAD_H_
+
+#include <memory>
+#include <vector>
+
+#include "aeu/load_counters.h"
+#include "aeu/partition_load.h"
+#include "eris/types.h"
+
+namespace eris::aeu {
+
+struct ObjectLoad {
+  ObjectId object;
+  std::shared_ptr<Counter> memory_bytes;  // allocated by this AEU for the object
+  std::vector<std::shared_ptr<PartitionLoad>> partitions;
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_OBJECT_LOAD_H_

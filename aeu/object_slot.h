@@ -1,0 +1,56 @@
+// What one AEU holds of one data object: its ranges, each with a partition, the memory cache they
+// allocate from, and the load they have seen. Owned by the AEU thread but for the figures that
+// others read. Paper: ERIS 3.1, Figure 3.
+#ifndef ERIS_AEU_OBJECT_SLOT_H_
+#define ERIS_AEU_OBJECT_SLOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "aeu/partition_load.h"
+#include "eris/types.h"
+#include "memory/local_cache.h"
+#include "routing/partition_table.h"
+#include "storage/partition.h"
+
+namespace eris::aeu {
+
+struct OwnedRange {
+  std::unique_ptr<storage::Partition> partition;
+  std::shared_ptr<PartitionLoad> load;  // shared with the balancer's sampler
+};
+
+class ObjectSlot {
+ public:
+  ObjectSlot(ObjectId object, const routing::ObjectRoute& route, memory::MemoryManager& manager)
+      : object_(object), route_(route), cache_(std::make_unique<memory::LocalCache>(manager)) {}
+  // No row is touched: the memory goes back with the cache, in O(spans).
+  ~ObjectSlot() {
+    for (OwnedRange& owned : ranges_) owned.partition->Abandon();
+  }
+
+  ObjectId object() const { return object_; }
+  const routing::ObjectRoute& route() const { return route_; }
+  memory::LocalCache& cache() { return *cache_; }
+  // What the cache holds, as told outside; set after each batch that writes.
+  const std::shared_ptr<Counter>& memory_bytes() const { return memory_bytes_; }
+  // Ordered by range, disjoint. Usually one.
+  std::vector<OwnedRange>& ranges() { return ranges_; }
+
+  const std::vector<OwnedRange>& ranges() const { return ranges_; }
+
+  // The owned range that holds `key`, or nullptr. O(log ranges).
+  OwnedRange* Find(uint64_t key);
+
+ private:
+  const ObjectId object_;
+  const routing::ObjectRoute& route_;
+  std::unique_ptr<memory::LocalCache> cache_;  // outlives ranges_
+  const std::shared_ptr<Counter> memory_bytes_ = std::make_shared<Counter>();
+  std::vector<OwnedRange> ranges_;
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_OBJECT_SLOT_H_

@@ -1,0 +1,125 @@
+#include "aeu/scan_runner.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "aeu/clock.h"
+#include "base/check.h"
+
+namespace eris::aeu {
+
+using routing::PartOutcome;
+
+void ScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) {
+  const auto* segment =
+      reinterpret_cast<const routing::ScanSegment*>(routing::DataSegment(command));
+  RunningScan scan;
+  scan.slot = slot;
+  scan.cursor.rest = segment->range;
+  scan.cursor.rows_left = segment->rows_max;
+  scan.cursor.snapshot = command->snapshot;
+  scan.part = segment->part;
+  scan.complete = command->complete;
+  scan.context = command->context;
+  if (slot == nullptr) {
+    Finish(scan, PartOutcome::kNoObject);
+  } else {
+    scans_.push_back(scan);
+  }
+}
+
+void ScanRunner::EndAll(const ObjectSlot* slot) {
+  for (size_t i = 0; i < scans_.size();) {
+    if (scans_[i].slot == slot) {
+      Finish(scans_[i], PartOutcome::kNoObject);
+      scans_[i] = scans_.back();
+      scans_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+}
+
+bool ScanRunner::Advance(uint64_t deadline_ns) {
+  bool moved = false;
+  // Each scan at most once a turn; whoever did not get its slice is first in the next one.
+  for (size_t left = scans_.size(); left > 0 && !scans_.empty(); --left) {
+    if (next_ >= scans_.size()) next_ = 0;
+    if (AdvanceOne(scans_[next_], deadline_ns, moved)) {
+      scans_[next_] = scans_.back();
+      scans_.pop_back();
+    } else {
+      ++next_;
+    }
+    if (moved && NowNs() >= deadline_ns) break;
+  }
+  return moved;
+}
+
+bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved) {
+  if (scan.part->cancelled()) {
+    Finish(scan, PartOutcome::kCancelled);
+    moved = true;
+    return true;
+  }
+  for (;;) {
+    if (scan.cursor.rows_left == 0 || scan.cursor.rest.Empty()) {
+      Finish(scan, PartOutcome::kAnswered);
+      moved = true;
+      return true;
+    }
+    // Sought again at each slice: the cursor is a key, and ranges may have come or gone.
+    OwnedRange* owned = scan.slot->Find(scan.cursor.rest.lo.head);
+    if (owned == nullptr) {
+      Finish(scan, PartOutcome::kMoved, scan.cursor.rest);
+      moved = true;
+      return true;
+    }
+    if (scan.chunk != nullptr && scan.chunk->rows.Full()) Deliver(scan);
+    if (scan.chunk == nullptr && (scan.chunk = scan.part->TakeEmpty()) == nullptr) return false;
+    moved = true;
+
+    storage::ScanCursor here = scan.cursor;
+    const storage::Range& range = owned->partition->range();
+    const bool goes_on = range.hi && (!scan.cursor.rest.hi || *scan.cursor.rest.hi > *range.hi);
+    if (goes_on) here.rest.hi = range.hi;
+    const uint32_t rows_before = scan.chunk->rows.rows;
+    owned->partition->Scan(here, {deadline_ns}, scan.chunk->rows);
+    counters_.rows_scanned.Add(scan.chunk->rows.rows - rows_before);
+    scan.cursor.rows_left = here.rows_left;
+    if (here.done) {
+      if (goes_on && here.rows_left > 0) {
+        scan.cursor.rest.lo = *range.hi;
+        continue;
+      }
+      Finish(scan, PartOutcome::kAnswered);
+      return true;
+    }
+    scan.cursor.rest.lo = here.rest.lo;
+    if (scan.chunk->rows.Full()) Deliver(scan);
+    if (NowNs() >= deadline_ns) return false;
+  }
+}
+
+void ScanRunner::Deliver(RunningScan& scan) {
+  scan.part->Deliver(scan.chunk);
+  scan.chunk = nullptr;
+  acknowledgements_.Add(scan.complete, scan.context, 0);
+}
+
+void ScanRunner::Finish(RunningScan& scan, PartOutcome outcome,
+                        std::optional<storage::Range> rest) {
+  // A chunk without rows goes back the same way; the reader knows it by its count.
+  if (scan.chunk != nullptr) scan.part->Deliver(scan.chunk);
+  scan.chunk = nullptr;
+  scan.part->Finish(outcome, rest);
+  acknowledgements_.Add(scan.complete, scan.context, 1);
+}
+
+bool ScanRunner::Runnable() const {
+  return std::any_of(scans_.begin(), scans_.end(), [](const RunningScan& scan) {
+    return scan.chunk != nullptr || scan.part->HasEmpty() || scan.part->cancelled();
+  });
+}
+
+}  // namespace eris::aeu

@@ -1,0 +1,58 @@
+// The scans that one AEU has under way, advanced in slices so that point commands never wait for
+// more than one. A part without an empty chunk pauses and costs nothing. Owned by the AEU. Paper:
+// ERIS 3.1 (scans; sharing one pass between scans will stand here).
+#ifndef ERIS_AEU_SCAN_RUNNER_H_
+#define ERIS_AEU_SCAN_RUNNER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "aeu/acknowledgements.h"
+#include "aeu/load_counters.h"
+#include "aeu/object_slot.h"
+#include "routing/data_command.h"
+#include "routing/scan_part.h"
+#include "storage/scan.h"
+
+namespace eris::aeu {
+
+class ScanRunner {
+ public:
+  ScanRunner(Acknowledgements& acknowledgements, LoadCounters& counters)
+      : acknowledgements_(acknowledgements), counters_(counters) {}
+
+  // Takes a scan command on; `slot` is nullptr when the AEU has no such object. Runs nothing yet.
+  void Begin(const routing::CommandHeader* command, ObjectSlot* slot);
+  // The object is being dropped: its scans end here.
+  void EndAll(const ObjectSlot* slot);
+  // Advances the runnable scans, one after another from where the last turn stopped, until
+  // `deadline_ns`. True if any row moved or any scan ended.
+  bool Advance(uint64_t deadline_ns);
+  // Whether Advance would find something to do. seq_cst underneath: see routing::Waker.
+  bool Runnable() const;
+  size_t running() const { return scans_.size(); }
+
+ private:
+  struct RunningScan {
+    ObjectSlot* slot = nullptr;
+    storage::ScanCursor cursor;
+    routing::ScanPart* part = nullptr;
+    routing::ScanChunkBuffer* chunk = nullptr;  // being filled
+    routing::CompletionFunction complete = nullptr;
+    routing::Reply* context = nullptr;
+  };
+  // True when the scan has ended.
+  bool AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved);
+  void Deliver(RunningScan& scan);
+  void Finish(RunningScan& scan, routing::PartOutcome outcome,
+              std::optional<storage::Range> rest = std::nullopt);
+
+  Acknowledgements& acknowledgements_;
+  LoadCounters& counters_;
+  std::vector<RunningScan> scans_;
+  size_t next_ = 0;  // whose turn it is
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_SCAN_RUNNER_H_

@@ -1,0 +1,70 @@
+// An asynchronous batch under way: the request, the caller's callback, and what is needed to send
+// keys again that came back as moved. The callback runs once, on the completion thread.
+#ifndef ERIS_ENGINE_ASYNC_CALL_H_
+#define ERIS_ENGINE_ASYNC_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "engine/completion_queue.h"
+#include "engine/core.h"
+#include "engine/request.h"
+#include "eris/engine.h"
+
+namespace eris::engine {
+
+// Times that moved keys are sent again before the call gives up.
+inline constexpr uint32_t kResendsMax = 10'000;
+
+class AsyncCall final : public Pending,
+                        public CompletionTask,
+                        public std::enable_shared_from_this<AsyncCall> {
+ public:
+  // Takes over the caller's reference to `request`. Copies the columns (values: upsert only).
+  AsyncCall(Core& core, Request* request, absl::Span<const uint64_t> keys,
+            absl::Span<const uint64_t> values, Session::Callback done);
+  ~AsyncCall() override;
+
+  // Sends the keys through `port` (the session's); from here on the callback is owed.
+  void Start(routing::Port& port);
+
+  void Cancel(absl::Status status) override;
+  void Complete() override;  // all answers are in; on the completion thread
+
+ private:
+  class CancelTask final : public CompletionTask {
+   public:
+    void Complete() override;
+    std::shared_ptr<AsyncCall> call;
+    absl::Status status;
+  };
+
+  routing::KeyedCommand Command() const;
+  void Resend(const std::vector<uint32_t>& positions);
+  void RunCallback(BatchResult result);
+
+  // Immutable after construction.
+  Core& core_;
+  Request* const request_;
+  const std::vector<uint64_t> keys_;
+  const std::vector<uint64_t> values_;
+
+  // Owned by the completion thread, after Start.
+  Session::Callback done_;
+  bool done_called_ = false;
+  uint32_t resends_ = 0;
+  std::shared_ptr<AsyncCall> self_;  // until the last answer is in
+
+  // Shared: written by whoever cancels first. acq_rel: that one owns cancel_.
+  std::atomic<bool> cancel_asked_{false};
+  std::atomic<bool> ended_{false};
+  CancelTask cancel_;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_ASYNC_CALL_H_

@@ -1,0 +1,25 @@
+// The first boundaries of a new object: pure functions from what the creator knows to partition
+// starts.
+#ifndef ERIS_ENGINE_BOUNDARIES_H_
+#define ERIS_ENGINE_BOUNDARIES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "eris/options.h"
+
+namespace eris::engine {
+
+// More would only slow routing down; a partition is worth at least some megabytes.
+inline constexpr size_t kPartitionsMax = 1 << 16;
+
+// Ascending starts of the partitions, the first one 0. From split points when there are any, else
+// even pieces of the expected range, at most one per AEU (fewer if it has fewer keys). Errors:
+// InvalidArgument: split points not strictly ascending, 0 among them, too many; inverted or empty
+// range.
+absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options, uint32_t aeus);
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_BOUNDARIES_H_

@@ -1,0 +1,61 @@
+#include "engine/completion_queue.h"
+
+#include "base/check.h"
+
+namespace eris::engine {
+
+CompletionQueue::CompletionQueue() : thread_([this] { Run(); }) {}
+
+CompletionQueue::~CompletionQueue() { Stop(); }
+
+void CompletionQueue::Push(CompletionTask* task) {
+  CompletionTask* head = pushed_.load(std::memory_order_relaxed);  // the CAS decides
+  do {
+    task->next_ = head;
+    // release: the thread sees the task's contents (acquire in RunPushed). seq_cst: see Waker.
+  } while (!pushed_.compare_exchange_weak(head, task, std::memory_order_seq_cst,
+                                          std::memory_order_relaxed));
+  waker_.Wake();
+}
+
+void CompletionQueue::Stop() {
+  stop_.store(true, std::memory_order_seq_cst);  // pairs with the load in Run, before it sleeps
+  waker_.Wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool CompletionQueue::RunPushed() {
+  // acquire: pairs with Push.
+  CompletionTask* newest = pushed_.exchange(nullptr, std::memory_order_acquire);
+  if (newest == nullptr) return false;
+  // Oldest first.
+  CompletionTask* oldest = nullptr;
+  while (newest != nullptr) {
+    CompletionTask* next = newest->next_;
+    newest->next_ = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest != nullptr) {
+    CompletionTask* task = oldest;
+    oldest = oldest->next_;
+    task->next_ = nullptr;
+    task->Complete();  // may free it, or push it again
+  }
+  return true;
+}
+
+void CompletionQueue::Run() {
+  for (;;) {
+    if (RunPushed()) continue;
+    waker_.PrepareToSleep();
+    if (pushed_.load(std::memory_order_seq_cst) != nullptr) {
+      waker_.CancelSleep();
+      continue;
+    }
+    if (stop_.load(std::memory_order_seq_cst)) return;
+    waker_.Sleep();
+  }
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,47 @@
+// The engine's own Port, for what is rare: installs, drops, scan parts after the first, keys that
+// came back as moved. Shared by threads behind a mutex that no AEU takes.
+#ifndef ERIS_ENGINE_CONTROL_PORT_H_
+#define ERIS_ENGINE_CONTROL_PORT_H_
+
+#include <cstddef>
+#include <span>
+
+#include "base/mutex.h"
+#include "routing/port.h"
+
+namespace eris::engine {
+
+// Sends a keyed command and copies everything over; keys that find no room within the Port's bound
+// are answered as kRefused. Each of the command's keys gets its answer through command.complete.
+void SendKeyed(routing::Port& port, const routing::ObjectRoute& route,
+               const routing::KeyedCommand& command);
+// The same for one unsplit command; a refused one is completed as routing::Port::RefuseBuffered
+// says. False when it could not even be buffered: then it has not been completed.
+[[nodiscard]] bool SendWhole(routing::Port& port, AeuId target,
+                             const routing::CommandHeader& header,
+                             std::span<const std::byte> segment);
+
+class ControlPort {
+ public:
+  ControlPort(const routing::EndpointDirectory& directory, size_t outgoing_bytes, int64_t wait_ns)
+      : port_(directory, outgoing_bytes, wait_ns) {}
+
+  // As the functions above. May block for the Port's bound, and behind others that do.
+  void Send(const routing::ObjectRoute& route, const routing::KeyedCommand& command) {
+    base::MutexLock lock(&mu_);
+    SendKeyed(port_, route, command);
+  }
+  [[nodiscard]] bool SendTo(AeuId target, const routing::CommandHeader& header,
+                            std::span<const std::byte> segment) {
+    base::MutexLock lock(&mu_);
+    return SendWhole(port_, target, header, segment);
+  }
+
+ private:
+  base::Mutex mu_;
+  routing::Port port_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_CONTROL_PORT_H_

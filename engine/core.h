@@ -1,0 +1,38 @@
+// What sessions, requests and scans share of an engine. Owned by EngineImpl; outlives all of them
+// but their last references.
+#ifndef ERIS_ENGINE_CORE_H_
+#define ERIS_ENGINE_CORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "engine/catalogue.h"
+#include "engine/completion_queue.h"
+#include "engine/control_port.h"
+#include "engine/in_flight.h"
+#include "engine/request.h"
+#include "engine/scan_chunk_pool.h"
+#include "engine/scan_registry.h"
+#include "eris/options.h"
+#include "routing/endpoint.h"
+
+namespace eris::engine {
+
+struct Core {
+  Options options;  // as resolved: no zeros left
+  RequestLimits limits;
+  routing::EndpointDirectory directory;
+  Catalogue catalogue;
+  InFlight in_flight;
+  CompletionQueue completions;
+  std::unique_ptr<ControlPort> control;
+  std::shared_ptr<ScanChunkPool> chunks;
+  ScanRegistry scans;
+
+  int64_t send_wait_ns() const { return int64_t{options.send_wait_ms_max} * 1'000'000; }
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_CORE_H_

@@ -1,0 +1,212 @@
+#include "engine/engine_impl.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "engine/scan_state.h"
+#include "engine/session_impl.h"
+#include "topology/placement.h"
+
+namespace eris {
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const Options& options) {
+  return engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
+}
+
+absl::StatusOr<std::string> ExplainTopology(const Options& options) {
+  ERIS_ASSIGN_OR_RETURN(engine::ResolvedOptions resolved, engine::ResolveOptions(options));
+  return topology::Explain(resolved.topology, resolved.plan);
+}
+
+}  // namespace eris
+
+namespace eris::engine {
+
+absl::StatusOr<std::unique_ptr<EngineImpl>> EngineImpl::Open(const Options& options,
+                                                             Threads threads) {
+  ERIS_ASSIGN_OR_RETURN(ResolvedOptions resolved, ResolveOptions(options));
+  std::unique_ptr<EngineImpl> engine(new EngineImpl(std::move(resolved)));
+  ERIS_RETURN_IF_ERROR(engine->Start(threads));
+  return engine;
+}
+
+EngineImpl::EngineImpl(ResolvedOptions resolved)
+    : resolved_(std::move(resolved)),
+      memory_(resolved_.topology, resolved_.options.memory_limit_bytes) {
+  core_.options = resolved_.options;
+  core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
+                  .send_wait_ms_max = resolved_.options.send_wait_ms_max};
+  core_.chunks = std::make_shared<ScanChunkPool>(resolved_.options.scan_chunks_max);
+}
+
+EngineImpl::~EngineImpl() {
+  Close();
+  // AEUs end before the managers and buffers they use; objects that were not dropped end with them.
+  aeus_.clear();
+  for (const ObjectRef& object : core_.catalogue.List()) object->managers.clear();
+  core_.directory.clear();
+  const size_t bytes = 2 * resolved_.options.incoming_buffer_bytes;
+  for (size_t i = 0; i < buffer_extents_.size(); ++i) {
+    memory_.pool(resolved_.plan.aeus[i].numa_node).ReturnExtent(buffer_extents_[i], bytes);
+  }
+}
+
+absl::Status EngineImpl::Start(Threads threads) {
+  const size_t half_bytes = resolved_.options.incoming_buffer_bytes;
+  std::vector<NumaNodeId> numa_nodes;
+  for (const topology::AeuPlace& place : resolved_.plan.aeus) {
+    void* extent = memory_.pool(place.numa_node).TakeExtent(2 * half_bytes);
+    if (extent == nullptr) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("incoming buffers of ", resolved_.plan.aeus.size(), " AEUs with ",
+                       2 * half_bytes, " bytes each do not fit the memory limit of ",
+                       resolved_.options.memory_limit_bytes, " bytes"));
+    }
+    buffer_extents_.push_back(extent);
+    numa_nodes.push_back(place.numa_node);
+    core_.directory.push_back(
+        std::make_unique<routing::AeuEndpoint>(static_cast<std::byte*>(extent), half_bytes));
+  }
+  core_.control = std::make_unique<ControlPort>(
+      core_.directory, resolved_.options.outgoing_buffer_bytes, core_.send_wait_ns());
+  admin_ = std::make_unique<ObjectAdmin>(core_, memory_, std::move(numa_nodes));
+  for (const topology::AeuPlace& place : resolved_.plan.aeus) {
+    aeus_.push_back(std::make_unique<aeu::Aeu>(place.aeu, core_.directory,
+                                               resolved_.options.outgoing_buffer_bytes));
+  }
+  if (threads == Threads::kNone) return absl::OkStatus();
+
+  // Where AEUs outnumber the cores, or the system places them, one that spins keeps another from
+  // its work.
+  std::set<int32_t> cpus;
+  for (const topology::AeuPlace& place : resolved_.plan.aeus) cpus.insert(place.cpu);
+  const bool spin = cpus.size() == resolved_.plan.aeus.size() && !cpus.contains(-1);
+  for (const topology::AeuPlace& place : resolved_.plan.aeus) {
+    aeu::AeuThreadOptions options;
+    options.cpu = place.cpu;
+    if (!spin) options.spin_ns = 0;
+    threads_.push_back(std::make_unique<aeu::AeuThread>(
+        *aeus_[place.aeu.value], core_.directory[place.aeu.value]->waker, options));
+  }
+  CollectNotes();
+  return absl::OkStatus();
+}
+
+void EngineImpl::CollectNotes() {
+  notes_ = resolved_.plan.notes;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const absl::Status bound = threads_[i]->binding_status();
+    if (bound.ok()) continue;
+    notes_.push_back(absl::StrCat("AEUs run unpinned: ", bound.message()));
+    break;  // said once: the others get the same answer
+  }
+  if (const absl::Status bound = memory_.binding_status(); !bound.ok()) {
+    notes_.push_back(absl::StrCat("memory is not bound to NumaNodes: ", bound.message()));
+  }
+}
+
+absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
+                                              const CreateOptions& options) {
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, admin_->Create(name, options));
+  return Describe(std::vector<ObjectRef>{object}).front();
+}
+
+absl::Status EngineImpl::Drop(absl::string_view name) { return admin_->Drop(name); }
+
+absl::StatusOr<ObjectInfo> EngineImpl::Describe(absl::string_view name) {
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
+  return Describe(std::vector<ObjectRef>{object}).front();
+}
+
+std::vector<ObjectInfo> EngineImpl::List() { return Describe(core_.catalogue.List()); }
+
+std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objects) {
+  std::map<ObjectId, ObjectInfo*> by_id;
+  std::vector<ObjectInfo> infos(objects.size());
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const ObjectEntry& object = *objects[i];
+    infos[i].name = object.name;
+    infos[i].id = object.route.object();
+    infos[i].kind = object.kind;
+    infos[i].partition_starts = object.route.table().starts();
+    infos[i].partition_owners = object.route.table().owners();
+    by_id[infos[i].id] = &infos[i];
+  }
+  for (const auto& aeu : aeus_) {
+    for (const aeu::ObjectLoad& load : aeu->Loads()) {
+      const auto found = by_id.find(load.object);
+      if (found == by_id.end()) continue;
+      found->second->memory_bytes += load.memory_bytes->Read();
+      for (const auto& partition : load.partitions) found->second->keys += partition->rows();
+    }
+  }
+  return infos;
+}
+
+std::unique_ptr<Session> EngineImpl::NewSession() { return std::make_unique<SessionImpl>(core_); }
+
+EngineStats EngineImpl::Stats() {
+  EngineStats stats;
+  std::map<NumaNodeId, uint64_t> used_by_pool;
+  for (const topology::AeuPlace& place : resolved_.plan.aeus) {
+    const aeu::Aeu& aeu = *aeus_[place.aeu.value];
+    const aeu::LoadCounters& counters = aeu.counters();
+    AeuStats one{.id = place.aeu,
+                 .numa_node = place.numa_node,
+                 .cpu = place.cpu,
+                 .turns = counters.turns.Read(),
+                 .parks = counters.parks.Read(),
+                 .busy_ns = counters.busy_ns.Read(),
+                 .commands = counters.commands.Read(),
+                 .keys = counters.keys.Read(),
+                 .rows_scanned = counters.rows_scanned.Read(),
+                 .commands_forwarded = counters.commands_forwarded.Read(),
+                 .commands_redirected = counters.commands_redirected.Read()};
+    for (const aeu::ObjectLoad& load : aeu.Loads()) {
+      one.memory_bytes += load.memory_bytes->Read();
+      for (const auto& partition : load.partitions) one.rows += partition->rows();
+    }
+    used_by_pool[memory_.pool(place.numa_node).id()] += one.memory_bytes;
+    stats.aeus.push_back(one);
+  }
+  for (const topology::NumaNode& node : resolved_.topology.numa_nodes()) {
+    NumaNodeStats one{.id = node.id};
+    if (memory_.has_own_pool(node.id)) {
+      const memory::NumaNodePool& pool = memory_.pool(node.id);
+      one.reserved_bytes = pool.reserved_bytes();
+      one.used_bytes = used_by_pool[node.id];
+      one.bound = !resolved_.topology.synthetic() && pool.binding_status().ok();
+    }
+    stats.numa_nodes.push_back(one);
+  }
+  stats.objects = List();
+  stats.memory_limit_bytes = resolved_.options.memory_limit_bytes;
+  stats.scans_open = core_.scans.size();
+  stats.scan_chunks_in_use = core_.chunks->in_use();
+  stats.requests_in_flight = core_.in_flight.count();
+  return stats;
+}
+
+std::string EngineImpl::ExplainTopology() const {
+  return topology::Explain(resolved_.topology, resolved_.plan);
+}
+
+void EngineImpl::Close() {
+  base::MutexLock lock(&close_mu_);
+  if (closed_) return;
+  closed_ = true;
+  core_.in_flight.Close();
+  for (ScanState* scan : core_.scans.TakeReferences()) {
+    scan->Cancel(absl::UnavailableError("the engine is closing"));
+    scan->Unref();
+  }
+  core_.in_flight.AwaitNone();
+  threads_.clear();
+  core_.completions.Stop();
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,68 @@
+// The composition root: finds the machine, starts the AEUs, keeps the catalogue. Implements
+// eris::Engine.
+#ifndef ERIS_ENGINE_ENGINE_IMPL_H_
+#define ERIS_ENGINE_ENGINE_IMPL_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aeu/aeu.h"
+#include "aeu/aeu_thread.h"
+#include "base/mutex.h"
+#include "engine/core.h"
+#include "engine/object_admin.h"
+#include "engine/resolve_options.h"
+#include "eris/engine.h"
+#include "memory/memory_system.h"
+
+namespace eris::engine {
+
+class EngineImpl final : public Engine {
+ public:
+  enum class Threads : uint8_t {
+    kStart,  // one per AEU
+    kNone,   // the caller steps the AEUs by hand (tests)
+  };
+  static absl::StatusOr<std::unique_ptr<EngineImpl>> Open(const Options& options, Threads threads);
+  ~EngineImpl() override;
+
+  absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) override;
+  absl::Status Drop(absl::string_view name) override;
+  absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
+  std::vector<ObjectInfo> List() override;
+  std::unique_ptr<Session> NewSession() override;
+  EngineStats Stats() override;
+  std::string ExplainTopology() const override;
+  std::vector<std::string> Notes() const override { return notes_; }
+  void Close() override;
+
+  // For tests and the balancer.
+  Core& core() { return core_; }
+  aeu::Aeu& aeu(AeuId id) { return *aeus_[id.value]; }
+  uint32_t aeu_count() const { return static_cast<uint32_t>(aeus_.size()); }
+
+ private:
+  explicit EngineImpl(ResolvedOptions resolved);
+  absl::Status Start(Threads threads);
+  void CollectNotes();
+  std::vector<ObjectInfo> Describe(const std::vector<ObjectRef>& objects);
+
+  const ResolvedOptions resolved_;
+  memory::MemorySystem memory_;
+  Core core_;
+  // The extents that hold each AEU's incoming buffers, by AeuId; nullptr where there was no memory.
+  std::vector<void*> buffer_extents_;
+  std::vector<std::unique_ptr<aeu::Aeu>> aeus_;
+  std::vector<std::unique_ptr<aeu::AeuThread>> threads_;
+  std::unique_ptr<ObjectAdmin> admin_;
+  std::vector<std::string> notes_;
+
+  base::Mutex close_mu_;  // one Close at a time
+  bool closed_ ABSL_GUARDED_BY(close_mu_) = false;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_ENGINE_IMPL_H_

@@ -1,0 +1,42 @@
+// Creating and dropping data objects: control commands to the AEUs, and waiting for their answers.
+// Blocks; any thread.
+#ifndef ERIS_ENGINE_OBJECT_ADMIN_H_
+#define ERIS_ENGINE_OBJECT_ADMIN_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "engine/core.h"
+#include "engine/object_entry.h"
+#include "eris/options.h"
+#include "memory/memory_system.h"
+
+namespace eris::engine {
+
+class ObjectAdmin {
+ public:
+  // `aeu_numa_nodes`: by AeuId, where each AEU's memory comes from. Both outlive this.
+  ObjectAdmin(Core& core, memory::MemorySystem& memory, std::vector<NumaNodeId> aeu_numa_nodes)
+      : core_(core), memory_(memory), aeu_numa_nodes_(std::move(aeu_numa_nodes)) {}
+
+  // As Engine::Create and Engine::Drop.
+  absl::StatusOr<ObjectRef> Create(absl::string_view name, const CreateOptions& options);
+  absl::Status Drop(absl::string_view name);
+
+ private:
+  absl::Status Install(ObjectEntry& entry);
+  // Every AEU in the table gives the object back, and its memory goes to the pools. Cannot fail:
+  // AEUs always drain, so a full buffer only means waiting.
+  void Withdraw(ObjectEntry& entry);
+  memory::MemoryManager& ManagerFor(ObjectEntry& entry, AeuId aeu);
+
+  Core& core_;
+  memory::MemorySystem& memory_;
+  const std::vector<NumaNodeId> aeu_numa_nodes_;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_OBJECT_ADMIN_H_

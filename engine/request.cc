@@ -1,0 +1,136 @@
+#include "engine/request.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/check.h"
+#include "base/futex.h"
+
+namespace eris::engine {
+
+using storage::KeyState;
+
+Request* Request::Create(routing::CommandType type, uint32_t count, ObjectRef object,
+                         InFlight& in_flight) {
+  return new Request(type, count, std::move(object), in_flight);
+}
+
+Request::Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight& in_flight)
+    : type_(type), count_(count), object_(std::move(object)), in_flight_(in_flight) {
+  state_bytes_.resize(count);
+  states = reinterpret_cast<KeyState*>(state_bytes_.data());
+  if (type == routing::CommandType::kLookup) {
+    value_bytes_.resize(size_t{count} * sizeof(uint64_t));
+    values = reinterpret_cast<uint64_t*>(value_bytes_.data());
+  }
+}
+
+Request::~Request() { Settle(); }
+
+void Request::Settle() {
+  if (settled_) return;
+  settled_ = true;
+  if (credit_) credit_->fetch_add(credit_bytes_, std::memory_order_relaxed);  // a count, no data
+  in_flight_.Leave();
+}
+
+void Request::Unref() {
+  // acq_rel: the last one sees what the others did before it frees.
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+void Request::HoldCredit(std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes) {
+  credit_ = std::move(credit);
+  credit_bytes_ = bytes;
+}
+
+void Request::OnAnswered(CompletionQueue* queue, CompletionTask* task) {
+  queue_ = queue;
+  task_ = task;
+}
+
+void Request::Expect(uint32_t keys) {
+  ERIS_DCHECK(keys > 0);
+  Ref();  // the AEUs' reference, let go with the last answer
+  answered_.store(0, std::memory_order_relaxed);  // nobody else looks before the commands are sent
+  // relaxed: published to the AEUs by the buffers the commands travel in.
+  owed_.store(keys, std::memory_order_relaxed);
+}
+
+void Request::Answered(routing::Reply* reply, uint32_t answered) noexcept {
+  auto* request = static_cast<Request*>(reply);
+  // acq_rel: the last one sees the columns as all the others wrote them.
+  const uint32_t before = request->owed_.fetch_sub(answered, std::memory_order_acq_rel);
+  ERIS_DCHECK(before >= answered);
+  if (before == answered) request->LastAnswer();
+}
+
+void Request::LastAnswer() {
+  if (task_ != nullptr) {
+    queue_->Push(task_);  // the task takes the AEUs' reference over
+    return;
+  }
+  answered_.store(1, std::memory_order_release);  // pairs with the acquire in Await
+  base::FutexWakeAll(answered_);
+  Unref();
+}
+
+bool Request::Await(absl::Time deadline) {
+  // acquire: pairs with the release in LastAnswer.
+  while (answered_.load(std::memory_order_acquire) == 0) {
+    int64_t timeout_ns = -1;
+    if (deadline != absl::InfiniteFuture()) {
+      timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
+      if (timeout_ns <= 0) return false;
+    }
+    base::FutexWait(answered_, 0, timeout_ns);
+  }
+  return true;
+}
+
+std::vector<uint32_t> Request::MovedPositions() const {
+  std::vector<uint32_t> moved;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (states[i] == KeyState::kMoved) moved.push_back(i);
+  }
+  return moved;
+}
+
+absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) const {
+  uint32_t by_state[256] = {};
+  for (const char state : state_bytes_) ++by_state[static_cast<uint8_t>(state)];
+  const auto number = [&](KeyState state) { return by_state[static_cast<uint8_t>(state)]; };
+  refused = count_ - number(KeyState::kAbsent) - number(KeyState::kPresent);
+  if (refused == 0) return absl::OkStatus();
+  if (number(KeyState::kNoObject) > 0) {
+    return absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
+  }
+  if (number(KeyState::kNoMemory) > 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "memory limit of ", limits.memory_limit_bytes, " bytes: ", number(KeyState::kNoMemory),
+        " of ", count_, " keys were refused, the others took effect"));
+  }
+  if (number(KeyState::kRefused) > 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "an AEU's incoming buffer stayed full for ", limits.send_wait_ms_max, " ms: ",
+        number(KeyState::kRefused), " of ", count_, " keys were refused, the others took effect"));
+  }
+  if (number(KeyState::kCancelled) > 0) return absl::CancelledError("the request was cancelled");
+  return absl::UnavailableError(
+      absl::StrCat(refused, " of ", count_, " keys were moved again and again between AEUs"));
+}
+
+void Request::CopyPresence(absl::Span<uint8_t> presence) const {
+  for (uint32_t i = 0; i < presence.size(); ++i) presence[i] = states[i] == KeyState::kPresent;
+}
+
+std::string Request::PackPresence() const {
+  std::string bits((count_ + 7) / 8, '\0');
+  for (uint32_t i = 0; i < count_; ++i) {
+    bits[i >> 3] |= static_cast<char>((states[i] == KeyState::kPresent) << (i & 7));
+  }
+  return bits;
+}
+
+}  // namespace eris::engine

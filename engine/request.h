@@ -1,0 +1,101 @@
+// A request under way: its reply columns, how many keys are still owed an answer, and who waits.
+// Reference counted: the caller and the AEUs that still owe answers; whoever lets go last frees it,
+// so a caller that gives up detaches and AEUs may go on writing. Paper: ERIS 3.2.
+#ifndef ERIS_ENGINE_REQUEST_H_
+#define ERIS_ENGINE_REQUEST_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "engine/completion_queue.h"
+#include "engine/in_flight.h"
+#include "engine/object_entry.h"
+#include "eris/engine.h"
+#include "routing/data_command.h"
+#include "routing/reply.h"
+
+namespace eris::engine {
+
+// What a request's failure texts name.
+struct RequestLimits {
+  uint64_t memory_limit_bytes = 0;
+  uint32_t send_wait_ms_max = 0;
+};
+
+class Request final : public routing::Reply {
+ public:
+  // Owned by its references: the caller's, returned here with a count of one.
+  // `in_flight` has been entered for it and is left when the last answer is in.
+  static Request* Create(routing::CommandType type, uint32_t count, ObjectRef object,
+                         InFlight& in_flight);
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
+  void Unref();
+
+  uint32_t count() const { return count_; }
+  routing::CommandType type() const { return type_; }
+  const ObjectRef& object() const { return object_; }
+
+  // The session's bytes that this request holds until its last answer is in.
+  void HoldCredit(std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes);
+
+  // Gives credit and in-flight count back, once no answer is owed and none will be: an asynchronous
+  // request may be held by its caller long after that. Else the end of the request does it.
+  void Settle();
+
+  // Announces `keys` answers to come, each exactly once, through Answered. Before they are sent.
+  void Expect(uint32_t keys);
+  // The completion function of every command of a request. Any thread; never blocks.
+  static void Answered(routing::Reply* reply, uint32_t answered) noexcept;
+
+  // Waits for the last answer. False when `deadline` passes first. For requests without a task.
+  bool Await(absl::Time deadline);
+  // Instead of waiting: pushed once all expected answers are in. Before Expect.
+  void OnAnswered(CompletionQueue* queue, CompletionTask* task);
+
+  // After the last answer: keys that reached an AEU that does not own them, as positions.
+  std::vector<uint32_t> MovedPositions() const;
+  // What the states say as a whole. `refused` counts keys that were not executed.
+  absl::Status Outcome(const RequestLimits& limits, uint32_t& refused) const;
+  // presence[i] = 1 where the key was there before the operation.
+  void CopyPresence(absl::Span<uint8_t> presence) const;
+  // The same as a bitmap in Arrow's bit order.
+  std::string PackPresence() const;
+  const std::string& value_bytes() const { return value_bytes_; }
+  std::string TakeValueBytes() { return std::move(value_bytes_); }
+
+ private:
+  Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight& in_flight);
+  ~Request();
+  void LastAnswer();
+
+  // Immutable after construction.
+  const routing::CommandType type_;
+  const uint32_t count_;
+  const ObjectRef object_;
+  InFlight& in_flight_;
+
+  // Owned by the caller until Expect, by whoever holds the last answer after that.
+  std::string value_bytes_;
+  std::string state_bytes_;
+  std::shared_ptr<std::atomic<int64_t>> credit_;
+  int64_t credit_bytes_ = 0;
+  bool settled_ = false;
+  CompletionQueue* queue_ = nullptr;
+  CompletionTask* task_ = nullptr;
+
+  // Shared: by everybody who holds a reference.
+  std::atomic<uint32_t> references_{1};
+  std::atomic<uint32_t> owed_{0};      // answers to come
+  std::atomic<uint32_t> answered_{0};  // 1: the last one is in
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_REQUEST_H_

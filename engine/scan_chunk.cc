@@ -1,0 +1,18 @@
+#include "engine/scan_chunk.h"
+
+#include <utility>
+
+namespace eris {
+
+ScanChunk::ScanChunk(std::shared_ptr<Buffer> buffer) : buffer_(std::move(buffer)) {}
+ScanChunk::ScanChunk(ScanChunk&&) noexcept = default;
+ScanChunk& ScanChunk::operator=(ScanChunk&&) noexcept = default;
+ScanChunk::~ScanChunk() = default;
+
+absl::Span<const uint64_t> ScanChunk::keys() const { return {buffer_->keys(), buffer_->rows()}; }
+absl::Span<const uint64_t> ScanChunk::values() const {
+  return {buffer_->values(), buffer_->rows()};
+}
+const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest(); }
+
+}  // namespace eris

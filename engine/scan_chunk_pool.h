@@ -1,0 +1,43 @@
+// The bounded pool of chunks that scan answers come from. Chunks are made when first needed and
+// reused.
+#ifndef ERIS_ENGINE_SCAN_CHUNK_POOL_H_
+#define ERIS_ENGINE_SCAN_CHUNK_POOL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/mutex.h"
+#include "routing/scan_part.h"
+
+namespace eris::engine {
+
+class ScanChunkPool {
+ public:
+  explicit ScanChunkPool(uint32_t chunks_max) : chunks_max_(chunks_max) {}
+  ScanChunkPool(const ScanChunkPool&) = delete;
+  ScanChunkPool& operator=(const ScanChunkPool&) = delete;
+
+  // As many chunks as there are, up to `wanted`; none when the pool is empty or memory is not to be
+  // had.
+  std::vector<routing::ScanChunkBuffer*> Take(uint32_t wanted);
+  void Return(const std::vector<routing::ScanChunkBuffer*>& chunks);
+  uint32_t in_use() const;
+  uint32_t chunks_max() const { return chunks_max_; }
+
+ private:
+  struct OwnedChunk {
+    routing::ScanChunkBuffer buffer;
+    std::unique_ptr<uint64_t[]> rows;
+  };
+
+  const uint32_t chunks_max_;
+  mutable base::Mutex mu_;
+  std::vector<std::unique_ptr<OwnedChunk>> chunks_ ABSL_GUARDED_BY(mu_);
+  std::vector<routing::ScanChunkBuffer*> free_ ABSL_GUARDED_BY(mu_);
+  uint32_t in_use_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_SCAN_CHUNK_POOL_H_

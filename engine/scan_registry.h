@@ -1,0 +1,30 @@
+// The scans that are open, so that closing the engine can end them. Thread-safe.
+#ifndef ERIS_ENGINE_SCAN_REGISTRY_H_
+#define ERIS_ENGINE_SCAN_REGISTRY_H_
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "base/mutex.h"
+
+namespace eris::engine {
+
+class ScanState;
+
+class ScanRegistry {
+ public:
+  void Add(ScanState* scan);
+  void Remove(ScanState* scan);
+  uint64_t size() const;
+  // Those that somebody still holds, each with one more reference, the caller's.
+  std::vector<ScanState*> TakeReferences();
+
+ private:
+  mutable base::Mutex mu_;
+  std::set<ScanState*> scans_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_SCAN_REGISTRY_H_

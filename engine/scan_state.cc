@@ -1,0 +1,348 @@
+#include "engine/scan_state.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/check.h"
+#include "base/futex.h"
+#include "engine/scan_chunk.h"
+
+namespace eris::engine {
+namespace {
+
+using routing::PartOutcome;
+using routing::ScanChunkBuffer;
+
+// Times that a part may find its range moved before the scan gives up: each stands for a transfer
+// that has not been published yet, and costs one trip to an AEU.
+constexpr uint32_t kMovedMax = 10'000;
+
+}  // namespace
+
+absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
+                                             const ScanOptions& options) {
+  // A scan that fits one chunk needs no more.
+  const bool small = options.limit > 0 && options.limit <= routing::kScanChunkRows;
+  std::vector<ScanChunkBuffer*> chunks = core.chunks->Take(small ? 1 : kScanChunksWanted);
+  if (chunks.empty()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("all ", core.chunks->chunks_max(), " scan chunks are in use by open scans"));
+  }
+  auto* scan = new ScanState(core, std::move(object), options, std::move(chunks));
+  core.scans.Add(scan);
+  base::MutexLock lock(&scan->mu_);
+  scan->AssignLanes();
+  return scan;
+}
+
+ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
+                     std::vector<ScanChunkBuffer*> chunks)
+    : core_(core),
+      object_(std::move(object)),
+      hi_(storage::Range::FromPublic(options.range).hi),
+      pool_(core.chunks),
+      chunks_(std::move(chunks)),
+      unassigned_(storage::Range::FromPublic(options.range)),
+      rows_left_(options.limit > 0 ? options.limit : std::numeric_limits<uint64_t>::max()) {
+  if (unassigned_->Empty()) unassigned_.reset();
+  lane_count_ = chunks_.size() >= 2 ? kScanLanes : 1;
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    Lane& lane = lanes_[i % lane_count_];
+    lane.scan = this;
+    lane.spare.push_back(chunks_[i]);
+    ++lane.chunks;
+  }
+}
+
+ScanState::~ScanState() {
+  pool_->Return(chunks_);
+  core_.scans.Remove(this);
+}
+
+bool ScanState::TryRef() {
+  uint32_t references = references_.load(std::memory_order_relaxed);  // the CAS decides
+  while (references != 0) {
+    if (references_.compare_exchange_weak(references, references + 1, std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ScanState::Unref() {
+  // acq_rel: the last one sees what the others did before the end.
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // The last one may be an AEU, which takes no mutex and frees no scan: it only posts.
+  dying_ = true;
+  core_.completions.Push(this);
+}
+
+void ScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcept {
+  auto* lane = static_cast<Lane*>(reply);
+  ScanState* scan = lane->scan;
+  if (ended == 0) {
+    scan->Notify();
+    return;
+  }
+  InFlight& in_flight = scan->core_.in_flight;
+  lane->ended.store(true, std::memory_order_release);  // pairs with the acquire in TryNext
+  scan->Notify();
+  scan->Unref();
+  in_flight.Leave();
+}
+
+void ScanState::Notify() {
+  events_.fetch_add(1, std::memory_order_seq_cst);
+  uint32_t waiting = waiting_.load(std::memory_order_seq_cst);
+  if (waiting == kSleeping) {
+    base::FutexWakeAll(events_);
+  } else if (waiting == kCallback &&
+             waiting_.compare_exchange_strong(waiting, kNobody, std::memory_order_seq_cst)) {
+    core_.completions.Push(this);  // with the reference that the waiting one holds
+  }
+}
+
+ScanState::NextResult ScanState::Next(absl::Time deadline) {
+  for (;;) {
+    const uint32_t events = events_.load(std::memory_order_seq_cst);
+    {
+      base::MutexLock lock(&mu_);
+      if (auto next = TryNext()) return *std::move(next);
+    }
+    int64_t timeout_ns = -1;
+    if (deadline != absl::InfiniteFuture()) {
+      timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
+      if (timeout_ns <= 0) return absl::DeadlineExceededError("no chunk came before the deadline");
+    }
+    waiting_.store(kSleeping, std::memory_order_seq_cst);
+    base::FutexWait(events_, events, timeout_ns);
+    waiting_.store(kNobody, std::memory_order_seq_cst);
+  }
+}
+
+void ScanState::NextAsync(Scan::Callback done) {
+  {
+    base::MutexLock lock(&mu_);
+    ERIS_CHECK(!callback_);  // one call at a time
+    callback_ = std::move(done);
+  }
+  Ref();
+  core_.completions.Push(this);
+}
+
+void ScanState::Complete() {
+  if (dying_) {
+    delete this;
+    return;
+  }
+  for (;;) {
+    const uint32_t events = events_.load(std::memory_order_seq_cst);
+    std::optional<NextResult> next;
+    std::optional<Scan::Callback> callback;
+    {
+      base::MutexLock lock(&mu_);
+      next = TryNext();
+      if (next) callback = std::exchange(callback_, std::nullopt);
+    }
+    if (next) {
+      std::move (*callback)(*std::move(next));
+      callback.reset();
+      Unref();
+      return;
+    }
+    uint32_t waiting = kCallback;
+    waiting_.store(kCallback, std::memory_order_seq_cst);
+    if (events_.load(std::memory_order_seq_cst) == events)
+      return;  // the next notification pushes it
+    // Something came in between. Whoever takes the mark goes on.
+    if (!waiting_.compare_exchange_strong(waiting, kNobody, std::memory_order_seq_cst)) return;
+  }
+}
+
+void ScanState::Cancel(absl::Status reason) {
+  {
+    base::MutexLock lock(&mu_);
+    if (error_.ok()) error_ = std::move(reason);
+    CancelParts();
+  }
+  Notify();
+}
+
+void ScanState::CancelParts() {
+  for (uint32_t i = 0; i < lane_count_; ++i) {
+    Lane& lane = lanes_[i];
+    if (!lane.out) continue;
+    lane.SetCancelled();
+    core_.directory[lane.aeu.value]->waker.Wake();
+  }
+}
+
+void ScanState::ReturnChunk(uint32_t lane_index, ScanChunkBuffer* chunk) {
+  base::MutexLock lock(&mu_);
+  Lane& lane = lanes_[lane_index];
+  --lane.with_reader;
+  if (!lane.out) {
+    lane.spare.push_back(chunk);
+    return;
+  }
+  lane.GiveChunk(chunk);
+  core_.directory[lane.aeu.value]->waker.Wake();
+}
+
+std::optional<ScanState::NextResult> ScanState::TryNext() {
+  for (;;) {
+    if (!error_.ok()) return NextResult(error_);
+    if (finished_) return NextResult(std::nullopt);
+    Lane& lane = lanes_[front_];
+    if (!lane.assigned) {
+      finished_ = true;
+      continue;
+    }
+    // Before the ring is looked at: what is in it then is all there will be. acquire: pairs with
+    // PartAnswered.
+    const bool ended = lane.ended.load(std::memory_order_acquire);
+    if (ScanChunkBuffer* chunk = lane.TakeFilled()) {
+      if (chunk->rows.rows > 0) return MakeChunk(lane, chunk);
+      if (ended) {
+        lane.spare.push_back(chunk);
+      } else {
+        lane.GiveChunk(chunk);
+      }
+      continue;
+    }
+    if (ended) {
+      PartEnded(lane);
+      continue;
+    }
+    if (lane.with_reader == lane.chunks) {
+      return NextResult(absl::FailedPreconditionError(absl::StrCat(
+          "the reader keeps all ", lane.chunks, " chunks that this partition may fill")));
+    }
+    return std::nullopt;
+  }
+}
+
+bool ScanState::NothingBehind(const Lane& lane) const {
+  if (unassigned_ || !lane.ended.load(std::memory_order_acquire) || lane.HasFilled()) return false;
+  if (lane.outcome() != PartOutcome::kAnswered || lane.todo.hi != lane.asked.hi) return false;
+  for (uint32_t i = 0; i < lane_count_; ++i) {
+    if (&lanes_[i] != &lane && lanes_[i].assigned) return false;
+  }
+  return true;
+}
+
+ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
+  const auto rows = static_cast<uint32_t>(std::min<uint64_t>(chunk->rows.rows, rows_left_));
+  if (rows_left_ != std::numeric_limits<uint64_t>::max()) rows_left_ -= rows;
+  const uint64_t last = chunk->rows.keys[rows - 1];
+  std::optional<KeyRange> rest;
+  if (last != std::numeric_limits<uint64_t>::max()) {
+    rest = KeyRange{last + 1, std::nullopt};
+    if (hi_) rest->hi = hi_->head;
+  }
+  if (rest && (rest->Empty() || rows_left_ == 0 || NothingBehind(lane))) rest.reset();
+  if (!rest) {
+    finished_ = true;
+    CancelParts();
+  }
+  ++lane.with_reader;
+  Ref();  // the chunk's
+  const auto index = static_cast<uint32_t>(&lane - lanes_.data());
+  return std::optional<ScanChunk>(
+      ScanChunk(std::make_shared<ScanChunk::Buffer>(this, index, chunk, rows, rest)));
+}
+
+void ScanState::PartEnded(Lane& lane) {
+  lane.out = false;
+  while (ScanChunkBuffer* chunk = lane.TakeEmpty()) lane.spare.push_back(chunk);
+  switch (lane.outcome()) {
+    case PartOutcome::kAnswered:
+      if (lane.asked.hi == lane.todo.hi) {
+        lane.assigned = false;
+        front_ = (front_ + 1) % lane_count_;
+        AssignLanes();
+      } else {
+        lane.todo.lo = *lane.asked.hi;
+        SendPart(lane);
+      }
+      return;
+    case PartOutcome::kMoved:
+      if (++moved_ > kMovedMax) {
+        error_ = absl::UnavailableError(
+            absl::StrCat("key ", lane.rest()->lo.head, " was moved again and again between AEUs"));
+        return;
+      }
+      lane.todo.lo = lane.rest()->lo;
+      SendPart(lane);
+      return;
+    case PartOutcome::kNoObject:
+      error_ = absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
+      return;
+    case PartOutcome::kRefused:
+      error_ = absl::ResourceExhaustedError(absl::StrCat("AEU ", lane.aeu.value,
+                                                         "'s incoming buffer stayed full for ",
+                                                         core_.limits.send_wait_ms_max, " ms"));
+      return;
+    case PartOutcome::kCancelled:
+    case PartOutcome::kRunning:
+      error_ = absl::CancelledError("the scan was cancelled");
+      return;
+  }
+}
+
+void ScanState::AssignLanes() {
+  for (uint32_t i = 0; i < lane_count_ && unassigned_; ++i) {
+    Lane& lane = lanes_[(front_ + i) % lane_count_];
+    if (lane.assigned) continue;
+    const routing::RangeTable& table = object_->route.table();
+    const storage::Range partition = table.RangeOf(table.PartitionOf(unassigned_->lo.head));
+    lane.todo = *unassigned_;
+    if (partition.hi && (!unassigned_->hi || *partition.hi < *unassigned_->hi)) {
+      lane.todo.hi = partition.hi;
+      unassigned_->lo = *partition.hi;
+    } else {
+      unassigned_.reset();
+    }
+    lane.assigned = true;
+    SendPart(lane);
+  }
+}
+
+void ScanState::SendPart(Lane& lane) {
+  const routing::RangeTable& table = object_->route.table();
+  const size_t partition = table.PartitionOf(lane.todo.lo.head);
+  const storage::Range owned = table.RangeOf(partition);
+  lane.aeu = table.owners()[partition];
+  lane.asked = lane.todo;
+  if (owned.hi && (!lane.asked.hi || *owned.hi < *lane.asked.hi)) lane.asked.hi = owned.hi;
+
+  if (!core_.in_flight.TryEnter()) {
+    error_ = absl::UnavailableError("the engine is closing");
+    return;
+  }
+  lane.Reset();
+  lane.ended.store(false, std::memory_order_relaxed);  // the AEU gets the command after this
+  lane.out = true;
+  for (ScanChunkBuffer* chunk : lane.spare) lane.GiveChunk(chunk);
+  lane.spare.clear();
+  Ref();  // the part's
+  const routing::ScanSegment segment{lane.asked, rows_left_, &lane};
+  const routing::CommandHeader header{.type = routing::CommandType::kScan,
+                                      .slot = object_->route.slot(),
+                                      .object = object_->route.object(),
+                                      .table_version = table.version(),
+                                      .complete = &ScanState::PartAnswered,
+                                      .context = &lane,
+                                      .count = 1};
+  const bool sent = core_.control->SendTo(
+      lane.aeu, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
+  if (!sent) {
+    lane.Finish(PartOutcome::kRefused, std::nullopt);
+    PartAnswered(&lane, 1);
+  }
+}
+
+}  // namespace eris::engine

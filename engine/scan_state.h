@@ -1,0 +1,116 @@
+// An ordered scan under way. The range is cut at partition boundaries; up to two partitions (lanes)
+// work ahead side by side, each with chunks of its own, and the reader takes the lanes in key
+// order. So memory is bounded by the chunks, and the lane in front can always go on. Reference
+// counted: the reader's handle, its chunks, and each part that is out. Paper: ERIS 3.1, 4.2.2.
+#ifndef ERIS_ENGINE_SCAN_STATE_H_
+#define ERIS_ENGINE_SCAN_STATE_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "engine/completion_queue.h"
+#include "engine/core.h"
+#include "engine/object_entry.h"
+#include "eris/engine.h"
+#include "routing/scan_part.h"
+
+namespace eris::engine {
+
+// Chunks that one scan holds at most: two lanes of two.
+inline constexpr uint32_t kScanLanes = 2;
+inline constexpr uint32_t kScanChunksWanted = 4;
+
+class ScanState final : public CompletionTask {
+ public:
+  using NextResult = absl::StatusOr<std::optional<ScanChunk>>;
+
+  // The caller's reference is in the result. Errors: ResourceExhausted (no chunk free).
+  static absl::StatusOr<ScanState*> Create(Core& core, ObjectRef object,
+                                           const ScanOptions& options);
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
+  bool TryRef();  // false when the last one has gone
+  void Unref();
+
+  // As eris::Scan.
+  NextResult Next(absl::Time deadline);
+  void NextAsync(Scan::Callback done);
+  // The first reason stays. Any thread.
+  void Cancel(absl::Status reason);
+
+  // A chunk that the reader is done with. Any thread.
+  void ReturnChunk(uint32_t lane, routing::ScanChunkBuffer* chunk);
+
+  void Complete() override;  // on the completion thread
+
+ private:
+  struct Lane final : routing::ScanPart {
+    ScanState* scan = nullptr;
+    std::atomic<bool> ended{false};  // written by the AEU (release), read by the reader (acquire)
+
+    // Guarded by the scan's mu_.
+    bool assigned = false;  // has a range to answer
+    bool out = false;       // a part of it is with an AEU
+    AeuId aeu;
+    storage::Range todo;   // of the assigned range: what no part has answered yet
+    storage::Range asked;  // of the part that is out
+    std::vector<routing::ScanChunkBuffer*> spare;
+    uint32_t chunks = 0;
+    uint32_t with_reader = 0;
+  };
+
+  ScanState(Core& core, ObjectRef object, const ScanOptions& options,
+            std::vector<routing::ScanChunkBuffer*> chunks);
+  ~ScanState();
+
+  // The completion function of scan commands.
+  static void PartAnswered(routing::Reply* reply, uint32_t ended) noexcept;
+  void Notify();
+
+  // The next thing for the reader; nullopt: wait for a notification.
+  std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  NextResult MakeChunk(Lane& lane, routing::ScanChunkBuffer* chunk)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes note of the end of the front lane's part and sends out what comes next.
+  void PartEnded(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AssignLanes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SendPart(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool NothingBehind(const Lane& lane) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Immutable after construction.
+  Core& core_;
+  const ObjectRef object_;
+  const std::optional<storage::Key> hi_;
+  const std::shared_ptr<ScanChunkPool> pool_;
+  const std::vector<routing::ScanChunkBuffer*> chunks_;
+
+  // Guarded by mu_, which no AEU takes.
+  base::Mutex mu_;
+  std::array<Lane, kScanLanes> lanes_;
+  uint32_t lane_count_ = 0;
+  uint32_t front_ ABSL_GUARDED_BY(mu_) = 0;
+  std::optional<storage::Range> unassigned_ ABSL_GUARDED_BY(mu_);
+  uint64_t rows_left_ ABSL_GUARDED_BY(mu_);
+  uint32_t moved_ ABSL_GUARDED_BY(mu_) = 0;
+  bool finished_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status error_ ABSL_GUARDED_BY(mu_);
+  std::optional<Scan::Callback> callback_ ABSL_GUARDED_BY(mu_);
+
+  // Shared: written by AEUs and the reader (seq_cst: one of the two sees the other).
+  std::atomic<uint32_t> events_{
+      0};  // grows with each notification; the synchronous reader sleeps on it
+  enum Waiting : uint32_t { kNobody, kSleeping, kCallback };
+  std::atomic<uint32_t> waiting_{kNobody};
+  std::atomic<uint32_t> references_{1};
+  bool dying_ = false;  // written by the last reference before it is pushed
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_SCAN_STATE_H_

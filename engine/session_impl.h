@@ -1,0 +1,70 @@
+// A session: one calling thread's Port into the engine. Implements eris::Session.
+#ifndef ERIS_ENGINE_SESSION_IMPL_H_
+#define ERIS_ENGINE_SESSION_IMPL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/core.h"
+#include "eris/engine.h"
+#include "routing/port.h"
+
+namespace eris::engine {
+
+class SessionImpl final : public Session {
+ public:
+  explicit SessionImpl(Core& core);
+
+  absl::Status Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
+                      absl::Span<uint64_t> values, absl::Span<uint8_t> found,
+                      absl::Time deadline) override;
+  absl::Status Upsert(absl::string_view object, absl::Span<const uint64_t> keys,
+                      absl::Span<const uint64_t> values, absl::Span<uint8_t> existed,
+                      absl::Time deadline) override;
+  absl::Status Erase(absl::string_view object, absl::Span<const uint64_t> keys,
+                     absl::Span<uint8_t> existed, absl::Time deadline) override;
+  absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
+                                                       absl::Span<const uint64_t> keys,
+                                                       Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
+                                                       absl::Span<const uint64_t> keys,
+                                                       absl::Span<const uint64_t> values,
+                                                       Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
+                                                      absl::Span<const uint64_t> keys,
+                                                      Callback done) override;
+  absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
+                                                 const ScanOptions& options) override;
+
+ private:
+  // From the session's cache or the catalogue. Errors: NotFound.
+  absl::StatusOr<ObjectRef> Resolve(absl::string_view name);
+  // A request with credit and in-flight count taken. Errors: InvalidArgument (number of keys),
+  // NotFound, ResourceExhausted (credit), Unavailable.
+  absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object, size_t keys);
+  // Sends, waits, sends again what was moved. On success the request is answered and the caller's
+  // to release; after an error it is released.
+  absl::Status RunToEnd(Request* request, absl::Span<const uint64_t> keys,
+                        absl::Span<const uint64_t> values, absl::Time deadline);
+  absl::StatusOr<std::shared_ptr<Pending>> StartAsync(routing::CommandType type,
+                                                      absl::string_view object,
+                                                      absl::Span<const uint64_t> keys,
+                                                      absl::Span<const uint64_t> values,
+                                                      Callback done);
+  absl::Status RunWrite(routing::CommandType type, absl::string_view object,
+                        absl::Span<const uint64_t> keys, absl::Span<const uint64_t> values,
+                        absl::Span<uint8_t> existed, absl::Time deadline);
+
+  Core& core_;
+  routing::Port port_;
+  absl::flat_hash_map<std::string, ObjectRef> objects_;
+  // Bytes that may still be under way. Shared with requests, which outlive the session.
+  const std::shared_ptr<std::atomic<int64_t>> credit_;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_SESSION_IMPL_H_

@@ -1,0 +1,113 @@
+// A data command: a fixed header and its data segment, copied by value from buffer to buffer.
+// Records stand one after another; each is a multiple of 8 bytes. Paper: ERIS 3.2.
+//
+//   keyed (lookup, upsert, erase):
+//     header | keys u64[count] | values u64[count], upsert only | positions u32[count], padded to 8
+//     | query
+//   scan:    header | ScanSegment | query
+//   install: header | InstallSegment        drop: header | DropSegment
+//
+// A position says where in the request's reply columns the answer of its key goes.
+#ifndef ERIS_ROUTING_DATA_COMMAND_H_
+#define ERIS_ROUTING_DATA_COMMAND_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/cache_line.h"
+#include "eris/types.h"
+#include "storage/batch.h"
+#include "storage/key.h"
+
+namespace eris::memory {
+class MemoryManager;
+}
+
+namespace eris::routing {
+
+class ObjectRoute;
+class Reply;
+class ScanPart;
+
+enum class CommandType : uint8_t {
+  // Keyed ones carry the numbers of storage::Operation.
+  kLookup = 1,
+  kUpsert = 2,
+  kErase = 3,
+  kScan = 16,
+  kInstall = 32,  // take over an empty range of an object
+  kDrop = 33,     // give every range of an object back
+};
+
+constexpr bool IsKeyed(CommandType type) { return static_cast<uint8_t>(type) < 16; }
+constexpr storage::Operation OperationOf(CommandType type) {
+  return static_cast<storage::Operation>(type);
+}
+
+// Called once per executed command, at the end of the AEU's turn: `answered` keys (or parts) have
+// their answers in the reply. Must not block and may not call back into the AEU. The paper's
+// callback.
+using CompletionFunction = void (*)(Reply* context, uint32_t answered) noexcept;
+
+struct CommandHeader {
+  uint32_t size_bytes = 0;  // the whole record
+  CommandType type = CommandType::kLookup;
+  uint8_t flags = 0;
+  uint16_t hops = 0;           // AEUs that have passed it on
+  uint32_t slot = 0;           // the object's slot at every AEU, reused after a drop
+  ObjectId object;             // which generation of the slot is meant; never used twice
+  uint64_t table_version = 0;  // of the partition table that chose the target
+  uint64_t snapshot = 0;       // epoch; 0: the data as it is
+  CompletionFunction complete = nullptr;
+  Reply* context = nullptr;
+  uint32_t count = 0;        // keys
+  uint32_t query_bytes = 0;  // the query's own data, at the end of the data segment; multiple of 8
+};
+static_assert(sizeof(CommandHeader) == 56 && alignof(CommandHeader) == 8);
+
+struct ScanSegment {
+  storage::Range range;
+  uint64_t rows_max = 0;
+  ScanPart* part = nullptr;
+};
+
+struct InstallSegment {
+  storage::Range range;
+  memory::MemoryManager* manager = nullptr;  // of the AEU's NumaNode; outlives the partition
+  const ObjectRoute* route = nullptr;        // outlives the partition
+  ObjectKind kind = ObjectKind::kIndex;
+  uint32_t position = 0;  // of the answer in the reply's states
+};
+
+struct DropSegment {
+  uint32_t position = 0;
+  uint32_t padding = 0;
+};
+
+// Pointers into a keyed command's data segment.
+struct KeyedSegment {
+  const uint64_t* keys;
+  const uint64_t* values;  // upsert only, else nullptr
+  const uint32_t* positions;
+};
+
+constexpr size_t KeyedRecordBytes(CommandType type, uint32_t count, uint32_t query_bytes = 0) {
+  const size_t columns = type == CommandType::kUpsert ? 2 : 1;
+  return sizeof(CommandHeader) + columns * sizeof(uint64_t) * count +
+         base::RoundUp(sizeof(uint32_t) * count, 8) + query_bytes;
+}
+
+inline const std::byte* DataSegment(const CommandHeader* command) {
+  return reinterpret_cast<const std::byte*>(command + 1);
+}
+
+inline KeyedSegment KeyedSegmentOf(const CommandHeader* command) {
+  const auto* words = reinterpret_cast<const uint64_t*>(DataSegment(command));
+  const bool upsert = command->type == CommandType::kUpsert;
+  return {words, upsert ? words + command->count : nullptr,
+          reinterpret_cast<const uint32_t*>(words + (upsert ? 2 : 1) * size_t{command->count})};
+}
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_DATA_COMMAND_H_

@@ -1,0 +1,36 @@
+// The reply space of a request, as AEUs see it: columns that they write straight into, each at its
+// keys' own positions. It belongs to a reference-counted request that the last writer frees, never
+// to a caller's stack: when a deadline passes, AEUs may still be writing. Paper: ERIS 3.2
+// (callback).
+#ifndef ERIS_ROUTING_REPLY_H_
+#define ERIS_ROUTING_REPLY_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "storage/batch.h"
+
+namespace eris::routing {
+
+class Reply {
+ public:
+  // Immutable while commands are under way. A byte per key: two AEUs never share one.
+  uint64_t* values = nullptr;
+  storage::KeyState* states = nullptr;
+
+  // Asks AEUs to skip what they have not begun. Advice: an AEU that sees it late only does work
+  // that nobody waits for. seq_cst, so that a Waker::Wake can follow it for an AEU that sleeps on a
+  // scan.
+  void SetCancelled() { cancelled_.store(true, std::memory_order_seq_cst); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_seq_cst); }
+
+ protected:
+  ~Reply() = default;
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_REPLY_H_

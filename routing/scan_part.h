@@ -1,0 +1,83 @@
+// The part of a scan that one AEU answers, and the two rings between the AEU and the scan's reader:
+// empty chunks go in, filled ones come out. Without an empty chunk the AEU pauses this part and
+// does other work. Owned by the scan, which keeps it until the command's completion function has
+// been called.
+#ifndef ERIS_ROUTING_SCAN_PART_H_
+#define ERIS_ROUTING_SCAN_PART_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "base/check.h"
+#include "routing/reply.h"
+#include "routing/spsc_ring.h"
+#include "storage/key.h"
+#include "storage/scan.h"
+
+namespace eris::routing {
+
+// Rows of one chunk; keys and values come to 512 KiB, so a chunk fits any message limit.
+inline constexpr uint32_t kScanChunkRows = 32768;
+// Chunks that may circulate in one part.
+inline constexpr uint32_t kPartChunksMax = 4;
+
+struct ScanChunkBuffer {
+  storage::ScanRows rows;
+};
+
+enum class PartOutcome : uint8_t {
+  kRunning = 0,
+  kAnswered = 1,  // the whole range, or all rows that were asked for
+  kMoved = 2,     // up to rest.lo; the AEU does not own the remainder
+  kNoObject = 3,  // the object is gone
+  kCancelled = 4,
+  kRefused = 5,  // never reached the AEU
+};
+
+class ScanPart : public Reply {
+ public:
+  // The reader. Gives an empty chunk; wakes nobody.
+  void GiveChunk(ScanChunkBuffer* chunk) {
+    chunk->rows.rows = 0;
+    const bool pushed = empty_.Push(chunk);
+    ERIS_CHECK(pushed);  // no more than kPartChunksMax circulate
+  }
+  // The AEU. nullptr: none.
+  ScanChunkBuffer* TakeEmpty() { return empty_.Pop(); }
+  bool HasEmpty() const { return !empty_.Empty(); }
+
+  // The AEU. A chunk with at least one row.
+  void Deliver(ScanChunkBuffer* chunk) {
+    const bool pushed = filled_.Push(chunk);
+    ERIS_CHECK(pushed);
+  }
+  // The reader. nullptr: none yet (or, after outcome() != kRunning, none any more).
+  ScanChunkBuffer* TakeFilled() { return filled_.Pop(); }
+  bool HasFilled() const { return !filled_.Empty(); }
+
+  // The AEU's last word, after its last Deliver. `rest`: what it has not answered (kMoved), else
+  // empty. Not read before the command's completion function has been called, which publishes it.
+  void Finish(PartOutcome outcome, std::optional<storage::Range> rest) {
+    rest_ = rest;
+    outcome_ = outcome;
+  }
+  // The reader, after the completion. An ended part's empty chunks are the reader's again, too.
+  PartOutcome outcome() const { return outcome_; }
+  const std::optional<storage::Range>& rest() const { return rest_; }
+  // The reader, after the completion: before the part is sent out again.
+  void Reset() {
+    outcome_ = PartOutcome::kRunning;
+    rest_.reset();
+  }
+
+ private:
+  SpscRing<ScanChunkBuffer*, kPartChunksMax> empty_;   // reader -> AEU
+  SpscRing<ScanChunkBuffer*, kPartChunksMax> filled_;  // AEU -> reader
+  // Written by the AEU while the part is out, by the reader otherwise.
+  std::optional<storage::Range> rest_;
+  PartOutcome outcome_ = PartOutcome::kRunning;
+};
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_SCAN_PART_H_

@@ -1,0 +1,49 @@
+// A bounded ring between one producer and one consumer. Push and Pop never block. seq_cst on the
+// index stores so that a push can be followed by Waker::Wake; the rings here carry whole chunks,
+// not commands.
+#ifndef ERIS_ROUTING_SPSC_RING_H_
+#define ERIS_ROUTING_SPSC_RING_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace eris::routing {
+
+template <class T, size_t kCapacity>
+class SpscRing {
+  static_assert((kCapacity & (kCapacity - 1)) == 0);
+
+ public:
+  // The producer. False when full.
+  [[nodiscard]] bool Push(T value) {
+    const uint32_t tail = tail_.load(std::memory_order_relaxed);  // its own
+    // acquire: pairs with Pop's store; the element there has been read.
+    if (tail - head_.load(std::memory_order_acquire) == kCapacity) return false;
+    items_[tail % kCapacity] = value;
+    tail_.store(tail + 1, std::memory_order_seq_cst);  // release for Pop; seq_cst for Waker
+    return true;
+  }
+  // The consumer. T{} when empty.
+  T Pop() {
+    const uint32_t head = head_.load(std::memory_order_relaxed);    // its own
+    if (head == tail_.load(std::memory_order_seq_cst)) return T{};  // pairs with Push
+    T value = items_[head % kCapacity];
+    head_.store(head + 1, std::memory_order_release);  // pairs with Push's acquire
+    return value;
+  }
+  // The consumer; exact for it. seq_cst: see Waker.
+  bool Empty() const {
+    return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_seq_cst);
+  }
+
+ private:
+  std::array<T, kCapacity> items_{};
+  std::atomic<uint32_t> head_{0};  // written by the consumer
+  std::atomic<uint32_t> tail_{0};  // written by the producer
+};
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_SPSC_RING_H_

@@ -1,0 +1,48 @@
+// Wakes an AEU that sleeps. A sender makes its work visible, then calls Wake; the AEU says that it
+// is about to sleep, then looks for work once more. Both sides are sequentially consistent, so one
+// of the two sees the other: no wake-up is lost, and a running AEU costs its senders one load.
+#ifndef ERIS_ROUTING_WAKER_H_
+#define ERIS_ROUTING_WAKER_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/cache_line.h"
+#include "base/futex.h"
+
+namespace eris::routing {
+
+class Waker {
+ public:
+  // After the work has been published with a seq_cst operation. Never blocks. Any thread.
+  void Wake() {
+    // seq_cst: pairs with the store in PrepareToSleep (store, then look for work).
+    if (sleeping_.load(std::memory_order_seq_cst) == kAwake) return;
+    if (sleeping_.exchange(kAwake, std::memory_order_seq_cst) == kSleeping)
+      base::FutexWakeAll(sleeping_);
+  }
+
+  // The AEU's side: PrepareToSleep, look for work with seq_cst loads, then Sleep or CancelSleep.
+  void PrepareToSleep() {
+    sleeping_.store(kSleeping, std::memory_order_seq_cst);  // pairs with the load in Wake
+  }
+  void CancelSleep() {
+    // relaxed: only the owner goes from here to work, and it looks for all of it anyway.
+    sleeping_.store(kAwake, std::memory_order_relaxed);
+  }
+  // Blocks until Wake; may also return without one.
+  void Sleep() {
+    base::FutexWait(sleeping_, kSleeping, -1);
+    CancelSleep();
+  }
+
+ private:
+  static constexpr uint32_t kAwake = 0;
+  static constexpr uint32_t kSleeping = 1;
+  // Shared: written by the AEU and by the sender that wakes it.
+  alignas(base::kNoSharingBytes) std::atomic<uint32_t> sleeping_{kAwake};
+};
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_WAKER_H_
