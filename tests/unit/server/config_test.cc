@@ -92,7 +92,7 @@ TEST(ConfigTest, UnknownKeyIsRefusedByNameFileAndLine) {
 
 TEST(ConfigTest, WrongTypeIsRefusedByNameFileAndLine) {
   EXPECT_EQ(Refusal("[server]\ndrain_timeout_ms = \"soon\"\n"),
-            "eris.toml:2: server.drain_timeout_ms is \"soon\", must be an integer");
+            "eris.toml:2: server.drain_timeout_ms is 'soon', must be an integer");
   EXPECT_THAT(Refusal("[server]\nlisten = 7411\n"), HasSubstr("listen is 7411, must be a text"));
   EXPECT_THAT(Refusal("[server]\ndrain_timeout_ms = 1.5\n"), HasSubstr("is 1.5, must be"));
   EXPECT_THAT(Refusal("[engine]\nplacement = \"spare\"\n"), HasSubstr("\"sparse\" or \"none\""));

@@ -194,6 +194,7 @@ TEST(StreamWindowStressTest, KeepsGrpcsRulesWhileThreadsRace) {
     base::Mutex mu;
     std::vector<Window::Place> under_way;
 
+    window->Start();
     std::thread reader([&] {
       std::mt19937 random(seed);
       int arrived = 0;
