@@ -159,7 +159,7 @@ void AddFlags(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_flag("--until-unavailable", plan.until_unavailable);
   app.add_option("--output", flags.output)
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(CLI::IsMember({"table", "json", "row"}))
       ->capture_default_str();
 }
 
@@ -206,8 +206,15 @@ int Run(Flags& flags) {
   const nlohmann::ordered_json run = ToJson(flags, total, seconds);
   if (flags.output == "json") {
     std::printf("%s\n", run.dump(2).c_str());
+  } else if (flags.output == "row") {
+    std::printf("%s\t%.0f\t%.0f\t%.0f\t%.0f\n", flags.mode.c_str(),
+                run["requests_per_second"].get<double>(), run["keys_per_second"].get<double>(),
+                run["p50_us"].get<double>(), run["p99_us"].get<double>());
   } else {
     PrintTable(run);
+  }
+  if (!total.first_error.empty()) {
+    std::fprintf(stderr, "eris_bench: %s\n", total.first_error.c_str());
   }
   const bool unaccounted = total.sent != total.answered + total.refused + total.failed;
   if (unaccounted) std::fprintf(stderr, "eris_bench: requests without an answer or a status\n");

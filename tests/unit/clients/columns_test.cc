@@ -1,0 +1,71 @@
+#include "clients/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace eris::client {
+namespace {
+
+TEST(ColumnsTest, ElementsAreLittleEndianBytes) {
+  v1::Column column;
+  ToColumn(std::vector<uint64_t>{0x0102030405060708u, UINT64_MAX}, column);
+  EXPECT_EQ(column.type(), v1::COLUMN_TYPE_UINT64);
+  EXPECT_EQ(column.data(),
+            std::string("\x08\x07\x06\x05\x04\x03\x02\x01") + std::string(8, '\xff'));
+  EXPECT_TRUE(column.validity().empty());
+  std::vector<uint64_t> elements;
+  ASSERT_TRUE(FromColumn(column, elements).ok());
+  EXPECT_EQ(elements, (std::vector<uint64_t>{0x0102030405060708u, UINT64_MAX}));
+}
+
+TEST(ColumnsTest, ColumnOfAnotherTypeIsInternal) {
+  v1::Column column;
+  column.set_data(std::string(8, 'x'));
+  std::vector<uint64_t> elements;
+  EXPECT_EQ(FromColumn(column, elements).code(), absl::StatusCode::kInternal);
+}
+
+TEST(ColumnsTest, LengthThatIsNoMultipleOfEightIsInternal) {
+  v1::Column column;
+  column.set_type(v1::COLUMN_TYPE_UINT64);
+  column.set_data("123456789");
+  std::vector<uint64_t> elements;
+  EXPECT_EQ(FromColumn(column, elements).code(), absl::StatusCode::kInternal);
+}
+
+TEST(ColumnsTest, RowBitsStandInArrowOrder) {
+  RowBits bits;
+  ASSERT_TRUE(ToRowBits("\x05\x02", 10, false, bits).ok());
+  std::vector<size_t> set;
+  for (size_t row = 0; row < bits.size(); ++row) {
+    if (bits[row]) set.push_back(row);
+  }
+  EXPECT_EQ(set, (std::vector<size_t>{0, 2, 9}));
+  EXPECT_EQ(bits.Count(), 3u);
+}
+
+TEST(ColumnsTest, EmptyValidityMeansAllPresent) {
+  RowBits bits;
+  ASSERT_TRUE(ToRowBits("", 9, true, bits).ok());
+  EXPECT_EQ(bits.Count(), 9u);
+}
+
+TEST(ColumnsTest, TooFewBitsAreInternal) {
+  RowBits bits;
+  EXPECT_EQ(ToRowBits("", 9, false, bits).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(ToRowBits("x", 9, true, bits).code(), absl::StatusCode::kInternal);
+}
+
+TEST(ColumnsTest, AnswerWithAnotherNumberOfValuesIsInternal) {
+  v1::LookupResponse response;
+  ToColumn(std::vector<uint64_t>{1, 2}, *response.mutable_values());
+  LookupResult result;
+  EXPECT_TRUE(TakeLookupResult(response, 2, result).ok());
+  EXPECT_EQ(TakeLookupResult(response, 3, result).code(), absl::StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace eris::client

@@ -1,0 +1,91 @@
+#include "clients/cli/import_file.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "clients/cli/tpch_tables.h"
+#include "tests/unit/clients/temp_file.h"
+
+namespace eris::cli {
+namespace {
+
+constexpr DelimitedFormat kTbl{'|', false, true};
+
+// Rows as "key=value", bad lines as their complaint.
+std::vector<std::string> Import(const std::string& text, const ImportFormat& format) {
+  const TempFile content(text);
+  ImportFile file(content.fd(), "f", format);
+  const absl::Status status = file.Open();
+  if (!status.ok()) return {std::string(status.message())};
+  std::vector<std::string> seen;
+  for (;;) {
+    uint64_t key = 0, value = 0;
+    std::string complaint;
+    const auto result = file.Next(key, value, complaint);
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (!result.ok() || *result == ImportFile::Result::kEnd) return seen;
+    seen.push_back(*result == ImportFile::Result::kRow
+                       ? std::to_string(key) + "=" + std::to_string(value)
+                       : complaint);
+  }
+}
+
+using Seen = std::vector<std::string>;
+
+TEST(ImportFileTest, OrdersColumnsAreFoundByName) {
+  EXPECT_EQ(Import("1|370|O|172799.49|1996-01-02|5-LOW|Clerk#000000951|0|text|\n"
+                   "2|781|O|38426.09|1996-12-01|1-URGENT|Clerk#000000880|0|text|\n",
+                   {.delimited = kTbl,
+                    .header = false,
+                    .table = "orders",
+                    .key = "o_orderkey",
+                    .value = "o_custkey"}),
+            (Seen{"1=370", "2=781"}));
+}
+
+TEST(ImportFileTest, EveryTpchTableHasItsColumns) {
+  const std::vector<std::pair<std::string, size_t>> tables = {
+      {"orders", 9},   {"lineitem", 16}, {"customer", 8}, {"part", 9},
+      {"partsupp", 5}, {"supplier", 7},  {"nation", 4},   {"region", 3}};
+  for (const auto& [table, columns] : tables) {
+    EXPECT_EQ(TpchColumns(table).size(), columns) << table;
+  }
+  EXPECT_TRUE(TpchColumns("nothing").empty());
+  EXPECT_EQ(TableOfPath("/data/sf1/orders.tbl.3"), "orders");
+}
+
+TEST(ImportFileTest, HeaderIsFoundByItsKeyThatIsNoNumber) {
+  EXPECT_EQ(Import("id,group\n1,2\n", {}), (Seen{"1=2"}));
+  EXPECT_EQ(Import("3,4\n1,2\n", {}), (Seen{"3=4", "1=2"}));
+  EXPECT_EQ(Import("3,4\n1,2\n", {.header = true}), (Seen{"1=2"}));
+  EXPECT_EQ(Import("id,group\n1,2\n", {.header = true, .key = "group", .value = "id"}),
+            (Seen{"2=1"}));
+}
+
+TEST(ImportFileTest, WithoutHeaderAFirstLineThatIsNoNumberIsBad) {
+  const Seen seen = Import("id,group\n1,2\n", {.header = false});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0], "f line 1: column 1 is 'id', no number from 0 to 18446744073709551615");
+}
+
+TEST(ImportFileTest, BadLinesAreNamedAndTheOthersGoOn) {
+  EXPECT_EQ(Import("k,v\n1,2\n1\n3,x\n18446744073709551616,1\n\"5\",\"6\"\n7,8,9\n", {}),
+            (Seen{"1=2", "f line 3: 1 fields, expected 2",
+                  "f line 4: column 2 (v) is 'x', no number from 0 to 18446744073709551615",
+                  "f line 5: column 1 (k) is '18446744073709551616', no number from 0 to "
+                  "18446744073709551615",
+                  "5=6", "f line 7: 3 fields, expected 2"}));
+}
+
+TEST(ImportFileTest, UnknownColumnIsRefusedWithThoseThatAreThere) {
+  EXPECT_EQ(Import("a,b\n1,2\n", {.key = "c"}), (Seen{"f has no column 'c'; it has a, b"}));
+  EXPECT_EQ(Import("1,2\n", {.key = "3"}), (Seen{"f has columns 1 to 2, no column 3"}));
+  EXPECT_EQ(Import("1,2\n", {.key = "0"}), (Seen{"f has columns 1 to 2, no column 0"}));
+}
+
+TEST(ImportFileTest, EmptyFileHasNoRows) { EXPECT_EQ(Import("", {}), Seen{}); }
+
+}  // namespace
+}  // namespace eris::cli

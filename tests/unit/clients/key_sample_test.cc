@@ -1,0 +1,68 @@
+#include "clients/cli/key_sample.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/unit/clients/temp_file.h"
+
+namespace eris::cli {
+namespace {
+
+// Keys per partition over their mean.
+double LargestShare(const std::vector<uint64_t>& keys, const std::vector<uint64_t>& points) {
+  std::vector<size_t> counts(points.size() + 1);
+  for (const uint64_t key : keys) {
+    ++counts[std::upper_bound(points.begin(), points.end(), key) - points.begin()];
+  }
+  return static_cast<double>(*std::max_element(counts.begin(), counts.end())) *
+         static_cast<double>(counts.size()) / static_cast<double>(keys.size());
+}
+
+TEST(SplitPointsTest, CutDistinctKeysIntoEqualRuns) {
+  EXPECT_EQ(SplitPoints({10, 20, 30, 40, 50, 60}, 3), (std::vector<uint64_t>{30, 50}));
+  EXPECT_EQ(SplitPoints({60, 10, 10, 10, 10, 50, 40, 30, 20}, 3), (std::vector<uint64_t>{30, 50}));
+}
+
+TEST(SplitPointsTest, OnePartitionOrNoKeyNeedsNone) {
+  EXPECT_TRUE(SplitPoints({1, 2, 3}, 1).empty());
+  EXPECT_TRUE(SplitPoints({}, 8).empty());
+}
+
+TEST(SplitPointsTest, FewerKeysThanPartitionsGiveFewerPointsAscending) {
+  EXPECT_EQ(SplitPoints({5, 9}, 8), (std::vector<uint64_t>{9}));
+}
+
+TEST(SampleKeysTest, SmallFileIsReadWholly) {
+  const TempFile file("k,v\n3,1\nbad,1\n7,1\n5,1");
+  const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000);
+  ASSERT_TRUE(keys.ok()) << keys.status();
+  EXPECT_EQ(*keys, (std::vector<uint64_t>{3, 7, 5}));
+}
+
+TEST(SampleKeysTest, BoundsFromASampleOfASkewedFileGiveEveryPartitionItsShare) {
+  const uint64_t seed = 7;
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> keys;
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) {
+    // Half of the keys in a thousandth of the range.
+    keys.push_back(i % 2 == 0 ? random() % 1'000'000 : random() % 1'000'000'000);
+    text += std::to_string(keys.back()) + "|" + std::string(random() % 30, 'x') + "|\n";
+  }
+  const TempFile file(text);
+  const auto sample = SampleKeys(file.fd(), file.bytes(), {'|', false, true}, 0, 20'000);
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  EXPECT_LE(sample->size(), 20'000u);
+  for (const size_t partitions : {2, 7, 8, 64}) {
+    const std::vector<uint64_t> points = SplitPoints(*sample, partitions);
+    ASSERT_EQ(points.size(), partitions - 1);
+    EXPECT_LE(LargestShare(keys, points), 1.2) << partitions << " partitions, seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace eris::cli

@@ -1,0 +1,56 @@
+#include "clients/cli/parse.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace eris::cli {
+namespace {
+
+TEST(ParseTest, NumbersAreDigitsAloneUpToTheLargestKey) {
+  uint64_t value = 0;
+  EXPECT_TRUE(ParseU64("0", value));
+  EXPECT_TRUE(ParseU64("18446744073709551615", value));
+  EXPECT_EQ(value, UINT64_MAX);
+  for (const char* text : {"", " 1", "1 ", "+1", "-1", "1.0", "0x1", "18446744073709551616"}) {
+    EXPECT_FALSE(ParseU64(text, value)) << "'" << text << "'";
+  }
+}
+
+TEST(ParseTest, PairsAreJoinedByEqualsOrBlanks) {
+  for (const char* text : {"7=42", "7 42", " 7\t 42 "}) {
+    const auto pair = ParseKeyValue(text);
+    ASSERT_TRUE(pair.ok()) << text;
+    EXPECT_EQ(*pair, std::pair(uint64_t{7}, uint64_t{42}));
+  }
+  for (const char* text : {"7", "=7", "7=", "a=1", "1=a", "1=2=3", "1 2 3"}) {
+    EXPECT_EQ(ParseKeyValue(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(ParseTest, RangeWithoutEndGoesToTheEndOfTheKeySpace) {
+  ASSERT_TRUE(ParseRange("5:").ok());
+  EXPECT_EQ(*ParseRange("5:"), (KeyRange{5, std::nullopt}));
+  EXPECT_EQ(*ParseRange("5:9"), (KeyRange{5, 9}));
+  for (const char* text : {"", "5", ":5", "a:b", "5:b"}) {
+    EXPECT_FALSE(ParseRange(text).ok()) << text;
+  }
+}
+
+TEST(ParseTest, SizesHaveBinaryUnits) {
+  EXPECT_EQ(*ParseBytes("4096"), 4096u);
+  EXPECT_EQ(*ParseBytes("64KiB"), 65536u);
+  EXPECT_EQ(*ParseBytes("512 MiB"), 512u << 20);
+  EXPECT_EQ(*ParseBytes("4GiB"), uint64_t{4} << 30);
+  for (const char* text : {"", "GiB", "4GB", "4.5GiB", "-1", "99999999999TiB"}) {
+    EXPECT_FALSE(ParseBytes(text).ok()) << text;
+  }
+}
+
+TEST(ParseTest, KeyListNamesThePartThatIsNoNumber) {
+  EXPECT_EQ(*ParseKeyList("1, 2,3"), (std::vector<uint64_t>{1, 2, 3}));
+  EXPECT_NE(ParseKeyList("1,x,3").status().message().find("'x'"), absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace eris::cli

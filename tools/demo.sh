@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# A server with ten million keys, end to end over gRPC: load, batched lookups, upserts, ordered scans.
+# Every answer is verified, and every figure printed is of this run.
+#
+#   tools/demo.sh <builddir>
+#
+# ERIS_DEMO_KEYS and ERIS_DEMO_SECONDS (per operation) make it larger or smaller.
+set -euo pipefail
+
+build=${1:?usage: tools/demo.sh <builddir>}
+keys=${ERIS_DEMO_KEYS:-10000000}
+seconds=${ERIS_DEMO_SECONDS:-5}
+eris=$build/clients/cli/eris
+bench=$build/bench/eris_bench
+
+work=$(mktemp -d)
+server_pid=
+
+stop_server() {  # with SIGTERM; returns the server's exit code
+  local pid=$server_pid
+  server_pid=
+  kill -TERM "$pid"
+  wait "$pid"
+}
+
+cleanup() {
+  [[ -z $server_pid ]] || stop_server || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# A process of its own group: Ctrl-C reaches this script alone, which then stops the server.
+set -m
+"$eris" serve --listen 127.0.0.1:0 --port-file "$work/port" >"$work/server.log" 2>&1 &
+server_pid=$!
+set +m
+for ((i = 0; i < 300; ++i)); do
+  [[ -s $work/port ]] && break
+  kill -0 "$server_pid" 2>/dev/null || break
+  sleep 0.1
+done
+if [[ ! -s $work/port ]]; then
+  echo "demo: the server did not start:" >&2
+  cat "$work/server.log" >&2
+  exit 1
+fi
+ERIS_SERVER=127.0.0.1:$(<"$work/port")
+export ERIS_SERVER
+echo "server at $ERIS_SERVER, $keys keys spread over 64 bits, every answer verified"
+echo
+
+printf '%-22s %14s %14s %10s %10s\n' operation operations/s keys/s 'p50 ms' 'p99 ms'
+run() {  # run <name> <eris_bench arguments...>
+  local name=$1
+  shift
+  "$bench" --keys "$keys" --threads 2 --output row "$@" >"$work/row"
+  awk -F'\t' -v name="$name" '{
+    printf "%-22s %14.0f %14.0f %10.2f %10.2f\n", name, $2, $3, $4 / 1000, $5 / 1000
+  }' "$work/row"
+}
+
+run "load, 16384 a batch" --mode load --batch 16384
+"$eris" stats --output json >"$work/loaded.json"  # before lookups count as well
+run "lookup, 16384 a batch" --mode lookup --batch 16384 --seconds "$seconds"
+run "lookup, 256 a batch" --mode lookup --batch 256 --in-flight 32 --seconds "$seconds"
+run "upsert, 16384 a batch" --mode upsert --batch 16384 --seconds "$seconds"
+run "scan, 1000 rows" --mode scan --scan-rows 1000 --seconds "$seconds"
+run "scan, every row" --mode scan --scan-rows 0 --requests 2
+
+# The program prints one member a line; "keys" of an AEU are so far those that were loaded into it.
+echo
+awk -F'"' -v expected="$keys" '
+  /"aeus": \[/       { part = "aeu" }
+  /"numa_nodes": \[/ { part = "" }
+  /"objects": \[/    { part = "object" }
+  /"keys":/          { if (part == "aeu") { held[count++] = $4; total += $4 } else object_keys += $4 }
+  /"memory_bytes":/  { if (part == "object") object_bytes += $4 }
+  END {
+    for (i = 0; i < count; ++i)
+      printf "AEU %-3d holds %10d keys, %5.1f %%\n", i, held[i], 100 * held[i] / total
+    printf "%.1f bytes per key\n", object_bytes / object_keys
+    if (total != expected || object_keys != expected) {
+      printf "demo: %d keys loaded, %d held, %d expected\n", total, object_keys, expected
+      exit 1
+    }
+  }' "$work/loaded.json"
+
+echo
+if stop_server; then
+  echo "server stopped by SIGTERM, exit code 0"
+else
+  code=$?
+  echo "demo: the server ended with exit code $code:" >&2
+  cat "$work/server.log" >&2
+  exit 1
+fi
