@@ -1,0 +1,23 @@
+// How unequal loads are: what the balancer compares with its threshold before it plans anything. A
+// pure function. Paper: ERIS 3.3.1.
+#ifndef ERIS_BALANCER_IMBALANCE_H_
+#define ERIS_BALANCER_IMBALANCE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "balancer/load_sample.h"
+
+namespace eris::balancer {
+
+// The standard deviation of the loads, in units of their mean: 0 when all are equal or there is no
+// load, sqrt(n - 1) when one of n has everything. Thresholds on it do not depend on n.
+double Imbalance(absl::Span<const double> loads);
+
+// The sampled load of each partition.
+std::vector<double> PartitionLoads(const LoadSample& sample);
+
+}  // namespace eris::balancer
+
+#endif  // ERIS_BALANCER_IMBALANCE_H_
