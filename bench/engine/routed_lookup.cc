@@ -1,0 +1,148 @@
+// What routing costs: look-ups through a session, an AEU and the completion queue, beside the same look-ups
+// on the bare partition, in one run and in turns.
+//
+//   routed_lookup [keys, default 16 M] [seconds per measurement, default 1] [rounds, default 5]
+//
+// One AEU, its session on another core where there is one; sparse 64-bit keys; batches of 1024 with 8 in
+// flight. Prints one JSON object: medians in M keys/s, their ratio, and the spread.
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "eris/engine.h"
+#include "memory/local_cache.h"
+#include "memory/memory_system.h"
+#include "storage/index_partition.h"
+#include "topology/topology.h"
+
+namespace {
+
+constexpr size_t kBatch = 1024;
+constexpr int kInFlight = 8;
+
+double NowSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+uint64_t KeyOf(uint64_t i) {  // a bijection that spreads its argument over all 64 bits
+  i = (i ^ (i >> 31)) * 0x9e3779b97f4a7c15u;
+  i = (i ^ (i >> 29)) * 0xbf58476d1ce4e5b9u;
+  return i ^ (i >> 32);
+}
+
+struct Rates {
+  std::vector<double> millions;
+  double Median() {
+    std::sort(millions.begin(), millions.end());
+    return millions[millions.size() / 2];
+  }
+};
+
+// M keys/s of Execute on a partition that holds the same keys.
+double MeasureBare(eris::storage::Partition& partition, uint64_t keys, double seconds, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> batch(kBatch), values(kBatch);
+  std::vector<uint32_t> positions(kBatch);
+  std::vector<eris::storage::KeyState> states(kBatch);
+  for (uint32_t i = 0; i < kBatch; ++i) positions[i] = i;
+  uint64_t done = 0;
+  const double begin = NowSeconds();
+  while (NowSeconds() - begin < seconds) {
+    for (uint64_t& key : batch) key = KeyOf(random() % keys);
+    const eris::storage::BatchPart part{.count = kBatch,
+                                        .keys = batch.data(),
+                                        .positions = positions.data(),
+                                        .values_out = values.data(),
+                                        .states_out = states.data()};
+    partition.Execute({eris::storage::Operation::kLookup, {&part, 1}});
+    done += kBatch;
+  }
+  return static_cast<double>(done) / (NowSeconds() - begin) / 1e6;
+}
+
+double MeasureRouted(eris::Session& session, uint64_t keys, double seconds, uint64_t seed,
+                     std::atomic<uint64_t>& wrong) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> batch(kBatch);
+  std::atomic<int> in_flight{0};
+  uint64_t done = 0;
+  const double begin = NowSeconds();
+  while (NowSeconds() - begin < seconds) {
+    for (uint64_t& key : batch) key = KeyOf(random() % keys);
+    while (in_flight.load(std::memory_order_acquire) >= kInFlight) std::this_thread::yield();
+    in_flight.fetch_add(1, std::memory_order_relaxed);
+    const auto call = session.LookupAsync("keys", batch, [&](eris::BatchResult result) {
+      if (!result.status.ok() || result.present[0] != '\xff') wrong.fetch_add(1);
+      in_flight.fetch_sub(1, std::memory_order_release);
+    });
+    if (!call.ok()) wrong.fetch_add(1);
+    done += kBatch;
+  }
+  while (in_flight.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+  return static_cast<double>(done) / (NowSeconds() - begin) / 1e6;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const uint64_t keys = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 16'000'000;
+  const double seconds = argc > 2 ? std::strtod(argv[2], nullptr) : 1;
+  const int rounds = argc > 3 ? std::atoi(argv[3]) : 5;
+
+  eris::Options options;
+  options.aeu_count = 1;
+  auto engine = eris::Engine::Open(options);
+  if (!engine.ok() || !(*engine)->Create("keys", {}).ok()) return 1;
+  auto session = (*engine)->NewSession();
+
+  auto topology = eris::topology::Topology::Discover();
+  if (!topology.ok()) return 1;
+  eris::memory::MemorySystem memory(*topology, topology->memory_bytes());
+  eris::memory::MemoryManager manager({1}, memory.pool({0}));
+  eris::memory::LocalCache cache(manager);
+  auto partition = eris::storage::IndexPartition::Create({}, cache);
+  if (!partition.ok()) return 1;
+
+  std::vector<uint64_t> batch(65536);
+  std::vector<uint32_t> positions(batch.size());
+  std::vector<eris::storage::KeyState> states(batch.size());
+  for (uint32_t i = 0; i < positions.size(); ++i) positions[i] = i;
+  for (uint64_t first = 0; first < keys; first += batch.size()) {
+    const size_t n = std::min<uint64_t>(batch.size(), keys - first);
+    for (size_t i = 0; i < n; ++i) batch[i] = KeyOf(first + i);
+    if (!session->Upsert("keys", {batch.data(), n}, {batch.data(), n}).ok()) return 1;
+    const eris::storage::BatchPart part{.count = static_cast<uint32_t>(n),
+                                        .keys = batch.data(),
+                                        .values_in = batch.data(),
+                                        .positions = positions.data(),
+                                        .states_out = states.data()};
+    (*partition)->Execute({eris::storage::Operation::kUpsert, {&part, 1}});
+  }
+
+  Rates bare, routed;
+  std::atomic<uint64_t> wrong{0};
+  for (int round = 0; round < rounds; ++round) {
+    bare.millions.push_back(MeasureBare(**partition, keys, seconds, round));
+    routed.millions.push_back(MeasureRouted(*session, keys, seconds, round, wrong));
+  }
+  const double bare_median = bare.Median();
+  const double routed_median = routed.Median();
+  std::printf(
+      "{\"keys\": %llu, \"batch\": %zu, \"in_flight\": %d, \"bare_mkeys_s\": %.2f, \"routed_mkeys_s\": %.2f, "
+      "\"routed_over_bare\": %.3f, \"routed_min\": %.2f, \"routed_max\": %.2f, \"wrong\": %llu}\n",
+      static_cast<unsigned long long>(keys), kBatch, kInFlight, bare_median, routed_median,
+      routed_median / bare_median, routed.millions.front(), routed.millions.back(),
+      static_cast<unsigned long long>(wrong.load()));
+  (*partition)->Abandon();
+  return wrong.load() == 0 ? 0 : 1;
+}
