@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options
     return absl::InvalidArgumentError(
         absl::StrCat("the expected range [", expected.lo, ", ", *expected.hi, ") holds no key"));
   }
-  using Wide = unsigned __int128;
+  __extension__ using Wide = unsigned __int128;
   const Wide end = expected.hi ? Wide{*expected.hi} : Wide{1} << 64;
   const Wide width = end - expected.lo;
   const uint32_t pieces = width < aeus ? static_cast<uint32_t>(width) : aeus;

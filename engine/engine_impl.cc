@@ -115,7 +115,36 @@ absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
   return Describe(std::vector<ObjectRef>{object}).front();
 }
 
-absl::Status EngineImpl::Drop(absl::string_view name) { return admin_->Drop(name); }
+absl::Status EngineImpl::Drop(absl::string_view name) {
+  const absl::StatusOr<ObjectRef> object = core_.catalogue.Find(name);
+  ERIS_RETURN_IF_ERROR(admin_->Drop(name));
+  if (object.ok()) {
+    base::MutexLock lock(&samplers_mu_);
+    samplers_.erase((*object)->route.object());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<balancer::LoadSample> EngineImpl::SampleLoad(absl::string_view name) {
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
+  const routing::RangeTable& table = object->route.table();
+  std::map<uint64_t, std::shared_ptr<const aeu::PartitionLoad>> by_start;
+  for (const auto& aeu : aeus_) {
+    for (const aeu::ObjectLoad& load : aeu->Loads()) {
+      if (load.object != object->route.object()) continue;
+      for (const auto& partition : load.partitions) by_start[partition->lo()] = partition;
+    }
+  }
+  std::vector<balancer::SampledPartition> partitions;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const auto found = by_start.find(table.starts()[i]);
+    partitions.push_back({.range = table.RangeOf(i),
+                          .owner = table.owners()[i],
+                          .load = found == by_start.end() ? nullptr : found->second});
+  }
+  base::MutexLock lock(&samplers_mu_);
+  return samplers_[object->route.object()].Sample(object->route.object(), partitions);
+}
 
 absl::StatusOr<ObjectInfo> EngineImpl::Describe(absl::string_view name) {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));

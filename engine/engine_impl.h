@@ -3,6 +3,7 @@
 #ifndef ERIS_ENGINE_ENGINE_IMPL_H_
 #define ERIS_ENGINE_ENGINE_IMPL_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "aeu/aeu.h"
 #include "aeu/aeu_thread.h"
+#include "balancer/load_sampler.h"
 #include "base/mutex.h"
 #include "engine/core.h"
 #include "engine/object_admin.h"
@@ -41,6 +43,8 @@ class EngineImpl final : public Engine {
   // For tests and the balancer.
   Core& core() { return core_; }
   aeu::Aeu& aeu(AeuId id) { return *aeus_[id.value]; }
+  // What the object's partitions have been asked since the last call for it. Errors: NotFound.
+  absl::StatusOr<balancer::LoadSample> SampleLoad(absl::string_view name);
   uint32_t aeu_count() const { return static_cast<uint32_t>(aeus_.size()); }
 
  private:
@@ -58,6 +62,9 @@ class EngineImpl final : public Engine {
   std::vector<std::unique_ptr<aeu::AeuThread>> threads_;
   std::unique_ptr<ObjectAdmin> admin_;
   std::vector<std::string> notes_;
+
+  base::Mutex samplers_mu_;
+  std::map<ObjectId, balancer::LoadSampler> samplers_ ABSL_GUARDED_BY(samplers_mu_);
 
   base::Mutex close_mu_;  // one Close at a time
   bool closed_ ABSL_GUARDED_BY(close_mu_) = false;

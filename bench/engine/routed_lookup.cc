@@ -1,10 +1,10 @@
-// What routing costs: look-ups through a session, an AEU and the completion queue, beside the same look-ups
-// on the bare partition, in one run and in turns.
+// What routing costs: look-ups through a session, an AEU and the completion queue, beside the same
+// look-ups on the bare partition, in one run and in turns.
 //
 //   routed_lookup [keys, default 16 M] [seconds per measurement, default 1] [rounds, default 5]
 //
-// One AEU, its session on another core where there is one; sparse 64-bit keys; batches of 1024 with 8 in
-// flight. Prints one JSON object: medians in M keys/s, their ratio, and the spread.
+// One AEU, its session on another core where there is one; sparse 64-bit keys; batches of 1024 with
+// 8 in flight. Prints one JSON object: medians in M keys/s, their ratio, and the spread.
 #include <time.h>
 
 #include <algorithm>
@@ -49,7 +49,8 @@ struct Rates {
 };
 
 // M keys/s of Execute on a partition that holds the same keys.
-double MeasureBare(eris::storage::Partition& partition, uint64_t keys, double seconds, uint64_t seed) {
+double MeasureBare(eris::storage::Partition& partition, uint64_t keys, double seconds,
+                   uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<uint64_t> batch(kBatch), values(kBatch);
   std::vector<uint32_t> positions(kBatch);
@@ -138,7 +139,8 @@ int main(int argc, char** argv) {
   const double bare_median = bare.Median();
   const double routed_median = routed.Median();
   std::printf(
-      "{\"keys\": %llu, \"batch\": %zu, \"in_flight\": %d, \"bare_mkeys_s\": %.2f, \"routed_mkeys_s\": %.2f, "
+      "{\"keys\": %llu, \"batch\": %zu, \"in_flight\": %d, \"bare_mkeys_s\": %.2f, "
+      "\"routed_mkeys_s\": %.2f, "
       "\"routed_over_bare\": %.3f, \"routed_min\": %.2f, \"routed_max\": %.2f, \"wrong\": %llu}\n",
       static_cast<unsigned long long>(keys), kBatch, kInFlight, bare_median, routed_median,
       routed_median / bare_median, routed.millions.front(), routed.millions.back(),

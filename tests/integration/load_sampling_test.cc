@@ -1,0 +1,66 @@
+// From accesses to a plan: what the AEUs count, sampled, tells One-Shot where the boundaries should
+// be.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "balancer/one_shot.h"
+#include "engine/engine_impl.h"
+
+namespace eris::engine {
+namespace {
+
+TEST(LoadSamplingTest, AHotRangeIsSeenAndPlannedOverAllAeus) {
+  Options options;
+  options.aeu_count = 4;
+  options.memory_limit_bytes = uint64_t{1} << 30;
+  auto engine = EngineImpl::Open(options, EngineImpl::Threads::kStart);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  ASSERT_TRUE((*engine)->Create("o", {.expected = {0, 400'000}}).ok());
+  auto session = (*engine)->NewSession();
+
+  std::vector<uint64_t> keys(100'000), values(keys.size());
+  std::vector<uint8_t> found(keys.size());
+  for (uint64_t part = 0; part < 4; ++part) {
+    for (size_t i = 0; i < keys.size(); ++i) keys[i] = part * 100'000 + i;
+    ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
+  }
+  auto sample = (*engine)->SampleLoad("o");
+  ASSERT_TRUE(sample.ok());
+  ASSERT_EQ(sample->partitions.size(), 4u);
+  const auto weight = [&](size_t partition) {
+    uint64_t sum = 0;
+    for (const uint64_t one : sample->partitions[partition].weights) sum += one;
+    return sum;
+  };
+  for (size_t p = 0; p < 4; ++p) {
+    EXPECT_NEAR(weight(p), 100'000 / aeu::PartitionLoad::kSampleEvery, 2) << p;
+    EXPECT_EQ(sample->partitions[p].size, 100'000u);
+    EXPECT_GT(sample->partitions[p].mean_execution_ns, 0u);
+  }
+
+  // Then the second half of partition 1 alone, [150'000, 200'000).
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = 150'000 + i % 50'000;
+  for (int round = 0; round < 10; ++round) {
+    ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
+  }
+  sample = (*engine)->SampleLoad("o");
+  ASSERT_TRUE(sample.ok());
+  EXPECT_EQ(weight(0) + weight(2) + weight(3), 0u);
+  EXPECT_NEAR(weight(1), 1'000'000 / aeu::PartitionLoad::kSampleEvery, 2);
+  const balancer::Partitioning plan = balancer::OneShot(*sample);
+  ASSERT_EQ(plan.starts.size(), 4u);
+  // A quarter of the hot range each; the histogram's sub-ranges are 2048 keys wide there.
+  EXPECT_NEAR(static_cast<double>(plan.starts[1].head), 162'500, 2048);
+  EXPECT_NEAR(static_cast<double>(plan.starts[2].head), 175'000, 2048);
+  EXPECT_NEAR(static_cast<double>(plan.starts[3].head), 187'500, 2048);
+
+  // Nothing since: nothing to plan.
+  sample = (*engine)->SampleLoad("o");
+  EXPECT_EQ(balancer::OneShot(*sample), balancer::CurrentPartitioning(*sample));
+  ASSERT_TRUE((*engine)->Drop("o").ok());
+  EXPECT_EQ((*engine)->SampleLoad("o").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace eris::engine
