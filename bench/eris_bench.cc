@@ -16,7 +16,8 @@
 // --keys and --layout are the same. --distribution says which keys are asked for: uniform, or zipf
 // (parameter 0.99; in the dense layout the favourites are neighbours).
 // Each of --threads threads has its own connection and keeps --in-flight batches under way in one
-// stream (scans: one at a time). It ends after --seconds, or --requests requests over all threads.
+// stream (scans, and with --unary lookups and upserts: one call at a time). It ends after
+// --seconds, or --requests requests over all threads.
 // --until-unavailable: the server's UNAVAILABLE ends the run and is no error (for tests of
 // draining).
 //
@@ -83,32 +84,33 @@ absl::Status CreateFor(client::Client& client, const LoadPlan& plan, const KeySe
 
 nlohmann::ordered_json ToJson(const Flags& flags, const LoadResult& result, double seconds) {
   const char* commit = std::getenv("ERIS_COMMIT");
-  return {{"mode", flags.mode},
-          {"object", flags.plan.object},
-          {"commit", commit == nullptr ? "unknown" : commit},
-          {"build", ERIS_BENCH_BUILD_TYPE},
-          {"cpu", CpuModel()},
-          {"cpus", std::thread::hardware_concurrency()},
-          {"seed", flags.plan.seed},
-          {"keys_in_set", flags.keys},
-          {"layout", flags.layout},
-          {"distribution", flags.distribution},
-          {"threads", flags.plan.threads},
-          {"batch", flags.plan.mode == Mode::kScan ? flags.plan.scan_rows : flags.plan.batch},
-          {"in_flight", flags.plan.mode == Mode::kScan ? 1 : flags.plan.in_flight},
-          {"seconds", seconds},
-          {"requests", result.sent},
-          {"answered", result.answered},
-          {"refused", result.refused},
-          {"cut_off", result.cut_off},
-          {"failed", result.failed},
-          {"wrong", result.wrong},
-          {"first_error", result.first_error},
-          {"requests_per_second", static_cast<double>(result.answered) / seconds},
-          {"keys_per_second", static_cast<double>(result.keys) / seconds},
-          {"p50_us", static_cast<double>(result.latency.PercentileNs(50)) / 1e3},
-          {"p99_us", static_cast<double>(result.latency.PercentileNs(99)) / 1e3},
-          {"max_us", static_cast<double>(result.latency.max_ns()) / 1e3}};
+  return {
+      {"mode", flags.mode},
+      {"object", flags.plan.object},
+      {"commit", commit == nullptr ? "unknown" : commit},
+      {"build", ERIS_BENCH_BUILD_TYPE},
+      {"cpu", CpuModel()},
+      {"cpus", std::thread::hardware_concurrency()},
+      {"seed", flags.plan.seed},
+      {"keys_in_set", flags.keys},
+      {"layout", flags.layout},
+      {"distribution", flags.distribution},
+      {"threads", flags.plan.threads},
+      {"batch", flags.plan.mode == Mode::kScan ? flags.plan.scan_rows : flags.plan.batch},
+      {"in_flight", flags.plan.mode == Mode::kScan || flags.plan.unary ? 1 : flags.plan.in_flight},
+      {"seconds", seconds},
+      {"requests", result.sent},
+      {"answered", result.answered},
+      {"refused", result.refused},
+      {"cut_off", result.cut_off},
+      {"failed", result.failed},
+      {"wrong", result.wrong},
+      {"first_error", result.first_error},
+      {"requests_per_second", static_cast<double>(result.answered) / seconds},
+      {"keys_per_second", static_cast<double>(result.keys) / seconds},
+      {"p50_us", static_cast<double>(result.latency.PercentileNs(50)) / 1e3},
+      {"p99_us", static_cast<double>(result.latency.PercentileNs(99)) / 1e3},
+      {"max_us", static_cast<double>(result.latency.max_ns()) / 1e3}};
 }
 
 void PrintTable(const nlohmann::ordered_json& run) {
@@ -146,6 +148,7 @@ void AddFlags(CLI::App& app, Flags& flags) {
   app.add_option("--in-flight", plan.in_flight)
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
+  app.add_flag("--unary", plan.unary, "A call for each batch (lookup, upsert) instead of a stream");
   app.add_option("--missing-percent", plan.missing_percent)
       ->check(CLI::Range(0u, 100u))
       ->capture_default_str();
@@ -171,6 +174,11 @@ int Fail(const absl::Status& status) {
 int Run(Flags& flags) {
   LoadPlan& plan = flags.plan;
   plan.mode = ModeOf(flags.mode);
+  if (plan.unary && plan.mode == Mode::kMixed) {
+    std::fprintf(stderr,
+                 "eris_bench: --unary goes with one kind of request, not with mode mixed\n");
+    return 2;
+  }
   if (flags.distribution == "zipf") plan.zipf.emplace(flags.keys);
   const KeySet key_set(flags.keys, flags.layout == "sparse");
 

@@ -34,6 +34,8 @@ class LoadThread {
   LoadResult Run() {
     if (plan_.mode == Mode::kScan) {
       RunScans();
+    } else if (plan_.unary) {
+      RunUnary();
     } else {
       RunBatches();
     }
@@ -149,6 +151,33 @@ class LoadThread {
     }
     absl::MutexLock lock(&mu_);
     result_.sent = lookups_sent + upserts_sent;
+  }
+
+  void RunUnary() {
+    next_ = key_set_.count() * index_ / plan_.threads;
+    upsert_turn_ = plan_.mode != Mode::kLookup;
+    Slot slot;
+    std::vector<uint64_t> keys, values;
+    uint64_t sent = 0;
+    for (; sent < RequestsMax() && !Stopped() && NextBatch(slot); ++sent) {
+      keys.clear();
+      values.clear();
+      for (const uint64_t number : slot.numbers) {
+        keys.push_back(key_set_.Key(number));
+        values.push_back(ValueOf(keys.back()));
+      }
+      slot.start = absl::Now();
+      if (upsert_turn_) {
+        const absl::StatusOr<client::RowBits> existed = client_.Upsert(plan_.object, keys, values);
+        Count(existed.status(), slot.start, keys.size(), existed.ok() ? WrongUpserts(*existed) : 0);
+      } else {
+        const absl::StatusOr<client::LookupResult> result = client_.Lookup(plan_.object, keys);
+        Count(result.status(), slot.start, keys.size(),
+              result.ok() ? WrongLookups(slot, *result) : 0);
+      }
+    }
+    absl::MutexLock lock(&mu_);
+    result_.sent = sent;
   }
 
   // A stream that ended by itself with no request to tell it to.

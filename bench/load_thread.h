@@ -30,7 +30,8 @@ struct LoadPlan {
   std::optional<ZipfConstants> zipf;  // of the key set's size; without it keys are uniform
   uint32_t missing_percent = 0;       // of looked-up keys, not in the set
   uint32_t upsert_percent = 10;       // of requests, in mode mixed
-  uint64_t scan_rows = 1000;          // of one scan; 0: every row
+  bool unary = false;         // modes lookup and upsert: a call for each batch, one at a time
+  uint64_t scan_rows = 1000;  // of one scan; 0: every row
   uint64_t seed = 1;
   bool until_unavailable = false;  // the server's UNAVAILABLE ends the load and is no error
 };

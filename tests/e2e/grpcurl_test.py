@@ -1,0 +1,76 @@
+"""A client that knows nothing of ERIS: grpcurl finds the services by reflection and calls them.
+
+grpcurl is built once into the build directory, at the last version that Debian's Go 1.19 compiles.
+"""
+import base64
+import json
+import os
+import shutil
+import struct
+import subprocess
+
+import harness
+
+GRPCURL = "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.8.8"
+
+
+def build_grpcurl(build):
+    tools = os.path.join(os.path.abspath(build), "tools")
+    program = os.path.join(tools, "grpcurl")
+    if os.path.exists(program):
+        return program
+    go = shutil.which("/usr/lib/go-1.19/bin/go") or shutil.which("go")
+    if not go:
+        harness.skip("golang-go", "there is no go")
+    env = dict(os.environ, GOBIN=tools, GOPATH=os.path.join(tools, "gopath"), GOTOOLCHAIN="local",
+               GOFLAGS="-mod=mod -modcacherw")
+    done = subprocess.run([go, "install", GRPCURL], env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        harness.skip(GRPCURL, done.stderr[-2000:])
+    return program
+
+
+def column(*elements):
+    data = struct.pack(f"<{len(elements)}Q", *elements)
+    return {"type": "COLUMN_TYPE_UINT64", "data": base64.b64encode(data).decode()}
+
+
+def main():
+    programs = harness.Programs(harness.parse_args().build)
+    grpcurl = build_grpcurl(programs.build)
+    with harness.Server(programs) as server:
+        def call(method, request=None):
+            data = [] if request is None else ["-d", json.dumps(request)]
+            done = server.run(grpcurl, "-plaintext", *data, server.address, *method.split())
+            print(f"$ grpcurl -plaintext {' '.join(data)} {server.address} {method}\n{done.stdout}",
+                  flush=True)
+            return done.stdout
+
+        services = call("list").split()
+        for service in ("eris.v1.Admin", "eris.v1.Catalog", "eris.v1.Data", "grpc.health.v1.Health"):
+            harness.check(service in services, f"{service} is not listed")
+        harness.check("rpc Lookup" in call("describe eris.v1.Data"), "Lookup is not described")
+        health = json.loads(call("grpc.health.v1.Health/Check", {}))
+        harness.check_equal(health, {"status": "SERVING"}, "health")
+        for service in ("eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin"):
+            health = json.loads(call("grpc.health.v1.Health/Check", {"service": service}))
+            harness.check_equal(health, {"status": "SERVING"}, f"health of {service}")
+
+        call("eris.v1.Catalog/CreateObject", {"name": "orders", "expected": {"lo": 0, "hi": 100}})
+        call("eris.v1.Data/Upsert",
+             {"object": "orders", "keys": column(1, 2, 7), "values": column(370, 781, 392)})
+        found = json.loads(call("eris.v1.Data/Lookup",
+                                {"object": "orders", "keys": column(1, 7, 8)}))["values"]
+        values = struct.unpack("<3Q", base64.b64decode(found["data"]))
+        harness.check_equal(values[:2], (370, 392), "values")
+        harness.check_equal(base64.b64decode(found["validity"]), b"\x03", "validity")
+        rows = json.loads(call("eris.v1.Data/Scan", {"object": "orders"}))
+        harness.check_equal(struct.unpack("<3Q", base64.b64decode(rows["keys"]["data"])), (1, 2, 7),
+                            "scanned keys")
+        stats = json.loads(call("eris.v1.Admin/GetStats", {}))
+        harness.check("aeus" in stats, "stats")
+        call("eris.v1.Admin/GetTopology", {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""What the end-to-end tests share: a real server process, the programs, and skipping.
+
+Every test is called with --build <build directory>; the programs are taken from there. Only the
+standard library is used.
+"""
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+
+
+def parse_args(extra=None):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    if extra:
+        extra(parser)
+    return parser.parse_args()
+
+
+def skip(package, reason):
+    """Ends the test as skipped: `package` is what cannot be installed."""
+    print(f"SKIPPED: {package} cannot be installed: {reason}")
+    sys.exit(SKIPPED)
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def check_equal(got, expected, what):
+    check(got == expected, f"{what}: got {got!r}, expected {expected!r}")
+
+
+def wait_until(condition, what, seconds=20):
+    """Polls; the limit only ends a test that has failed."""
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, f"waited {seconds} s for: {what}")
+        time.sleep(0.02)
+
+
+class Programs:
+    def __init__(self, build):
+        self.build = os.path.abspath(build)
+        self.eris = os.path.join(self.build, "clients", "cli", "eris")
+        self.bench = os.path.join(self.build, "bench", "eris_bench")
+        self.tests = os.path.join(self.build, "tests", "e2e")
+
+
+class Server:
+    """A server on a free port of the loopback. Leaving the block stops it with SIGTERM and expects
+    exit code 0."""
+
+    def __init__(self, programs, *serve_args):
+        self.programs = programs
+        self.serve_args = serve_args
+
+    def __enter__(self):
+        self.directory = tempfile.TemporaryDirectory()
+        port_file = os.path.join(self.directory.name, "port")
+        self.log_path = os.path.join(self.directory.name, "log")
+        with open(self.log_path, "w") as log:
+            self.process = subprocess.Popen(
+                [self.programs.eris, "serve", "--listen", "127.0.0.1:0", "--port-file", port_file,
+                 *self.serve_args], stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_until(lambda: os.path.exists(port_file) or self.process.poll() is not None,
+                       "the server's port file", 60)
+            check(self.process.poll() is None, f"the server did not start:\n{self.log()}")
+        except BaseException:
+            self.kill()
+            raise
+        with open(port_file) as file:
+            self.address = f"127.0.0.1:{file.read().strip()}"
+        self.env = dict(os.environ, ERIS_SERVER=self.address)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.stop()
+        else:
+            self.kill()
+            print(f"server log:\n{self.log()}")
+        self.directory.cleanup()
+
+    def log(self):
+        with open(self.log_path, errors="replace") as file:
+            return file.read()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"no end within 60 s of SIGTERM:\n{self.log()}")
+        check(code == 0, f"the server ended with {code}:\n{self.log()}")
+
+    def run(self, *command, input=None, code=0):
+        """Runs a program against this server, expects its exit code and returns what it did."""
+        done = subprocess.run(command, env=self.env, input=input, capture_output=True, text=True,
+                              timeout=300)
+        check(done.returncode == code,
+              f"{' '.join(command)}: exit code {done.returncode}, expected {code}\n"
+              f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
+        return done
+
+    def eris(self, *args, input=None, code=0):
+        return self.run(self.programs.eris, *args, input=input, code=code)
+
+    def eris_json(self, *args, **kwargs):
+        return json.loads(self.eris(*args, "--output", "json", **kwargs).stdout)
+
+    def bench(self, *args, code=0):
+        return json.loads(self.run(self.programs.bench, "--output", "json", *args,
+                                   code=code).stdout)
+
+    def stats(self):
+        return self.eris_json("stats")
+
+    def wait_until_quiet(self):
+        """No request, scan or chunk of a client that has gone is left."""
+        def quiet():
+            stats = self.stats()
+            return all(int(stats[name]) == 0
+                       for name in ("scans_open", "scan_chunks_in_use", "requests_in_flight"))
+        wait_until(quiet, "requests, scans and chunks to be given back")
+
+
+def run_tests(namespace, *args):
+    """Runs every test_* function of a module; all of them, and then fails if any did."""
+    import traceback
+    failed = []
+    for name, function in list(namespace.items()):
+        if not re.match(r"test_", name):
+            continue
+        start = time.monotonic()
+        try:
+            function(*args)
+            print(f"ok      {name} ({time.monotonic() - start:.1f} s)", flush=True)
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            print(f"FAILED  {name}", flush=True)
+            failed.append(name)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,48 @@
+"""SIGTERM while several programs load the server: every call is answered or refused with UNAVAILABLE,
+and the server ends with exit code 0."""
+import json
+import signal
+import subprocess
+import time
+
+import harness
+
+KEYS = ["--keys", "1000000", "--output", "json", "--until-unavailable", "--seconds", "120"]
+LOADS = {
+    "mixed": ["--mode", "mixed", "--threads", "4", "--batch", "4096", "--in-flight", "16"],
+    "large": ["--mode", "upsert", "--threads", "1", "--batch", "262144", "--in-flight", "4"],
+    "scans": ["--mode", "scan", "--threads", "2", "--scan-rows", "100000"],
+    "unary": ["--mode", "lookup", "--threads", "4", "--batch", "64", "--unary"],
+}
+
+
+def main():
+    programs = harness.Programs(harness.parse_args().build)
+    with harness.Server(programs) as server:
+        server.bench("--mode", "load", "--keys", "1000000")
+        loads = {name: subprocess.Popen([programs.bench, *flags, *KEYS], env=server.env,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                 for name, flags in LOADS.items()}
+        # Any moment under load will do.
+        before = sum(int(aeu["keys"]) for aeu in server.stats()["aeus"])
+        harness.wait_until(lambda: sum(int(aeu["keys"]) for aeu in server.stats()["aeus"]) >
+                           before + 2_000_000, "the load to be under way")
+        time.sleep(0.5)
+        server.process.send_signal(signal.SIGTERM)
+        start = time.monotonic()
+        server.stop()
+        print(f"exit code 0, {time.monotonic() - start:.2f} s after SIGTERM")
+        for name, load in loads.items():
+            out, err = load.communicate(timeout=60)
+            harness.check(load.returncode == 0, f"{name}: exit code {load.returncode}\n{out}{err}")
+            run = json.loads(out)
+            print(f"{name}: {run['requests']} requests, {run['answered']} answered, "
+                  f"{run['refused']} refused, {run['cut_off']} cut off; {err.strip()}")
+            harness.check(run["answered"] > 0, f"{name}: no request was answered before SIGTERM")
+            harness.check_equal(run["answered"] + run["refused"], run["requests"],
+                                f"{name}: requests with an answer or UNAVAILABLE")
+            harness.check_equal(run["cut_off"], 0, f"{name}: requests cut off without an answer")
+
+
+if __name__ == "__main__":
+    main()
