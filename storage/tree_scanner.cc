@@ -3,7 +3,7 @@
 namespace eris::storage {
 namespace {
 
-// Children prefetched before the one being read.
+// How many children before the one being read its block is prefetched.
 constexpr unsigned kAheadChildren = 8;
 
 }  // namespace
@@ -30,26 +30,36 @@ TreeScanner::TreeScanner(const PrefixTree& tree, uint64_t from) {
 void TreeScanner::Push(TreeRef ref, unsigned next) {
   Frame& frame = frames_[depth_++];
   frame = {ref, next, next};
-  if (!ref.IsLastLevel()) PrefetchAhead(frame, kAheadChildren);
+  if (ref.IsLastLevel()) return;
+  for (unsigned i = 0; i < kAheadChildren; ++i) PrefetchNext(frame);
 }
 
-void TreeScanner::PrefetchAhead(Frame& frame, unsigned children) {
-  for (; children > 0 && frame.ahead < 256; --children) {
-    const Child child = NextChild(frame.ref, frame.ahead);
-    frame.ahead = child.byte + 1;
-    if (child.byte < 256) __builtin_prefetch(TreeRef(*child.slot).block(), 0, 3);
+void TreeScanner::PrefetchNext(Frame& frame) {
+  if (frame.ahead >= 256) return;
+  const Child child = NextChild(frame.ref, frame.ahead);
+  frame.ahead = child.byte + 1;
+  if (child.byte < 256) __builtin_prefetch(TreeRef(*child.slot).block(), 0, 3);
+}
+
+// Reads the leaves of a TreeNode4 without a frame of its own; most keys of sparse partitions stand
+// so. Returns the byte it could not read on at: room or `last` reached, or a child that is no leaf.
+unsigned TreeScanner::ReadLeaves(const TreeNode4& node, uint64_t last, Output& out) {
+  const unsigned children = static_cast<unsigned>(node.header.children);
+  for (unsigned i = 0; i < children; ++i) __builtin_prefetch(TreeRef(node.slots[i]).block(), 0, 3);
+  for (unsigned i = 0; i < children; ++i) {
+    const TreeRef child(node.slots[i]);
+    if (!child.IsLeaf() || !out.Add(*child.leaf(), last)) return node.bytes[i];
   }
+  return 256;
 }
 
 uint32_t TreeScanner::Read(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max) {
-  uint32_t rows = 0;
-  if (!leaf_.IsNone() && rows < rows_max) {
-    if (leaf_.leaf()->key > last) return rows;
-    keys[rows] = leaf_.leaf()->key;
-    values[rows++] = leaf_.leaf()->value;
+  Output out{keys, values, rows_max};
+  if (!leaf_.IsNone() && rows_max > 0) {
+    if (!out.Add(*leaf_.leaf(), last)) return out.rows;
     leaf_ = TreeRef();
   }
-  while (depth_ > 0 && rows < rows_max) {
+  while (depth_ > 0 && out.rows < rows_max) {
     Frame& frame = frames_[depth_ - 1];
     const TreeRef ref = frame.ref;
     const Child child = NextChild(ref, frame.next);
@@ -58,28 +68,22 @@ uint32_t TreeScanner::Read(uint64_t last, uint64_t* keys, uint64_t* values, uint
       continue;
     }
     if (ref.IsLastLevel()) {
-      const uint64_t key = ref.header()->prefix | child.byte;
-      if (key > last) return rows;
-      keys[rows] = key;
-      values[rows++] = *child.slot;
+      if (!out.Add({ref.header()->prefix | child.byte, *child.slot}, last)) return out.rows;
       frame.next = child.byte + 1;
       continue;
     }
     const TreeRef below(*child.slot);
-    if (below.IsLeaf()) {
-      const Leaf* leaf = below.leaf();
-      if (leaf->key > last) return rows;
-      keys[rows] = leaf->key;
-      values[rows++] = leaf->value;
-      frame.next = child.byte + 1;
-      PrefetchAhead(frame, 1);
-      continue;
-    }
+    if (below.IsLeaf() && !out.Add(*below.leaf(), last)) return out.rows;
     frame.next = child.byte + 1;
-    PrefetchAhead(frame, 1);
-    Push(below, 0);
+    PrefetchNext(frame);
+    if (below.IsLeaf()) continue;
+    unsigned next = 0;
+    if (below.kind() == TreeNodeKind::k4 && !below.IsLastLevel()) {
+      next = ReadLeaves(*below.node4(), last, out);
+    }
+    if (next < 256) Push(below, next);
   }
-  return rows;
+  return out.rows;
 }
 
 }  // namespace eris::storage

@@ -27,8 +27,24 @@ class TreeScanner {
     unsigned ahead = 0;  // the byte up to which children are prefetched
   };
 
+  // The columns that Read fills.
+  struct Output {
+    uint64_t* keys;
+    uint64_t* values;
+    uint32_t rows_max;
+    uint32_t rows = 0;
+    // False, with nothing added, when there is no room or the key lies behind `last`.
+    bool Add(const Leaf& row, uint64_t last) {
+      if (rows == rows_max || row.key > last) return false;
+      keys[rows] = row.key;
+      values[rows++] = row.value;
+      return true;
+    }
+  };
+
   void Push(TreeRef ref, unsigned next);
-  void PrefetchAhead(Frame& frame, unsigned children);
+  void PrefetchNext(Frame& frame);
+  static unsigned ReadLeaves(const TreeNode4& node, uint64_t last, Output& out);
 
   Frame frames_[kLevelsMax];
   unsigned depth_ = 0;
