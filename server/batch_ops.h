@@ -1,0 +1,48 @@
+// The three batch operations between message and engine: what a request weighs, how it starts, what
+// its answer looks like. Shared by unary calls and streams. Any thread, no state.
+#ifndef ERIS_SERVER_BATCH_OPS_H_
+#define ERIS_SERVER_BATCH_OPS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "eris/engine.h"
+#include "eris/v1/data.pb.h"
+
+namespace eris::server {
+
+using StartedBatch = absl::StatusOr<std::shared_ptr<Pending>>;
+
+// Each: Bytes is what request and answer hold together. Start checks the request and hands it to
+// the engine; nothing refers to the message afterwards; errors as Session's, and InvalidArgument
+// for the object's name and the columns. Fill moves an OK result's columns into the answer.
+struct LookupOp {
+  using Request = v1::LookupRequest;
+  using Response = v1::LookupResponse;
+  using StreamResponse = v1::LookupStreamResponse;
+  static uint64_t Bytes(const Request& request);
+  static StartedBatch Start(Session& session, const Request& request, Session::Callback done);
+  static void Fill(BatchResult& result, Response* response);
+};
+
+struct UpsertOp {
+  using Request = v1::UpsertRequest;
+  using Response = v1::UpsertResponse;
+  using StreamResponse = v1::UpsertStreamResponse;
+  static uint64_t Bytes(const Request& request);
+  static StartedBatch Start(Session& session, const Request& request, Session::Callback done);
+  static void Fill(BatchResult& result, Response* response);
+};
+
+struct EraseOp {
+  using Request = v1::EraseRequest;
+  using Response = v1::EraseResponse;
+  static uint64_t Bytes(const Request& request);
+  static StartedBatch Start(Session& session, const Request& request, Session::Callback done);
+  static void Fill(BatchResult& result, Response* response);
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_BATCH_OPS_H_

@@ -1,0 +1,68 @@
+#include "server/catalog_service.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "server/control_call.h"
+#include "server/messages.h"
+
+namespace eris::server {
+namespace {
+
+absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
+                    v1::CreateObjectResponse* response) {
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
+  if (request.kind() != v1::OBJECT_KIND_UNSPECIFIED && request.kind() != v1::OBJECT_KIND_INDEX) {
+    return absl::InvalidArgumentError(absl::StrCat("kind is ", request.kind(),
+                                                   ", must be OBJECT_KIND_INDEX (",
+                                                   v1::OBJECT_KIND_INDEX, ") or unset"));
+  }
+  CreateOptions options;
+  options.expected.lo = request.expected().lo();
+  if (request.expected().has_hi()) options.expected.hi = request.expected().hi();
+  options.split_points.assign(request.split_points().begin(), request.split_points().end());
+  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine.Create(request.name(), options));
+  FillObject(info, response->mutable_object());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* CatalogService::CreateObject(grpc::CallbackServerContext*,
+                                                       const v1::CreateObjectRequest* request,
+                                                       v1::CreateObjectResponse* response) {
+  return ControlCall::Begin(server_, [engine = server_.engine, request, response] {
+    return Create(*engine, *request, response);
+  });
+}
+
+grpc::ServerUnaryReactor* CatalogService::DropObject(grpc::CallbackServerContext*,
+                                                     const v1::DropObjectRequest* request,
+                                                     v1::DropObjectResponse*) {
+  return ControlCall::Begin(server_, [engine = server_.engine, request]() -> absl::Status {
+    ERIS_RETURN_IF_ERROR(CheckObjectName(request->name()));
+    return engine->Drop(request->name());
+  });
+}
+
+grpc::ServerUnaryReactor* CatalogService::GetObject(grpc::CallbackServerContext*,
+                                                    const v1::GetObjectRequest* request,
+                                                    v1::GetObjectResponse* response) {
+  return ControlCall::Begin(
+      server_, [engine = server_.engine, request, response]() -> absl::Status {
+        ERIS_RETURN_IF_ERROR(CheckObjectName(request->name()));
+        ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine->Describe(request->name()));
+        FillObject(info, response->mutable_object());
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* CatalogService::ListObjects(grpc::CallbackServerContext*,
+                                                      const v1::ListObjectsRequest*,
+                                                      v1::ListObjectsResponse* response) {
+  return ControlCall::Begin(server_, [engine = server_.engine, response] {
+    for (const ObjectInfo& info : engine->List()) FillObject(info, response->add_objects());
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace eris::server

@@ -1,0 +1,196 @@
+#include "server/rpc_server.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/check.h"
+#include "base/mutex.h"
+#include "grpc/health/v1/health.pb.h"
+#include "server/admin_service.h"
+#include "server/catalog_service.h"
+#include "server/data_service.h"
+#include "server/server_state.h"
+
+namespace eris::server {
+namespace {
+
+// gRPC tells why it cannot listen in its log only.
+class LogCapture {
+ public:
+  static void Install() {
+    static const bool installed = [] {
+      gpr_set_log_function(&OnLog);
+      return true;
+    }();
+    static_cast<void>(installed);
+  }
+  static void Clear() {
+    base::MutexLock lock(&mu());
+    last().clear();
+  }
+  // What the system said, taken from the last error.
+  static std::string SystemError() {
+    base::MutexLock lock(&mu());
+    const absl::string_view text = last();
+    constexpr absl::string_view kMark = "os_error:\"";
+    const size_t begin = text.find(kMark);
+    if (begin == absl::string_view::npos) return last();
+    const absl::string_view rest = text.substr(begin + kMark.size());
+    return std::string(rest.substr(0, rest.find('"')));
+  }
+
+ private:
+  static void OnLog(gpr_log_func_args* args) {
+    if (args->severity != GPR_LOG_SEVERITY_ERROR) return;
+    {
+      base::MutexLock lock(&mu());
+      last() = args->message;
+    }
+    // As gRPC itself does, for whoever asks for it.
+    if (std::getenv("GRPC_VERBOSITY") != nullptr) {
+      std::fprintf(stderr, "grpc: %s:%d: %s\n", args->file, args->line, args->message);
+    }
+  }
+  static base::Mutex& mu() {
+    static auto* const mutex = new base::Mutex;  // outlives gRPC's own threads
+    return *mutex;
+  }
+  static std::string& last() {
+    static auto* const text = new std::string;
+    return *text;
+  }
+};
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+int AsInt(uint64_t value) {
+  return static_cast<int>(
+      std::min<uint64_t>(value, static_cast<uint64_t>(std::numeric_limits<int>::max())));
+}
+
+// gRPC removes a socket file that it finds, also one that another server listens on.
+bool UnixSocketIsInUse(absl::string_view path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return false;  // gRPC will refuse it
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool in_use =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  close(fd);
+  return in_use;
+}
+
+void SetLimits(const ServerConfig& config, grpc::ServerBuilder* builder) {
+  // Two servers on one port would otherwise share it in silence.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->SetMaxReceiveMessageSize(AsInt(config.receive_message_bytes_max));
+  // Answers are bounded by what requests may ask for; the client sets its own limit.
+  builder->SetMaxSendMessageSize(-1);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                              AsInt(config.calls_per_connection_max));
+  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, AsInt(config.metadata_bytes_max));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, AsInt(config.keepalive_interval_ms));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, AsInt(config.keepalive_timeout_ms));
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              AsInt(config.client_ping_interval_ms_min));
+}
+
+}  // namespace
+
+struct RpcServer::Impl {
+  Impl(const ServerConfig& config, Engine* engine)
+      : state(config, engine, RandomSeed()), data(&state), catalog(&state), admin(&state) {}
+
+  ServerState state;
+  DataService data;
+  CatalogService catalog;
+  AdminService admin;
+  std::unique_ptr<grpc::Server> server;
+  std::string address;
+  bool shut_down = false;
+};
+
+RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& config,
+                                                            Engine* engine) {
+  LogCapture::Install();
+  // Reflection shows health only when its descriptor is in the binary, and the linker takes it from
+  // its archive only when somebody refers to it.
+  ERIS_CHECK(grpc::health::v1::HealthCheckRequest::descriptor() != nullptr);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+
+  absl::string_view unix_path = config.listen;
+  const bool is_unix = absl::ConsumePrefix(&unix_path, "unix:");
+  if (is_unix && UnixSocketIsInUse(unix_path)) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", config.listen, ": Address already in use"));
+  }
+
+  auto impl = std::make_unique<Impl>(config, engine);
+  int port = 0;
+  grpc::ServerBuilder builder;
+  SetLimits(config, &builder);
+  builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&impl->data);
+  builder.RegisterService(&impl->catalog);
+  builder.RegisterService(&impl->admin);
+  LogCapture::Clear();
+  impl->server = builder.BuildAndStart();
+  if (impl->server == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", config.listen, ": ", LogCapture::SystemError()));
+  }
+  impl->address = config.listen;
+  if (!is_unix) {
+    const size_t colon = config.listen.rfind(':');
+    impl->address = absl::StrCat(absl::string_view(config.listen).substr(0, colon), ":", port);
+  }
+  for (const char* service : {"eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin"}) {
+    impl->server->GetHealthCheckService()->SetServingStatus(service, true);
+  }
+  return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));
+}
+
+const std::string& RpcServer::address() const { return impl_->address; }
+
+void RpcServer::BeginDrain(absl::AnyInvocable<void() &&> on_empty) {
+  impl_->server->GetHealthCheckService()->Shutdown();
+  impl_->state.gate.Close(std::move(on_empty));
+}
+
+void RpcServer::EndCalls() {
+  impl_->state.gate.CancelAll(
+      absl::UnavailableError("the server is stopping, and the call took too long to end"));
+}
+
+void RpcServer::Shutdown(absl::Duration timeout) {
+  if (std::exchange(impl_->shut_down, true)) return;
+  impl_->server->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
+  impl_->server->Wait();
+}
+
+}  // namespace eris::server

@@ -1,0 +1,148 @@
+#include "server/scan_call.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "server/columns.h"
+#include "server/rpc_status.h"
+#include "server/unary_call.h"
+
+namespace eris::server {
+
+void ScanStop::Stop(const absl::Status& reason) {
+  base::MutexLock lock(&mu_);
+  if (reason_) return;
+  reason_ = reason;
+  // Under the lock, so that Detach waits for it; it does not block.
+  if (scan_ != nullptr) scan_->Cancel();
+}
+
+void ScanStop::Attach(Scan* scan) {
+  base::MutexLock lock(&mu_);
+  scan_ = scan;
+  if (reason_) scan_->Cancel();
+}
+
+void ScanStop::Detach() {
+  base::MutexLock lock(&mu_);
+  scan_ = nullptr;
+}
+
+std::optional<absl::Status> ScanStop::reason() const {
+  base::MutexLock lock(&mu_);
+  return reason_;
+}
+
+ScanCall* ScanCall::Begin(ServerState& server, const grpc::CallbackServerContext& context,
+                          const v1::ScanRequest& request) {
+  auto* call = new ScanCall(server, context);
+  const absl::Status status = call->Open(request);
+  if (status.ok()) {
+    call->Fetch();
+  } else {
+    call->End(status);
+  }
+  return call;
+}
+
+absl::Status ScanCall::Open(const v1::ScanRequest& request) {
+  stay_ = server_.gate.TryEnter(stop_);
+  if (!stay_) return DrainGate::RefusedStatus();
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
+  charge_ = server_.budget.TryTake(kMessageBytesMax);
+  if (!charge_) return OverBudgetStatus(server_.budget, kMessageBytesMax);
+
+  ScanOptions options;
+  if (!request.resume_token().empty()) {
+    ERIS_ASSIGN_OR_RETURN(options, Resume(request));
+    new_snapshot_ = true;
+  } else {
+    options.range.lo = request.range().lo();
+    if (request.range().has_hi()) options.range.hi = request.range().hi();
+    options.limit = request.limit();
+    if (options.range.hi && *options.range.hi < options.range.lo) {
+      return absl::InvalidArgumentError(absl::StrCat("range is inverted: hi ", *options.range.hi,
+                                                     " is below lo ", options.range.lo));
+    }
+    ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
+    object_ = info.id;
+  }
+  rows_left_ = options.limit;
+  session_ = server_.sessions.Borrow();
+  ERIS_ASSIGN_OR_RETURN(scan_, session_->OpenScan(request.object(), options));
+  stop_->Attach(scan_.get());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScanOptions> ScanCall::Resume(const v1::ScanRequest& request) {
+  if (request.has_range() || request.limit() != 0) {
+    return absl::InvalidArgumentError(
+        "resume_token is set, so range and limit must be unset: the token carries what is left");
+  }
+  ERIS_ASSIGN_OR_RETURN(const ResumePoint point, server_.tokens.Decode(request.resume_token()));
+  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
+  if (info.id != point.object) {
+    for (const ObjectInfo& other : server_.engine->List()) {
+      if (other.id == point.object) {
+        return absl::InvalidArgumentError(absl::StrCat("resume_token is of object ", other.name,
+                                                       ", the request names ", request.object()));
+      }
+    }
+    return absl::NotFoundError("the object of the resume_token has been dropped");
+  }
+  object_ = point.object;
+  return ScanOptions{point.rest, point.rows_left};
+}
+
+void ScanCall::Fetch() {
+  if (const auto reason = stop_->reason()) return End(*reason);
+  scan_->NextAsync(
+      [this](absl::StatusOr<std::optional<ScanChunk>> chunk) { OnChunk(std::move(chunk)); });
+}
+
+void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
+  if (const auto reason = stop_->reason()) return End(*reason);
+  if (!chunk.ok()) return End(chunk.status());
+  if (!chunk->has_value()) return End(absl::OkStatus());
+  Fill(**chunk);
+  chunk->reset();  // before the write: an AEU may fill it while the client reads this one
+  StartWrite(&response_);
+}
+
+void ScanCall::Fill(const ScanChunk& chunk) {
+  const uint64_t rows = chunk.keys().size();
+  ERIS_CHECK(chunk.values().size() == rows);
+  ERIS_CHECK(rows * 2 * sizeof(uint64_t) <= kMessageBytesMax - 256);  // the rest of the message
+  response_.mutable_keys()->set_type(v1::COLUMN_TYPE_UINT64);
+  response_.mutable_keys()->set_data(EncodeUint64Column(chunk.keys()));
+  response_.mutable_values()->set_type(v1::COLUMN_TYPE_UINT64);
+  response_.mutable_values()->set_data(EncodeUint64Column(chunk.values()));
+  response_.set_new_snapshot(std::exchange(new_snapshot_, false));
+  const bool limit_reached = rows_left_ != 0 && rows >= rows_left_;
+  if (rows_left_ != 0 && !limit_reached) rows_left_ -= rows;
+  last_ = limit_reached || !chunk.rest().has_value();
+  if (last_) {
+    response_.clear_resume_token();
+  } else {
+    response_.set_resume_token(server_.tokens.Encode({object_, *chunk.rest(), rows_left_}));
+  }
+}
+
+void ScanCall::End(const absl::Status& status) { Finish(ToRpcStatus(status)); }
+
+void ScanCall::OnWriteDone(bool ok) {
+  if (!ok) return End(stop_->reason().value_or(absl::CancelledError("the client has gone")));
+  if (last_) return End(absl::OkStatus());
+  Fetch();
+}
+
+void ScanCall::OnCancel() { stop_->Stop(CancelledStatus(context_)); }
+
+void ScanCall::OnDone() {
+  stop_->Detach();
+  delete this;
+}
+
+}  // namespace eris::server

@@ -1,0 +1,79 @@
+// One ordered scan as a server stream: fetch a chunk from the engine, write it, fetch the next. One
+// step is under way at a time, so only cancelling races, and that is ScanStop's.
+#ifndef ERIS_SERVER_SCAN_CALL_H_
+#define ERIS_SERVER_SCAN_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/mutex.h"
+#include "eris/engine.h"
+#include "eris/v1/data.pb.h"
+#include "server/server_state.h"
+
+namespace eris::server {
+
+// Why a scan is to stop, if it is, and the way to tell the engine. Any thread.
+class ScanStop final : public Drainable {
+ public:
+  // The first reason counts. The step under way ends soon, and the next one sees the reason.
+  void Stop(const absl::Status& reason);
+  void OnDrainTimeout(const absl::Status& status) override { Stop(status); }
+
+  void Attach(Scan* scan);  // cancels it when there is a reason already
+  void Detach();            // the scan may be destroyed afterwards
+  std::optional<absl::Status> reason() const;
+
+ private:
+  mutable base::Mutex mu_;
+  Scan* scan_ ABSL_GUARDED_BY(mu_) = nullptr;
+  std::optional<absl::Status> reason_ ABSL_GUARDED_BY(mu_);
+};
+
+class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
+ public:
+  // A message of a scan holds at most this; it is also what a scan takes of the byte budget.
+  static constexpr uint64_t kMessageBytesMax = 1 << 20;
+
+  // gRPC owns the result.
+  static ScanCall* Begin(ServerState& server, const grpc::CallbackServerContext& context,
+                         const v1::ScanRequest& request);
+
+ private:
+  ScanCall(ServerState& server, const grpc::CallbackServerContext& context)
+      : server_(server), context_(context) {}
+
+  absl::Status Open(const v1::ScanRequest& request);
+  // What a token stands for. Errors: InvalidArgument (token, or a token with range or limit, or of
+  // another object), NotFound (the object is gone).
+  absl::StatusOr<ScanOptions> Resume(const v1::ScanRequest& request);
+  void Fetch();
+  void OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk);  // the engine's completion thread
+  void Fill(const ScanChunk& chunk);
+  void End(const absl::Status& status);
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+  ServerState& server_;
+  const grpc::CallbackServerContext& context_;
+  const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();
+  // Owned by the step under way.
+  ObjectId object_;
+  uint64_t rows_left_ = 0;     // 0: no limit
+  bool new_snapshot_ = false;  // the first chunk is still to say so
+  bool last_ = false;          // response_ is the last chunk
+  v1::ScanResponse response_;
+  SessionPool::Lease session_;
+  std::unique_ptr<Scan> scan_;
+  ByteBudget::Charge charge_;
+  DrainGate::Stay stay_;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_SCAN_CALL_H_

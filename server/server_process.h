@@ -1,0 +1,22 @@
+// One server from start to exit code: engine, gRPC server and control loop put together. What
+// Serve() is, with the engine as a parameter.
+#ifndef ERIS_SERVER_SERVER_PROCESS_H_
+#define ERIS_SERVER_SERVER_PROCESS_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "eris/engine.h"
+#include "server/config.h"
+
+namespace eris::server {
+
+using EngineOpener = std::function<absl::StatusOr<std::unique_ptr<Engine>>(const Options&)>;
+
+// See Serve in server/serve.h.
+int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine);
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_SERVER_PROCESS_H_

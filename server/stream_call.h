@@ -1,0 +1,115 @@
+// One bidirectional stream of batches: gRPC's side of a StreamWindow. Requests of one stream go
+// through one session, so that they reach the AEUs in the order of their arrival.
+#ifndef ERIS_SERVER_STREAM_CALL_H_
+#define ERIS_SERVER_STREAM_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/batch_ops.h"
+#include "server/rpc_status.h"
+#include "server/server_state.h"
+#include "server/stream_window.h"
+#include "server/unary_call.h"
+
+namespace eris::server {
+
+template <class Op>
+class StreamCall final
+    : public grpc::ServerBidiReactor<typename Op::Request, typename Op::StreamResponse>,
+      public StreamSink<typename Op::StreamResponse> {
+ public:
+  using Response = typename Op::StreamResponse;
+
+  // gRPC owns the result.
+  static StreamCall* Begin(ServerState& server, const grpc::CallbackServerContext& context) {
+    auto* call = new StreamCall(server, context);
+    call->stay_ = server.gate.TryEnter(std::make_shared<WindowDrain>(call->window_));
+    if (call->stay_) {
+      call->session_ = server.sessions.Borrow();
+      call->window_->Start();
+    } else {
+      call->window_->End(DrainGate::RefusedStatus());
+    }
+    return call;
+  }
+
+ private:
+  using Window = StreamWindow<Response>;
+
+  struct WindowDrain final : Drainable {
+    explicit WindowDrain(std::shared_ptr<Window> window_in) : window(std::move(window_in)) {}
+    void OnDrain() override { window->Drain(DrainGate::RefusedStatus()); }
+    void OnDrainTimeout(const absl::Status& status) override { window->End(status); }
+    const std::shared_ptr<Window> window;
+  };
+
+  StreamCall(ServerState& server, const grpc::CallbackServerContext& context)
+      : server_(server),
+        context_(context),
+        window_(std::make_shared<Window>(typename Window::Limits{server.config.stream_requests_max,
+                                                                 server.config.stream_bytes_max},
+                                         this)) {}
+
+  // What the window asks for.
+  void BeginRead() override { this->StartRead(&request_); }
+  void BeginWrite(const Response* response) override { this->StartWrite(response); }
+  void EndStream(const absl::Status& status) override { this->Finish(ToRpcStatus(status)); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return window_->HalfClosed();
+    const uint64_t bytes = Op::Bytes(request_);
+    ByteBudget::Charge charge = server_.budget.TryTake(bytes);
+    const bool fits = static_cast<bool>(charge);
+    const auto place = window_->Arrived(bytes, std::move(charge));
+    if (!place) return;
+    if (fits) {
+      StartRequest(*place);
+    } else {
+      window_->Answer(*place, Refusal(OverBudgetStatus(server_.budget, bytes)));
+    }
+    window_->ReadTaken();
+  }
+
+  void StartRequest(typename Window::Place place) {
+    StartedBatch started =
+        Op::Start(*session_, request_, [window = window_, place](BatchResult result) {
+          if (!result.status.ok()) return window->Answer(place, Refusal(result.status));
+          Response response;
+          response.mutable_status();  // code 0
+          Op::Fill(result, response.mutable_response());
+          window->Answer(place, std::move(response));
+        });
+    if (started.ok()) {
+      window_->Attach(place, *std::move(started));
+    } else {
+      window_->Answer(place, Refusal(started.status()));
+    }
+  }
+
+  static Response Refusal(const absl::Status& status) {
+    const grpc::Status rpc_status = ToRpcStatus(status);
+    Response response;
+    response.mutable_status()->set_code(rpc_status.error_code());
+    response.mutable_status()->set_message(rpc_status.error_message());
+    return response;
+  }
+
+  void OnWriteDone(bool ok) override { window_->WriteDone(ok); }
+  void OnCancel() override { window_->End(CancelledStatus(context_)); }
+  void OnDone() override { delete this; }
+
+  ServerState& server_;
+  const grpc::CallbackServerContext& context_;
+  const std::shared_ptr<Window> window_;
+  typename Op::Request request_;  // of the read under way
+  SessionPool::Lease session_;    // used by one read at a time
+  DrainGate::Stay stay_;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_STREAM_CALL_H_

@@ -1,0 +1,80 @@
+#include "server/catalog_service.h"
+
+#include "gmock/gmock.h"
+#include "tests/unit/server/rpc_fixture.h"
+
+namespace eris::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+using CatalogServiceTest = RpcTest;
+
+TEST_F(CatalogServiceTest, CreatedObjectIsDescribedListedAndDropped) {
+  v1::CreateObjectRequest request;
+  request.set_name("lines");
+  request.add_split_points(100);
+  v1::CreateObjectResponse created;
+  grpc::ClientContext create;
+  ASSERT_TRUE(catalog->CreateObject(&create, request, &created).ok());
+  ASSERT_EQ(created.object().partitions_size(), 2);
+  EXPECT_EQ(created.object().partitions(0).range().hi(), 100u);
+  EXPECT_EQ(created.object().partitions(1).range().lo(), 100u);
+  EXPECT_FALSE(created.object().partitions(1).range().has_hi());
+  EXPECT_EQ(created.object().partitions(1).aeu(), 1u);
+
+  Load(3);
+  v1::GetObjectRequest get_request;
+  get_request.set_name("orders");
+  v1::GetObjectResponse got;
+  grpc::ClientContext get;
+  ASSERT_TRUE(catalog->GetObject(&get, get_request, &got).ok());
+  EXPECT_EQ(got.object().keys(), 3u);
+  EXPECT_EQ(got.object().kind(), v1::OBJECT_KIND_INDEX);
+
+  v1::ListObjectsResponse listed;
+  grpc::ClientContext list;
+  ASSERT_TRUE(catalog->ListObjects(&list, {}, &listed).ok());
+  ASSERT_EQ(listed.objects_size(), 2);
+  EXPECT_EQ(listed.objects(0).name(), "lines");
+
+  v1::DropObjectRequest drop_request;
+  drop_request.set_name("lines");
+  v1::DropObjectResponse dropped;
+  grpc::ClientContext drop, again;
+  EXPECT_TRUE(catalog->DropObject(&drop, drop_request, &dropped).ok());
+  EXPECT_EQ(catalog->DropObject(&again, drop_request, &dropped).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(CatalogServiceTest, BadInputGetsItsStatus) {
+  const auto create = [&](const v1::CreateObjectRequest& request) {
+    grpc::ClientContext context;
+    v1::CreateObjectResponse response;
+    return catalog->CreateObject(&context, request, &response);
+  };
+  v1::CreateObjectRequest request;
+  request.set_name("orders");
+  EXPECT_EQ(create(request).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  request.set_name("");
+  EXPECT_EQ(create(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_name(std::string(256, 'n'));
+  EXPECT_THAT(create(request).error_message(), HasSubstr("256 bytes, must have at most 255"));
+  request.set_name("new");
+  request.set_kind(static_cast<v1::ObjectKind>(17));
+  EXPECT_THAT(create(request).error_message(), HasSubstr("kind is 17"));
+  request.clear_kind();
+  request.mutable_expected()->set_lo(2);
+  request.mutable_expected()->set_hi(1);
+  EXPECT_EQ(create(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(engine.List().size(), 1u);
+
+  grpc::ClientContext context;
+  v1::GetObjectRequest get;
+  get.set_name("nothing");
+  v1::GetObjectResponse response;
+  EXPECT_EQ(catalog->GetObject(&context, get, &response).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace eris::server

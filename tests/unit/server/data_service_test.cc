@@ -1,0 +1,236 @@
+// Unary calls and streams over real gRPC in process, against the fake engine.
+#include "server/data_service.h"
+
+#include <thread>
+
+#include "eris/types.h"
+#include "gmock/gmock.h"
+#include "tests/unit/server/rpc_fixture.h"
+
+namespace eris::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using DataServiceTest = RpcTest;
+
+void ExpectRefused(const grpc::Status& status, grpc::StatusCode code, const std::string& text) {
+  EXPECT_EQ(status.error_code(), code) << status.error_message();
+  EXPECT_THAT(status.error_message(), HasSubstr(text));
+}
+
+TEST_F(DataServiceTest, UpsertLookupEraseAnswerByPosition) {
+  v1::UpsertResponse upserted;
+  ASSERT_TRUE(Upsert(UpsertOf({5, 7, ~uint64_t{0}}, {50, 70, 1}), &upserted).ok());
+  EXPECT_EQ(upserted.existed(), std::string(1, '\0'));
+  ASSERT_TRUE(Upsert(UpsertOf({6, 7}, {60, 71}), &upserted).ok());
+  EXPECT_EQ(upserted.existed(), "\x02");
+
+  v1::LookupResponse found;
+  ASSERT_TRUE(Lookup(LookupOf({7, 8, 5, ~uint64_t{0}}), &found).ok());
+  EXPECT_EQ(found.values().type(), v1::COLUMN_TYPE_UINT64);
+  EXPECT_EQ(found.values().validity(), "\x0d");
+  const auto values = Elements(found.values());
+  ASSERT_EQ(values.size(), 4u);
+  EXPECT_EQ(values[0], 71u);
+  EXPECT_EQ(values[2], 50u);
+  EXPECT_EQ(values[3], 1u);
+
+  v1::EraseResponse erased;
+  ASSERT_TRUE(Erase(EraseOf({8, 7}), &erased).ok());
+  EXPECT_EQ(erased.existed(), "\x02");
+  ASSERT_TRUE(Lookup(LookupOf({7}), &found).ok());
+  EXPECT_EQ(found.values().validity(), std::string(1, '\0'));
+}
+
+TEST_F(DataServiceTest, LargestBatchGoesThrough) {
+  std::vector<uint64_t> keys(kBatchKeysMax);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  const grpc::Status status = Upsert(UpsertOf(keys, keys));
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  v1::LookupResponse found;
+  ASSERT_TRUE(Lookup(LookupOf(keys), &found).ok());
+  EXPECT_EQ(Elements(found.values()), keys);
+  EXPECT_EQ(found.values().validity(), std::string(kBatchKeysMax / 8, '\xff'));
+  keys.push_back(0);
+  ExpectRefused(Lookup(LookupOf(keys)), grpc::StatusCode::INVALID_ARGUMENT, "1048577 elements");
+}
+
+TEST_F(DataServiceTest, BadInputGetsItsStatusAndChangesNothing) {
+  auto unknown = LookupOf({1});
+  unknown.set_object("nothing");
+  ExpectRefused(Lookup(unknown), grpc::StatusCode::NOT_FOUND, "nothing");
+  unknown.set_object("");
+  ExpectRefused(Lookup(unknown), grpc::StatusCode::INVALID_ARGUMENT, "name is empty");
+  unknown.set_object(std::string(100'000, 'n'));
+  ExpectRefused(Lookup(unknown), grpc::StatusCode::INVALID_ARGUMENT, "100000 bytes");
+
+  ExpectRefused(Lookup(LookupOf({})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
+  ExpectRefused(Erase(EraseOf({})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
+  ExpectRefused(Upsert(UpsertOf({}, {})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
+  ExpectRefused(Upsert(UpsertOf({1, 2}, {1})), grpc::StatusCode::INVALID_ARGUMENT, "must be equal");
+  auto request = UpsertOf({1}, {1});
+  request.mutable_keys()->mutable_data()->push_back('x');
+  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "keys: 9 bytes");
+  request = UpsertOf({1}, {1});
+  request.mutable_values()->mutable_data()->pop_back();
+  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "values: 7 bytes");
+  request = UpsertOf({1}, {1});
+  request.mutable_keys()->clear_type();
+  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "type is 0");
+  request = UpsertOf({1}, {1});
+  request.mutable_keys()->set_validity("\x01");
+  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "validity");
+  EXPECT_EQ(engine.Describe("orders")->keys, 0u);
+}
+
+TEST_F(DataServiceTest, EnginesRefusalsKeepTheirCode) {
+  engine.RefuseWith(absl::ResourceExhaustedError("incoming buffer stayed full"));
+  ExpectRefused(Lookup(LookupOf({1})), grpc::StatusCode::RESOURCE_EXHAUSTED, "stayed full");
+}
+
+TEST_F(DataServiceTest, DeadlineEndsACallWhoseAeuIsHeldBack) {
+  engine.Hold();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  v1::LookupResponse response;
+  EXPECT_EQ(data->Lookup(&context, LookupOf({1}), &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(engine.AwaitHeld(0));  // the server has told the engine
+  engine.Release();
+  EXPECT_TRUE(Lookup(LookupOf({1})).ok());
+}
+
+TEST_F(DataServiceTest, ClientThatVanishesInABatchLeavesNothingBehind) {
+  engine.Hold();
+  grpc::ClientContext context;
+  std::thread client([&] {
+    v1::UpsertResponse response;
+    EXPECT_EQ(data->Upsert(&context, UpsertOf({1}, {1}), &response).error_code(),
+              grpc::StatusCode::CANCELLED);
+  });
+  EXPECT_TRUE(engine.AwaitHeld(1));
+  context.TryCancel();
+  client.join();
+  EXPECT_TRUE(engine.AwaitHeld(0));
+  engine.Release();
+}
+
+TEST_F(DataServiceTest, StreamAnswersInOrderAndGoesOnAfterAFailedRequest) {
+  Load(10);
+  grpc::ClientContext context;
+  auto stream = data->LookupStream(&context);
+  auto unknown = LookupOf({1});
+  unknown.set_object("nothing");
+  for (int round = 0; round < 100; ++round) {
+    ASSERT_TRUE(stream->Write(LookupOf({10, 11})));
+    ASSERT_TRUE(stream->Write(round % 2 == 0 ? unknown : LookupOf({})));
+    ASSERT_TRUE(stream->Write(LookupOf({20})));
+  }
+  stream->WritesDone();
+  v1::LookupStreamResponse response;
+  for (int round = 0; round < 100; ++round) {
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.status().code(), 0);
+    EXPECT_EQ(response.response().values().validity(), "\x01");
+    EXPECT_EQ(Elements(response.response().values())[0], 11u);
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.status().code(),
+              round % 2 == 0 ? grpc::StatusCode::NOT_FOUND : grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_FALSE(response.has_response());
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_THAT(Elements(response.response().values()), ElementsAre(21));
+  }
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(DataServiceTest, UpsertStreamKeepsTheOrderOfWritesToOneKey) {
+  grpc::ClientContext context;
+  auto stream = data->UpsertStream(&context);
+  for (uint64_t i = 0; i < 200; ++i) ASSERT_TRUE(stream->Write(UpsertOf({1}, {i})));
+  stream->WritesDone();
+  v1::UpsertStreamResponse response;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.response().existed(), std::string(1, i == 0 ? '\0' : '\x01'));
+  }
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+  v1::LookupResponse found;
+  ASSERT_TRUE(Lookup(LookupOf({1}), &found).ok());
+  EXPECT_THAT(Elements(found.values()), ElementsAre(199));
+}
+
+TEST_F(DataServiceTest, StreamWithoutARequestEndsWithOk) {
+  grpc::ClientContext context;
+  auto stream = data->LookupStream(&context);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(DataServiceTest, ClientThatVanishesInAStreamLeavesNothingBehind) {
+  engine.Hold();
+  {
+    grpc::ClientContext context;
+    auto stream = data->LookupStream(&context);
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(stream->Write(LookupOf({1})));
+    EXPECT_TRUE(engine.AwaitHeld(10));
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  EXPECT_TRUE(engine.AwaitHeld(0));
+  engine.Release();
+}
+
+TEST_F(DataServiceTest, StreamHoldsNoMoreThanItsLimitInFlight) {
+  engine.Hold();
+  grpc::ClientContext context;
+  auto stream = data->LookupStream(&context);
+  const uint32_t limit = config.stream_requests_max;
+  std::thread writer([&] {
+    for (uint32_t i = 0; i < 2 * limit; ++i) ASSERT_TRUE(stream->Write(LookupOf({1})));
+    stream->WritesDone();
+  });
+  EXPECT_TRUE(engine.AwaitHeld(static_cast<int>(limit)));
+  engine.Release();
+  v1::LookupStreamResponse response;
+  uint32_t answers = 0;
+  while (stream->Read(&response)) ++answers;
+  writer.join();
+  EXPECT_EQ(answers, 2 * limit);
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+ServerConfig SmallBudget() {
+  ServerConfig small;
+  small.in_flight_bytes_max = 1 << 20;
+  small.receive_message_bytes_max = 2 << 20;
+  return small;
+}
+
+class SmallBudgetTest : public RpcTest {
+ protected:
+  SmallBudgetTest() : RpcTest(SmallBudget()) {}
+};
+
+TEST_F(SmallBudgetTest, CallsBeyondTheBudgetAreRefusedAndLaterOnesServed) {
+  const std::vector<uint64_t> keys(50'000, 1);  // 800 kB with their answer
+  engine.Hold();
+  std::thread first([&] { EXPECT_TRUE(Lookup(LookupOf(keys)).ok()); });
+  EXPECT_TRUE(engine.AwaitHeld(1));
+  ExpectRefused(Lookup(LookupOf(keys)), grpc::StatusCode::RESOURCE_EXHAUSTED,
+                "server.in_flight_bytes_max is 1048576");
+  engine.Release();
+  first.join();
+  EXPECT_TRUE(Lookup(LookupOf(keys)).ok());
+}
+
+TEST_F(SmallBudgetTest, MessageBeyondTheReceiveLimitIsRefused) {
+  const std::vector<uint64_t> keys(300'000, 1);
+  EXPECT_EQ(Lookup(LookupOf(keys)).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+}  // namespace
+}  // namespace eris::server

@@ -1,0 +1,120 @@
+// A gRPC server on a free loopback port over a FakeEngine, and a client's stubs for it.
+#ifndef ERIS_TESTS_UNIT_SERVER_RPC_FIXTURE_H_
+#define ERIS_TESTS_UNIT_SERVER_RPC_FIXTURE_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eris/v1/admin.grpc.pb.h"
+#include "eris/v1/catalog.grpc.pb.h"
+#include "eris/v1/data.grpc.pb.h"
+#include "gtest/gtest.h"
+#include "server/columns.h"
+#include "server/rpc_server.h"
+#include "tests/unit/server/fake_engine.h"
+
+namespace eris::server {
+
+class RpcTest : public ::testing::Test {
+ protected:
+  explicit RpcTest(ServerConfig config_in = {}) : config(std::move(config_in)) {
+    config.listen = "127.0.0.1:0";
+    auto started = RpcServer::Start(config, &engine);
+    EXPECT_TRUE(started.ok()) << started.status();
+    server = *std::move(started);
+    channel = NewChannel();
+    data = v1::Data::NewStub(channel);
+    catalog = v1::Catalog::NewStub(channel);
+    admin = v1::Admin::NewStub(channel);
+    EXPECT_TRUE(engine.Create("orders", {}).ok());
+  }
+
+  std::shared_ptr<grpc::Channel> NewChannel() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+    return grpc::CreateCustomChannel(server->address(), grpc::InsecureChannelCredentials(),
+                                     arguments);
+  }
+
+  static void SetColumn(v1::Column* column, const std::vector<uint64_t>& elements) {
+    column->set_type(v1::COLUMN_TYPE_UINT64);
+    column->set_data(EncodeUint64Column(elements));
+  }
+  static std::vector<uint64_t> Elements(const v1::Column& column) {
+    std::vector<uint64_t> elements(column.data().size() / 8);
+    std::memcpy(elements.data(), column.data().data(), elements.size() * 8);
+    return elements;
+  }
+  static v1::LookupRequest LookupOf(const std::vector<uint64_t>& keys) {
+    v1::LookupRequest request;
+    request.set_object("orders");
+    SetColumn(request.mutable_keys(), keys);
+    return request;
+  }
+  static v1::UpsertRequest UpsertOf(const std::vector<uint64_t>& keys,
+                                    const std::vector<uint64_t>& values) {
+    v1::UpsertRequest request;
+    request.set_object("orders");
+    SetColumn(request.mutable_keys(), keys);
+    SetColumn(request.mutable_values(), values);
+    return request;
+  }
+  static v1::EraseRequest EraseOf(const std::vector<uint64_t>& keys) {
+    v1::EraseRequest request;
+    request.set_object("orders");
+    SetColumn(request.mutable_keys(), keys);
+    return request;
+  }
+
+  grpc::Status Lookup(const v1::LookupRequest& request, v1::LookupResponse* response = nullptr) {
+    v1::LookupResponse unused;
+    grpc::ClientContext context;
+    return data->Lookup(&context, request, response == nullptr ? &unused : response);
+  }
+  grpc::Status Upsert(const v1::UpsertRequest& request, v1::UpsertResponse* response = nullptr) {
+    v1::UpsertResponse unused;
+    grpc::ClientContext context;
+    return data->Upsert(&context, request, response == nullptr ? &unused : response);
+  }
+  grpc::Status Erase(const v1::EraseRequest& request, v1::EraseResponse* response = nullptr) {
+    v1::EraseResponse unused;
+    grpc::ClientContext context;
+    return data->Erase(&context, request, response == nullptr ? &unused : response);
+  }
+  grpc::Status Scan(const v1::ScanRequest& request, std::vector<v1::ScanResponse>* chunks) {
+    grpc::ClientContext context;
+    auto reader = data->Scan(&context, request);
+    v1::ScanResponse chunk;
+    while (reader->Read(&chunk)) chunks->push_back(chunk);
+    return reader->Finish();
+  }
+  // Rows 0, 10, 20, ... with their key plus one as value.
+  void Load(uint64_t rows) {
+    std::vector<uint64_t> keys, values;
+    for (uint64_t i = 0; i < rows; ++i) {
+      keys.push_back(10 * i);
+      values.push_back(10 * i + 1);
+    }
+    const grpc::Status status = Upsert(UpsertOf(keys, values));
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+
+  ServerConfig config;
+  FakeEngine engine;
+  std::unique_ptr<RpcServer> server;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::Data::Stub> data;
+  std::unique_ptr<v1::Catalog::Stub> catalog;
+  std::unique_ptr<v1::Admin::Stub> admin;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_TESTS_UNIT_SERVER_RPC_FIXTURE_H_
