@@ -55,6 +55,10 @@ class CountTestsTest(unittest.TestCase):
     def test_strict_spares_a_package_that_cannot_be_installed(self):
         test = [("t", "notrun", "needs package: no-such-package-anywhere"), ("u", "run", "")]
         self.assertEqual(run(test, arguments=["--strict"]), (0, "1 passed, 0 failed, 1 skipped"))
+        test = [("t", "notrun", "SKIPPED: no-such-package-anywhere==1 (PyPI) cannot be installed: x"), ("u", "run", "")]
+        self.assertEqual(run(test, arguments=["--strict"]), (0, "1 passed, 0 failed, 1 skipped"))
+        test = [("t", "notrun", "SKIPPED: bash cannot be installed: " + "long reason " * 100), ("u", "run", "")]
+        self.assertEqual(run(test, arguments=["--strict"]), (1, "1 passed, 1 failed, 0 skipped"))
         # bash is there everywhere, so a test has no excuse to skip for it.
         test = [("t", "notrun", "needs package: bash"), ("u", "run", "")]
         self.assertEqual(run(test, arguments=["--strict"]), (1, "1 passed, 1 failed, 0 skipped"))

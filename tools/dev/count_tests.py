@@ -4,14 +4,15 @@
 Each stage left a folder: ctest.xml (ctest's JUnit report) and gtest/<test>.xml, one per GoogleTest
 program that ended. A program's cases count one by one; a program that died before it could write
 its report counts as one failure; any other ctest test counts as one. With --strict a skipped test
-counts as failed, unless its reason names a package ("package: <name>", or "pypi:<name>") that
-cannot be installed here.
+counts as failed, unless its reason names a package that cannot be installed here.
 """
 import argparse
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ET
 
 
@@ -53,26 +54,37 @@ def read_stage(folder):
             cases.append((name, "failed", output[-300:]))
         elif not cases:
             outcome = {"run": "passed", "fail": "failed"}.get(status, "skipped")
-            cases.append((name, outcome, output[-300:]))
+            cases.append((name, outcome, output if outcome == "skipped" else output[-300:]))
         for case, outcome, text in cases:
             yield f"{folder.name}: {name}: {case}" if case != name else f"{folder.name}: {name}", outcome, text
 
 
+# What a skipped test prints: "SKIPPED: tpchgen-cli==4.0.0 (PyPI) cannot be installed: ...", or in a
+# GTEST_SKIP() "package: clang-14".
+NEEDS = re.compile(r"SKIPPED: (\S+)( \(PyPI\))? cannot be installed|package: *([\w.+-]+)")
+
+
 def cannot_install(reason):
-    """True if the reason names a package, and this machine cannot get it."""
-    match = re.search(r"package:\s*([A-Za-z0-9.+_-]+)", reason)
-    if match:
-        command = ["apt-get", "install", "--simulate", "-q", match.group(1)]
-    else:
-        match = re.search(r"pypi:\s*([A-Za-z0-9._-]+)", reason)
-        if not match:
-            return False
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", "build/pip-probe",
-                   match.group(1)]
-    try:
-        return subprocess.run(command, capture_output=True, timeout=120).returncode != 0
-    except (OSError, subprocess.TimeoutExpired):
-        return True
+    """True if the reason names a package of Debian, PyPI or the Go proxy, and this machine cannot get it."""
+    match = NEEDS.search(reason)
+    if not match:
+        return False
+    name = match.group(1) or match.group(3)
+    with tempfile.TemporaryDirectory() as folder:
+        env = dict(os.environ)
+        if match.group(2):
+            commands = [[sys.executable, "-m", "venv", folder],
+                        [f"{folder}/bin/pip", "install", "-q", name]]
+        elif "/" in name:
+            commands = [["go", "install", name]]
+            env.update(GOBIN=folder, GOPATH=f"{folder}/gopath", GOFLAGS="-modcacherw")
+        else:
+            commands = [["apt-get", "install", "--simulate", "-q", name]]
+        try:
+            return any(subprocess.run(command, capture_output=True, timeout=300, env=env).returncode != 0
+                       for command in commands)
+        except (OSError, subprocess.TimeoutExpired):
+            return True
 
 
 def main():
@@ -91,6 +103,7 @@ def main():
                 outcome, shown = "failed", "skipped, counts as failed"
             count[outcome] += 1
             if outcome != "passed":
+                text = text[max(text.find("SKIPPED:"), 0):]
                 print(f"{shown}: {name}: {' '.join(text.split())[:200]}")
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0
