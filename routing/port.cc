@@ -51,19 +51,20 @@ bool Port::FlushTarget(uint32_t target) {
   OutgoingBuffer& buffer = targets_[target].buffer;
   if (buffer.empty()) return true;
   AeuEndpoint& endpoint = *directory_[target];
-  int64_t deadline_ns = 0;
-  for (int attempt = 0; !endpoint.TrySend(buffer.records()); ++attempt) {
+  int attempt = 0;
+  for (; !endpoint.TrySend(buffer.records()); ++attempt) {
     if (wait_ns_ == 0) return false;
+    const int64_t now_ns = NowNs();
+    if (deadline_ns_ == 0) deadline_ns_ = now_ns + wait_ns_;
+    if (now_ns >= deadline_ns_) return false;
     if (attempt < kYields) {
       std::this_thread::yield();
       continue;
     }
-    const int64_t now_ns = NowNs();
-    if (deadline_ns == 0) deadline_ns = now_ns + wait_ns_;
-    if (now_ns >= deadline_ns) return false;
     const timespec pause{0, kSleepNs};
     nanosleep(&pause, nullptr);
   }
+  if (attempt > 0) BeginWait();
   buffer.Clear();
   return true;
 }
@@ -98,6 +99,7 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, const RangeTabl
 
 uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
                     storage::KeyState if_no_room) {
+  BeginWait();
   const size_t n = command.keys.size();
   ERIS_DCHECK(command.positions.empty() || command.positions.size() == n);
   ERIS_DCHECK(command.type != CommandType::kUpsert || command.values.size() == n);
@@ -151,6 +153,7 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
 
 bool Port::SendTo(AeuId target, CommandHeader header, std::span<const std::byte> segment) {
   ERIS_DCHECK(segment.size() % 8 == 0);
+  BeginWait();
   header.size_bytes = static_cast<uint32_t>(sizeof(CommandHeader) + segment.size());
   if (!MakeRoom(target.value, header.size_bytes)) return false;
   std::byte* record = targets_[target.value].buffer.Append(header.size_bytes);
@@ -161,6 +164,7 @@ bool Port::SendTo(AeuId target, CommandHeader header, std::span<const std::byte>
 }
 
 bool Port::Flush() {
+  BeginWait();
   size_t kept = 0;
   for (const uint32_t target : dirty_) {
     if (FlushTarget(target)) {

@@ -36,7 +36,8 @@ struct KeyedCommand {
 class Port {
  public:
   // `directory` outlives the Port. `outgoing_bytes`: capacity per target, at most half_bytes of the
-  // incoming buffers. `wait_ns`: how long Send and Flush may wait for room; 0 for an AEU.
+  // incoming buffers. `wait_ns`: how long a call of Send, SendTo or Flush waits for room while none
+  // comes, however many targets it has to wait for; 0 for an AEU.
   Port(const EndpointDirectory& directory, size_t outgoing_bytes, int64_t wait_ns);
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
@@ -71,6 +72,8 @@ class Port {
     bool blocked = false;  // had no room within the bound
   };
 
+  // A call's time to wait begins with the first target that has no room, and anew when one gets it.
+  void BeginWait() { deadline_ns_ = 0; }
   bool FlushTarget(uint32_t target);
   // Room for a record of `bytes` in the target's outgoing buffer, copying over what is there if
   // need be.
@@ -89,6 +92,7 @@ class Port {
   std::vector<uint32_t> dirty_;    // targets with buffered records
   std::vector<uint32_t> touched_;  // targets of the Send under way
   std::vector<AeuId> owners_;      // scratch: owner of each key
+  int64_t deadline_ns_ = 0;        // of the call under way; 0: it has not had to wait yet
 };
 
 }  // namespace eris::routing

@@ -1,0 +1,79 @@
+// Two threads that wake each other in turn: a wake-up that is lost would let the test hang.
+#include "routing/waker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace eris::routing {
+namespace {
+
+// Work is a number; whoever waits for it sleeps as an AEU does.
+struct Side {
+  std::atomic<uint64_t> work{0};
+  Waker waker;
+
+  void Send(uint64_t value) {
+    work.store(value, std::memory_order_seq_cst);
+    waker.Wake();
+  }
+  void Await(uint64_t value) {
+    while (work.load(std::memory_order_relaxed) < value) {
+      waker.PrepareToSleep();
+      if (work.load(std::memory_order_seq_cst) >= value) {
+        waker.CancelSleep();
+        return;
+      }
+      waker.Sleep();
+    }
+  }
+};
+
+TEST(WakerTest, PingPongLosesNoWakeUp) {
+  constexpr uint64_t kRounds = 10'000;
+  Side ping, pong;
+  std::thread other([&] {
+    for (uint64_t round = 1; round <= kRounds; ++round) {
+      ping.Await(round);
+      pong.Send(round);
+    }
+  });
+  for (uint64_t round = 1; round <= kRounds; ++round) {
+    ping.Send(round);
+    pong.Await(round);
+  }
+  other.join();
+}
+
+TEST(WakerTest, ManySendersWakeOneSleeper) {
+  constexpr uint64_t kSenders = 4;
+  constexpr uint64_t kEach = 3'000;
+  Side sleeper;
+  std::vector<std::thread> senders;
+  for (uint64_t i = 0; i < kSenders; ++i) {
+    senders.emplace_back([&] {
+      for (uint64_t n = 0; n < kEach; ++n) {
+        sleeper.work.fetch_add(1, std::memory_order_seq_cst);
+        sleeper.waker.Wake();
+      }
+    });
+  }
+  for (uint64_t seen = 0; seen < kSenders * kEach;) {
+    sleeper.Await(seen + 1);
+    seen = sleeper.work.load(std::memory_order_relaxed);
+  }
+  for (std::thread& sender : senders) sender.join();
+}
+
+TEST(WakerTest, AWakeBeforeTheSleepEndsIt) {
+  Waker waker;
+  waker.PrepareToSleep();
+  waker.Wake();
+  waker.Sleep();  // returns at once, else the test hangs
+  SUCCEED();
+}
+
+}  // namespace
+}  // namespace eris::routing
