@@ -13,6 +13,7 @@
 #include <toml++/toml.h>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -292,6 +293,19 @@ absl::Status ApplySection(absl::string_view section, const toml::table& table,
   return absl::OkStatus();
 }
 
+absl::Status CheckListen(absl::string_view listen) {
+  if (absl::StartsWith(listen, "unix:")) return absl::OkStatus();
+  const size_t colon = listen.rfind(':');
+  uint32_t port = 0;
+  if (colon == absl::string_view::npos || colon == 0 ||
+      !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("server.listen is ", Quoted(listen),
+                     ", must be host:port with a port between 0 and 65535, or unix:/path"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
@@ -353,10 +367,7 @@ absl::Status ValidateConfig(const ServerConfig& config) {
           absl::StrCat(setting.section, ".", setting.key, " ", status.message()));
     }
   }
-  if (config.listen.empty()) {
-    return absl::InvalidArgumentError("server.listen is empty, must be an address");
-  }
-  return absl::OkStatus();
+  return CheckListen(config.listen);
 }
 
 std::string DefaultConfigText() {

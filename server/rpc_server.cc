@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,7 @@
 #include "grpc/health/v1/health.pb.h"
 #include "server/admin_service.h"
 #include "server/catalog_service.h"
+#include "server/connections.h"
 #include "server/data_service.h"
 #include "server/server_state.h"
 
@@ -189,6 +191,7 @@ void RpcServer::EndCalls() {
 
 void RpcServer::Shutdown(absl::Duration timeout) {
   if (std::exchange(impl_->shut_down, true)) return;
+  CutConnections(impl_->address);
   impl_->server->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
   impl_->server->Wait();
 }

@@ -20,7 +20,7 @@ class RpcServer {
   // Errors: Unavailable (address in use, unknown or not permitted: the message says which).
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerConfig& config,
                                                           Engine* engine);
-  // REQUIRES: Shutdown has returned, or is called here with no time left.
+  // Shuts down with no time left, if Shutdown has not been called.
   ~RpcServer();
 
   // As configured, with the real port.
@@ -32,8 +32,10 @@ class RpcServer {
   void BeginDrain(absl::AnyInvocable<void() &&> on_empty);
   // 2. Calls still under way end with UNAVAILABLE.
   void EndCalls();
-  // 3. Closes the connections; those that still have a call after `timeout` are cut. Blocks until
-  //    every call is gone. A second call returns at once.
+  // 3. Stops listening and cuts the connections, which clients see as UNAVAILABLE; a call that does
+  // not
+  //    end by that within `timeout` is cancelled. Blocks until every call is gone. A second call
+  //    returns at once.
   void Shutdown(absl::Duration timeout);
 
  private:

@@ -149,9 +149,16 @@ TEST(ConfigTest, ValuesFromElsewhereAreValidated) {
   config.calls_per_connection_max = 0;
   EXPECT_THAT(std::string(ValidateConfig(config).message()),
               HasSubstr("server.calls_per_connection_max is 0, must be between 1 and 65536"));
-  config = {};
-  config.listen.clear();
-  EXPECT_FALSE(ValidateConfig(config).ok());
+  for (const char* listen : {"", "host", ":1", "host:", "host:http", "host:-1", "host:65536"}) {
+    config = {};
+    config.listen = listen;
+    EXPECT_THAT(std::string(ValidateConfig(config).message()), HasSubstr("server.listen is"));
+  }
+  for (const char* listen : {"host:0", "[::1]:7411", "unix:/tmp/eris"}) {
+    config = {};
+    config.listen = listen;
+    EXPECT_TRUE(ValidateConfig(config).ok()) << listen;
+  }
 }
 
 TEST(ConfigTest, MissingFileIsNotFoundByName) {

@@ -166,7 +166,7 @@ TEST(ServerProcessTest, PortInUseIsAFailureWithAMessage) {
 TEST(ServerProcessTest, BadConfigurationIsAFailureWithAMessage) {
   Process process({"", "", "5000", ""});
   EXPECT_EQ(process.Wait(), 1);
-  EXPECT_THAT(process.Output(), HasSubstr("server.listen is empty"));
+  EXPECT_THAT(process.Output(), HasSubstr("eris: server.listen is \"\", must be host:port"));
 }
 
 TEST(ServerProcessTest, EngineThatDoesNotOpenIsAFailureWithItsMessage) {
