@@ -30,7 +30,8 @@ struct Options {
   bool aeu_per_hardware_thread = false;
   // Cores on which no AEU is placed. At least one core always stays for AEUs.
   uint32_t network_cores = 0;
-  // Explicit list of operating-system cpu numbers, one AEU each; overrides the five above.
+  // Explicit list of cpu numbers (operating-system ones; a synthetic topology's own), one AEU each;
+  // overrides the four above.
   std::vector<uint32_t> aeu_cpus{};
 
   // What the engine may allocate for data, over all NumaNodes. 0: 80 % of the memory the process

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The project's performance contract: each goal, measured now, beside the limit or peer it is a ratio to.
+
+    tools/goals.py <builddir> [folder]
+
+One line a goal:  GOAL <id> reached=<x> goal=<op><y> held|short
+It reports and never fails: a short goal is a figure to work on, not an error. Exit code 1 only when
+something could not be measured. Folders: storage, engine, server.
+"""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def run(command, env=None):
+    """Standard output of a command that must succeed."""
+    done = subprocess.run(command, env={**os.environ, **(env or {})}, text=True, stdout=subprocess.PIPE,
+                          check=True)
+    return done.stdout
+
+
+def goal(name, reached, op, wanted, note=""):
+    held = reached >= wanted if op == ">=" else reached <= wanted
+    print(f"GOAL {name} reached={reached:.3g} goal={op}{wanted:g} {'held' if held else 'short'}"
+          + (f"  # {note}" if note else ""), flush=True)
+
+
+def storage(build):
+    """Batched lookups of 16 M sparse keys against absl::btree_map and the machine's random loads."""
+    # The peer gets huge pages as well: its allocations come from malloc's main arena.
+    env = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+    options = ["--benchmark_format=json", "--benchmark_repetitions=5", "--benchmark_min_time=0.3",
+               "--benchmark_enable_random_interleaving=true"]
+    rates = {}
+    for program, only in (("prefix_tree_bench", "^(Lookup|BtreeLookup|Scan|BtreeScan)/keys:16777216/sparse:1(/rows:100)?$"),
+                          ("random_loads_bench", "in_flight:16$")):
+        report = json.loads(run([f"{build}/bench/storage/{program}", f"--benchmark_filter={only}", *options], env))
+        for one in report["benchmarks"]:
+            if one.get("aggregate_name") == "median":
+                rates[one["run_name"].split("/")[0]] = one["items_per_second"] / 1e6
+    lookup, btree, loads = rates["Lookup"], rates["BtreeLookup"], rates["RandomLoads"]
+    goal("storage.lookup_sparse_16m_over_btree", lookup / btree, ">=", 4,
+         f"{lookup:.1f} beside absl::btree_map's {btree:.1f} M keys/s")
+    goal("storage.lookup_sparse_16m_over_random_loads", lookup / loads, ">=", 0.2,
+         f"{lookup:.1f} M keys/s beside {loads:.1f} M loads/s with 16 in flight")
+    scan, btree_scan = rates["Scan"], rates["BtreeScan"]
+    goal("storage.scan_100_rows_over_btree", scan / btree_scan, ">=", 0.1,
+         f"{scan:.1f} beside absl::btree_map's {btree_scan:.1f} M rows/s")
+
+
+def engine(build):
+    """What routing, reply and completion leave of the bare partition's batched lookups."""
+    one = json.loads(run([f"{build}/bench/engine/routed_lookup"]))
+    goal("engine.routed_over_bare_lookup", one["routed_over_bare"], ">=", 0.7,
+         f"{one['routed_mkeys_s']:.1f} beside {one['bare_mkeys_s']:.1f} M keys/s, one AEU, sparse 16 M")
+
+
+class Server:
+    """eris serve on a free loopback port."""
+
+    def __init__(self, build):
+        self.eris = f"{build}/clients/cli/eris"
+        self.work = tempfile.TemporaryDirectory()
+        port_file = os.path.join(self.work.name, "port")
+        self.process = subprocess.Popen([self.eris, "serve", "--listen", "127.0.0.1:0", "--port-file", port_file],
+                                        stdout=subprocess.DEVNULL)
+        for _ in range(300):
+            if os.path.exists(port_file) and open(port_file).read().strip():
+                break
+            time.sleep(0.1)
+        self.env = {"ERIS_SERVER": "127.0.0.1:" + open(port_file).read().strip()}
+
+    def cpu_seconds(self):
+        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        self.work.cleanup()
+
+
+def server(build):
+    """A loaded server: processor time when idle, and how evenly its AEUs share real keys."""
+    one = Server(build)
+    try:
+        run([f"{build}/bench/eris_bench", "--mode", "load", "--keys", "2000000", "--batch", "16384"], one.env)
+        rows = [int(aeu["rows"]) for aeu in json.loads(run([one.eris, "stats", "--output", "json"], one.env))["aeus"]]
+        time.sleep(1)
+        before = one.cpu_seconds()
+        time.sleep(10)
+        idle = (one.cpu_seconds() - before) / 10 * 100
+    finally:
+        one.stop()
+    goal("server.idle_percent_of_a_core", idle, "<=", 1, "2 M keys loaded, 10 s")
+    goal("server.fullest_aeu_over_mean", max(rows) / statistics.mean(rows), "<=", 1.2, f"{len(rows)} AEUs")
+
+
+FOLDERS = {"storage": storage, "engine": engine, "server": server}
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or (len(sys.argv) == 3 and sys.argv[2] not in FOLDERS):
+        sys.exit(f"{__doc__}\nusage: tools/goals.py <builddir> [{'|'.join(FOLDERS)}]")
+    status = 0
+    for name in [sys.argv[2]] if len(sys.argv) == 3 else FOLDERS:
+        try:
+            FOLDERS[name](sys.argv[1])
+        except (subprocess.CalledProcessError, OSError, KeyError) as error:
+            print(f"goals: {name} could not be measured: {error!r}", file=sys.stderr)
+            status = 1
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
