@@ -9,8 +9,8 @@
 //
 // The TreeNodes of the last byte ("last level") hold values in their slots in place of references:
 // dense keys cost a little over 8 bytes each, and need no leaf. Keys alone under their last common
-// byte stand in leaves of 16 bytes. Measured per key, at 16 M keys: see
-// bench/storage/prefix_tree_bench.cc.
+// byte stand in leaves of 16 bytes. Memory per key at 16 M keys, by size class: 8.3 bytes dense, 42
+// bytes spread over 64 bits (bench/storage/prefix_tree_bench.cc prints it).
 #ifndef ERIS_STORAGE_TREE_NODE_H_
 #define ERIS_STORAGE_TREE_NODE_H_
 
