@@ -35,8 +35,11 @@ void EngineFlags::AddTo(CLI::App& app) {
       ->group(kGroup);
   app.add_option("--network-cores", network_cores, "Cores without an AEU, for network threads")
       ->group(kGroup);
-  app.add_flag("--hardware-threads,!--no-hardware-threads", hardware_threads,
-               "One AEU per hardware thread instead of per core")
+  // By function: a flag bound to an optional is set even when it is not given.
+  app.add_flag_function(
+         "--hardware-threads,!--no-hardware-threads",
+         [this](int64_t count) { hardware_threads = count > 0; },
+         "One AEU per hardware thread instead of per core")
       ->group(kGroup);
   app.add_option("--aeu-cpus", aeu_cpus,
                  "cpu numbers, one AEU each, e.g. 0,2,4; overrides the above")

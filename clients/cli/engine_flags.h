@@ -25,6 +25,7 @@ struct EngineFlags {
   std::optional<std::string> incoming_buffer;
   std::optional<std::string> outgoing_buffer;
 
+  // Parsing writes here: the flags must outlive `app` and stay where they are.
   void AddTo(CLI::App& app);
   // Errors: InvalidArgument (text that does not parse); `options` is then unspecified.
   absl::Status Apply(Options& options) const;

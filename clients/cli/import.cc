@@ -284,8 +284,10 @@ void AddImport(CLI::App& app, Cli& cli) {
   verb->add_option("--format", flags->format, "csv or tbl; default: tbl for *.tbl, else csv")
       ->check(CLI::IsMember({"csv", "tbl"}));
   verb->add_option("--delimiter", flags->delimiter, "One character, or tab; default , (tbl: |)");
-  verb->add_flag("--header,!--no-header", flags->header,
-                 "The first line is (not) a header; default: it is one if its key is no number");
+  // By function: a flag bound to an optional is set even when it is not given.
+  verb->add_flag_function(
+      "--header,!--no-header", [flags](int64_t count) { flags->header = count > 0; },
+      "The first line is (not) a header; default: it is one if its key is no number");
   verb->add_option("--table", flags->table,
                    "TPC-H table that names the columns; default: from the name of a .tbl file");
   verb->add_option("--key", flags->key, "Key column, by name or by number from 1")

@@ -22,6 +22,7 @@ def test_client_killed_in_the_middle_of_a_scan(programs):
                                       stdout=subprocess.PIPE)
             client.stdout.read(1000)
             harness.check(client.poll() is None, "the scan ended before it could be killed")
+            harness.check(int(server.stats()["scans_open"]) > 0, "the server's scan has ended")
             client.kill()
             client.wait()
             client.stdout.close()
