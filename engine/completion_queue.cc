@@ -15,13 +15,22 @@ void CompletionQueue::Push(CompletionTask* task) {
     // release: the thread sees the task's contents (acquire in RunPushed). seq_cst: see Waker.
   } while (!pushed_.compare_exchange_weak(head, task, std::memory_order_seq_cst,
                                           std::memory_order_relaxed));
-  waker_.Wake();
+  // seq_cst: pairs with the store in Stop. Either the task is seen there, or the flag here.
+  if (ended_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    RunPushed();
+  } else {
+    waker_.Wake();
+  }
 }
 
 void CompletionQueue::Stop() {
   stop_.store(true, std::memory_order_seq_cst);  // pairs with the load in Run, before it sleeps
   waker_.Wake();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  ended_.store(true, std::memory_order_seq_cst);
+  while (RunPushed()) {
+  }
 }
 
 bool CompletionQueue::RunPushed() {

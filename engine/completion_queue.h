@@ -27,7 +27,9 @@ class CompletionQueue {
   CompletionQueue();
   ~CompletionQueue();  // as Stop
 
-  // Any thread. The task must not be in the queue already, and lives until its Complete.
+  // Any thread. The task must not be in the queue already, and lives until its Complete. After Stop
+  // it runs at once, on the caller's thread: handles may be let go between the close and the end of
+  // an engine.
   void Push(CompletionTask* task);
   // Runs what has been pushed, then ends the thread. Blocks; not from the completion thread.
   // Idempotent.
@@ -42,7 +44,8 @@ class CompletionQueue {
   std::atomic<CompletionTask*> pushed_{nullptr};
   routing::Waker waker_;
   std::atomic<bool> stop_{false};
-  std::thread thread_;  // last: it uses all of the above
+  std::atomic<bool> ended_{false};  // the thread has gone; seq_cst, see Push
+  std::thread thread_;              // last: it uses all of the above
 };
 
 }  // namespace eris::engine
