@@ -9,6 +9,7 @@ namespace {
 
 // Branch-free, so that it costs a fraction of a nanosecond per key.
 bool AllInside(const storage::Range& range, const uint64_t* keys, uint32_t count) {
+  if (range.Empty()) return false;  // has no last key
   const uint64_t lo = range.lo.head;
   // The largest key inside: keys compare against it without an overflow at the end of the key
   // space.

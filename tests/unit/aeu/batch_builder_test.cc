@@ -1,0 +1,149 @@
+#include "aeu/batch_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "storage/index_partition.h"
+#include "tests/support/aeu_lab.h"
+
+namespace eris::aeu {
+namespace {
+
+using routing::CommandHeader;
+using routing::CommandType;
+using storage::Key;
+using storage::Range;
+using test::TestReply;
+
+constexpr uint64_t kKeyMax = std::numeric_limits<uint64_t>::max();
+
+class BatchBuilderTest : public testing::Test {
+ protected:
+  BatchBuilderTest()
+      : manager_({1}, memory_.pool),
+        route_(0, {1},
+               std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0},
+                                                     std::vector<AeuId>{{0}})),
+        slot_({1}, route_, manager_) {}
+
+  void Own(uint64_t lo, std::optional<uint64_t> hi) {
+    const Range range = Range::FromPublic({lo, hi});
+    auto partition = storage::IndexPartition::Create(range, slot_.cache());
+    ASSERT_TRUE(partition.ok());
+    slot_.ranges().push_back({*std::move(partition), std::make_shared<PartitionLoad>(range)});
+  }
+  // A command as it stands in an incoming buffer.
+  const CommandHeader* Command(CommandType type, const std::vector<uint64_t>& keys,
+                               TestReply& reply) {
+    const auto count = static_cast<uint32_t>(keys.size());
+    const size_t bytes = routing::KeyedRecordBytes(type, count);
+    records_.push_back(std::make_unique<uint64_t[]>(bytes / 8));
+    auto* header = new (records_.back().get()) CommandHeader{
+        .size_bytes = static_cast<uint32_t>(bytes), .type = type, .object = {1}, .count = count};
+    header->context = &reply;
+    uint64_t* words = records_.back().get() + sizeof(CommandHeader) / 8;
+    for (uint32_t i = 0; i < count; ++i) words[i] = keys[i];
+    words += count;
+    if (type == CommandType::kUpsert) {
+      for (uint32_t i = 0; i < count; ++i) words[i] = 1000 + i;
+      words += count;
+    }
+    for (uint32_t i = 0; i < count; ++i) reinterpret_cast<uint32_t*>(words)[i] = 50 + i;
+    return header;
+  }
+  static std::vector<uint64_t> Keys(const storage::BatchPart& part) {
+    return {part.keys, part.keys + part.count};
+  }
+  static std::vector<uint32_t> Positions(const storage::BatchPart& part) {
+    return {part.positions, part.positions + part.count};
+  }
+
+  test::LabMemory memory_;
+  memory::MemoryManager manager_;
+  routing::ObjectRoute route_;
+  ObjectSlot slot_;
+  BatchBuilder builder_;
+  std::vector<std::unique_ptr<uint64_t[]>> records_;
+};
+
+TEST_F(BatchBuilderTest, KeysInsideTheOnlyRangeAreUsedWhereTheyStand) {
+  Own(10, 20);
+  TestReply reply(0);
+  const CommandHeader* command = Command(CommandType::kLookup, {10, 19, 15}, reply);
+  builder_.Build(slot_, std::vector{command}, 3);
+  ASSERT_EQ(builder_.PartsOf(0).size(), 1u);
+  EXPECT_EQ(builder_.PartsOf(0)[0].keys, routing::KeyedSegmentOf(command).keys);
+  EXPECT_EQ(builder_.PartsOf(0)[0].states_out, reply.states);
+  EXPECT_TRUE(builder_.forwarded().empty());
+}
+
+TEST_F(BatchBuilderTest, KeysJustOutsideARangeAreSetApart) {
+  Own(10, 20);
+  TestReply reply(0);
+  const CommandHeader* command = Command(CommandType::kUpsert, {9, 10, 20, kKeyMax, 0, 19}, reply);
+  builder_.Build(slot_, std::vector{command}, 6);
+  ASSERT_EQ(builder_.PartsOf(0).size(), 1u);
+  const storage::BatchPart& part = builder_.PartsOf(0)[0];
+  EXPECT_EQ(Keys(part), (std::vector<uint64_t>{10, 19}));
+  EXPECT_EQ(Positions(part), (std::vector<uint32_t>{51, 55}));
+  EXPECT_EQ(part.values_in[1], 1005u);
+  ASSERT_EQ(builder_.forwarded().size(), 1u);
+  const ForwardedKeys& other = builder_.forwarded()[0];
+  EXPECT_EQ(other.command, command);
+  EXPECT_EQ(std::vector<uint64_t>(other.keys.begin(), other.keys.end()),
+            (std::vector<uint64_t>{9, 20, kKeyMax, 0}));
+  EXPECT_EQ(std::vector<uint64_t>(other.values.begin(), other.values.end()),
+            (std::vector<uint64_t>{1000, 1002, 1003, 1004}));
+  EXPECT_EQ(std::vector<uint32_t>(other.positions.begin(), other.positions.end()),
+            (std::vector<uint32_t>{50, 52, 53, 54}));
+}
+
+TEST_F(BatchBuilderTest, TheLastKeyOfTheKeySpaceLiesInARangeWithoutAnEnd) {
+  Own(10, std::nullopt);
+  TestReply reply(0);
+  const CommandHeader* command = Command(CommandType::kLookup, {kKeyMax, 10}, reply);
+  builder_.Build(slot_, std::vector{command}, 2);
+  EXPECT_EQ(builder_.PartsOf(0).size(), 1u);
+  EXPECT_TRUE(builder_.forwarded().empty());
+}
+
+TEST_F(BatchBuilderTest, AnEmptyRangeTakesNoKey) {
+  for (const uint64_t at : {uint64_t{0}, uint64_t{50}}) {
+    slot_.ranges().clear();
+    Own(at, at);
+    TestReply reply(0);
+    const CommandHeader* command = Command(CommandType::kLookup, {0, 49, 50, 51, kKeyMax}, reply);
+    builder_.Build(slot_, std::vector{command}, 5);
+    EXPECT_TRUE(builder_.PartsOf(0).empty());
+    ASSERT_EQ(builder_.forwarded().size(), 1u);
+    EXPECT_EQ(builder_.forwarded()[0].keys.size(), 5u);
+  }
+}
+
+TEST_F(BatchBuilderTest, SeveralCommandsAndRangesKeepTheirOrder) {
+  Own(0, 10);
+  Own(10, 20);
+  Own(30, std::nullopt);
+  TestReply one(0), two(0);
+  const std::vector commands{Command(CommandType::kUpsert, {12, 3, 31, 25, 4}, one),
+                             Command(CommandType::kUpsert, {5, 13}, two)};
+  // A builder that has been used before holds what it borrowed then.
+  builder_.Build(slot_, std::vector{commands[1]}, 2);
+  builder_.Build(slot_, commands, 7);
+  ASSERT_EQ(builder_.PartsOf(0).size(), 2u);
+  EXPECT_EQ(Keys(builder_.PartsOf(0)[0]), (std::vector<uint64_t>{3, 4}));
+  EXPECT_EQ(Keys(builder_.PartsOf(0)[1]), (std::vector<uint64_t>{5}));
+  ASSERT_EQ(builder_.PartsOf(1).size(), 2u);
+  EXPECT_EQ(Keys(builder_.PartsOf(1)[0]), (std::vector<uint64_t>{12}));
+  EXPECT_EQ(Keys(builder_.PartsOf(1)[1]), (std::vector<uint64_t>{13}));
+  ASSERT_EQ(builder_.PartsOf(2).size(), 1u);
+  EXPECT_EQ(Positions(builder_.PartsOf(2)[0]), (std::vector<uint32_t>{52}));
+  ASSERT_EQ(builder_.forwarded().size(), 1u);
+  EXPECT_EQ(builder_.forwarded()[0].keys[0], 25u);
+}
+
+}  // namespace
+}  // namespace eris::aeu
