@@ -52,6 +52,7 @@ AeuStats FromProto(const v1::AeuStats& in) {
   out.commands_forwarded = in.commands_forwarded();
   out.commands_redirected = in.commands_redirected();
   out.memory_bytes = in.memory_bytes();
+  out.rows = in.rows();
   return out;
 }
 

@@ -33,6 +33,7 @@ void FillStats(const EngineStats& stats, v1::GetStatsResponse* response) {
     to->set_commands_forwarded(from.commands_forwarded);
     to->set_commands_redirected(from.commands_redirected);
     to->set_memory_bytes(from.memory_bytes);
+    to->set_rows(from.rows);
   }
   for (const NumaNodeStats& from : stats.numa_nodes) {
     v1::NumaNodeStats* to = response->add_numa_nodes();

@@ -26,7 +26,8 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
                     {"rows_scanned", std::to_string(aeu.rows_scanned)},
                     {"commands_forwarded", std::to_string(aeu.commands_forwarded)},
                     {"commands_redirected", std::to_string(aeu.commands_redirected)},
-                    {"memory_bytes", std::to_string(aeu.memory_bytes)}});
+                    {"memory_bytes", std::to_string(aeu.memory_bytes)},
+                    {"rows", std::to_string(aeu.rows)}});
   }
   Json numa_nodes = Json::array();
   for (const NumaNodeStats& numa_node : stats.numa_nodes) {
@@ -52,12 +53,13 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
 }
 
 std::string ToText(const EngineStats& stats) {
-  uint64_t memory = 0;
-  for (const AeuStats& aeu : stats.aeus) memory += aeu.memory_bytes;
+  uint64_t rows = 0;
+  for (const AeuStats& aeu : stats.aeus) rows += aeu.rows;
   TextTable aeus({{"AEU"},
                   {"NUMANODE"},
                   {"CPU"},
                   {"MEMORY"},
+                  {"ROWS"},
                   {"SHARE"},
                   {"COMMANDS"},
                   {"KEYS"},
@@ -68,13 +70,12 @@ std::string ToText(const EngineStats& stats) {
                   {"PARKS"}});
   for (const AeuStats& aeu : stats.aeus) {
     const double share =
-        memory == 0 ? 0
-                    : 100.0 * static_cast<double>(aeu.memory_bytes) / static_cast<double>(memory);
+        rows == 0 ? 0 : 100.0 * static_cast<double>(aeu.rows) / static_cast<double>(rows);
     aeus.Add({absl::StrCat(aeu.id.value), absl::StrCat(aeu.numa_node.value),
               aeu.cpu < 0 ? "-" : absl::StrCat(aeu.cpu), FormatBytes(aeu.memory_bytes),
-              absl::StrFormat("%.1f %%", share), absl::StrCat(aeu.commands), absl::StrCat(aeu.keys),
-              absl::StrCat(aeu.rows_scanned), absl::StrCat(aeu.commands_forwarded),
-              absl::StrCat(aeu.commands_redirected),
+              absl::StrCat(aeu.rows), absl::StrFormat("%.1f %%", share), absl::StrCat(aeu.commands),
+              absl::StrCat(aeu.keys), absl::StrCat(aeu.rows_scanned),
+              absl::StrCat(aeu.commands_forwarded), absl::StrCat(aeu.commands_redirected),
               absl::StrFormat("%.3f s", static_cast<double>(aeu.busy_ns) / 1e9),
               absl::StrCat(aeu.parks)});
   }
