@@ -72,6 +72,7 @@ run "scan, every row" --mode scan --scan-rows 0 --requests 2
 # those it holds.
 echo
 awk -F'"' -v expected="$keys" '
+  BEGIN              { count = 0 }
   /"aeus": \[/       { part = "aeu" }
   /"numa_nodes": \[/ { part = "" }
   /"objects": \[/    { part = "object" }
