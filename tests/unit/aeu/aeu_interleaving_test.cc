@@ -27,7 +27,7 @@ using test::TestReply;
 using test::TestScanPart;
 
 constexpr uint64_t kSeeds = 500;
-constexpr int kBatchesOfASeed = 120;
+constexpr int kBatchesOfASeed = 80;
 constexpr int kStepsMax = 200'000;
 
 test::LabMemory& Memory() {
@@ -42,7 +42,7 @@ class Simulation {
         aeus_(1 + static_cast<uint32_t>(random_() % 8)),
         lab_(Memory(), aeus_, random_() % 2 == 0 ? 64 << 10 : 4 << 10,
              random_() % 2 == 0 ? 4 << 10 : 1 << 10),
-        keys_(200 + random_() % 1000) {
+        keys_(200 + random_() % 5000) {
     // Every AEU has a range, so that none takes the object for unknown.
     std::vector<uint64_t> starts = RandomStarts();
     while (starts.size() < aeus_) starts = RandomStarts();
@@ -71,9 +71,10 @@ class Simulation {
       ASSERT_LT(++steps, kStepsMax)
           << "something never ends: " << batches_.size() << " batches, " << batches_left_
           << " to come, " << (scan_ ? "a scan" : "no scan");
-      switch (random_() % 4) {
+      switch (random_() % dice_) {
         case 0:
-          if (batches_left_ > 0 && batches_.size() < 12) StartBatch();
+          SendAgain();
+          if (batches_left_ > 0 && batches_.size() < 40) StartBatch();
           break;
         case 1:
           if (scan_) {
@@ -87,7 +88,7 @@ class Simulation {
       }
       for (size_t i = 0; i < batches_.size();) {
         Batch& batch = *batches_[i];
-        if (batch.reply->answered < batch.expected) {
+        if (batch.waits || batch.reply->answered < batch.expected) {
           ++i;
           continue;
         }
@@ -125,6 +126,7 @@ class Simulation {
     std::vector<uint64_t> values;
     std::unique_ptr<TestReply> reply;
     uint64_t expected = 0;  // keys answered when the round under way has ended
+    bool waits = false;     // for its source to send it again
   };
   struct Scan {
     TestScanPart part{2, 16};
@@ -163,7 +165,7 @@ class Simulation {
     auto batch = std::make_unique<Batch>();
     batch->type = static_cast<CommandType>(1 + random_() % 3);
     batch->source = random_() % sources_.size();
-    for (uint64_t n = 1 + random_() % 120; n > 0; --n) {
+    for (uint64_t n = 1 + random_() % 300; n > 0; --n) {
       const uint64_t key = random_() % keys_;
       if (!busy_.insert(key).second) continue;
       batch->keys.push_back(key);
@@ -176,10 +178,11 @@ class Simulation {
     std::vector<uint32_t> all(batch->keys.size());
     for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     batches_.push_back(std::move(batch));
-    SendBatch(*batches_.back(), all);
+    Source& source = sources_[batches_.back()->source];
+    SendBatch(*batches_.back(), all, source.stale ? *source.stale : *route_);
   }
 
-  void SendBatch(Batch& batch, const std::vector<uint32_t>& positions) {
+  void SendBatch(Batch& batch, const std::vector<uint32_t>& positions, const ObjectRoute& route) {
     std::vector<uint64_t> keys, values;
     for (const uint32_t position : positions) {
       batch.reply->states[position] = KeyState::kPending;
@@ -187,12 +190,21 @@ class Simulation {
       if (!batch.values.empty()) values.push_back(batch.values[position]);
     }
     batch.expected += positions.size();
-    Source& source = sources_[batch.source];
-    source.client->Send(source.stale ? *source.stale : *route_, batch.type, keys, values,
-                        *batch.reply, positions);
+    sources_[batch.source].client->Send(route, batch.type, keys, values, *batch.reply, positions);
   }
 
-  // False: keys that were moved or refused have been sent again.
+  // By the table in force, as a source reads it anew.
+  void SendAgain() {
+    for (const auto& batch : batches_) {
+      if (!batch->waits || random_() % 2 == 0) continue;
+      batch->waits = false;
+      std::vector<uint32_t> all(batch->keys.size());
+      for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+      SendBatch(*batch, all, *route_);
+    }
+  }
+
+  // False: keys that were moved or refused wait to be sent again.
   bool EndBatch(Batch& batch) {
     std::vector<uint32_t> again;
     for (uint32_t i = 0; i < batch.keys.size(); ++i) {
@@ -236,9 +248,7 @@ class Simulation {
   // Goes on with the keys at `positions` alone, in a reply of their own; the others are free.
   void Compact(Batch& batch, const std::vector<uint32_t>& positions) {
     std::vector<uint64_t> keys, values;
-    std::vector<uint32_t> all;
     for (const uint32_t position : positions) {
-      all.push_back(static_cast<uint32_t>(keys.size()));
       keys.push_back(batch.keys[position]);
       if (!batch.values.empty()) values.push_back(batch.values[position]);
     }
@@ -246,7 +256,7 @@ class Simulation {
     batch.values = values;
     batch.reply = std::make_unique<TestReply>(keys.size());
     batch.expected = 0;
-    SendBatch(batch, all);
+    batch.waits = true;
   }
 
   void StartScan() {
@@ -337,6 +347,7 @@ class Simulation {
   const uint32_t aeus_;
   test::AeuLab lab_;
   const uint64_t keys_;
+  const uint64_t dice_ = 3 + random_() % 2;  // how often AEUs get their turn
   ObjectRoute* route_ = nullptr;
   std::vector<Source> sources_;
   std::vector<uint64_t> weights_;
