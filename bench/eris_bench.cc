@@ -106,6 +106,8 @@ nlohmann::ordered_json ToJson(const Flags& flags, const LoadResult& result, doub
       {"failed", result.failed},
       {"wrong", result.wrong},
       {"first_error", result.first_error},
+      {"cut_off_begun_unix_ns", result.cut_off == 0 ? 0 : absl::ToUnixNanos(result.cut_off_begun)},
+      {"cut_off_rows", result.cut_off_rows},
       {"requests_per_second", static_cast<double>(result.answered) / seconds},
       {"keys_per_second", static_cast<double>(result.keys) / seconds},
       {"p50_us", static_cast<double>(result.latency.PercentileNs(50)) / 1e3},

@@ -70,7 +70,11 @@ class LoadThread {
       if (wrong == 0) return;
     } else if (plan_.until_unavailable && absl::IsUnavailable(status)) {
       ++result_.refused;
-      if (IsCutOff(status)) ++result_.cut_off;
+      if (IsCutOff(status)) {
+        ++result_.cut_off;
+        result_.cut_off_begun = std::min(result_.cut_off_begun, start);
+        result_.cut_off_rows += keys;
+      }
       stop_.store(true, std::memory_order_relaxed);  // as in Stopped
     } else {
       ++result_.failed;
@@ -113,16 +117,17 @@ class LoadThread {
       lookups.emplace(client_, options,
                       [&](uint64_t index, absl::Status status, client::LookupResult result) {
                         const Slot& slot = lookup_slots[index % lookup_slots.size()];
-                        Count(status, slot.start, slot.numbers.size(),
+                        Count(status, slot.start, status.ok() ? slot.numbers.size() : 0,
                               status.ok() ? WrongLookups(slot, result) : 0);
                       });
     }
     if (plan_.mode != Mode::kLookup) {
-      upserts.emplace(
-          client_, options, [&](uint64_t index, absl::Status status, client::RowBits existed) {
-            const Slot& slot = upsert_slots[index % upsert_slots.size()];
-            Count(status, slot.start, slot.numbers.size(), status.ok() ? WrongUpserts(existed) : 0);
-          });
+      upserts.emplace(client_, options,
+                      [&](uint64_t index, absl::Status status, client::RowBits existed) {
+                        const Slot& slot = upsert_slots[index % upsert_slots.size()];
+                        Count(status, slot.start, status.ok() ? slot.numbers.size() : 0,
+                              status.ok() ? WrongUpserts(existed) : 0);
+                      });
     }
     next_ = key_set_.count() * index_ / plan_.threads;
     uint64_t lookups_sent = 0, upserts_sent = 0;
@@ -169,10 +174,11 @@ class LoadThread {
       slot.start = absl::Now();
       if (upsert_turn_) {
         const absl::StatusOr<client::RowBits> existed = client_.Upsert(plan_.object, keys, values);
-        Count(existed.status(), slot.start, keys.size(), existed.ok() ? WrongUpserts(*existed) : 0);
+        Count(existed.status(), slot.start, existed.ok() ? keys.size() : 0,
+              existed.ok() ? WrongUpserts(*existed) : 0);
       } else {
         const absl::StatusOr<client::LookupResult> result = client_.Lookup(plan_.object, keys);
-        Count(result.status(), slot.start, keys.size(),
+        Count(result.status(), slot.start, result.ok() ? keys.size() : 0,
               result.ok() ? WrongLookups(slot, *result) : 0);
       }
     }
@@ -266,6 +272,8 @@ void LoadResult::Merge(const LoadResult& other) {
   wrong += other.wrong;
   failed += other.failed;
   if (first_error.empty()) first_error = other.first_error;
+  cut_off_begun = std::min(cut_off_begun, other.cut_off_begun);
+  cut_off_rows += other.cut_off_rows;
 }
 
 LoadResult RunLoadThread(client::Client& client, const LoadPlan& plan, const KeySet& key_set,

@@ -43,8 +43,10 @@ struct LoadResult {
   uint64_t keys = 0;      // keys or rows in them
   uint64_t refused = 0;   // requests that got UNAVAILABLE
   uint64_t cut_off = 0;   // of these: by the end of the connection, not by the server's answer
-  uint64_t wrong = 0;     // wrong, missing or surplus keys and values, in answers with OK
-  uint64_t failed = 0;    // requests with another status
+  absl::Time cut_off_begun = absl::InfiniteFuture();  // when the first of these was sent
+  uint64_t cut_off_rows = 0;                          // rows that had come for them
+  uint64_t wrong = 0;   // wrong, missing or surplus keys and values, in answers with OK
+  uint64_t failed = 0;  // requests with another status
   std::string first_error;
 
   void Merge(const LoadResult& other);

@@ -101,8 +101,13 @@ class Server:
             self.process.wait()
 
     def stop(self):
+        """SIGTERM, unless the server has ended; then exit code 0."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
+        self.await_end()
+
+    def await_end(self):
+        """For a test that has sent SIGTERM itself: a second signal would mean "now"."""
         try:
             code = self.process.wait(60)
         except subprocess.TimeoutExpired:
