@@ -34,8 +34,8 @@ void CompletionQueue::Stop() {
 }
 
 bool CompletionQueue::RunPushed() {
-  // acquire: pairs with Push.
-  CompletionTask* newest = pushed_.exchange(nullptr, std::memory_order_acquire);
+  // Pairs with the CAS in Push. seq_cst, for Stop: after its store of ended_.
+  CompletionTask* newest = pushed_.exchange(nullptr, std::memory_order_seq_cst);
   if (newest == nullptr) return false;
   // Oldest first.
   CompletionTask* oldest = nullptr;

@@ -25,7 +25,7 @@ class InFlight {
     count_.fetch_add(1, std::memory_order_relaxed);
   }  // the holder keeps it above 0
   void Leave() {
-    count_.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in AwaitNone
+    count_.fetch_sub(1, std::memory_order_release);  // pairs with the load in AwaitNone
   }
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }  // a figure
   bool closed() const {
@@ -36,7 +36,8 @@ class InFlight {
   // Blocks until nothing is under way. Once in the life of an engine, so looking from time to time
   // does.
   void AwaitNone() const {
-    while (count_.load(std::memory_order_acquire) != 0) {
+    // seq_cst: after Close's store, as TryEnter promises; it also pairs with the release in Leave.
+    while (count_.load(std::memory_order_seq_cst) != 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
