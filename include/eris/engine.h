@@ -61,8 +61,8 @@ class ScanChunk {
 
   absl::Span<const uint64_t> keys() const;    // strictly ascending
   absl::Span<const uint64_t> values() const;  // values()[i] belongs to keys()[i]
-  // What is left of the range after this chunk; nullopt when the scan ends here. Opening a scan on
-  // it later goes on from here, on the data as it is then.
+  // What is left of the range after this chunk; nullopt when the scan is known to end here. Opening
+  // a scan on it later goes on from here, on the data as it is then.
   const std::optional<KeyRange>& rest() const;
 
  private:
