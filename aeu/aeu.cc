@@ -207,9 +207,9 @@ void Aeu::Install(const CommandHeader* command) {
                                       [](const storage::Key& key, const OwnedRange& other) {
                                         return key < other.partition->range().lo;
                                       });
+  PublishLoad(*slot, owned);
   ranges.insert(after, std::move(owned));
   slot->memory_bytes()->Set(slot->cache().used_bytes());
-  PublishLoad(*slot);
   answer(KeyState::kAbsent);
 }
 
@@ -228,17 +228,17 @@ void Aeu::Drop(const CommandHeader* command) {
   acknowledgements_.Add(command->complete, command->context, 1);
 }
 
-void Aeu::PublishLoad(const ObjectSlot& slot) {
-  ObjectLoad load{slot.object(), slot.memory_bytes(), {}};
-  for (const OwnedRange& owned : slot.ranges()) load.partitions.push_back(owned.load);
+void Aeu::PublishLoad(const ObjectSlot& slot, const OwnedRange& owned) {
   base::MutexLock lock(&loads_mu_);
-  for (ObjectLoad& one : loads_) {
-    if (one.object == load.object) {
-      one = std::move(load);
-      return;
-    }
+  auto load = std::find_if(loads_.begin(), loads_.end(),
+                           [&](const ObjectLoad& one) { return one.object == slot.object(); });
+  if (load == loads_.end()) {
+    load = loads_.insert(load, ObjectLoad{slot.object(), slot.memory_bytes(), {}});
   }
-  loads_.push_back(std::move(load));
+  const auto after =
+      std::upper_bound(load->partitions.begin(), load->partitions.end(), owned.load->lo(),
+                       [](uint64_t lo, const auto& other) { return lo < other->lo(); });
+  load->partitions.insert(after, owned.load);
 }
 
 std::vector<ObjectLoad> Aeu::Loads() const {

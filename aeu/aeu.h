@@ -76,7 +76,9 @@ class Aeu {
   void Drop(const routing::CommandHeader* command);
   ObjectSlot* SlotOf(const routing::CommandHeader* command);
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
-  void PublishLoad(const ObjectSlot& slot);
+  // Adds one partition's load to what Loads tells. O(log partitions) where ranges come in order: an
+  // object may have tens of thousands of them.
+  void PublishLoad(const ObjectSlot& slot, const OwnedRange& owned);
 
   // Immutable after construction.
   const AeuId id_;

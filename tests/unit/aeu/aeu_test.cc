@@ -299,6 +299,17 @@ TEST_F(AeuTest, SeveralRangesOfAnObjectAtOneAeu) {
   EXPECT_EQ(rows, keys.size());
 }
 
+TEST_F(AeuTest, LoadsStandInTheOrderOfTheRangesWhateverTheOrderOfTheInstalls) {
+  lab_ = std::make_unique<AeuLab>(memory_, 1);
+  route_ = &lab_->Create(0, {1}, {0, 10, 20, 30}, {{0}, {0}, {0}, {0}});
+  lab_->Install(*route_, {0}, {Key::FromU64(15), Key::FromU64(16)});
+  const std::vector<ObjectLoad> loads = (*lab_)[0].Loads();
+  ASSERT_EQ(loads.size(), 1u);
+  std::vector<uint64_t> starts;
+  for (const auto& partition : loads[0].partitions) starts.push_back(partition->lo());
+  EXPECT_EQ(starts, (std::vector<uint64_t>{0, 10, 15, 20, 30}));
+}
+
 TEST_F(AeuTest, AnEmptyRangeOwnsNoKey) {
   lab_ = std::make_unique<AeuLab>(memory_, 2);
   client_ = std::make_unique<LabClient>(*lab_);
