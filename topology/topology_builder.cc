@@ -279,6 +279,10 @@ void TopologyBuilder::AddMemoryOwners() {
       if (!result_.synthetic_) break;
     }
   }
+  // A lone NumaNode has what the process may use: its own figure leaves out memory that was plugged
+  // in while the system ran.
+  if (!result_.synthetic_ && numa_nodes.size() == 1)
+    numa_nodes[0].memory_bytes = real_memory_bytes_;
   uint64_t sum_bytes = 0;
   for (const NumaNode& numa_node : numa_nodes) sum_bytes += numa_node.memory_bytes;
   result_.memory_bytes_ =
