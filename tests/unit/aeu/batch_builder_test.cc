@@ -101,6 +101,18 @@ TEST_F(BatchBuilderTest, KeysJustOutsideARangeAreSetApart) {
             (std::vector<uint32_t>{50, 52, 53, 54}));
 }
 
+TEST_F(BatchBuilderTest, OneKeyOutsideIsEnough) {
+  Own(10, 20);
+  for (const uint64_t outside : {uint64_t{0}, uint64_t{9}, uint64_t{20}, uint64_t{21}, kKeyMax}) {
+    TestReply reply(0);
+    const CommandHeader* command = Command(CommandType::kLookup, {10, outside, 19}, reply);
+    builder_.Build(slot_, std::vector{command}, 3);
+    ASSERT_EQ(builder_.forwarded().size(), 1u) << outside;
+    EXPECT_EQ(builder_.forwarded()[0].keys[0], outside);
+    EXPECT_EQ(Keys(builder_.PartsOf(0)[0]), (std::vector<uint64_t>{10, 19}));
+  }
+}
+
 TEST_F(BatchBuilderTest, TheLastKeyOfTheKeySpaceLiesInARangeWithoutAnEnd) {
   Own(10, std::nullopt);
   TestReply reply(0);

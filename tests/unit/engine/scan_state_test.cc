@@ -170,6 +170,8 @@ TEST_F(ScanStateTest, AnEngineClosedMidWayIsUnavailable) {
   ASSERT_TRUE(chunk.ok());
   engine_.Close();
   EXPECT_EQ(scan->Next().status().code(), absl::StatusCode::kUnavailable);
+  scan->Cancel();  // the first reason stays
+  EXPECT_EQ(scan->Next().status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ((*chunk)->keys()[7], 7u);
   int calls = 0;
   scan->NextAsync([&](Chunk next) {
