@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/scan_state.h"
 #include "engine/session_impl.h"
@@ -225,6 +226,7 @@ std::string EngineImpl::ExplainTopology() const {
 }
 
 void EngineImpl::Close() {
+  ERIS_CHECK(!core_.completions.OnCompletionThread());  // it would wait for itself
   base::MutexLock lock(&close_mu_);
   if (closed_) return;
   closed_ = true;

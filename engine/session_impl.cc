@@ -1,6 +1,7 @@
 #include "engine/session_impl.h"
 
 #include <cstring>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,11 @@ absl::Status CheckEqual(absl::string_view what, size_t got, size_t keys) {
   if (got == keys) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("as many ", what, " as keys are needed: ", got, " for ", keys, " keys"));
+}
+
+absl::Status NoMemoryFor(size_t keys) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the system has no memory for the reply columns of ", keys, " keys"));
 }
 
 class ScanImpl final : public Scan {
@@ -85,8 +91,14 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
   }
-  Request* request =
-      Request::Create(type, static_cast<uint32_t>(keys), std::move(entry), core_.in_flight);
+  Request* request = nullptr;
+  try {
+    request = Request::Create(type, static_cast<uint32_t>(keys), std::move(entry), core_.in_flight);
+  } catch (const std::bad_alloc&) {
+    credit_->fetch_add(bytes, std::memory_order_relaxed);
+    core_.in_flight.Leave();
+    return NoMemoryFor(keys);
+  }
   request->HoldCredit(credit_, bytes);
   return request;
 }
@@ -177,7 +189,13 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartAsync(CommandType typ
                                                                  absl::Span<const uint64_t> values,
                                                                  Callback done) {
   ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, keys.size()));
-  auto call = std::make_shared<AsyncCall>(core_, request, keys, values, std::move(done));
+  std::shared_ptr<AsyncCall> call;
+  try {
+    call = std::make_shared<AsyncCall>(core_, request, keys, values, std::move(done));
+  } catch (const std::bad_alloc&) {
+    request->Unref();
+    return NoMemoryFor(keys.size());
+  }
   call->Start(port_);
   return call;
 }

@@ -69,7 +69,8 @@ class ScanChunk {
   std::shared_ptr<Buffer> buffer_;
 };
 
-// An ordered scan under way. One thread at a time. Destroying it cancels it.
+// An ordered scan under way. One thread at a time. Destroying it cancels it. Neither a scan nor its
+// chunks may outlive the engine.
 // Each chunk shows its partition as it was in one slice of the scan; different chunks may show
 // different moments.
 class Scan {
@@ -114,9 +115,10 @@ class Session {
   // Looks up keys[i] in `object` and stores the result in values[i], found[i] (1 or 0).
   // Shapes: three spans of equal length n, 1 <= n <= kBatchKeysMax; any key order; duplicates
   // allowed. Blocks until every owning AEU has replied or `deadline` has passed (outputs then
-  // untouched). Errors: InvalidArgument (shape), NotFound (no such object), DeadlineExceeded,
-  // ResourceExhausted (an incoming buffer stayed full, or too many bytes in flight), Unavailable
-  // (closing). Paper: ERIS 3.2.
+  // untouched), and where incoming buffers are full up to twice send_wait_ms_max longer. Errors:
+  // InvalidArgument (shape), NotFound (no such object), DeadlineExceeded, ResourceExhausted (an
+  // incoming buffer stayed full, or too many bytes in flight), Unavailable (closing). Paper:
+  // ERIS 3.2.
   virtual absl::Status Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
                               absl::Span<uint64_t> values, absl::Span<uint8_t> found,
                               absl::Time deadline = absl::InfiniteFuture()) = 0;
@@ -182,7 +184,8 @@ class Engine {
   virtual std::vector<std::string> Notes() const { return {}; }
 
   // Refuses new requests with Unavailable, waits for those under way, stops the AEUs. Callbacks
-  // still owed are called. Idempotent. Sessions must not be inside a call on another thread.
+  // still owed are called. Idempotent. Sessions must not be inside a call on another thread. Not
+  // from a callback: those run on a thread that this waits for.
   virtual void Close() = 0;
 };
 
