@@ -18,6 +18,7 @@ using StartedBatch = absl::StatusOr<std::shared_ptr<Pending>>;
 // the engine; nothing refers to the message afterwards; errors as Session's, and InvalidArgument
 // for the object's name and the columns. Fill moves an OK result's columns into the answer.
 struct LookupOp {
+  static constexpr bool kIsWrite = false;
   using Request = v1::LookupRequest;
   using Response = v1::LookupResponse;
   using StreamResponse = v1::LookupStreamResponse;
@@ -27,6 +28,7 @@ struct LookupOp {
 };
 
 struct UpsertOp {
+  static constexpr bool kIsWrite = true;
   using Request = v1::UpsertRequest;
   using Response = v1::UpsertResponse;
   using StreamResponse = v1::UpsertStreamResponse;
@@ -36,6 +38,7 @@ struct UpsertOp {
 };
 
 struct EraseOp {
+  static constexpr bool kIsWrite = true;
   using Request = v1::EraseRequest;
   using Response = v1::EraseResponse;
   static uint64_t Bytes(const Request& request);

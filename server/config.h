@@ -32,6 +32,13 @@ struct ServerConfig {
   // The load is written to stderr this often; 0: never. At least 100 otherwise.
   uint32_t sample_interval_ms = 0;
 
+  // A unary data call, or one request of a stream, that takes longer is answered DEADLINE_EXCEEDED,
+  // also when the client has set no deadline. 0: no limit. Up to a day.
+  uint32_t call_ms_max = 60'000;
+  // A client that does not read an answer or a chunk for this long loses its call, which gets
+  // RESOURCE_EXHAUSTED. 0: no limit. Up to a day.
+  uint32_t stall_ms_max = 30'000;
+
   // A batch of kBatchKeysMax keys and values takes 16 MiB. Between 64 KiB and 1 GiB.
   uint64_t receive_message_bytes_max = 32u << 20;
   // Requests and their answers that all calls together may hold; beyond it RESOURCE_EXHAUSTED.

@@ -1,5 +1,6 @@
-// The outside world on one thread: signals, the drain and its deadline, the sampling timer, all on
-// one Boost.Asio io_context. Nothing here polls: an idle server's loop sleeps in the kernel.
+// The outside world on one thread: signals, the drain and its deadline, the sampling timer, the
+// calls' limits of time (see sweep_timer.h), all on one Boost.Asio io_context. Nothing here polls:
+// an idle server's loop sleeps in the kernel.
 //
 //   serving --SIGTERM, SIGINT--> draining --last call gone, or time up--> drained
 //                                    `--second signal--> the process ends at once, exit code 1
@@ -29,6 +30,9 @@ class ControlLoop {
   // Takes over SIGTERM and SIGINT from now on: a signal that comes before Run waits for it.
   ControlLoop();
   ~ControlLoop();
+
+  // What else runs on the loop's thread: from Run on, until the destructor. Any thread.
+  boost::asio::io_context* io() { return &io_; }
 
   // Starts the thread. sample_interval 0: no samples.
   void Run(Hooks hooks, std::chrono::milliseconds drain_timeout,

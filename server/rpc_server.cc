@@ -120,8 +120,8 @@ void SetLimits(const ServerConfig& config, grpc::ServerBuilder* builder) {
 }  // namespace
 
 struct RpcServer::Impl {
-  Impl(const ServerConfig& config, Engine* engine)
-      : state(config, engine, RandomSeed()), data(&state), catalog(&state), admin(&state) {}
+  Impl(const ServerConfig& config, Engine* engine, boost::asio::io_context* io)
+      : state(config, engine, io, RandomSeed()), data(&state), catalog(&state), admin(&state) {}
 
   ServerState state;
   DataService data;
@@ -137,7 +137,8 @@ RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& config,
-                                                            Engine* engine) {
+                                                            Engine* engine,
+                                                            boost::asio::io_context* io) {
   LogCapture::Install();
   // Reflection shows health only when its descriptor is in the binary, and the linker takes it from
   // its archive only when somebody refers to it.
@@ -152,7 +153,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
         absl::StrCat("cannot listen on ", config.listen, ": Address already in use"));
   }
 
-  auto impl = std::make_unique<Impl>(config, engine);
+  auto impl = std::make_unique<Impl>(config, engine, io);
   int port = 0;
   grpc::ServerBuilder builder;
   SetLimits(config, &builder);

@@ -3,6 +3,7 @@
 #ifndef ERIS_SERVER_RPC_SERVER_H_
 #define ERIS_SERVER_RPC_SERVER_H_
 
+#include <boost/asio/io_context.hpp>
 #include <memory>
 #include <string>
 
@@ -16,10 +17,12 @@ namespace eris::server {
 
 class RpcServer {
  public:
-  // Listens on config.listen and answers calls from then on. `engine` outlives the server.
+  // Listens on config.listen and answers calls from then on. `engine` outlives the server, and so
+  // does `io`, which one thread runs and which carries the limits of time.
   // Errors: Unavailable (address in use, unknown or not permitted: the message says which).
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerConfig& config,
-                                                          Engine* engine);
+                                                          Engine* engine,
+                                                          boost::asio::io_context* io);
   // Shuts down with no time left, if Shutdown has not been called.
   ~RpcServer();
 

@@ -35,7 +35,7 @@ std::optional<absl::Status> ScanStop::reason() const {
   return reason_;
 }
 
-ScanCall* ScanCall::Begin(ServerState& server, const grpc::CallbackServerContext& context,
+ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context,
                           const v1::ScanRequest& request) {
   auto* call = new ScanCall(server, context);
   const absl::Status status = call->Open(request);
@@ -108,6 +108,7 @@ void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
   if (!chunk->has_value()) return End(absl::OkStatus());
   Fill(**chunk);
   chunk->reset();  // before the write: an AEU may fill it while the client reads this one
+  stall_.Begin();
   StartWrite(&response_);
 }
 
@@ -130,9 +131,13 @@ void ScanCall::Fill(const ScanChunk& chunk) {
   }
 }
 
-void ScanCall::End(const absl::Status& status) { Finish(ToRpcStatus(status)); }
+void ScanCall::End(const absl::Status& status) {
+  stall_.Begin();  // the status waits behind the last chunk
+  Finish(ToRpcStatus(status));
+}
 
 void ScanCall::OnWriteDone(bool ok) {
+  stall_.End();
   if (!ok) return End(stop_->reason().value_or(absl::CancelledError("the client has gone")));
   if (last_) return End(absl::OkStatus());
   Fetch();

@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "eris/engine.h"
 #include "eris/v1/data.pb.h"
+#include "server/call_cutter.h"
 #include "server/server_state.h"
 
 namespace eris::server {
@@ -39,12 +40,12 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
   static constexpr uint64_t kMessageBytesMax = 1 << 20;
 
   // gRPC owns the result.
-  static ScanCall* Begin(ServerState& server, const grpc::CallbackServerContext& context,
+  static ScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
                          const v1::ScanRequest& request);
 
  private:
-  ScanCall(ServerState& server, const grpc::CallbackServerContext& context)
-      : server_(server), context_(context) {}
+  ScanCall(ServerState& server, grpc::CallbackServerContext& context)
+      : server_(server), context_(context), stall_(context, &server.stalls.queue()) {}
 
   absl::Status Open(const v1::ScanRequest& request);
   // What a token stands for. Errors: InvalidArgument (token, or a token with range or limit, or of
@@ -68,10 +69,11 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
   bool new_snapshot_ = false;  // the first chunk is still to say so
   bool last_ = false;          // response_ is the last chunk
   v1::ScanResponse response_;
+  DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
   SessionPool::Lease session_;
   std::unique_ptr<Scan> scan_;
   ByteBudget::Charge charge_;
-  DrainGate::Stay stay_;
+  StallWatch stall_;
 };
 
 }  // namespace eris::server

@@ -61,7 +61,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   ControlLoop loop;  // before the engine: a signal that comes while it opens is a drain, not a kill
   auto engine = open_engine(config.engine);
   if (!engine.ok()) return Fail(engine.status());
-  auto server = RpcServer::Start(config, engine->get());
+  auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
   if (!config.port_file.empty()) {
     const absl::Status status = WritePortFile(config.port_file, (*server)->address());

@@ -4,6 +4,12 @@
 
 namespace eris::server {
 
+absl::Status TooLongStatus(const ServerConfig& config, bool is_write) {
+  return absl::DeadlineExceededError(absl::StrCat("the call took longer than server.call_ms_max, ",
+                                                  config.call_ms_max, " ms",
+                                                  is_write ? ": the outcome is unknown" : ""));
+}
+
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes) {
   return absl::ResourceExhaustedError(
       absl::StrCat("calls under way hold ", budget.used(), " bytes, this one needs ", bytes,

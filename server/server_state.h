@@ -2,6 +2,7 @@
 #ifndef ERIS_SERVER_SERVER_STATE_H_
 #define ERIS_SERVER_SERVER_STATE_H_
 
+#include <chrono>
 #include <cstdint>
 
 #include "eris/engine.h"
@@ -11,16 +12,21 @@
 #include "server/drain_gate.h"
 #include "server/resume_token.h"
 #include "server/session_pool.h"
+#include "server/sweep_timer.h"
 
 namespace eris::server {
 
 struct ServerState {
-  ServerState(const ServerConfig& config_in, Engine* engine_in, uint64_t token_seed)
+  // `io` carries the timers: run by one thread, outlives the state.
+  ServerState(const ServerConfig& config_in, Engine* engine_in, boost::asio::io_context* io,
+              uint64_t token_seed)
       : config(config_in),
         engine(engine_in),
         budget(config_in.in_flight_bytes_max),
         sessions(engine_in),
-        tokens(token_seed) {}
+        tokens(token_seed),
+        calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
+        stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
 
   const ServerConfig config;
   Engine* const engine;
@@ -28,8 +34,13 @@ struct ServerState {
   ByteBudget budget;
   SessionPool sessions;
   ResumeTokenCodec tokens;
+  SweepTimer calls;   // unary calls and requests of streams, from their start to their answer
+  SweepTimer stalls;  // writes that wait for the client
   ControlExecutor control;
 };
+
+// What a call, or a stream's request, gets that has taken longer than config.call_ms_max.
+absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
 
 // What a call gets for which the budget has no room.
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);

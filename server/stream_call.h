@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "server/batch_ops.h"
+#include "server/call_cutter.h"
 #include "server/rpc_status.h"
 #include "server/server_state.h"
 #include "server/stream_window.h"
@@ -25,7 +26,7 @@ class StreamCall final
   using Response = typename Op::StreamResponse;
 
   // gRPC owns the result.
-  static StreamCall* Begin(ServerState& server, const grpc::CallbackServerContext& context) {
+  static StreamCall* Begin(ServerState& server, grpc::CallbackServerContext& context) {
     auto* call = new StreamCall(server, context);
     call->stay_ = server.gate.TryEnter(std::make_shared<WindowDrain>(call->window_));
     if (call->stay_) {
@@ -47,17 +48,26 @@ class StreamCall final
     const std::shared_ptr<Window> window;
   };
 
-  StreamCall(ServerState& server, const grpc::CallbackServerContext& context)
+  StreamCall(ServerState& server, grpc::CallbackServerContext& context)
       : server_(server),
         context_(context),
-        window_(std::make_shared<Window>(typename Window::Limits{server.config.stream_requests_max,
-                                                                 server.config.stream_bytes_max},
-                                         this)) {}
+        window_(std::make_shared<Window>(
+            typename Window::Limits{server.config.stream_requests_max,
+                                    server.config.stream_bytes_max, &server.calls.queue(),
+                                    TooLongStatus(server.config, Op::kIsWrite)},
+            this)),
+        stall_(context, &server.stalls.queue()) {}
 
   // What the window asks for.
   void BeginRead() override { this->StartRead(&request_); }
-  void BeginWrite(const Response* response) override { this->StartWrite(response); }
-  void EndStream(const absl::Status& status) override { this->Finish(ToRpcStatus(status)); }
+  void BeginWrite(const Response* response) override {
+    stall_.Begin();
+    this->StartWrite(response);
+  }
+  void EndStream(const absl::Status& status) override {
+    stall_.Begin();  // the status waits behind the last answer
+    this->Finish(ToRpcStatus(status));
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) return window_->HalfClosed();
@@ -98,7 +108,10 @@ class StreamCall final
     return response;
   }
 
-  void OnWriteDone(bool ok) override { window_->WriteDone(ok); }
+  void OnWriteDone(bool ok) override {
+    stall_.End();
+    window_->WriteDone(ok);
+  }
   void OnCancel() override { window_->End(CancelledStatus(context_)); }
   void OnDone() override { delete this; }
 
@@ -106,8 +119,9 @@ class StreamCall final
   const grpc::CallbackServerContext& context_;
   const std::shared_ptr<Window> window_;
   typename Op::Request request_;  // of the read under way
-  SessionPool::Lease session_;    // used by one read at a time
-  DrainGate::Stay stay_;
+  DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
+  SessionPool::Lease session_;  // used by one read at a time
+  StallWatch stall_;            // of the write or the end under way
 };
 
 }  // namespace eris::server

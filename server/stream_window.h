@@ -23,6 +23,7 @@
 #include "base/mutex.h"
 #include "eris/engine.h"
 #include "server/byte_budget.h"
+#include "server/expiry_queue.h"
 
 namespace eris::server {
 
@@ -39,15 +40,21 @@ class StreamSink {
 };
 
 template <class Response>
-class StreamWindow {
+class StreamWindow final : public ExpiryQueue::Owner,
+                           public std::enable_shared_from_this<StreamWindow<Response>> {
  public:
   struct Limits {
     uint32_t requests_max = 64;
     uint64_t bytes_max = 64u << 20;  // reading stops here; one more message may be on its way
+    // A request that takes longer than the queue's limit is cancelled with `too_long`. nullptr:
+    // none. Held by shared_ptr otherwise; the queue outlives the stream.
+    ExpiryQueue* queue = nullptr;
+    absl::Status too_long{};
   };
   using Place = uint64_t;  // of a request in its stream, from 0
 
-  StreamWindow(Limits limits, StreamSink<Response>* sink) : limits_(limits), sink_(sink) {}
+  StreamWindow(Limits limits, StreamSink<Response>* sink)
+      : limits_(std::move(limits)), sink_(sink) {}
   StreamWindow(const StreamWindow&) = delete;
   StreamWindow& operator=(const StreamWindow&) = delete;
 
@@ -57,13 +64,18 @@ class StreamWindow {
   // A read has brought a request that holds `bytes`. nullopt: the stream is over, do nothing.
   // Otherwise answer it by Answer, exactly once, and call ReadTaken when the message can be reused.
   std::optional<Place> Arrived(uint64_t bytes, ByteBudget::Charge charge) {
+    auto slot = std::make_unique<Slot>();
+    slot->bytes = bytes;
+    slot->charge = std::move(charge);
     base::MutexLock lock(&mu_);
     if (finished_ || ended_) return std::nullopt;
-    slots_.emplace_back();
-    slots_.back().bytes = bytes;
-    slots_.back().charge = std::move(charge);
+    const Place place = first_place_ + slots_.size();
+    if (limits_.queue != nullptr) {
+      slot->limit.Begin(*limits_.queue, this->shared_from_this(), place);
+    }
+    slots_.push_back(std::move(slot));
     bytes_ += bytes;
-    return first_place_ + slots_.size() - 1;
+    return place;
   }
 
   void ReadTaken() {
@@ -90,11 +102,13 @@ class StreamWindow {
     {
       base::MutexLock lock(&mu_);
       if (Slot* slot = Find(place); slot != nullptr && !slot->answered) {
-        slot->pending = std::move(pending);
-        return;
+        slot->pending = pending;
+        if (!slot->too_long) return;
+        status = limits_.too_long;
+      } else {
+        if (!ended_) return;
+        status = *ended_;
       }
-      if (!ended_) return;
-      status = *ended_;
     }
     pending->Cancel(std::move(status));
   }
@@ -109,6 +123,7 @@ class StreamWindow {
       ERIS_DCHECK(!slot->answered);
       slot->response = std::move(response);
       slot->answered = true;
+      slot->limit.End();
       dropped.swap(slot->pending);
     }
     Pump();
@@ -116,13 +131,16 @@ class StreamWindow {
 
   // The write begun last has ended. Not ok: the client has gone.
   void WriteDone(bool ok) {
+    std::unique_ptr<Slot> written;  // destroyed outside the lock
     {
       base::MutexLock lock(&mu_);
       writing_ = false;
-      bytes_ -= slots_.front().bytes;
+      bytes_ -= slots_.front()->bytes;
+      written = std::move(slots_.front());
       slots_.pop_front();
       ++first_place_;
     }
+    written.reset();
     if (!ok) End(absl::CancelledError("the client has gone"));
     Pump();  // also when it had been ended before
   }
@@ -139,38 +157,54 @@ class StreamWindow {
   // Ends as soon as no write is under way; requests under way are cancelled and not answered.
   void End(const absl::Status& status) {
     std::vector<std::shared_ptr<Pending>> cancelled;
-    std::deque<Slot> dropped;
+    std::vector<std::unique_ptr<Slot>> dropped;  // destroyed outside the lock
     {
       base::MutexLock lock(&mu_);
       if (ended_ || finished_) return;
       ended_ = status;
-      for (Slot& slot : slots_) {
-        if (slot.pending != nullptr) cancelled.push_back(std::move(slot.pending));
+      for (const auto& slot : slots_) {
+        if (slot->pending != nullptr) cancelled.push_back(std::move(slot->pending));
       }
       // The first one's response belongs to the write under way.
       while (slots_.size() > (writing_ ? 1u : 0u)) {
-        bytes_ -= slots_.back().bytes;
+        bytes_ -= slots_.back()->bytes;
         dropped.push_back(std::move(slots_.back()));
         slots_.pop_back();
       }
     }
+    dropped.clear();
     for (const auto& pending : cancelled) pending->Cancel(status);
     Pump();
+  }
+
+  // The request at `place` has taken too long: the engine answers it, and the stream goes on.
+  void OnExpired(Place place) override {
+    std::shared_ptr<Pending> pending;
+    {
+      base::MutexLock lock(&mu_);
+      Slot* slot = Find(place);
+      if (slot == nullptr || slot->answered) return;
+      slot->too_long = true;  // if it is being started, Attach cancels it
+      pending = slot->pending;
+    }
+    if (pending != nullptr) pending->Cancel(limits_.too_long);
   }
 
  private:
   struct Slot {
     Response response;
     bool answered = false;
+    bool too_long = false;
     uint64_t bytes = 0;
     ByteBudget::Charge charge;
     std::shared_ptr<Pending> pending;
+    ExpiryQueue::Watch limit;  // until it is answered
   };
   enum class Step { kNone, kRead, kWrite, kFinish };
 
   Slot* Find(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (place < first_place_ || place - first_place_ >= slots_.size()) return nullptr;
-    return &slots_[place - first_place_];
+    return slots_[place - first_place_].get();
   }
 
   // The next operation to issue; marks it as under way.
@@ -180,7 +214,7 @@ class StreamWindow {
       finished_ = true;
       return Step::kFinish;
     }
-    if (!writing_ && !slots_.empty() && slots_.front().answered) {
+    if (!writing_ && !slots_.empty() && slots_.front()->answered) {
       writing_ = true;
       return Step::kWrite;
     }
@@ -216,7 +250,7 @@ class StreamWindow {
           pumping_ = false;
           return;
         }
-        if (step == Step::kWrite) response = &slots_.front().response;
+        if (step == Step::kWrite) response = &slots_.front()->response;
         if (step == Step::kFinish) status = FinalStatus();
       }
       switch (step) {
@@ -238,11 +272,11 @@ class StreamWindow {
   StreamSink<Response>* const sink_;  // touched by the pumping thread only, until EndStream
 
   base::Mutex mu_;
-  std::deque<Slot> slots_ ABSL_GUARDED_BY(mu_);  // in the order of arrival
-  Place first_place_ ABSL_GUARDED_BY(mu_) = 0;   // of slots_.front()
-  uint64_t bytes_ ABSL_GUARDED_BY(mu_) = 0;      // of all slots
-  bool reading_ ABSL_GUARDED_BY(mu_) = false;    // a read, or its message, is in use
-  bool writing_ ABSL_GUARDED_BY(mu_) = false;    // slots_.front() is being written
+  std::deque<std::unique_ptr<Slot>> slots_ ABSL_GUARDED_BY(mu_);  // in the order of arrival
+  Place first_place_ ABSL_GUARDED_BY(mu_) = 0;                    // of slots_.front()
+  uint64_t bytes_ ABSL_GUARDED_BY(mu_) = 0;                       // of all slots
+  bool reading_ ABSL_GUARDED_BY(mu_) = false;  // a read, or its message, is in use
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;  // slots_.front() is being written
   bool half_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool pumping_ ABSL_GUARDED_BY(mu_) = false;   // a thread is issuing operations
   bool finished_ ABSL_GUARDED_BY(mu_) = false;  // EndStream is the last step taken

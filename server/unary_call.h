@@ -1,5 +1,6 @@
 // One unary data call: from the handler to OnDone. Begins on a gRPC thread, is answered on the
-// engine's completion thread, or by whoever cancels it (see CallState).
+// engine's completion thread, or by whoever cancels it (see CallState): the client, the drain, the
+// server's limit of time.
 #ifndef ERIS_SERVER_UNARY_CALL_H_
 #define ERIS_SERVER_UNARY_CALL_H_
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "server/batch_ops.h"
+#include "server/call_cutter.h"
 #include "server/call_state.h"
 #include "server/rpc_status.h"
 #include "server/server_state.h"
@@ -28,35 +30,44 @@ template <class Op>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
   // Never fails: a call that cannot be started is answered with the reason. gRPC owns the result.
-  static UnaryCall* Begin(ServerState& server, const grpc::CallbackServerContext& context,
+  static UnaryCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
                           const typename Op::Request& request, typename Op::Response* response) {
-    auto* call = new UnaryCall(context, response);
-    call->Run(server, request);
+    auto* call = new UnaryCall(server, context, response);
+    call->Run(request);
     return call;
   }
 
  private:
   // The part that the engine, the gate and the call share; it outlives the call.
-  struct Handover final : Drainable {
-    explicit Handover(UnaryCall* call_in) : call(call_in) {}
-    void OnDrainTimeout(const absl::Status& status) override {
-      if (state.TryCancel(status)) call->Finish(ToRpcStatus(status));
+  struct Handover final : Drainable, ExpiryQueue::Owner {
+    Handover(UnaryCall* call_in, const ServerConfig& config_in)
+        : call(call_in), config(config_in) {}
+    void OnDrainTimeout(const absl::Status& status) override { End(status); }
+    void OnExpired(uint64_t) override { End(TooLongStatus(config, Op::kIsWrite)); }
+    void End(const absl::Status& status) {
+      if (state.TryCancel(status)) call->Respond(status);
     }
     CallState state;
     UnaryCall* const call;  // touched by the winner of `state` only
+    const ServerConfig& config;
   };
 
-  UnaryCall(const grpc::CallbackServerContext& context, typename Op::Response* response)
-      : context_(context), response_(response) {}
+  UnaryCall(ServerState& server, grpc::CallbackServerContext& context,
+            typename Op::Response* response)
+      : server_(server),
+        context_(context),
+        response_(response),
+        stall_(context, &server.stalls.queue()) {}
 
-  void Run(ServerState& server, const typename Op::Request& request) {
-    stay_ = server.gate.TryEnter(handover_);
+  void Run(const typename Op::Request& request) {
+    stay_ = server_.gate.TryEnter(handover_);
     if (!stay_) return Refuse(DrainGate::RefusedStatus());
     const uint64_t bytes = Op::Bytes(request);
-    charge_ = server.budget.TryTake(bytes);
-    if (!charge_) return Refuse(OverBudgetStatus(server.budget, bytes));
+    charge_ = server_.budget.TryTake(bytes);
+    if (!charge_) return Refuse(OverBudgetStatus(server_.budget, bytes));
+    limit_.Begin(server_.calls.queue(), handover_);
     StartedBatch started =
-        Op::Start(*server.sessions.Borrow(), request, [handover = handover_](BatchResult result) {
+        Op::Start(*server_.sessions.Borrow(), request, [handover = handover_](BatchResult result) {
           if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
         });
     if (!started.ok()) return Refuse(started.status());
@@ -64,26 +75,32 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   }
 
   void Refuse(const absl::Status& status) {
-    if (handover_->state.TryComplete()) Finish(ToRpcStatus(status));
+    if (handover_->state.TryComplete()) Respond(status);
   }
 
   void Answer(BatchResult result) {
     if (result.status.ok()) Op::Fill(result, response_);
-    Finish(ToRpcStatus(result.status));
+    Respond(result.status);
   }
 
-  void OnCancel() override {
-    const absl::Status status = CancelledStatus(context_);
-    if (handover_->state.TryCancel(status)) Finish(ToRpcStatus(status));
+  // By the winner. The call may be gone when it returns.
+  void Respond(const absl::Status& status) {
+    stall_.Begin();
+    Finish(ToRpcStatus(status));
   }
+
+  void OnCancel() override { handover_->End(CancelledStatus(context_)); }
 
   void OnDone() override { delete this; }
 
+  ServerState& server_;
   const grpc::CallbackServerContext& context_;
   typename Op::Response* const response_;
-  const std::shared_ptr<Handover> handover_ = std::make_shared<Handover>(this);
+  const std::shared_ptr<Handover> handover_ = std::make_shared<Handover>(this, server_.config);
+  DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
   ByteBudget::Charge charge_;
-  DrainGate::Stay stay_;
+  ExpiryQueue::Watch limit_;
+  StallWatch stall_;  // the winner's, then OnDone's
 };
 
 }  // namespace eris::server

@@ -28,6 +28,8 @@ listen = "unix:/tmp/eris"
 port_file = "/tmp/port"
 drain_timeout_ms = 1
 sample_interval_ms = 200
+call_ms_max = 300
+stall_ms_max = 400
 receive_message_bytes_max = "64 KiB"
 in_flight_bytes_max = "3MiB"
 calls_per_connection_max = 4
@@ -57,6 +59,8 @@ scan_chunks_max = 10
   EXPECT_EQ(config.port_file, "/tmp/port");
   EXPECT_EQ(config.drain_timeout_ms, 1u);
   EXPECT_EQ(config.sample_interval_ms, 200u);
+  EXPECT_EQ(config.call_ms_max, 300u);
+  EXPECT_EQ(config.stall_ms_max, 400u);
   EXPECT_EQ(config.receive_message_bytes_max, 65536u);
   EXPECT_EQ(config.in_flight_bytes_max, 3u << 20);
   EXPECT_EQ(config.calls_per_connection_max, 4u);
@@ -142,6 +146,19 @@ TEST(ConfigTest, DefaultTextIsTheDefaults) {
   EXPECT_EQ(config.in_flight_bytes_max, defaults.in_flight_bytes_max);
   EXPECT_EQ(config.engine.scan_chunks_max, defaults.engine.scan_chunks_max);
   EXPECT_TRUE(ValidateConfig(defaults).ok());
+}
+
+TEST(ConfigTest, LimitsOfTimeHaveDefaultsMayBeNoneAndEndAtADay) {
+  ServerConfig config;
+  EXPECT_EQ(config.call_ms_max, 60'000u);
+  EXPECT_EQ(config.stall_ms_max, 30'000u);
+  EXPECT_TRUE(ApplyConfigText("[server]\ncall_ms_max = 0\nstall_ms_max = 0\n", "x", &config).ok());
+  EXPECT_EQ(config.call_ms_max, 0u);
+  EXPECT_EQ(config.stall_ms_max, 0u);
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  EXPECT_THAT(Refusal("[server]\ncall_ms_max = 86400001\n"),
+              HasSubstr("call_ms_max is 86400001, must be between 0 and 86400000"));
+  EXPECT_THAT(Refusal("[server]\nstall_ms_max = -1\n"), HasSubstr("stall_ms_max is -1"));
 }
 
 TEST(ConfigTest, ValuesFromElsewhereAreValidated) {

@@ -4,10 +4,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,11 +24,27 @@
 
 namespace eris::server {
 
+// The server's Asio thread, without the signals.
+class IoThread {
+ public:
+  IoThread() : work_(io_.get_executor()), thread_([this] { io_.run(); }) {}
+  ~IoThread() {
+    io_.stop();
+    thread_.join();
+  }
+  boost::asio::io_context* io() { return &io_; }
+
+ private:
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
 class RpcTest : public ::testing::Test {
  protected:
   explicit RpcTest(ServerConfig config_in = {}) : config(std::move(config_in)) {
     config.listen = "127.0.0.1:0";
-    auto started = RpcServer::Start(config, &engine);
+    auto started = RpcServer::Start(config, &engine, io_thread.io());
     EXPECT_TRUE(started.ok()) << started.status();
     server = *std::move(started);
     channel = NewChannel();
@@ -107,6 +126,7 @@ class RpcTest : public ::testing::Test {
   }
 
   ServerConfig config;
+  IoThread io_thread;
   FakeEngine engine;
   std::unique_ptr<RpcServer> server;
   std::shared_ptr<grpc::Channel> channel;

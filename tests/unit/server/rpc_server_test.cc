@@ -66,7 +66,7 @@ TEST_F(RpcServerTest, DescriptorsForReflectionAreInTheBinary) {
 TEST_F(RpcServerTest, SecondServerOnThePortIsRefusedWithTheReason) {
   ServerConfig second = config;
   second.listen = server->address();
-  const auto started = RpcServer::Start(second, &engine);
+  const auto started = RpcServer::Start(second, &engine, io_thread.io());
   ASSERT_EQ(started.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(started.status().message()), HasSubstr(server->address()));
   EXPECT_THAT(std::string(started.status().message()), HasSubstr("Address already in use"));
@@ -76,7 +76,7 @@ TEST_F(RpcServerTest, UnknownAddressIsRefusedWithTheReason) {
   ServerConfig second = config;
   for (const char* listen : {"192.0.2.1:7411", "no.such.host.invalid:1"}) {
     second.listen = listen;
-    const auto started = RpcServer::Start(second, &engine);
+    const auto started = RpcServer::Start(second, &engine, io_thread.io());
     ASSERT_EQ(started.status().code(), absl::StatusCode::kUnavailable) << listen;
     EXPECT_THAT(std::string(started.status().message()), HasSubstr(listen));
   }
@@ -85,10 +85,10 @@ TEST_F(RpcServerTest, UnknownAddressIsRefusedWithTheReason) {
 TEST_F(RpcServerTest, UnixSocketServesAndASecondServerOnItIsRefused) {
   ServerConfig on_unix = config;
   on_unix.listen = absl::StrCat("unix:", testing::TempDir(), "/eris_", getpid());
-  auto first = RpcServer::Start(on_unix, &engine);
+  auto first = RpcServer::Start(on_unix, &engine, io_thread.io());
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ((*first)->address(), on_unix.listen);
-  const auto second = RpcServer::Start(on_unix, &engine);
+  const auto second = RpcServer::Start(on_unix, &engine, io_thread.io());
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   auto stub =
       v1::Data::NewStub(grpc::CreateChannel(on_unix.listen, grpc::InsecureChannelCredentials()));

@@ -31,8 +31,8 @@ class RecordingSink final : public StreamSink<int> {
 
 class CountingPending final : public Pending {
  public:
-  void Cancel(absl::Status) override { ++cancels; }
-  int cancels = 0;
+  void Cancel(absl::Status) override { cancels.fetch_add(1); }
+  std::atomic<int> cancels{0};
 };
 
 class StreamWindowTest : public ::testing::Test {
@@ -102,6 +102,36 @@ TEST_F(StreamWindowTest, HalfCloseWithoutARequestEndsWithOk) {
   window.HalfClosed();
   ASSERT_TRUE(sink.end);
   EXPECT_TRUE(sink.end->ok());
+}
+
+TEST_F(StreamWindowTest, RequestThatTakesTooLongIsCancelledAndTheStreamGoesOn) {
+  using std::chrono::milliseconds;
+  ExpiryQueue queue(milliseconds(10), [](auto) {});
+  const absl::Status too_long = absl::DeadlineExceededError("too long");
+  const auto limited = std::make_shared<Window>(
+      Window::Limits{.requests_max = 8, .queue = &queue, .too_long = too_long}, &sink);
+  const auto pending = std::make_shared<CountingPending>();
+  const auto late = std::make_shared<CountingPending>();
+  limited->Start();
+  const auto answered = limited->Arrived(1, budget.TryTake(1));
+  const auto held = limited->Arrived(1, budget.TryTake(1));
+  const auto starting = limited->Arrived(1, budget.TryTake(1));
+  limited->Attach(*held, pending);
+  limited->Answer(*answered, 1);
+  EXPECT_EQ(queue.watched(), 2u);
+  queue.Sweep(ExpiryQueue::Clock::now() + milliseconds(20));
+  EXPECT_EQ(pending->cancels, 1);
+  limited->Attach(*starting, late);  // the engine took it only now
+  EXPECT_EQ(late->cancels, 1);
+  limited->Answer(*held, 2);
+  limited->Answer(*starting, 3);
+  for (int i = 0; i < 3; ++i) limited->WriteDone(true);
+  EXPECT_EQ(sink.writes, std::vector<int>({1, 2, 3}));
+  EXPECT_FALSE(sink.end);
+  EXPECT_TRUE(limited->Arrived(1, budget.TryTake(1)));
+  limited->End(absl::CancelledError("gone"));
+  EXPECT_EQ(queue.watched(), 0u);
+  EXPECT_EQ(limited.use_count(), 1);
 }
 
 TEST_F(StreamWindowTest, DrainAnswersWhatIsUnderWayAndReadsNoMore) {
@@ -189,8 +219,13 @@ TEST(StreamWindowStressTest, KeepsGrpcsRulesWhileThreadsRace) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     ByteBudget budget(1 << 20);
     PlayedSink sink;
-    auto window =
-        std::make_shared<Window>(Window::Limits{.requests_max = 8, .bytes_max = 64}, &sink);
+    ExpiryQueue queue(std::chrono::milliseconds(1), [](auto) {});
+    auto window = std::make_shared<Window>(
+        Window::Limits{.requests_max = 8,
+                       .bytes_max = 64,
+                       .queue = &queue,
+                       .too_long = absl::DeadlineExceededError("too long")},
+        &sink);
     base::Mutex mu;
     std::vector<Window::Place> under_way;
 
@@ -245,6 +280,12 @@ TEST(StreamWindowStressTest, KeepsGrpcsRulesWhileThreadsRace) {
         }
       });
     }
+    std::thread sweeper([&] {
+      while (!sink.ended.load()) {
+        queue.Sweep(ExpiryQueue::Clock::now() + std::chrono::milliseconds(1));
+        std::this_thread::yield();
+      }
+    });
     std::thread ender([&] {
       if (seed % 3 == 0) return;
       for (uint32_t i = 0; i < seed * 20; ++i) std::this_thread::yield();
@@ -255,7 +296,9 @@ TEST(StreamWindowStressTest, KeepsGrpcsRulesWhileThreadsRace) {
     reader.join();
     writer.join();
     for (std::thread& thread : engine) thread.join();
+    sweeper.join();
     ender.join();
+    EXPECT_EQ(queue.watched(), 0u);
     EXPECT_TRUE(sink.ended.load());
     if (seed % 3 == 0) {
       EXPECT_EQ(sink.next_answer, kRequests);
