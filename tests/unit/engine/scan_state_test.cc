@@ -186,11 +186,13 @@ TEST_F(ScanStateTest, CloseCallsANextAsyncThatWaits) {
   auto scan = Open();
   std::atomic<int> calls{0};
   scan->NextAsync([&](Chunk next) {
-    EXPECT_EQ(next.status().code(), absl::StatusCode::kUnavailable);
+    // An AEU that is stepped while Close is on its way may have filled the chunk first.
+    EXPECT_TRUE(next.ok() || absl::IsUnavailable(next.status())) << next.status();
     calls.fetch_add(1);
   });
   engine_.Close();
   EXPECT_EQ(calls.load(), 1);
+  EXPECT_TRUE(absl::IsUnavailable(scan->Next().status()));
 }
 
 // Each callback asks for the next chunk.
