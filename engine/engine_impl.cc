@@ -103,6 +103,7 @@ void EngineImpl::CollectNotes() {
     const absl::Status bound = threads_[i]->binding_status();
     if (bound.ok()) continue;
     notes_.push_back(absl::StrCat("AEUs run unpinned: ", bound.message()));
+    pinned_ = false;
     break;  // said once: the others get the same answer
   }
   if (const absl::Status bound = memory_.binding_status(); !bound.ok()) {
@@ -187,7 +188,7 @@ EngineStats EngineImpl::Stats() {
     const aeu::LoadCounters& counters = aeu.counters();
     AeuStats one{.id = place.aeu,
                  .numa_node = place.numa_node,
-                 .cpu = place.cpu,
+                 .cpu = pinned_ ? place.cpu : -1,
                  .turns = counters.turns.Read(),
                  .parks = counters.parks.Read(),
                  .busy_ns = counters.busy_ns.Read(),
@@ -222,7 +223,9 @@ EngineStats EngineImpl::Stats() {
 }
 
 std::string EngineImpl::ExplainTopology() const {
-  return topology::Explain(resolved_.topology, resolved_.plan);
+  topology::PlacementPlan plan = resolved_.plan;
+  plan.notes = notes_;  // those of the plan, and what the system refused
+  return topology::Explain(resolved_.topology, plan);
 }
 
 void EngineImpl::Close() {

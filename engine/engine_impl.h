@@ -62,6 +62,7 @@ class EngineImpl final : public Engine {
   std::vector<std::unique_ptr<aeu::AeuThread>> threads_;
   std::unique_ptr<ObjectAdmin> admin_;
   std::vector<std::string> notes_;
+  bool pinned_ = true;  // the system has put AEUs on their cpus
 
   base::Mutex samplers_mu_;
   std::map<ObjectId, balancer::LoadSampler> samplers_ ABSL_GUARDED_BY(samplers_mu_);

@@ -61,6 +61,9 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   ControlLoop loop;  // before the engine: a signal that comes while it opens is a drain, not a kill
   auto engine = open_engine(config.engine);
   if (!engine.ok()) return Fail(engine.status());
+  for (const std::string& note : (*engine)->Notes()) {
+    std::fprintf(stderr, "eris: note: %s\n", note.c_str());
+  }
   auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
   if (!config.port_file.empty()) {
