@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Draws raw_routing's JSON as the paper's Figure 5: routing throughput against outgoing buffer size.
+
+    bench/routing/plot.py raw_routing.json figure.svg [--aeus 2] [--unit commands|bytes]
+
+Log-log, a line for each method, a bar from the slowest round to the fastest. Standard library only.
+"""
+import argparse
+import json
+import math
+import sys
+from xml.sax.saxutils import escape
+
+WIDTH, HEIGHT = 760, 460
+LEFT, RIGHT, TOP, BOTTOM = 72, 190, 46, 60  # margins; the legend stands in the right one
+# Ours thick and first; colours that differ in brightness too.
+STYLES = {
+    "port": ("#c0392b", 3, "", "ERIS: Port and incoming buffers"),
+    "buffers": ("#e59866", 2, "", "ERIS's buffers without the Port"),
+    "queue": ("#2471a3", 1.5, "", "moodycamel, blocks of 32"),
+    "queue_512": ("#5dade2", 1.5, "", "moodycamel, blocks of 512"),
+    "ring": ("#1e8449", 1.5, "", "ring per pair, collected"),
+    "ring_in_place": ("#82c99d", 1.5, "", "ring per pair, in place"),
+    "memcpy": ("#555555", 1.5, "6 4", "limit: two memcpys"),
+}
+
+
+def scale(low, high, begin, end):
+    """Maps [low, high] to [begin, end], by logarithms."""
+    span = math.log(high / low) or 1.0
+    return lambda value: begin + (end - begin) * math.log(value / low) / span
+
+
+def ticks(low, high):
+    """1, 2, 5, 10, ... within [low, high]."""
+    found = []
+    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+        found += [digit * 10 ** power for digit in (1, 2, 5) if low <= digit * 10 ** power <= high]
+    return found
+
+
+def text(x, y, words, anchor="middle", more=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
+
+
+def draw(report, aeus, unit):
+    factor = report["record_bytes"] / 1e9 if unit == "bytes" else 1e-6
+    lines = {}
+    for point in report["points"]:
+        if point["aeus"] == aeus:
+            lines.setdefault(point["method"], []).append(
+                (point["batch"], *(point[key] * factor for key in ("commands_s", "commands_s_min", "commands_s_max"))))
+    if not lines:
+        sys.exit(f"plot.py: no points for {aeus} AEUs")
+    unknown = set(lines) - set(STYLES)
+    if unknown:
+        sys.exit(f"plot.py: no style for {', '.join(sorted(unknown))}")
+    batches = sorted({point[0] for line in lines.values() for point in line})
+    low = min(point[2] for line in lines.values() for point in line) * 0.9
+    high = max(point[3] for line in lines.values() for point in line) * 1.1
+    x = scale(batches[0], batches[-1], LEFT, WIDTH - RIGHT)
+    y = scale(low, high, HEIGHT - BOTTOM, TOP)
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
+           'font-size="12" fill="#222">',
+           f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+           text((LEFT + right) / 2, 18, f"Raw routing throughput, {aeus} AEUs, commands of {report['record_bytes']} "
+                f"bytes ({report['segment_bytes']} of them data)", more='font-size="14"'),
+           text((LEFT + right) / 2, 34, f"{report['cpu']}, {report['cpus']} cpus, {report['build_type']}, median of "
+                f"{report['rounds']} rounds", more='fill="#666" font-size="11"')]
+    for tick in ticks(low, high):
+        out.append(f'<path d="M{LEFT} {y(tick):.1f}H{right}" stroke="#e4e4e4"/>')
+        out.append(text(LEFT - 6, y(tick) + 4, f"{tick:g}", "end"))
+    for batch in batches:
+        out.append(f'<path d="M{x(batch):.1f} {TOP}V{bottom}" stroke="#f0f0f0"/>')
+        out.append(text(x(batch), bottom + 18, str(batch)))
+    out.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" stroke="#222" fill="none"/>')
+    out.append(text((LEFT + right) / 2, HEIGHT - 16, "commands collected before they are copied over"))
+    words = "GB/s with headers" if unit == "bytes" else "million commands/s"
+    out.append(text(0, 0, words, more=f'transform="translate(20 {(TOP + bottom) / 2:.0f}) rotate(-90)"'))
+    shown = [method for method in STYLES if method in lines]
+    for method in reversed(shown):  # ours last, on top
+        colour, width, dashes, _ = STYLES[method]
+        line = sorted(lines[method])
+        for batch, _, slowest, fastest in line:
+            out.append(f'<path d="M{x(batch):.1f} {y(slowest):.1f}V{y(fastest):.1f}" stroke="{colour}" opacity=".4"/>')
+        path = "L".join(f"{x(batch):.1f} {y(rate):.1f}" for batch, rate, _, _ in line)
+        out.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="{width}"'
+                   f' stroke-dasharray="{dashes}"/>')
+        out += [f'<circle cx="{x(batch):.1f}" cy="{y(rate):.1f}" r="{width + 1}" fill="{colour}"/>'
+                for batch, rate, _, _ in line]
+    for i, method in enumerate(shown):
+        colour, width, dashes, name = STYLES[method]
+        at = TOP + 14 + 20 * i
+        out.append(f'<path d="M{right + 10} {at}h22" stroke="{colour}" stroke-width="{width}" '
+                   f'stroke-dasharray="{dashes}"/>')
+        out.append(text(right + 37, at + 4, name, "start", 'font-size="10"'))
+    return "\n".join(out + ["</svg>", ""])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("json")
+    parser.add_argument("svg")
+    parser.add_argument("--aeus", type=int, default=2)
+    parser.add_argument("--unit", choices=("commands", "bytes"), default="commands")
+    arguments = parser.parse_args()
+    with open(arguments.json, encoding="utf-8") as file:
+        report = json.load(file)
+    with open(arguments.svg, "w", encoding="utf-8") as file:
+        file.write(draw(report, arguments.aeus, arguments.unit))
+
+
+if __name__ == "__main__":
+    main()
