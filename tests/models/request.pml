@@ -1,0 +1,319 @@
+/* A request under way: engine/request.{h,cc}; the synchronous caller in engine/session_impl.cc
+ * (RunToEnd), and with -DASYNC engine/async_call.{h,cc} on the completion thread.
+ *
+ * A request of KEYS keys, one command each, to AEUS AEUs. An AEU writes its key's column in the
+ * request, then counts the answer; who counts the last one ends the round (LastAnswer). An AEU may
+ * answer "moved" for MOVES keys in all; those keys are sent again in another round. The caller holds
+ * a reference, each round one. Synchronous: the caller waits, or its deadline passes at any moment,
+ * and it detaches. Asynchronous: the last AEU posts the call, the completion thread takes it, sends
+ * again or runs the callback; a user may cancel, which posts a task of its own, and lets its handle
+ * go, at any moment. Each access to the request asserts that it has not been freed.
+ *
+ * Abstracted: values; buffers (backpressure.pml has them); forwarding, which moves the duty to
+ * answer to another AEU, as here any AEU may take any command; shared pointers to the call are
+ * counted in one step. Sequentially consistent (see README.md).
+ *
+ * Properties
+ *   - the request is never touched after it was freed, it is freed exactly once, and it is freed;
+ *   - each round's last answer is found by exactly one AEU, after every column was written;
+ *   - credit is given back exactly once, when nothing is owed any more (Settle);
+ *   - the caller has its outcome exactly once: one return, one callback; a task is not posted while
+ *     it is posted already;
+ *   - no state without a successor but the end: nobody waits for an answer that does not come.
+ *
+ * Planted bugs (-D): FREED_BY_CALLER (deadline: the caller frees instead of letting go),
+ * LAST_BY_LOAD (count down, then look whether it is zero: two are last), MOVED_POSTS (an AEU that
+ * answers "moved" ends the round at once so that the key is sent again early: posted twice),
+ * EXPECT_AFTER_SEND (answers are announced when they are on their way already), WAKE_AFTER_UNREF
+ * (LastAnswer lets go, then wakes the caller through the request's word), and with ASYNC
+ * SETTLE_AT_CANCEL (credit goes back while answers are owed), CALLBACK_UNGUARDED (the end of a
+ * cancelled call runs the callback, too).
+ */
+#ifndef KEYS
+#define KEYS 3
+#endif
+#ifndef AEUS
+#define AEUS 2
+#endif
+#ifndef MOVES
+#define MOVES 2
+#endif
+
+#define OWED 0
+#define MOVED 1
+#define EXECUTED 2
+
+chan commands = [KEYS] of { byte };
+byte moves = MOVES;
+
+/* The request. */
+byte references = 1;
+byte owed;
+bool answered;
+byte state[KEYS];
+bool cancelled;
+bool settled;
+
+/* The observer's. */
+bool freed;
+byte outcomes;
+byte unwritten; /* columns that AEUs will still write in this round */
+
+#define TOUCH assert(!freed)
+
+inline settle() {
+  if
+  :: settled
+  :: else ->
+    assert(unwritten == 0); /* the credit covers what AEUs still write */
+    settled = true
+  fi
+}
+
+inline unref() {
+  atomic {
+    TOUCH;
+    references--;
+    if
+    :: references == 0 -> settle(); freed = true
+    :: else
+    fi
+  }
+}
+
+/* REQUIRES: a reference. */
+inline expect(keys) {
+  atomic { TOUCH; references++; answered = false };
+  atomic { TOUCH; owed = keys }
+}
+
+/* Sends what has no answer yet. A command is under way from here on. */
+inline send_all() {
+  k = 0;
+  do
+  :: k < KEYS ->
+    atomic {
+      if
+      :: state[k] == OWED -> commands!k
+      :: else
+      fi;
+      k++
+    }
+  :: else -> k = 0; break
+  od
+}
+
+/* MovedPositions; `n` keys will be sent again. */
+inline take_moved() {
+  atomic {
+    TOUCH;
+    n = 0; k = 0;
+    do
+    :: k < KEYS ->
+      assert(state[k] != OWED); /* the last answer came after all the columns */
+      if
+      :: state[k] == MOVED -> state[k] = OWED; n++
+      :: else
+      fi;
+      k++
+    :: else -> k = 0; break
+    od;
+    unwritten = n
+  }
+}
+
+#ifdef ASYNC
+/* The completion queue's two tasks, each at most once in it. */
+chan completions = [2] of { bool };
+#define ANSWERED_TASK true
+#define CANCEL_TASK false
+bool posted;
+bool call_ended;        /* AsyncCall::ended_ */
+byte handles = 2;       /* shared pointers to the call: the user's, and its own until the end */
+
+inline drop_handle() {
+  atomic {
+    handles--;
+    if
+    :: handles == 0 -> references--; /* ~AsyncCall: Unref */
+      assert(!freed);
+      if
+      :: references == 0 -> settle(); freed = true
+      :: else
+      fi
+    :: else
+    fi
+  }
+}
+
+inline last_answer() {
+  atomic {
+    TOUCH; /* task_ and queue_ are read */
+    assert(handles > 0);
+    assert(!posted);
+    posted = true;
+    completions!ANSWERED_TASK /* the task takes the reference over */
+  }
+}
+#else
+inline last_answer() {
+  atomic { TOUCH; answered = true };
+#ifdef WAKE_AFTER_UNREF
+  unref();
+  TOUCH
+#else
+  TOUCH; /* the futex wake */
+  unref()
+#endif
+}
+#endif
+
+proctype Aeu() {
+  byte k;
+  bool last;
+end:
+  do
+  :: commands?k ->
+    atomic {
+      TOUCH;
+      assert(state[k] == OWED);
+      if
+      :: moves > 0 && !cancelled -> moves--; state[k] = MOVED;
+#ifdef MOVED_POSTS
+        last = true
+#endif
+      :: state[k] = EXECUTED
+      fi;
+      unwritten--
+    };
+    k = 0;
+#ifdef MOVED_POSTS
+    if
+    :: last -> last_answer()
+    :: else
+    fi;
+#endif
+#ifdef LAST_BY_LOAD
+    atomic { TOUCH; owed-- };
+    atomic { TOUCH; last = (owed == 0) };
+#else
+    atomic { TOUCH; assert(owed > 0); owed--; last = (owed == 0) };
+#endif
+    if
+    :: last -> last_answer()
+    :: else
+    fi;
+    last = false
+  od
+}
+
+inline round(keys) {
+#ifdef EXPECT_AFTER_SEND
+  send_all();
+  expect(keys)
+#else
+  expect(keys);
+  send_all()
+#endif
+}
+
+#ifdef ASYNC
+proctype Completions() {
+  byte k, n;
+  bool done_called;
+end:
+  do
+  :: completions?ANSWERED_TASK ->
+    posted = false;
+    unref();
+    if
+    :: !done_called && !cancelled ->
+      take_moved();
+      if
+      :: n > 0 -> round(n); n = 0; goto next
+      :: else
+      fi
+    :: else -> n = 0
+    fi;
+    atomic { TOUCH; settle() };
+    call_ended = true;
+#ifndef CALLBACK_UNGUARDED
+    if
+    :: done_called
+    :: else ->
+#endif
+      atomic { TOUCH; done_called = true; outcomes++; assert(outcomes == 1) };
+#ifndef CALLBACK_UNGUARDED
+    fi;
+#endif
+    drop_handle();
+next:
+    skip
+  :: completions?CANCEL_TASK ->
+    if
+    :: done_called
+    :: else -> atomic { TOUCH; done_called = true; outcomes++; assert(outcomes == 1) }
+    fi;
+#ifdef SETTLE_AT_CANCEL
+    atomic { TOUCH; settle() };
+#endif
+    drop_handle()
+  od
+}
+
+/* Sends, then cancels or not, then lets its handle go. */
+proctype User() {
+  byte k;
+  round(KEYS);
+  if
+  :: true /* does not cancel */
+  :: !call_ended ->
+    atomic { TOUCH; cancelled = true };
+    atomic { handles++; completions!CANCEL_TASK }
+  fi;
+  drop_handle()
+}
+#else
+proctype Caller() {
+  byte k, n = KEYS;
+  do
+  :: round(n);
+    if
+    :: answered -> TOUCH /* Await */
+    :: atomic { TOUCH; cancelled = true }; /* its deadline passes */
+#ifdef FREED_BY_CALLER
+      freed = true;
+#else
+      unref();
+#endif
+      break
+    fi;
+    take_moved();
+    if
+    :: n == 0 -> unref(); break
+    :: else
+    fi
+  od;
+  atomic { outcomes++; assert(outcomes == 1) }
+}
+#endif
+
+init {
+  byte n;
+  atomic {
+    unwritten = KEYS;
+    for (n : 1 .. AEUS) { run Aeu() };
+#ifdef ASYNC
+    run Completions();
+    run User()
+#else
+    run Caller()
+#endif
+  };
+  freed && outcomes == 1; /* the end */
+  assert(references == 0 && settled)
+}
+
+#ifdef LIVENESS
+ltl ends_once { <> (freed && outcomes == 1) }
+#endif

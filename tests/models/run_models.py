@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Runs the SPIN models of this folder. Usage: run_models.py [--keep DIR] [model...] (default: all).
+
+A clean run must search every state and find nothing; a run with a planted bug must find it, by the
+property that it breaks. Prints states and seconds of each; exit status 1 if one is not as it should
+be, 77 if spin is not installed.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77
+MEMORY_MIB = 1800
+FOLDER = pathlib.Path(__file__).resolve().parent
+DEADLOCK = "invalid end state"
+STARVES = "acceptance cycle"
+
+# model: [(defines, what is found; None: nothing)]. LIVENESS checks the model's ltl property under
+# weak fairness; the other runs its assertions, and that there is no deadlock.
+RUNS = {
+    "incoming_buffer": [
+        ("WRITERS=2 RECORDS=4", None),
+        ("WRITERS=3 RECORDS=2", None),
+        ("WRITERS=2 RECORDS=3 HALF=2", None),
+        ("LIVENESS WRITERS=2 RECORDS=3", None),
+        ("NO_ACTIVE_TEST WRITERS=2", r"read_records=="),
+        ("ACTIVE_TESTED_APART WRITERS=2", r"read_records=="),
+        ("CLOSE_FIRST WRITERS=2", r"\(writable&1\)!=half"),
+        ("END_BEFORE_CLOSE WRITERS=2", r"read_records=="),
+        ("OPEN_TOO_EARLY WRITERS=2", r"memory\["),
+        ("NO_WAIT_FOR_WRITERS WRITERS=2", r"word!=0"),
+        ("FETCH_ADD WRITERS=2", r"end<=3"),
+        # What the protocol does not promise, and one that would.
+        ("IN_ORDER WRITERS=2 RECORDS=3", r"record==0"),
+        ("IN_ORDER GENERATION WRITERS=2 RECORDS=4", None),
+        ("IN_ORDER GENERATION WRITERS=3 RECORDS=2", None),
+    ],
+    "waker": [
+        ("SENDERS=3 RECORDS=2", None),
+        ("SENDERS=2 RECORDS=4 SPURIOUS=2", None),
+        ("LIVENESS SENDERS=2 RECORDS=2", None),
+        ("CHECK_BEFORE_STORE", r"blocked"),
+        ("WAKE_BEFORE_PUBLISH", r"blocked"),
+        ("SLEEP_WITHOUT_COMPARE", r"blocked"),
+        ("WAKE_WITHOUT_TAKING_BACK", r"blocked"),
+        ("STORE_FOR_EXCHANGE", r"may_wake"),
+    ],
+    "backpressure": [
+        ("AEUS=2 CAPACITY=1 MOVES=2", None),
+        ("AEUS=2 CAPACITY=2 MOVES=2", None),
+        ("AEUS=3 CAPACITY=1 MOVES=2", None),
+        ("AEUS=2 CAPACITY=1 MOVES=1 CREDIT=1 REQUESTS=3 CANCELS=1", None),
+        ("LIVENESS AEUS=2 CAPACITY=1 MOVES=1", None),
+        ("LIVENESS AEUS=2 CAPACITY=1 MOVES=2 CREDIT=1", None),
+        ("DRAINING_STOPS", DEADLOCK),
+        ("DRAINING_STOPS CAPACITY=2 REQUESTS=3 CREDIT=3", DEADLOCK),
+        ("BLOCKING_FORWARD", DEADLOCK),
+        ("CREDIT_AT_CANCEL REQUESTS=3 CANCELS=1", r"owed\[me\]<="),
+        ("FORWARD_AND_ANSWER", r"reply\[r\]==|executed"),
+    ],
+    "request": [
+        ("KEYS=3 AEUS=2", None),
+        ("KEYS=4 AEUS=3 MOVES=3", None),
+        ("LIVENESS KEYS=3 AEUS=2", None),
+        ("ASYNC KEYS=3 AEUS=2", None),
+        ("ASYNC KEYS=4 AEUS=3 MOVES=3", None),
+        ("ASYNC LIVENESS KEYS=3 AEUS=2", None),
+        ("FREED_BY_CALLER", r"!\(freed\)"),
+        ("LAST_BY_LOAD", r"!\(freed\)"),
+        ("MOVED_POSTS", r"unwritten==0|state\[k\]"),
+        ("EXPECT_AFTER_SEND", r"owed>0"),
+        ("WAKE_AFTER_UNREF", r"!\(freed\)"),
+        ("ASYNC LAST_BY_LOAD", r"posted|freed"),
+        ("ASYNC MOVED_POSTS", r"posted|state\[k\]"),
+        ("ASYNC EXPECT_AFTER_SEND", r"owed>0"),
+        ("ASYNC SETTLE_AT_CANCEL", r"unwritten==0"),
+        ("ASYNC CALLBACK_UNGUARDED", r"outcomes==1"),
+    ],
+}
+
+
+def command(arguments, folder):
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0 or "Error:" in done.stdout:
+        sys.exit(f"{' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
+
+
+def search(model, defines, folder):
+    """What pan says about one run."""
+    for old in folder.glob("pan*"):
+        old.unlink()
+    fair = "LIVENESS" in defines.split()
+    flags = [f"-D{define}" for define in defines.split()]
+    command(["spin", "-a", *flags, str(FOLDER / f"{model}.pml")], folder)
+    # COLLAPSE: a third of the memory. NFAIR: processes and claim for the fairness counters.
+    command(["gcc", "-O2", "-w", "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB}",
+             *(["-DNFAIR=3"] if fair else ["-DSAFETY"]), "-o", "pan", "pan.c"], folder)
+    return subprocess.run(["./pan", "-m200000", "-n", *(["-a", "-f"] if fair else [])],
+                          cwd=folder, capture_output=True, text=True).stdout
+
+
+def verdict(output, expected):
+    """(as it should be, in words)."""
+    found = re.search(r"^pan:\d+: (.*) \(at depth", output, re.M)
+    errors = re.search(r"errors: (\d+)", output)
+    if errors is None:
+        return False, "the search died"
+    if expected is not None:
+        if not found:
+            return False, "NOT FOUND"
+        return re.search(expected, found[1]) is not None, f"found: {' '.join(found[1].split())}"
+    if found or errors[1] != "0":
+        return False, f"FAILS: {found[1] if found else 'see the output'}"
+    if re.search(r"not completed|depth too small|out of memory|pan: reached", output):
+        return False, "NOT EXHAUSTIVE"
+    return True, "nothing found, all states"
+
+
+def run_model(model, folder):
+    failed = 0
+    print(f"{model}.pml")
+    for defines, expected in RUNS[model]:
+        begin = time.monotonic()
+        output = search(model, defines, folder)
+        seconds = time.monotonic() - begin
+        good, words = verdict(output, expected)
+        states = re.search(r"^\s*(\S+) states, stored", output, re.M)
+        memory = re.search(r"([\d.]+)\s+total actual memory", output)
+        count = int(float(states[1])) if states else 0
+        mib = float(memory[1]) if memory else 0
+        print(f"  {'ok  ' if good else 'FAIL'} {defines:58} {count:>11,} states {mib:7.0f} MiB "
+              f"{seconds:5.1f} s  {words}", flush=True)
+        if not good:
+            failed += 1
+            print(output)
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=pathlib.Path, help="work here, and leave the last trail")
+    parser.add_argument("models", nargs="*", metavar="model", help=", ".join(RUNS))
+    args = parser.parse_args()
+    unknown = set(args.models) - set(RUNS)
+    if unknown:
+        parser.error(f"no model {', '.join(sorted(unknown))} (there are {', '.join(RUNS)})")
+    for program in ("spin", "gcc"):
+        if shutil.which(program) is None:
+            print(f"SKIPPED: {program} cannot be installed: it is not on the PATH "
+                  f"(apt-get install {program})")
+            return SKIPPED
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="eris-models-") as folder:
+        if args.keep:
+            args.keep.mkdir(parents=True, exist_ok=True)
+        for model in args.models or RUNS:
+            failed += run_model(model, args.keep or pathlib.Path(folder))
+    print(f"{failed} runs are not as they should be" if failed else "all runs as they should be")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
