@@ -11,8 +11,8 @@ import math
 import sys
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT = 760, 460
-LEFT, RIGHT, TOP, BOTTOM = 72, 190, 46, 60  # margins; the legend stands in the right one
+WIDTH, HEIGHT = 790, 460
+LEFT, RIGHT, TOP, BOTTOM = 72, 220, 46, 60  # margins; the legend stands in the right one
 # Ours thick and first; colours that differ in brightness too.
 STYLES = {
     "port": ("#c0392b", 3, "", "ERIS: Port and incoming buffers"),
