@@ -11,11 +11,11 @@
  * is room and they have not hopped HOPS times, else they are answered "moved", and the session sends
  * them again. CANCELS requests are given up by their session before they are answered.
  *
- * Abstracted: what a command does; HOPS is 1, not 8; batches (one command each); a session waits without a bound,
- * where a Port gives up after send_wait_ms_max and reports the keys as refused; the number of
- * resends is not bounded; the transfer is one step. Session and completion thread are one process,
- * which is the worse case: it may be stuck in a send while its moved keys wait. Sequentially
- * consistent (see README.md).
+ * Abstracted: what a command does; HOPS is 1, not 8; batches (one command each); a session waits
+ * without a bound, where a Port gives up after send_wait_ms_max and reports the keys as refused; the
+ * number of resends is not bounded; the transfer is one step. Session and completion thread are one
+ * process, which is the worse case: it may be stuck in a send while its moved keys wait.
+ * Sequentially consistent (see README.md).
  *
  * Properties
  *   - no deadlock: the only states without a successor are ends, where every request is answered;

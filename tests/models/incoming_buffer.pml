@@ -212,7 +212,10 @@ proctype Owner() {
         at++;
         part++;
         if
-        :: part == SIZE(from) -> part = 0; been_read[from] = been_read[from] | (1 << record); read_records++
+        :: part == SIZE(from) ->
+          part = 0;
+          been_read[from] = been_read[from] | (1 << record);
+          read_records++
         :: else
         fi;
         word = 0; from = 0; record = 0
