@@ -1,9 +1,12 @@
 // An AEU's incoming buffers: two halves of equal size, one writable for all Ports, the other being
 // processed. Latch-free; many writers, one owner. Paper: ERIS 3.2, with these corrections (see
-// docs/DECISIONS.md): a writer tests ACTIVE in the very word that its CAS compares; the halves
-// change roles in the order open, publish, close; the owner never waits for a writer inside a turn.
+// docs/DECISIONS.md): a writer tests ACTIVE and the generation in the very word that its CAS
+// compares; the halves change roles in the order open, publish, close; the owner never waits for a
+// writer inside a turn. What one thread writes is taken in the order of its calls.
 //
-//   descriptor: | 63 active | 62..31 offset in bytes | 30..0 writers |
+//   descriptor: | 63 active | 62..31 offset in bytes | 30..16 generation | 15..0 writers |
+//
+// The generation counts the changes of role; its low bit is the half.
 #ifndef ERIS_ROUTING_INCOMING_BUFFER_H_
 #define ERIS_ROUTING_INCOMING_BUFFER_H_
 
@@ -28,8 +31,8 @@ class IncomingBuffer {
   size_t half_bytes() const { return half_bytes_; }
 
   // Any thread. Copies `records` (whole records, a multiple of 8 bytes, at most half_bytes) as one
-  // run. False when the writable half has no room: nothing was written, the caller keeps its
-  // records. Never blocks. One CAS, whatever the number of records.
+  // run. False when the writable half has no room (or 65535 writers just now): nothing was written,
+  // the caller keeps its records. Never blocks. One CAS, whatever the number of records.
   [[nodiscard]] bool TryWrite(std::span<const std::byte> records);
 
   // The owner. Takes what has been written since the last call and opens the other half; nothing
@@ -57,7 +60,7 @@ class IncomingBuffer {
   // Shared: written by every Port and the owner.
   Half halves_[2];
   // Shared: written by the owner, read by every Port.
-  alignas(base::kNoSharingBytes) std::atomic<uint32_t> writable_{0};
+  alignas(base::kNoSharingBytes) std::atomic<uint32_t> generation_{0};
 };
 
 }  // namespace eris::routing

@@ -20,14 +20,13 @@
  *   - `writable` always names an open half, so a writer that finds a closed one never waits for the
  *     owner: a newer value of `writable` is there already;
  *   - with -DLIVENESS: under weak fairness every record is read at last;
- *   - with -DIN_ORDER: the records of one writer are read in the order in which it wrote them. The
- *     protocol does NOT keep this: a writer that stood still between loading `writable` and the
- *     descriptor may find its old half opened again and not yet published, reserve there, and put
- *     its next record into the half that is still published, which is read first. -DGENERATION is
- *     a protocol that keeps it: `writable` counts flips, and the descriptor carries the count's low
- *     bits, which a writer compares in the word of its CAS.
+ *   - the records of one writer are read in the order in which it wrote them. That is what the
+ *     generation in the descriptor is for: without it (-DNO_GENERATION -DIN_ORDER) a writer that
+ *     stood still between loading `writable` and the descriptor may find its old half opened again
+ *     and not yet published, reserve there, and put its next record into the half that is still
+ *     published, which is read first.
  *
- * Planted bugs (-D): NO_ACTIVE_TEST, ACTIVE_TESTED_APART (in another load than the one that the CAS
+ * Planted bugs (-D; in the protocol without the generation): NO_ACTIVE_TEST, ACTIVE_TESTED_APART (in another load than the one that the CAS
  * compares), CLOSE_FIRST (close, open, publish), END_BEFORE_CLOSE (the end is read, then the half
  * closed), OPEN_TOO_EARLY (the half is opened before it is read), NO_WAIT_FOR_WRITERS, FETCH_ADD
  * (instead of the CAS: a
@@ -44,7 +43,8 @@
 #endif
 
 #define ACTIVE 128
-#ifdef GENERATION
+#ifndef NO_GENERATION
+#define IN_ORDER
 /* Flips are few here, so all of the count stands in the descriptor. */
 #define LOOK(half) generation = writable; half = generation & 1
 #define OPENED (ACTIVE | ((generation + 1) << 8))

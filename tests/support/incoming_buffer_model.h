@@ -19,6 +19,7 @@ enum class BufferFault : uint8_t {
   kEndBeforeClose,    // the owner reads the end of what is to be read, then closes the half
   kNoWaitForWriters,  // the owner takes the half while writers still copy
   kOpenTooEarly,      // the half that is being read is opened at once
+  kNoGeneration,      // a half that has been opened again looks as it did before
 };
 
 class IncomingBufferModel {
@@ -29,20 +30,27 @@ class IncomingBufferModel {
 
   IncomingBufferModel(BufferFault fault, uint64_t seed)
       : fault_(fault), random_(seed), checker_(kWriters) {
-    halves_[0] = kActive;
+    halves_[0] = Opened(0);
   }
 
   // Runs to the end; what the checker says.
   std::string Run() {
     // Bounded: a fair scheduler needs some hundred steps.
+    uint64_t stopped = kWriters + 1;  // who does not move for a while: a thread that lost its core
+    int stopped_until = 0;
     for (int step = 0; step < 20'000 && checker_.error().empty(); ++step) {
+      if (step >= stopped_until) {
+        stopped = random_() % (kWriters + 2);
+        stopped_until = step + static_cast<int>(random_() % 100);
+      }
       const uint64_t who = random_() % (kWriters + 1);
+      if (who == stopped) continue;
       if (who < kWriters) {
         StepWriter(static_cast<uint32_t>(who));
       } else {
         StepOwner();
       }
-      if (AllSent() && owner_.at == 0 && OffsetOf(halves_[writable_]) == 0) break;
+      if (AllSent() && owner_.at == 0 && OffsetOf(halves_[writable_ & 1]) == 0) break;
     }
     for (uint32_t i = 0; i < kWriters; ++i) checker_.ExpectAll(i, kRecords);
     return checker_.error();
@@ -50,12 +58,21 @@ class IncomingBufferModel {
 
  private:
   static constexpr uint64_t kActive = uint64_t{1} << 63;
-  static constexpr uint64_t kWritersMask = (uint64_t{1} << 31) - 1;
+  static constexpr uint64_t kWritersMask = (uint64_t{1} << 16) - 1;
+  static constexpr uint64_t kGenerationMask = (uint64_t{1} << 31) - 1 - kWritersMask;
   static uint64_t OffsetOf(uint64_t descriptor) { return (descriptor & ~kActive) >> 31; }
+
+  uint64_t Opened(uint64_t generation) const {
+    // The generation alone makes an early opening harmless.
+    if (fault_ == BufferFault::kNoGeneration || fault_ == BufferFault::kOpenTooEarly)
+      return kActive;
+    return kActive | ((generation << 16) & kGenerationMask);
+  }
 
   struct Writer {
     int at = 0;
     uint64_t sent = 0;
+    uint64_t generation = 0;
     uint32_t half = 0;
     uint64_t seen = 0;
     std::vector<uint64_t> record;
@@ -63,6 +80,7 @@ class IncomingBufferModel {
   };
   struct Owner {
     int at = 0;
+    uint64_t generation = 0;
     uint32_t half = 0;
     uint64_t end_bytes = 0;
     size_t read = 0;
@@ -83,7 +101,8 @@ class IncomingBufferModel {
       case 0:
         w.record.clear();
         AppendRecord(index, w.sent, kRecordWordsMin + (index + w.sent) % 2, w.record);
-        w.half = writable_;
+        w.generation = writable_;
+        w.half = w.generation & 1;
         w.at = 1;
         return;
       case 1:
@@ -91,7 +110,8 @@ class IncomingBufferModel {
         w.at = 2;
         return;
       case 2: {  // the tests are private; the CAS is the step
-        if ((w.seen & kActive) == 0 && fault_ != BufferFault::kNoActiveTest) {
+        if ((w.seen & (kActive | kGenerationMask)) != Opened(w.generation) &&
+            fault_ != BufferFault::kNoActiveTest) {
           w.at = 0;
           return;
         }
@@ -125,21 +145,22 @@ class IncomingBufferModel {
     Owner& o = owner_;
     switch (o.at) {
       case 0:
-        o.half = writable_;
+        o.generation = writable_;
+        o.half = o.generation & 1;
         if (OffsetOf(halves_[o.half]) == 0) return;
         if (fault_ == BufferFault::kEndBeforeClose) o.end_bytes = OffsetOf(halves_[o.half]);
         o.at = 1;
         return;
       case 1:
         if (fault_ != BufferFault::kOpenTooEarly) {
-          halves_[1 - o.half] = kActive;
+          halves_[1 - o.half] = Opened(o.generation + 1);
         } else if (halves_[1 - o.half] == 0) {
-          halves_[1 - o.half] = kActive;  // the first time; later it is open already
+          halves_[1 - o.half] = Opened(1);  // the first time; later it is open already
         }
         o.at = 2;
         return;
       case 2:
-        writable_ = 1 - o.half;
+        writable_ = o.generation + 1;
         o.at = 3;
         return;
       case 3:
@@ -151,7 +172,7 @@ class IncomingBufferModel {
         if ((halves_[o.half] & kWritersMask) != 0 && fault_ != BufferFault::kNoWaitForWriters) {
           return;
         }
-        if (fault_ == BufferFault::kOpenTooEarly) halves_[o.half] = kActive;
+        if (fault_ == BufferFault::kOpenTooEarly) halves_[o.half] = Opened(o.generation + 2);
         o.taken.clear();
         o.read = 0;
         o.at = 5;
@@ -170,7 +191,7 @@ class IncomingBufferModel {
   std::mt19937_64 random_;
   RecordChecker checker_;
   uint64_t halves_[2] = {};
-  uint32_t writable_ = 0;
+  uint64_t writable_ = 0;  // the generation
   uint64_t memory_[2][kHalfWords + 8] = {};
   Writer writers_[kWriters];
   Owner owner_;
