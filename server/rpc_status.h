@@ -9,8 +9,8 @@
 
 namespace eris::server {
 
-// The same code by number. The message is cut at 1 KiB: it travels in the trailing headers, whose
-// size clients limit, and may quote what a client has sent.
+// The same code by number. The message is cut at 1 KiB, between characters: it travels in the
+// trailing headers, whose size clients limit, and may quote what a client has sent.
 grpc::Status ToRpcStatus(const absl::Status& status);
 
 // Errors: InvalidArgument (empty, or longer than kObjectNameBytesMax). Checked before a name is
