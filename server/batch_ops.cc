@@ -1,5 +1,8 @@
 #include "server/batch_ops.h"
 
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
+
 #include <utility>
 
 #include "base/status_macros.h"
@@ -18,11 +21,25 @@ absl::StatusOr<Uint64Column> Decode(absl::string_view name, const v1::Column& co
 
 uint64_t BitmapBytes(const v1::Column& keys) { return keys.data().size() / 64 + 1; }
 
+// Of fields that this version does not know: kept by protobuf, in many times their size.
+uint64_t UnknownBytes(const google::protobuf::Message& message) {
+  const google::protobuf::UnknownFieldSet& unknown =
+      message.GetReflection()->GetUnknownFields(message);
+  return unknown.empty() ? 0 : unknown.SpaceUsedExcludingSelfLong();
+}
+
+// What the message holds of it, also of parts for which the request will be refused.
+uint64_t ColumnBytes(const v1::Column& column) {
+  return column.data().size() + column.validity().size() + column.offsets().size() +
+         UnknownBytes(column);
+}
+
 }  // namespace
 
 uint64_t LookupOp::Bytes(const Request& request) {
   // The keys, and as many values.
-  return request.object().size() + 2 * request.keys().data().size() + BitmapBytes(request.keys());
+  return request.object().size() + ColumnBytes(request.keys()) + request.keys().data().size() +
+         BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
 StartedBatch LookupOp::Start(Session& session, const Request& request, Session::Callback done) {
@@ -39,8 +56,8 @@ void LookupOp::Fill(BatchResult& result, Response* response) {
 }
 
 uint64_t UpsertOp::Bytes(const Request& request) {
-  return request.object().size() + request.keys().data().size() + request.values().data().size() +
-         BitmapBytes(request.keys());
+  return request.object().size() + ColumnBytes(request.keys()) + ColumnBytes(request.values()) +
+         BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
 StartedBatch UpsertOp::Start(Session& session, const Request& request, Session::Callback done) {
@@ -56,7 +73,8 @@ void UpsertOp::Fill(BatchResult& result, Response* response) {
 }
 
 uint64_t EraseOp::Bytes(const Request& request) {
-  return request.object().size() + request.keys().data().size() + BitmapBytes(request.keys());
+  return request.object().size() + ColumnBytes(request.keys()) + BitmapBytes(request.keys()) +
+         UnknownBytes(request);
 }
 
 StartedBatch EraseOp::Start(Session& session, const Request& request, Session::Callback done) {

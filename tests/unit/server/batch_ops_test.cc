@@ -1,0 +1,53 @@
+// What a request weighs in the budget.
+#include "server/batch_ops.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace eris::server {
+namespace {
+
+TEST(BatchOpsTest, RequestWeighsItsKeysAndItsAnswer) {
+  v1::LookupRequest lookup;
+  lookup.mutable_keys()->set_data(std::string(6400, 'k'));
+  EXPECT_EQ(LookupOp::Bytes(lookup), 2 * 6400 + 101u);
+  v1::UpsertRequest upsert;
+  upsert.mutable_keys()->set_data(std::string(6400, 'k'));
+  upsert.mutable_values()->set_data(std::string(6400, 'v'));
+  EXPECT_EQ(UpsertOp::Bytes(upsert), 2 * 6400 + 101u);
+  v1::EraseRequest erase;
+  erase.mutable_keys()->set_data(std::string(6400, 'k'));
+  EXPECT_EQ(EraseOp::Bytes(erase), 6400 + 101u);
+}
+
+template <class Op>
+class BatchOpsTypedTest : public ::testing::Test {};
+using Ops = ::testing::Types<LookupOp, UpsertOp, EraseOp>;
+TYPED_TEST_SUITE(BatchOpsTypedTest, Ops);
+
+TYPED_TEST(BatchOpsTypedTest, PartsForWhichItIsRefusedWeighToo) {
+  constexpr uint64_t kBytes = 1 << 20;
+  const std::string large(kBytes, 'x');
+  typename TypeParam::Request request;
+  request.mutable_keys()->set_validity(large);
+  EXPECT_GE(TypeParam::Bytes(request), kBytes);
+  request.Clear();
+  request.mutable_keys()->set_offsets(large);
+  EXPECT_GE(TypeParam::Bytes(request), kBytes);
+}
+
+// Two bytes on the wire, many in memory.
+TYPED_TEST(BatchOpsTypedTest, UnknownFieldsWeighWhatTheyTakeInMemory) {
+  std::string wire;
+  for (int i = 0; i < 10'000; ++i) wire += "\x78\x01";  // field 15, varint 1
+  typename TypeParam::Request request;
+  ASSERT_TRUE(request.ParseFromString(wire));
+  EXPECT_GT(TypeParam::Bytes(request), 10 * 10'000u);
+  typename TypeParam::Request nested;
+  ASSERT_TRUE(nested.mutable_keys()->ParseFromString(wire));
+  EXPECT_GT(TypeParam::Bytes(nested), 10 * 10'000u);
+}
+
+}  // namespace
+}  // namespace eris::server
