@@ -14,6 +14,15 @@ namespace eris::server {
 
 using StartedBatch = absl::StatusOr<std::shared_ptr<Pending>>;
 
+// A stream reads all its requests into one message, and protobuf keeps a message's memory: what a
+// large request (of `bytes`) leaves behind is freed here, since an idle stream has no charge for
+// it.
+template <class Request>
+void FreeIfLarge(uint64_t bytes, Request* request) {
+  constexpr uint64_t kKeepBytes = 64 << 10;
+  if (bytes > kKeepBytes) *request = Request();
+}
+
 // Each: Bytes is what request and answer hold together. Start checks the request and hands it to
 // the engine; nothing refers to the message afterwards; errors as Session's, and InvalidArgument
 // for the object's name and the columns. Fill moves an OK result's columns into the answer.

@@ -81,6 +81,7 @@ class StreamCall final
     } else {
       window_->Answer(*place, Refusal(OverBudgetStatus(server_.budget, bytes)));
     }
+    FreeIfLarge(bytes, &request_);
     window_->ReadTaken();
   }
 

@@ -21,6 +21,16 @@ TEST(BatchOpsTest, RequestWeighsItsKeysAndItsAnswer) {
   EXPECT_EQ(EraseOp::Bytes(erase), 6400 + 101u);
 }
 
+TEST(BatchOpsTest, LargeRequestLeavesNoMemoryInItsMessage) {
+  v1::LookupRequest request;
+  request.mutable_keys()->set_data(std::string(8 << 20, 'k'));
+  FreeIfLarge(LookupOp::Bytes(request), &request);
+  EXPECT_LT(request.SpaceUsedLong(), 1000u);
+  request.mutable_keys()->set_data(std::string(8 << 10, 'k'));
+  FreeIfLarge(LookupOp::Bytes(request), &request);
+  EXPECT_EQ(request.keys().data().size(), 8u << 10);  // the next small one uses it again
+}
+
 template <class Op>
 class BatchOpsTypedTest : public ::testing::Test {};
 using Ops = ::testing::Types<LookupOp, UpsertOp, EraseOp>;
