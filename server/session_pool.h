@@ -1,8 +1,8 @@
 // Sessions of the engine for threads that come and go. A session is one calling thread's at a time,
 // and gRPC's threads are not ours to count: a call borrows one while it starts its request, a
 // stream or scan for its whole life (so that one stream's writes stay in their order). As many
-// sessions exist as have been out at once; the last one given back goes out first, its buffers
-// being warm. Any thread.
+// sessions exist as are out at once, and kFreeMax more; the last one given back goes out first, its
+// buffers being warm. Any thread.
 #ifndef ERIS_SERVER_SESSION_POOL_H_
 #define ERIS_SERVER_SESSION_POOL_H_
 
@@ -18,6 +18,10 @@ namespace eris::server {
 
 class SessionPool {
  public:
+  // Free ones that are kept: each may hold an outgoing buffer for every AEU, and a flood of streams
+  // leaves thousands behind.
+  static constexpr size_t kFreeMax = 64;
+
   // A session on loan; gives itself back.
   class Lease {
    public:
@@ -61,7 +65,8 @@ class SessionPool {
  private:
   void GiveBack(std::unique_ptr<Session> session) {
     base::MutexLock lock(&mu_);
-    free_.push_back(std::move(session));
+    if (free_.size() < kFreeMax) free_.push_back(std::move(session));
+    // Else it ends with the argument, behind the lock.
   }
 
   // Immutable after construction.

@@ -24,6 +24,20 @@ TEST(SessionPoolTest, SessionGivenBackGoesOutAgain) {
   EXPECT_EQ(engine.sessions_made(), 2);
 }
 
+TEST(SessionPoolTest, SessionsOfAFloodAreNotKept) {
+  FakeEngine engine;
+  SessionPool pool(&engine);
+  constexpr int kFlood = 3 * SessionPool::kFreeMax;
+  const auto flood = [&] {
+    std::vector<SessionPool::Lease> leases;
+    for (int i = 0; i < kFlood; ++i) leases.push_back(pool.Borrow());
+  };
+  flood();
+  EXPECT_EQ(engine.sessions_made(), kFlood);
+  flood();
+  EXPECT_EQ(engine.sessions_made(), 2 * kFlood - static_cast<int>(SessionPool::kFreeMax));
+}
+
 TEST(SessionPoolTest, NeverMoreSessionsThanThreads) {
   FakeEngine engine;
   SessionPool pool(&engine);
