@@ -27,28 +27,29 @@ absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
 
 }  // namespace
 
-grpc::ServerUnaryReactor* CatalogService::CreateObject(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* CatalogService::CreateObject(grpc::CallbackServerContext* context,
                                                        const v1::CreateObjectRequest* request,
                                                        v1::CreateObjectResponse* response) {
-  return ControlCall::Begin(server_, [engine = server_.engine, request, response] {
-    return Create(*engine, *request, response);
-  });
+  return ControlCall::Begin(
+      server_, *context, *request,
+      [engine = server_.engine, request, response] { return Create(*engine, *request, response); });
 }
 
-grpc::ServerUnaryReactor* CatalogService::DropObject(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* CatalogService::DropObject(grpc::CallbackServerContext* context,
                                                      const v1::DropObjectRequest* request,
                                                      v1::DropObjectResponse*) {
-  return ControlCall::Begin(server_, [engine = server_.engine, request]() -> absl::Status {
-    ERIS_RETURN_IF_ERROR(CheckObjectName(request->name()));
-    return engine->Drop(request->name());
-  });
+  return ControlCall::Begin(server_, *context, *request,
+                            [engine = server_.engine, request]() -> absl::Status {
+                              ERIS_RETURN_IF_ERROR(CheckObjectName(request->name()));
+                              return engine->Drop(request->name());
+                            });
 }
 
-grpc::ServerUnaryReactor* CatalogService::GetObject(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* CatalogService::GetObject(grpc::CallbackServerContext* context,
                                                     const v1::GetObjectRequest* request,
                                                     v1::GetObjectResponse* response) {
   return ControlCall::Begin(
-      server_, [engine = server_.engine, request, response]() -> absl::Status {
+      server_, *context, *request, [engine = server_.engine, request, response]() -> absl::Status {
         ERIS_RETURN_IF_ERROR(CheckObjectName(request->name()));
         ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine->Describe(request->name()));
         FillObject(info, response->mutable_object());
@@ -56,10 +57,10 @@ grpc::ServerUnaryReactor* CatalogService::GetObject(grpc::CallbackServerContext*
       });
 }
 
-grpc::ServerUnaryReactor* CatalogService::ListObjects(grpc::CallbackServerContext*,
-                                                      const v1::ListObjectsRequest*,
+grpc::ServerUnaryReactor* CatalogService::ListObjects(grpc::CallbackServerContext* context,
+                                                      const v1::ListObjectsRequest* request,
                                                       v1::ListObjectsResponse* response) {
-  return ControlCall::Begin(server_, [engine = server_.engine, response] {
+  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine, response] {
     for (const ObjectInfo& info : engine->List()) FillObject(info, response->add_objects());
     return absl::OkStatus();
   });

@@ -76,5 +76,30 @@ TEST_F(CatalogServiceTest, BadInputGetsItsStatus) {
   EXPECT_EQ(catalog->GetObject(&context, get, &response).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
+ServerConfig SmallBudget() {
+  ServerConfig config;
+  config.in_flight_bytes_max = 1 << 20;
+  return config;
+}
+
+class SmallBudgetCatalogTest : public RpcTest {
+ protected:
+  SmallBudgetCatalogTest() : RpcTest(SmallBudget()) {}
+};
+
+// One byte each on the wire, eight in memory; up to a thousand such calls may wait.
+TEST_F(SmallBudgetCatalogTest, SplitPointsCountInTheBudgetAsTheyAreInMemory) {
+  v1::CreateObjectRequest request;
+  request.set_name("split");
+  for (int i = 0; i < 200'000; ++i) request.add_split_points(1);
+  grpc::ClientContext context;
+  v1::CreateObjectResponse response;
+  const grpc::Status status = catalog->CreateObject(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(status.error_message().find("server.in_flight_bytes_max is 1048576"), std::string::npos)
+      << status.error_message();
+  EXPECT_FALSE(engine.Describe("split").ok());
+}
+
 }  // namespace
 }  // namespace eris::server
