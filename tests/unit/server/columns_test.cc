@@ -1,6 +1,7 @@
 #include "server/columns.h"
 
 #include <cstring>
+#include <random>
 #include <string>
 
 #include "eris/types.h"
@@ -75,6 +76,36 @@ TEST(ColumnsTest, UnequalLengthsAreRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("keys has 2 elements, column values 3: must be equal"));
+}
+
+// Parts of any type, length and alignment: refused with a message, or exactly the elements sent.
+TEST(ColumnsTest, RandomPartsAreRefusedOrReadWhole) {
+  constexpr uint64_t kSeed = 20240711;
+  std::mt19937_64 random(kSeed);
+  std::string bytes(600, '\0');
+  for (char& c : bytes) c = static_cast<char>(random());
+  const auto piece = [&](size_t length_max) {
+    const size_t length = random() % (length_max + 1);
+    return absl::string_view(bytes).substr(random() % (bytes.size() - length), length);
+  };
+  int read = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", column " << i);
+    ColumnParts parts;
+    parts.type = random() % 4 == 0 ? static_cast<int>(random()) : kColumnTypeUint64;
+    parts.data = piece(500);
+    if (random() % 2 == 0) parts.data = parts.data.substr(0, parts.data.size() / 8 * 8);
+    if (random() % 4 == 0) parts.validity = piece(9);
+    if (random() % 4 == 0) parts.offsets = piece(9);
+    const auto column = DecodeUint64Column("keys", parts);
+    if (column.ok()) {
+      ++read;
+      ASSERT_EQ(EncodeUint64Column(column->elements()), std::string(parts.data));
+    } else {
+      ASSERT_EQ(column.status().code(), absl::StatusCode::kInvalidArgument);
+    }
+  }
+  EXPECT_GT(read, 10'000) << "seed " << kSeed;
 }
 
 }  // namespace
