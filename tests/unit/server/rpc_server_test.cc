@@ -2,6 +2,7 @@
 #include "server/rpc_server.h"
 
 #include <google/protobuf/descriptor.h>
+#include <grpc/grpc.h>
 #include <grpcpp/impl/codegen/client_unary_call.h>
 #include <unistd.h>
 
@@ -95,6 +96,16 @@ TEST_F(RpcServerTest, UnixSocketServesAndASecondServerOnItIsRefused) {
   grpc::ClientContext context;
   v1::LookupResponse response;
   EXPECT_TRUE(stub->Lookup(&context, LookupOf({1}), &response).ok());
+}
+
+// Its shutdown may sleep for ten seconds, which a stopping server has no time for.
+TEST_F(RpcServerTest, LibraryStaysUpWhenItsLastUserIsGone) {
+  data.reset();
+  catalog.reset();
+  admin.reset();
+  channel.reset();
+  server.reset();
+  EXPECT_NE(grpc_is_initialized(), 0);
 }
 
 TEST_F(RpcServerTest, DrainAnswersWhatIsUnderWayAndRefusesTheRest) {
