@@ -122,7 +122,7 @@ const std::vector<Setting>& Settings() {
        Flag{[](C& c) -> bool& { return c.engine.aeu_per_hardware_thread; }}},
       {"engine", "network_cores", "cores on which no AEU is placed",
        Number{engine32(&Options::network_cores), 0, kU32Max}},
-      {"engine", "aeu_cpus", "explicit cpu numbers, one AEU each; overrides the five above",
+      {"engine", "aeu_cpus", "explicit cpu numbers, one AEU each; overrides the four above",
        CpuList{[](C& c) -> std::vector<uint32_t>& { return c.engine.aeu_cpus; }}},
       {"engine", "memory_limit_bytes", "for data, over all NumaNodes; 0: 80 % of what is there",
        Number{engine64(&Options::memory_limit_bytes), 0, kNoLimit, true}},
