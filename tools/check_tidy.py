@@ -19,7 +19,7 @@ TEXT = CODE + (".md", ".txt", ".json", ".toml", ".yml", "")  # "": scripts witho
 # Split, so that this file does not find itself.
 MARK = re.compile(r"\b(" + "|".join(("FIX" "ME", "TO" "DO", "XX" "X")) + r")\b")
 MACHINE_PATH = re.compile(r"(?<![\w.])(/(?:root|home|work|Users)/\w+|\.\./shared\b)")
-DEAD_TEST = re.compile(r"^\s*(?://|/\*)\s*(?:TYPED_)?TEST(?:_[FP])?\s*\(|\bTEST\w*\(.*\bDISABLED_|^\s*#\s*if\s+0\b")
+DEAD_TEST = re.compile(r"^\s*(?://|/\*)\s*(?:TYPED_)?TEST(?:_[FP])?\s*\(|\bTEST\w*\(.*\bDIS" r"ABLED_|^\s*#\s*if\s+0\b")
 BARE_SKIP = re.compile(r"GTEST_SKIP\(\)\s*;")
 # A path into the tree: it names a file with a suffix, or a folder by a slash at its end.
 PATH = re.compile(r"(?<![\w/.<>{}$*-])((?:%s)/(?:[\w+-][\w.+-]*/)*(?:[\w+-]+(?:\.[\w]+)+)?)(?![\w<{*$])"

@@ -70,7 +70,7 @@ class CheckTidyTest(unittest.TestCase):
         self.finds("storage/a.cc", "// TEST(TreeTest, Splits) {\n", "never runs")
         self.finds("storage/a.cc", "TEST_F(TreeTest, DIS" "ABLED_Splits) {\n", "never runs")
         self.finds("storage/a.cc", "#if 0\n#endif\n", "never runs")
-        self.finds("storage/a.cc", "GTEST_SKIP();\n", "says why")
+        self.finds("storage/a.cc", "GTEST_SKIP()" ";\n", "says why")
 
     def test_source_and_header_in_no_target(self):
         self.finds("storage/b.cc", "int b;\n", "in no CMake target")
