@@ -41,11 +41,6 @@ struct Range {
     if (range.hi) result.hi = Key::FromU64(*range.hi);
     return result;
   }
-  constexpr KeyRange ToPublic() const {
-    KeyRange result{lo.head, std::nullopt};
-    if (hi) result.hi = hi->head;
-    return result;
-  }
 };
 
 }  // namespace eris::storage
