@@ -1,0 +1,181 @@
+// A Port's blocks: the memory of its outgoing and multicast buffers. Bounded; taken when a command
+// needs room, given back when the block has been copied over (by the Port's thread) or read (by
+// whichever AEU reads it last). Paper: ERIS 3.2.
+#ifndef ERIS_ROUTING_BLOCK_POOL_H_
+#define ERIS_ROUTING_BLOCK_POOL_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include "base/cache_line.h"
+#include "base/check.h"
+#include "base/memory_ops.h"
+
+namespace eris::routing {
+
+template <class Memory>
+class BasicBlockPool;
+
+// Whole records, one after another, behind this header. Written by one Port, then read-only.
+template <class Memory>
+struct alignas(base::kNoSharingBytes) BasicBlock {
+  BasicBlockPool<Memory>* pool = nullptr;
+  BasicBlock* next = nullptr;  // in a list: the pool's, or an ingress queue's
+  uint32_t size_class = 0;
+  uint32_t capacity_bytes = 0;
+  uint32_t used_bytes = 0;
+  // Shared: those that may still read it. Written by the Port and by the AEUs that let go.
+  typename Memory::template Atomic<uint32_t> readers{0};
+
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  std::span<const std::byte> records() const { return {bytes(), used_bytes}; }
+  size_t room_bytes() const { return capacity_bytes - used_bytes; }
+  // REQUIRES: bytes <= room_bytes(), a multiple of 8. The caller fills the record in place.
+  std::byte* Append(size_t bytes_wanted) {
+    ERIS_DCHECK(bytes_wanted <= room_bytes());
+    std::byte* record = bytes() + used_bytes;
+    used_bytes += static_cast<uint32_t>(bytes_wanted);
+    return record;
+  }
+};
+
+// Lives until its Port has let go of it and the last block that was handed over has come home.
+template <class Memory>
+class BasicBlockPool {
+ public:
+  using Block = BasicBlock<Memory>;
+  // Small blocks are for Ports that send a command at a time.
+  static constexpr size_t kSmallBytes = 4096;
+
+  // block_bytes: of a large block, without its header. bytes_max: of all blocks together; at least
+  // one large block. nullptr: the system has no memory.
+  static BasicBlockPool* Create(size_t block_bytes, size_t bytes_max) {
+    return new (std::nothrow) BasicBlockPool(block_bytes, bytes_max);
+  }
+  // The Port's thread, at its end. No other call of its follows.
+  void Close() { Unref(); }
+
+  // The Port's thread. An empty block with room for `bytes` (at most block_bytes); nullptr: all are
+  // in use, or the system has no memory. Never blocks.
+  Block* Take(size_t bytes) {
+    const uint32_t wanted = bytes <= kSmallBytes && kSmallBytes < block_bytes_ ? 0 : 1;
+    if (Block* block = Pop(wanted)) return block;
+    CollectReturned();
+    if (Block* block = Pop(wanted)) return block;
+    if (Block* block = Allocate(wanted)) return block;
+    // A large one does for a small command; a free small one gives way to a large one.
+    if (wanted == 0) return Pop(1);
+    while (Block* small = Pop(0)) {
+      Free(small);
+      if (Block* block = Allocate(1)) return block;
+    }
+    return nullptr;
+  }
+  // The Port's thread. A block that nobody else knows.
+  void Put(Block* block) {
+    block->used_bytes = 0;
+    block->next = free_[block->size_class];
+    free_[block->size_class] = block;
+  }
+
+  // The Port's thread, before others get to know the block: `readers` calls of Release follow.
+  void HandOver(Block* block, uint32_t readers) {
+    // relaxed: published to the readers by what they get the block through.
+    block->readers.store(readers, std::memory_order_relaxed);
+    references_.fetch_add(1, std::memory_order_relaxed);  // from the Port's own reference
+  }
+  // Any thread: it reads the block no more. The last one sends it home. Never blocks.
+  static void Release(Block* block, uint32_t readers = 1) {
+    // acq_rel: the last one sees that all others have read before the Port writes again.
+    if (block->readers.fetch_sub(readers, std::memory_order_acq_rel) != readers) return;
+    BasicBlockPool* pool = block->pool;
+    // relaxed: the CAS decides.
+    Block* head = pool->returned_.load(std::memory_order_relaxed);
+    do {
+      Memory::WillWrite(&block->next, sizeof block->next);
+      block->next = head;
+      // release: pairs with the acquire in CollectReturned; the Port overwrites what was read.
+    } while (!pool->returned_.compare_exchange_weak(head, block, std::memory_order_release,
+                                                    std::memory_order_relaxed));
+    pool->Unref();
+  }
+
+  size_t block_bytes() const { return block_bytes_; }
+  // Of all blocks that exist. The Port's thread.
+  size_t allocated_bytes() const { return allocated_bytes_; }
+  // Blocks that have been handed over and not come home. For tests and figures.
+  uint32_t outstanding() const { return references_.load(std::memory_order_relaxed) - 1; }
+
+ private:
+  BasicBlockPool(size_t block_bytes, size_t bytes_max)
+      : block_bytes_(block_bytes), bytes_max_(bytes_max) {}
+  ~BasicBlockPool() {
+    CollectReturned();
+    for (uint32_t size_class = 0; size_class < 2; ++size_class) {
+      while (Block* block = Pop(size_class)) Free(block);
+    }
+  }
+
+  Block* Pop(uint32_t size_class) {
+    Block* block = free_[size_class];
+    if (block != nullptr) free_[size_class] = block->next;
+    return block;
+  }
+  void CollectReturned() {
+    // relaxed: a hint. acquire: pairs with the release in Release.
+    if (returned_.load(std::memory_order_relaxed) == nullptr) return;
+    Block* block = returned_.exchange(nullptr, std::memory_order_acquire);
+    while (block != nullptr) {
+      Memory::WillRead(&block->next, sizeof block->next);
+      Block* next = block->next;
+      Put(block);
+      block = next;
+    }
+  }
+  Block* Allocate(uint32_t size_class) {
+    const size_t bytes = size_class == 0 ? kSmallBytes : block_bytes_;
+    if (allocated_bytes_ + bytes > bytes_max_) return nullptr;
+    void* memory =
+        ::operator new (sizeof(Block) + bytes, std::align_val_t{alignof(Block)}, std::nothrow);
+    if (memory == nullptr) return nullptr;
+    allocated_bytes_ += bytes;
+    Block* block = new (memory) Block;
+    block->pool = this;
+    block->size_class = size_class;
+    block->capacity_bytes = static_cast<uint32_t>(bytes);
+    return block;
+  }
+  void Free(Block* block) {
+    allocated_bytes_ -= block->capacity_bytes;
+    block->~Block();
+    ::operator delete (block, std::align_val_t{alignof(Block)});
+  }
+  void Unref() {
+    // acq_rel: the last one sees every block as the others left it.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  // Immutable after construction.
+  const size_t block_bytes_;
+  const size_t bytes_max_;
+
+  // Owned by the Port's thread; by the last reader once the Port has gone.
+  Block* free_[2] = {nullptr, nullptr};  // by size class; last in, first out: still in the cache
+  size_t allocated_bytes_ = 0;
+
+  // Shared: written by the readers, emptied by the Port.
+  alignas(base::kNoSharingBytes) typename Memory::template Atomic<Block*> returned_{nullptr};
+  // Shared: the Port's reference and one per block handed over.
+  typename Memory::template Atomic<uint32_t> references_{1};
+};
+
+using Block = BasicBlock<base::RealMemory>;
+using BlockPool = BasicBlockPool<base::RealMemory>;
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_BLOCK_POOL_H_
