@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/memory_ops.h"
+
 namespace eris::routing {
 
-template <class T, size_t kCapacity>
-class SpscRing {
+template <class Memory, class T, size_t kCapacity>
+class BasicSpscRing {
   static_assert((kCapacity & (kCapacity - 1)) == 0);
 
  public:
@@ -21,6 +23,7 @@ class SpscRing {
     const uint32_t tail = tail_.load(std::memory_order_relaxed);  // its own
     // acquire: pairs with Pop's store; the element there has been read.
     if (tail - head_.load(std::memory_order_acquire) == kCapacity) return false;
+    Memory::WillWrite(&items_[tail % kCapacity], sizeof(T));
     items_[tail % kCapacity] = value;
     tail_.store(tail + 1, std::memory_order_seq_cst);  // release for Pop; seq_cst for Waker
     return true;
@@ -29,6 +32,7 @@ class SpscRing {
   T Pop() {
     const uint32_t head = head_.load(std::memory_order_relaxed);    // its own
     if (head == tail_.load(std::memory_order_seq_cst)) return T{};  // pairs with Push
+    Memory::WillRead(&items_[head % kCapacity], sizeof(T));
     T value = items_[head % kCapacity];
     head_.store(head + 1, std::memory_order_release);  // pairs with Push's acquire
     return value;
@@ -40,9 +44,12 @@ class SpscRing {
 
  private:
   std::array<T, kCapacity> items_{};
-  std::atomic<uint32_t> head_{0};  // written by the consumer
-  std::atomic<uint32_t> tail_{0};  // written by the producer
+  typename Memory::template Atomic<uint32_t> head_{0};  // written by the consumer
+  typename Memory::template Atomic<uint32_t> tail_{0};  // written by the producer
 };
+
+template <class T, size_t kCapacity>
+using SpscRing = BasicSpscRing<base::RealMemory, T, kCapacity>;
 
 }  // namespace eris::routing
 

@@ -8,18 +8,19 @@
 #include <cstdint>
 
 #include "base/cache_line.h"
-#include "base/futex.h"
+#include "base/memory_ops.h"
 
 namespace eris::routing {
 
-class Waker {
+template <class Memory>
+class BasicWaker {
  public:
   // After the work has been published with a seq_cst operation. Never blocks. Any thread.
   void Wake() {
     // seq_cst: pairs with the store in PrepareToSleep (store, then look for work).
     if (sleeping_.load(std::memory_order_seq_cst) == kAwake) return;
     if (sleeping_.exchange(kAwake, std::memory_order_seq_cst) == kSleeping)
-      base::FutexWakeAll(sleeping_);
+      Memory::FutexWakeAll(sleeping_);
   }
 
   // The AEU's side: PrepareToSleep, look for work with seq_cst loads, then Sleep or CancelSleep.
@@ -32,7 +33,7 @@ class Waker {
   }
   // Blocks until Wake; may also return without one.
   void Sleep() {
-    base::FutexWait(sleeping_, kSleeping, -1);
+    Memory::FutexWait(sleeping_, kSleeping);
     CancelSleep();
   }
 
@@ -40,8 +41,10 @@ class Waker {
   static constexpr uint32_t kAwake = 0;
   static constexpr uint32_t kSleeping = 1;
   // Shared: written by the AEU and by the sender that wakes it.
-  alignas(base::kNoSharingBytes) std::atomic<uint32_t> sleeping_{kAwake};
+  alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint32_t> sleeping_{kAwake};
 };
+
+using Waker = BasicWaker<base::RealMemory>;
 
 }  // namespace eris::routing
 
