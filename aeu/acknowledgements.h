@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/counter.h"
 #include "routing/data_command.h"
 #include "routing/reply.h"
 
@@ -13,10 +14,14 @@ namespace eris::aeu {
 
 class Acknowledgements {
  public:
-  Acknowledgements() { waiting_.reserve(kWaitingMax); }
+  // `answered` counts what Add is told.
+  explicit Acknowledgements(base::Counter& answered) : answered_(answered) {
+    waiting_.reserve(kWaitingMax);
+  }
 
   // `answered` keys or parts of `context` have their answers; 0 only notifies.
   void Add(routing::CompletionFunction complete, routing::Reply* context, uint32_t answered) {
+    answered_.Add(answered);
     if (!waiting_.empty() && waiting_.back().context == context &&
         waiting_.back().complete == complete) {
       waiting_.back().answered += answered;
@@ -41,6 +46,7 @@ class Acknowledgements {
     uint32_t answered;
   };
   std::vector<Waiting> waiting_;
+  base::Counter& answered_;
 };
 
 }  // namespace eris::aeu

@@ -13,20 +13,29 @@ using routing::CommandHeader;
 using routing::CommandType;
 using storage::KeyState;
 
-Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, size_t outgoing_bytes)
+namespace {
+
+routing::PortOptions OfAeu(routing::PortOptions options) {
+  options.way = routing::PortOptions::Way::kIncoming;
+  options.wait_ns = 0;
+  return options;
+}
+
+}  // namespace
+
+Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port)
     : id_(id),
-      directory_(directory),
-      port_(directory, outgoing_bytes, /*wait_ns=*/0),
+      endpoint_(directory[id]),
+      port_(directory, OfAeu(port)),
+      acknowledgements_(counters_.answered),
       scans_(acknowledgements_, counters_) {}
+
+Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 
 bool Aeu::Step(const StepBudget& budget) {
   base::ThreadRoleScope role(thread_);
   const uint64_t begin_ns = NowNs();
-  bool worked = false;
-  if (auto records = directory_[id_.value]->incoming.TryTake()) {
-    Execute(*records);
-    worked = true;
-  }
+  bool worked = TakeCommands(budget.ingress_bytes);
   if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it.
   acknowledgements_.Send();
@@ -45,8 +54,34 @@ bool Aeu::Step(const StepBudget& budget) {
 }
 
 bool Aeu::HasWork() const {
-  return directory_[id_.value]->incoming.HasRecords() || port_.HasBuffered() || scans_.Runnable() ||
-         idle_work_left_;
+  return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
+         port_.HasBuffered() || scans_.Runnable() || idle_work_left_;
+}
+
+bool Aeu::TakeCommands(size_t ingress_bytes) {
+  const auto records = endpoint_.incoming.TryTake();
+  if (routing::Block* block = endpoint_.ingress.TakeAll()) {
+    (blocks_ == nullptr ? blocks_ : blocks_end_->next) = block;
+    while (block->next != nullptr) block = block->next;
+    blocks_end_ = block;
+  }
+  if (!records && blocks_ == nullptr) return false;
+
+  if (records) Execute(*records);
+  size_t taken_bytes = 0;
+  routing::Block* end = blocks_;
+  for (; end != nullptr && taken_bytes < ingress_bytes; end = end->next) {
+    Execute(end->records());
+    taken_bytes += end->used_bytes;
+  }
+  RunGroups();
+  // Groups point into the blocks until here.
+  while (blocks_ != end) {
+    routing::Block* const read = blocks_;
+    blocks_ = read->next;
+    routing::BlockPool::Release(read);
+  }
+  return true;
 }
 
 void Aeu::Execute(std::span<const std::byte> records) {
@@ -55,6 +90,7 @@ void Aeu::Execute(std::span<const std::byte> records) {
     ERIS_DCHECK(command->size_bytes >= sizeof(CommandHeader));
     ERIS_DCHECK(command->size_bytes <= records.size());
     records = records.subspan(command->size_bytes);
+    counters_.delivered.Add(routing::IsKeyed(command->type) ? command->count : 1);
     if (routing::IsKeyed(command->type)) {
       if (groups_.full()) RunGroups();
       groups_.Add(command);
@@ -64,7 +100,6 @@ void Aeu::Execute(std::span<const std::byte> records) {
       RunControl(command);
     }
   }
-  RunGroups();
 }
 
 void Aeu::RunGroups() {
@@ -152,20 +187,28 @@ uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
                           .hops = static_cast<uint16_t>(command.hops + 1),
                           .snapshot = command.snapshot,
                           .complete = command.complete,
-                          .context = command.context},
+                          .context = command.context,
+                          .query = {routing::QueryOf(&command), command.query_bytes}},
                          KeyState::kMoved);
   } else {
     for (const uint32_t position : keys.positions)
       command.context->states[position] = KeyState::kMoved;
   }
-  counters_.commands_forwarded.Add(refused < count ? 1 : 0);
-  counters_.commands_redirected.Add(refused > 0 ? 1 : 0);
+  counters_.forwarded.Add(count - refused);
+  counters_.redirected.Add(refused);
   return count - refused;
 }
 
 void Aeu::RunControl(const CommandHeader* command) {
   counters_.commands.Add(1);
   switch (command->type) {
+    case CommandType::kMulticast: {
+      const auto* segment =
+          reinterpret_cast<const routing::MulticastSegment*>(routing::DataSegment(command));
+      RunControl(segment->command);
+      routing::BlockPool::Release(segment->block);
+      return;
+    }
     case CommandType::kScan:
       scans_.Begin(command, SlotOf(command));
       return;
@@ -239,6 +282,17 @@ void Aeu::PublishLoad(const ObjectSlot& slot, const OwnedRange& owned) {
       std::upper_bound(load->partitions.begin(), load->partitions.end(), owned.load->lo(),
                        [](uint64_t lo, const auto& other) { return lo < other->lo(); });
   load->partitions.insert(after, owned.load);
+}
+
+RoutingStats Aeu::Routing() const {
+  const routing::PortFigures port = port_.counters().Read();
+  return {.sent = port.sent,
+          .delivered = counters_.delivered.Read(),
+          .answered = counters_.answered.Read(),
+          .forwarded = counters_.forwarded.Read(),
+          .redirected = counters_.redirected.Read(),
+          .refused = port.refused,
+          .wakes = port.wakes};
 }
 
 std::vector<ObjectLoad> Aeu::Loads() const {

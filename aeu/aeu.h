@@ -18,6 +18,7 @@
 #include "aeu/scan_runner.h"
 #include "base/mutex.h"
 #include "base/thread_role.h"
+#include "eris/stats.h"
 #include "eris/types.h"
 #include "routing/endpoint.h"
 #include "routing/port.h"
@@ -39,20 +40,24 @@ class IdleWork {
 struct StepBudget {
   uint64_t scan_ns = 200'000;  // one turn's scan slices
   uint64_t idle_ns = 200'000;  // idle work
+  // Of blocks from outside that one turn executes; at least one block.
+  size_t ingress_bytes = 1 << 20;
 };
 
 class Aeu {
  public:
-  // `directory` holds this AEU's own endpoint at index `id`, and outlives it.
-  Aeu(AeuId id, const routing::EndpointDirectory& directory, size_t outgoing_bytes);
+  // `directory` holds this AEU's own endpoint at index `id`, and outlives it. Of `port` the sizes
+  // count.
+  Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port);
+  ~Aeu();
   Aeu(const Aeu&) = delete;
   Aeu& operator=(const Aeu&) = delete;
 
   AeuId id() const { return id_; }
 
-  // One loop turn: take the incoming buffer, group, execute each group as one batch, advance scans,
-  // acknowledge, do idle work if there was nothing else, copy outgoing buffers over. One thread at
-  // a time. True when it found anything to do.
+  // One loop turn: take the incoming buffer and the ingress, group, execute each group as one
+  // batch, advance scans, acknowledge, do idle work if there was nothing else, copy outgoing
+  // buffers over. One thread at a time. True when it found anything to do.
   bool Step(const StepBudget& budget);
   // Whether Step would find something: to be asked between Waker::PrepareToSleep and Sleep.
   bool HasWork() const;
@@ -62,10 +67,17 @@ class Aeu {
 
   const LoadCounters& counters() const { return counters_; }
   LoadCounters& counters() { return counters_; }
+  // Any thread.
+  RoutingStats Routing() const;
+  // The owner's thread.
+  size_t scans_running() const { return scans_.running(); }
   // Any thread. Takes a mutex that the AEU takes only when it gets or gives up an object.
   std::vector<ObjectLoad> Loads() const;
 
  private:
+  // Cuts all sources of commands: what comes later is the next turn's. True: there is something.
+  bool TakeCommands(size_t ingress_bytes);
+  // Groups a run of records; what cannot be grouped is executed at once.
   void Execute(std::span<const std::byte> records);
   void RunGroups();
   void RunGroup(const CommandGroup& group);
@@ -82,11 +94,17 @@ class Aeu {
 
   // Immutable after construction.
   const AeuId id_;
-  const routing::EndpointDirectory& directory_;
+  routing::AeuEndpoint& endpoint_;
+
+  // Shared: written by the AEU, read by anyone.
+  LoadCounters counters_;
 
   // Owned by the AEU thread.
   base::ThreadRole thread_;
   routing::Port port_;
+  // Blocks from the ingress, oldest first: those of this turn, then those for the next ones.
+  routing::Block* blocks_ = nullptr;
+  routing::Block* blocks_end_ = nullptr;  // the last one
   CommandGroups groups_;
   BatchBuilder builder_;
   std::vector<const routing::CommandHeader*> runnable_;  // scratch: of one group
@@ -95,9 +113,6 @@ class Aeu {
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;
-
-  // Shared: written by the AEU, read by anyone.
-  LoadCounters counters_;
 
   // Guarded by loads_mu_.
   mutable base::Mutex loads_mu_;

@@ -17,8 +17,11 @@ struct alignas(base::kNoSharingBytes) LoadCounters {
   Counter commands;
   Counter keys;
   Counter rows_scanned;
-  Counter commands_forwarded;
-  Counter commands_redirected;
+  // In keys, as routing::PortFigures.
+  Counter delivered;   // taken from the incoming buffers and the ingress
+  Counter answered;    // executed, redirected or refused here
+  Counter forwarded;   // passed on to the AEU that owns them
+  Counter redirected;  // of those answered: went back to the sender as moved
 };
 
 }  // namespace eris::aeu

@@ -38,6 +38,16 @@ ObjectInfo FromProto(const v1::Object& object) {
   return info;
 }
 
+RoutingStats FromProto(const v1::RoutingStats& in) {
+  return {.sent = in.sent(),
+          .delivered = in.delivered(),
+          .answered = in.answered(),
+          .forwarded = in.forwarded(),
+          .redirected = in.redirected(),
+          .refused = in.refused(),
+          .wakes = in.wakes()};
+}
+
 AeuStats FromProto(const v1::AeuStats& in) {
   AeuStats out;
   out.id = AeuId{in.id()};
@@ -49,8 +59,7 @@ AeuStats FromProto(const v1::AeuStats& in) {
   out.commands = in.commands();
   out.keys = in.keys();
   out.rows_scanned = in.rows_scanned();
-  out.commands_forwarded = in.commands_forwarded();
-  out.commands_redirected = in.commands_redirected();
+  out.routing = FromProto(in.routing());
   out.memory_bytes = in.memory_bytes();
   out.rows = in.rows();
   return out;
@@ -210,6 +219,7 @@ absl::StatusOr<EngineStats> Client::Stats() {
   stats.scans_open = response.scans_open();
   stats.scan_chunks_in_use = response.scan_chunks_in_use();
   stats.requests_in_flight = response.requests_in_flight();
+  stats.sessions_routing = FromProto(response.sessions_routing());
   return stats;
 }
 

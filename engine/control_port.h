@@ -11,20 +11,19 @@
 
 namespace eris::engine {
 
-// Sends a keyed command and copies everything over; keys that find no room within the Port's bound
+// Sends a keyed command and hands everything over; keys that find no room within the Port's bound
 // are answered as kRefused. Each of the command's keys gets its answer through command.complete.
 void SendKeyed(routing::Port& port, const routing::ObjectRoute& route,
                const routing::KeyedCommand& command);
-// The same for one unsplit command; a refused one is completed as routing::Port::RefuseBuffered
-// says. False when it could not even be buffered: then it has not been completed.
+// The same for one unsplit command. False: no room within the bound; it has not been completed.
 [[nodiscard]] bool SendWhole(routing::Port& port, AeuId target,
                              const routing::CommandHeader& header,
                              std::span<const std::byte> segment);
 
 class ControlPort {
  public:
-  ControlPort(const routing::EndpointDirectory& directory, size_t outgoing_bytes, int64_t wait_ns)
-      : port_(directory, outgoing_bytes, wait_ns) {}
+  ControlPort(const routing::EndpointDirectory& directory, const routing::PortOptions& options)
+      : port_(directory, options) {}
 
   // As the functions above. May block for the Port's bound, and behind others that do.
   void Send(const routing::ObjectRoute& route, const routing::KeyedCommand& command) {

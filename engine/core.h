@@ -30,7 +30,12 @@ struct Core {
   std::shared_ptr<ScanChunkPool> chunks;
   ScanRegistry scans;
 
-  int64_t send_wait_ns() const { return int64_t{options.send_wait_ms_max} * 1'000'000; }
+  // Of every Port; an AEU's never waits.
+  routing::PortOptions port_options() const {
+    return {.outgoing_bytes = options.outgoing_buffer_bytes,
+            .pool_bytes_max = options.port_buffers_bytes_max,
+            .wait_ns = int64_t{options.send_wait_ms_max} * 1'000'000};
+  }
 };
 
 }  // namespace eris::engine

@@ -49,7 +49,7 @@ EngineImpl::~EngineImpl() {
   // AEUs end before the managers and buffers they use; objects that were not dropped end with them.
   aeus_.clear();
   for (const ObjectRef& object : core_.catalogue.List()) object->managers.clear();
-  core_.directory.clear();
+  core_.control.reset();
   const size_t bytes = 2 * resolved_.options.incoming_buffer_bytes;
   for (size_t i = 0; i < buffer_extents_.size(); ++i) {
     memory_.pool(resolved_.plan.aeus[i].numa_node).ReturnExtent(buffer_extents_[i], bytes);
@@ -69,15 +69,13 @@ absl::Status EngineImpl::Start(Threads threads) {
     }
     buffer_extents_.push_back(extent);
     numa_nodes.push_back(place.numa_node);
-    core_.directory.push_back(
+    core_.directory.Add(
         std::make_unique<routing::AeuEndpoint>(static_cast<std::byte*>(extent), half_bytes));
   }
-  core_.control = std::make_unique<ControlPort>(
-      core_.directory, resolved_.options.outgoing_buffer_bytes, core_.send_wait_ns());
+  core_.control = std::make_unique<ControlPort>(core_.directory, core_.port_options());
   admin_ = std::make_unique<ObjectAdmin>(core_, memory_, std::move(numa_nodes));
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
-    aeus_.push_back(std::make_unique<aeu::Aeu>(place.aeu, core_.directory,
-                                               resolved_.options.outgoing_buffer_bytes));
+    aeus_.push_back(std::make_unique<aeu::Aeu>(place.aeu, core_.directory, core_.port_options()));
   }
   if (threads == Threads::kNone) return absl::OkStatus();
 
@@ -90,8 +88,8 @@ absl::Status EngineImpl::Start(Threads threads) {
     aeu::AeuThreadOptions options;
     options.cpu = place.cpu;
     if (!spin) options.spin_ns = 0;
-    threads_.push_back(std::make_unique<aeu::AeuThread>(
-        *aeus_[place.aeu.value], core_.directory[place.aeu.value]->waker, options));
+    threads_.push_back(std::make_unique<aeu::AeuThread>(*aeus_[place.aeu.value],
+                                                        core_.directory[place.aeu].waker, options));
   }
   CollectNotes();
   return absl::OkStatus();
@@ -195,8 +193,7 @@ EngineStats EngineImpl::Stats() {
                  .commands = counters.commands.Read(),
                  .keys = counters.keys.Read(),
                  .rows_scanned = counters.rows_scanned.Read(),
-                 .commands_forwarded = counters.commands_forwarded.Read(),
-                 .commands_redirected = counters.commands_redirected.Read()};
+                 .routing = aeu.Routing()};
     for (const aeu::ObjectLoad& load : aeu.Loads()) {
       one.memory_bytes += load.memory_bytes->Read();
       for (const auto& partition : load.partitions) one.rows += partition->rows();
@@ -219,6 +216,14 @@ EngineStats EngineImpl::Stats() {
   stats.scans_open = core_.scans.size();
   stats.scan_chunks_in_use = core_.chunks->in_use();
   stats.requests_in_flight = core_.in_flight.count();
+  // The registry knows the AEUs' Ports, too.
+  const routing::PortFigures all = core_.directory.ports().Total();
+  stats.sessions_routing = {.sent = all.sent, .refused = all.refused, .wakes = all.wakes};
+  for (const AeuStats& one : stats.aeus) {
+    stats.sessions_routing.sent -= one.routing.sent;
+    stats.sessions_routing.refused -= one.routing.refused;
+    stats.sessions_routing.wakes -= one.routing.wakes;
+  }
   return stats;
 }
 
@@ -241,6 +246,17 @@ void EngineImpl::Close() {
   core_.in_flight.AwaitNone();
   threads_.clear();
   core_.completions.Stop();
+  ERIS_DCHECK(NothingLost());
+}
+
+bool EngineImpl::NothingLost() const {
+  uint64_t delivered = 0;
+  for (const auto& aeu : aeus_) {
+    const RoutingStats routing = aeu->Routing();
+    if (routing.delivered != routing.answered + routing.forwarded) return false;
+    delivered += routing.delivered;
+  }
+  return core_.directory.ports().Total().sent == delivered;
 }
 
 }  // namespace eris::engine

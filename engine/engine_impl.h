@@ -51,6 +51,8 @@ class EngineImpl final : public Engine {
   explicit EngineImpl(ResolvedOptions resolved);
   absl::Status Start(Threads threads);
   void CollectNotes();
+  // With nothing under way: every key that was sent has been delivered, and answered or passed on.
+  bool NothingLost() const;
   std::vector<ObjectInfo> Describe(const std::vector<ObjectRef>& objects);
 
   const ResolvedOptions resolved_;

@@ -113,7 +113,7 @@ absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) co
   }
   if (number(KeyState::kRefused) > 0) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "an AEU's incoming buffer stayed full for ", limits.send_wait_ms_max, " ms: ",
+        "the AEUs gave no outgoing buffer back for ", limits.send_wait_ms_max, " ms: ",
         number(KeyState::kRefused), " of ", count_, " keys were refused, the others took effect"));
   }
   if (number(KeyState::kCancelled) > 0) return absl::CancelledError("the request was cancelled");

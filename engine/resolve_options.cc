@@ -21,6 +21,8 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
       CheckWithin("incoming_buffer_bytes", options.incoming_buffer_bytes, 64 << 10, 1 << 30));
   ERIS_RETURN_IF_ERROR(CheckWithin("outgoing_buffer_bytes", options.outgoing_buffer_bytes, 4 << 10,
                                    options.incoming_buffer_bytes / 2));
+  ERIS_RETURN_IF_ERROR(CheckWithin("port_buffers_bytes_max", options.port_buffers_bytes_max,
+                                   2 * options.outgoing_buffer_bytes, 1 << 30));
   ERIS_RETURN_IF_ERROR(CheckWithin("session_in_flight_bytes_max",
                                    options.session_in_flight_bytes_max, 1 << 10,
                                    uint64_t{1} << 40));

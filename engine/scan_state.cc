@@ -176,7 +176,7 @@ void ScanState::CancelParts() {
     Lane& lane = lanes_[i];
     if (!lane.out) continue;
     lane.SetCancelled();
-    core_.directory[lane.aeu.value]->waker.Wake();
+    core_.directory[lane.aeu].waker.Wake();
   }
 }
 
@@ -189,7 +189,7 @@ void ScanState::ReturnChunk(uint32_t lane_index, ScanChunkBuffer* chunk) {
     return;
   }
   lane.GiveChunk(chunk);
-  core_.directory[lane.aeu.value]->waker.Wake();
+  core_.directory[lane.aeu].waker.Wake();
 }
 
 std::optional<ScanState::NextResult> ScanState::TryNext() {
@@ -282,9 +282,8 @@ void ScanState::PartEnded(Lane& lane) {
       error_ = absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
       return;
     case PartOutcome::kRefused:
-      error_ = absl::ResourceExhaustedError(absl::StrCat("AEU ", lane.aeu.value,
-                                                         "'s incoming buffer stayed full for ",
-                                                         core_.limits.send_wait_ms_max, " ms"));
+      error_ = absl::ResourceExhaustedError(absl::StrCat(
+          "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
       return;
     case PartOutcome::kCancelled:
     case PartOutcome::kRunning:

@@ -54,7 +54,7 @@ class ScanImpl final : public Scan {
 
 SessionImpl::SessionImpl(Core& core)
     : core_(core),
-      port_(core.directory, core.options.outgoing_buffer_bytes, core.send_wait_ns()),
+      port_(core.directory, core.port_options()),
       credit_(std::make_shared<std::atomic<int64_t>>(
           static_cast<int64_t>(core.options.session_in_flight_bytes_max))) {}
 

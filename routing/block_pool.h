@@ -4,6 +4,7 @@
 #ifndef ERIS_ROUTING_BLOCK_POOL_H_
 #define ERIS_ROUTING_BLOCK_POOL_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +50,7 @@ class BasicBlockPool {
  public:
   using Block = BasicBlock<Memory>;
   // Small blocks are for Ports that send a command at a time.
-  static constexpr size_t kSmallBytes = 4096;
+  static constexpr uint32_t kSizeClasses = 3;
 
   // block_bytes: of a large block, without its header. bytes_max: of all blocks together; at least
   // one large block. nullptr: the system has no memory.
@@ -62,16 +63,21 @@ class BasicBlockPool {
   // The Port's thread. An empty block with room for `bytes` (at most block_bytes); nullptr: all are
   // in use, or the system has no memory. Never blocks.
   Block* Take(size_t bytes) {
-    const uint32_t wanted = bytes <= kSmallBytes && kSmallBytes < block_bytes_ ? 0 : 1;
+    uint32_t wanted = 0;
+    while (SizeOf(wanted) < bytes) ++wanted;
     if (Block* block = Pop(wanted)) return block;
     CollectReturned();
     if (Block* block = Pop(wanted)) return block;
     if (Block* block = Allocate(wanted)) return block;
-    // A large one does for a small command; a free small one gives way to a large one.
-    if (wanted == 0) return Pop(1);
-    while (Block* small = Pop(0)) {
-      Free(small);
-      if (Block* block = Allocate(1)) return block;
+    // A larger one does, too; free smaller ones give way.
+    for (uint32_t larger = wanted + 1; larger < kSizeClasses; ++larger) {
+      if (Block* block = Pop(larger)) return block;
+    }
+    for (uint32_t smaller = 0; smaller < wanted; ++smaller) {
+      while (Block* block = Pop(smaller)) {
+        Free(block);
+        if (Block* made = Allocate(wanted)) return made;
+      }
     }
     return nullptr;
   }
@@ -115,11 +121,16 @@ class BasicBlockPool {
       : block_bytes_(block_bytes), bytes_max_(bytes_max) {}
   ~BasicBlockPool() {
     CollectReturned();
-    for (uint32_t size_class = 0; size_class < 2; ++size_class) {
+    for (uint32_t size_class = 0; size_class < kSizeClasses; ++size_class) {
       while (Block* block = Pop(size_class)) Free(block);
     }
   }
 
+  size_t SizeOf(uint32_t size_class) const {
+    constexpr size_t kSmall[] = {512, 4096};
+    return size_class + 1 < kSizeClasses ? std::min(kSmall[size_class], block_bytes_)
+                                         : block_bytes_;
+  }
   Block* Pop(uint32_t size_class) {
     Block* block = free_[size_class];
     if (block != nullptr) free_[size_class] = block->next;
@@ -137,7 +148,7 @@ class BasicBlockPool {
     }
   }
   Block* Allocate(uint32_t size_class) {
-    const size_t bytes = size_class == 0 ? kSmallBytes : block_bytes_;
+    const size_t bytes = SizeOf(size_class);
     if (allocated_bytes_ + bytes > bytes_max_) return nullptr;
     void* memory =
         ::operator new (sizeof(Block) + bytes, std::align_val_t{alignof(Block)}, std::nothrow);
@@ -164,7 +175,7 @@ class BasicBlockPool {
   const size_t bytes_max_;
 
   // Owned by the Port's thread; by the last reader once the Port has gone.
-  Block* free_[2] = {nullptr, nullptr};  // by size class; last in, first out: still in the cache
+  Block* free_[kSizeClasses] = {};  // by size class; last in, first out: still in the cache
   size_t allocated_bytes_ = 0;
 
   // Shared: written by the readers, emptied by the Port.

@@ -6,6 +6,7 @@
 //     | query
 //   scan:    header | ScanSegment | query
 //   install: header | InstallSegment        drop: header | DropSegment
+//   multicast: header | MulticastSegment, a reference to a record in a Port's multicast buffer
 //
 // A position says where in the request's reply columns the answer of its key goes.
 #ifndef ERIS_ROUTING_DATA_COMMAND_H_
@@ -16,6 +17,7 @@
 
 #include "base/cache_line.h"
 #include "eris/types.h"
+#include "routing/block_pool.h"
 #include "storage/batch.h"
 #include "storage/key.h"
 
@@ -37,6 +39,7 @@ enum class CommandType : uint8_t {
   kScan = 16,
   kInstall = 32,  // take over an empty range of an object
   kDrop = 33,     // give every range of an object back
+  kMulticast = 48,
 };
 
 constexpr bool IsKeyed(CommandType type) { return static_cast<uint8_t>(type) < 16; }
@@ -84,6 +87,13 @@ struct DropSegment {
   uint32_t padding = 0;
 };
 
+// One copy of the command stands in the Port's block for all targets. Whoever executes it copies
+// what it needs and lets go of the block at once: a pool is small, and a scan is long.
+struct MulticastSegment {
+  const CommandHeader* command = nullptr;
+  Block* block = nullptr;
+};
+
 // Pointers into a keyed command's data segment.
 struct KeyedSegment {
   const uint64_t* keys;
@@ -106,6 +116,11 @@ inline KeyedSegment KeyedSegmentOf(const CommandHeader* command) {
   const bool upsert = command->type == CommandType::kUpsert;
   return {words, upsert ? words + command->count : nullptr,
           reinterpret_cast<const uint32_t*>(words + (upsert ? 2 : 1) * size_t{command->count})};
+}
+
+// The query's own data: the last query_bytes of a record.
+inline const std::byte* QueryOf(const CommandHeader* command) {
+  return reinterpret_cast<const std::byte*>(command) + command->size_bytes - command->query_bytes;
 }
 
 }  // namespace eris::routing

@@ -1,14 +1,19 @@
-// Where an AEU is reached: its incoming buffers and the means to wake it. The directory of all of
-// them is fixed when the engine opens.
+// Where an AEU is reached: its incoming buffers (for the other AEUs), its ingress (for Ports
+// outside the engine) and the means to wake it. The directory of all of them is fixed when the
+// engine opens.
 #ifndef ERIS_ROUTING_ENDPOINT_H_
 #define ERIS_ROUTING_ENDPOINT_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "eris/types.h"
 #include "routing/incoming_buffer.h"
+#include "routing/ingress_queue.h"
+#include "routing/port_registry.h"
 #include "routing/waker.h"
 
 namespace eris::routing {
@@ -17,18 +22,28 @@ struct AeuEndpoint {
   AeuEndpoint(std::byte* memory, size_t half_bytes) : incoming(memory, half_bytes) {}
 
   IncomingBuffer incoming;
+  IngressQueue ingress;
   Waker waker;
-
-  // Any thread; never blocks. False: no room, nothing written.
-  [[nodiscard]] bool TrySend(std::span<const std::byte> records) {
-    if (!incoming.TryWrite(records)) return false;
-    waker.Wake();  // after TryWrite's seq_cst operations
-    return true;
-  }
 };
 
-// By AeuId. Immutable after the engine has opened.
-using EndpointDirectory = std::vector<std::unique_ptr<AeuEndpoint>>;
+class EndpointDirectory {
+ public:
+  EndpointDirectory() = default;
+  EndpointDirectory(const EndpointDirectory&) = delete;
+  EndpointDirectory& operator=(const EndpointDirectory&) = delete;
+
+  // Before any Port is made. The endpoint of the next AeuId.
+  void Add(std::unique_ptr<AeuEndpoint> endpoint) { endpoints_.push_back(std::move(endpoint)); }
+
+  size_t size() const { return endpoints_.size(); }
+  AeuEndpoint& operator[](AeuId aeu) const { return *endpoints_[aeu.value]; }
+  // The Ports that send by this directory.
+  PortRegistry& ports() const { return ports_; }
+
+ private:
+  std::vector<std::unique_ptr<AeuEndpoint>> endpoints_;  // by AeuId
+  mutable PortRegistry ports_;
+};
 
 }  // namespace eris::routing
 

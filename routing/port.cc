@@ -1,14 +1,13 @@
 #include "routing/port.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <thread>
 
 #include "base/check.h"
-#include "routing/scan_part.h"
 
 namespace eris::routing {
 namespace {
@@ -19,156 +18,126 @@ int64_t NowNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// A first look at a full buffer costs nothing; then the AEU is given the core, then time.
+// The AEUs are given the core first, then time.
 constexpr int kYields = 16;
 constexpr int64_t kSleepNs = 50'000;
 
-uint32_t KeysThatFit(CommandType type, size_t bytes) {
-  if (bytes < KeyedRecordBytes(type, 2)) return 0;
-  // An even count needs no padding behind the positions.
-  const size_t per_key = (KeyedRecordBytes(type, 2) - sizeof(CommandHeader)) / 2;
-  return static_cast<uint32_t>((bytes - sizeof(CommandHeader)) / per_key) & ~1u;
-}
+// Multicast commands are few and small, and their blocks come home within a turn of their targets.
+constexpr size_t kMulticastBytes = 4096;
+constexpr size_t kMulticastBlocksMax = 16;
 
 }  // namespace
 
-Port::Port(const EndpointDirectory& directory, size_t outgoing_bytes, int64_t wait_ns)
+Port::Port(const EndpointDirectory& directory, const PortOptions& options)
     : directory_(directory),
-      outgoing_bytes_(outgoing_bytes),
-      wait_ns_(wait_ns),
-      targets_(directory.size()) {
-  dirty_.reserve(directory.size());
-  touched_.reserve(directory.size());
+      options_(options),
+      pool_(BlockPool::Create(options.outgoing_bytes, options.pool_bytes_max)),
+      multicasts_(BlockPool::Create(std::min(kMulticastBytes, options.outgoing_bytes),
+                                    kMulticastBlocksMax * kMulticastBytes)),
+      target_of_(std::make_unique<uint32_t[]>(directory.size())) {
+  ERIS_CHECK(options.outgoing_bytes <= options.pool_bytes_max);
+  ERIS_CHECK(pool_ != nullptr && multicasts_ != nullptr);
+  directory.ports().Add(&counters_);
 }
 
-void Port::MarkDirty(uint32_t target) {
-  if (targets_[target].dirty) return;
-  targets_[target].dirty = true;
-  dirty_.push_back(target);
-}
-
-bool Port::FlushTarget(uint32_t target) {
-  OutgoingBuffer& buffer = targets_[target].buffer;
-  if (buffer.empty()) return true;
-  AeuEndpoint& endpoint = *directory_[target];
-  int attempt = 0;
-  for (; !endpoint.TrySend(buffer.records()); ++attempt) {
-    if (wait_ns_ == 0) return false;
-    const int64_t now_ns = NowNs();
-    if (deadline_ns_ == 0) deadline_ns_ = now_ns + wait_ns_;
-    if (now_ns >= deadline_ns_) return false;
-    if (attempt < kYields) {
-      std::this_thread::yield();
-      continue;
+Port::~Port() {
+  if (options_.way == PortOptions::Way::kIngress) {
+    Flush();
+  } else {
+    ERIS_DCHECK(!HasBuffered());
+    for (const uint32_t target : dirty_) {
+      if (targets_[target].block != nullptr) pool_->Put(targets_[target].block);
     }
+  }
+  directory_.ports().Remove(&counters_);
+  pool_->Close();
+  multicasts_->Close();
+}
+
+uint32_t Port::TargetOf(AeuId aeu) {
+  ERIS_DCHECK(aeu.value < directory_.size());
+  uint32_t& target = target_of_[aeu.value];
+  if (target == 0) {
+    targets_.push_back({.endpoint = &directory_[aeu]});
+    cursors_.emplace_back();
+    target = static_cast<uint32_t>(targets_.size());
+  }
+  return target - 1;
+}
+
+std::byte* Port::Reserve(uint32_t target, size_t bytes) {
+  Target& to = targets_[target];
+  if (to.block != nullptr) {
+    if (bytes <= to.block->room_bytes()) return to.block->Append(bytes);
+    if (!SendOver(target)) return nullptr;
+  }
+  if (bytes > options_.outgoing_bytes) return nullptr;
+  // An AEU's buffers collect what a turn brings, a session's what a call brings.
+  const bool large = options_.way == PortOptions::Way::kIncoming;
+  to.block = pool_->Take(large ? options_.outgoing_bytes : bytes);
+  if (to.block == nullptr) return nullptr;
+  if (!to.dirty) {
+    to.dirty = true;
+    dirty_.push_back(target);
+  }
+  return to.block->Append(bytes);
+}
+
+std::byte* Port::ReserveOrWait(uint32_t target, size_t bytes) {
+  Wait wait;
+  for (;;) {
+    if (std::byte* record = Reserve(target, bytes)) return record;
+    if (bytes > options_.outgoing_bytes) return nullptr;
+    SendAllOver();
+    if (std::byte* record = Reserve(target, bytes)) return record;
+    if (!wait.Pause(*this)) return nullptr;
+  }
+}
+
+bool Port::Wait::Pause(Port& port) {
+  if (port.options_.wait_ns == 0) return false;
+  port.WakeTargets();
+  const int64_t now_ns = NowNs();
+  if (deadline_ns_ == 0) deadline_ns_ = now_ns + port.options_.wait_ns;
+  if (now_ns >= deadline_ns_) return false;
+  if (attempts_++ < kYields) {
+    sched_yield();
+  } else {
     const timespec pause{0, kSleepNs};
     nanosleep(&pause, nullptr);
   }
-  if (attempt > 0) BeginWait();
-  buffer.Clear();
   return true;
 }
 
-bool Port::MakeRoom(uint32_t target, size_t bytes) {
-  OutgoingBuffer& buffer = targets_[target].buffer;
-  if (bytes > outgoing_bytes_ || !buffer.Prepare(outgoing_bytes_)) return false;
-  return bytes <= buffer.room_bytes() || FlushTarget(target);
-}
-
-bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, const RangeTable& table,
-                      const KeyedCommand& command) {
+bool Port::SendOver(uint32_t target) {
   Target& to = targets_[target];
-  const uint32_t count = std::min(to.pending, KeysThatFit(command.type, outgoing_bytes_));
-  const size_t bytes = KeyedRecordBytes(command.type, count);
-  if (count == 0 || !MakeRoom(target, bytes)) return false;
-  std::byte* record = to.buffer.Append(bytes);
-  to.open = new (record) CommandHeader{.size_bytes = static_cast<uint32_t>(bytes),
-                                       .type = command.type,
-                                       .hops = command.hops,
-                                       .slot = route.slot(),
-                                       .object = route.object(),
-                                       .table_version = table.version(),
-                                       .snapshot = command.snapshot,
-                                       .complete = command.complete,
-                                       .context = command.context,
-                                       .count = count};
-  to.open_capacity = count;
-  MarkDirty(target);
+  Block* block = to.block;
+  if (options_.way == PortOptions::Way::kIngress) {
+    pool_->HandOver(block, /*readers=*/1);
+    to.endpoint->ingress.Push(block);
+  } else {
+    if (!to.endpoint->incoming.TryWrite(block->records())) {
+      WakeTargets();  // it may be asleep over what this call has sent it
+      return false;
+    }
+    pool_->Put(block);
+  }
+  to.block = nullptr;
+  if (!to.wake) {
+    to.wake = true;
+    to_wake_.push_back(target);
+  }
   return true;
 }
 
-uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
-                    storage::KeyState if_no_room) {
-  BeginWait();
-  const size_t n = command.keys.size();
-  ERIS_DCHECK(command.positions.empty() || command.positions.size() == n);
-  ERIS_DCHECK(command.type != CommandType::kUpsert || command.values.size() == n);
-  const RangeTable& table = route.table();
-  owners_.resize(n);
-  table.OwnersOf(command.keys, owners_);
-
-  touched_.clear();
-  for (const AeuId owner : owners_) {
-    Target& to = targets_[owner.value];
-    if (to.pending++ == 0) touched_.push_back(owner.value);
-  }
-
-  uint32_t refused = 0;
-  uint64_t* keys_out = nullptr;
-  for (size_t i = 0; i < n; ++i) {
-    Target& to = targets_[owners_[i].value];
-    const uint32_t position =
-        command.positions.empty() ? static_cast<uint32_t>(i) : command.positions[i];
-    if (to.open_capacity == 0 && !to.blocked) {
-      to.blocked = !OpenRecord(owners_[i].value, route, table, command);
-    }
-    if (to.blocked) [[unlikely]] {
-      command.context->states[position] = if_no_room;
-      ++refused;
-      continue;
-    }
-    // The columns of a record are sized for exactly its count, so each fills up from the front.
-    const uint32_t count = to.open->count;
-    const uint32_t at = count - to.open_capacity;
-    keys_out = reinterpret_cast<uint64_t*>(to.open + 1);
-    keys_out[at] = command.keys[i];
-    uint64_t* columns_end = keys_out + count;
-    if (command.type == CommandType::kUpsert) {
-      columns_end[at] = command.values[i];
-      columns_end += count;
-    }
-    reinterpret_cast<uint32_t*>(columns_end)[at] = position;
-    --to.pending;
-    --to.open_capacity;
-  }
-  for (const uint32_t target : touched_) {
-    Target& to = targets_[target];
-    to.pending = 0;
-    to.open = nullptr;
-    to.open_capacity = 0;
-    to.blocked = false;
-  }
-  return refused;
-}
-
-bool Port::SendTo(AeuId target, CommandHeader header, std::span<const std::byte> segment) {
-  ERIS_DCHECK(segment.size() % 8 == 0);
-  BeginWait();
-  header.size_bytes = static_cast<uint32_t>(sizeof(CommandHeader) + segment.size());
-  if (!MakeRoom(target.value, header.size_bytes)) return false;
-  std::byte* record = targets_[target.value].buffer.Append(header.size_bytes);
-  std::memcpy(record, &header, sizeof header);
-  std::memcpy(record + sizeof header, segment.data(), segment.size());
-  MarkDirty(target.value);
-  return true;
-}
-
-bool Port::Flush() {
-  BeginWait();
+bool Port::SendAllOver() {
+  // References to the multicast buffer go with what is sent now; nothing is added to it after.
+  if (multicast_ != nullptr) BlockPool::Release(std::exchange(multicast_, nullptr));
   size_t kept = 0;
   for (const uint32_t target : dirty_) {
-    if (FlushTarget(target)) {
-      targets_[target].dirty = false;
+    Target& to = targets_[target];
+    if (to.block == nullptr || SendOver(target)) {
+      to.dirty = false;
     } else {
       dirty_[kept++] = target;
     }
@@ -177,36 +146,86 @@ bool Port::Flush() {
   return kept == 0;
 }
 
-void Port::RefuseBuffered(storage::KeyState state) {
-  for (const uint32_t target : dirty_) {
-    OutgoingBuffer& buffer = targets_[target].buffer;
-    std::span<const std::byte> rest = buffer.records();
-    while (!rest.empty()) {
-      const auto* command = reinterpret_cast<const CommandHeader*>(rest.data());
-      uint32_t answered = 1;
-      if (IsKeyed(command->type)) {
-        const KeyedSegment segment = KeyedSegmentOf(command);
-        for (uint32_t i = 0; i < command->count; ++i) {
-          command->context->states[segment.positions[i]] = state;
-        }
-        answered = command->count;
-      } else if (command->type == CommandType::kScan) {
-        const auto* scan = reinterpret_cast<const ScanSegment*>(DataSegment(command));
-        scan->part->Finish(PartOutcome::kRefused, scan->range);
-      } else if (command->type == CommandType::kInstall) {
-        const auto* install = reinterpret_cast<const InstallSegment*>(DataSegment(command));
-        command->context->states[install->position] = state;
-      } else {
-        const auto* drop = reinterpret_cast<const DropSegment*>(DataSegment(command));
-        command->context->states[drop->position] = state;
-      }
-      command->complete(command->context, answered);
-      rest = rest.subspan(command->size_bytes);
-    }
-    buffer.Clear();
-    targets_[target].dirty = false;
+void Port::WakeTargets() {
+  for (const uint32_t target : to_wake_) {
+    targets_[target].wake = false;
+    // After the seq_cst operations that have made the records visible.
+    if (targets_[target].endpoint->waker.Wake()) counters_.wakes.Add(1);
   }
-  dirty_.clear();
+  to_wake_.clear();
+}
+
+bool Port::Flush() {
+  const bool all = SendAllOver();
+  WakeTargets();
+  return all;
+}
+
+CommandHeader* Port::Open(AeuId target, size_t segment_bytes) {
+  ERIS_DCHECK(segment_bytes % 8 == 0);
+  const size_t bytes = sizeof(CommandHeader) + segment_bytes;
+  std::byte* record = ReserveOrWait(TargetOf(target), bytes);
+  if (record == nullptr) {
+    counters_.refused.Add(1);
+    return nullptr;
+  }
+  counters_.sent.Add(1);
+  auto* header = new (record) CommandHeader();
+  header->size_bytes = static_cast<uint32_t>(bytes);
+  return header;
+}
+
+bool Port::SendTo(AeuId target, const CommandHeader& header, std::span<const std::byte> segment) {
+  CommandHeader* record = Open(target, segment.size());
+  if (record == nullptr) return false;
+  const uint32_t size_bytes = record->size_bytes;
+  *record = header;
+  record->size_bytes = size_bytes;
+  std::memcpy(record + 1, segment.data(), segment.size());
+  return true;
+}
+
+void Port::Multicast(std::span<const AeuId> targets, const CommandHeader& header,
+                     std::span<const std::byte> segment, std::vector<AeuId>& refused) {
+  ERIS_DCHECK(!IsKeyed(header.type));
+  const size_t bytes = sizeof(CommandHeader) + segment.size();
+  const auto refuse_all = [&] {
+    counters_.refused.Add(targets.size());
+    refused.insert(refused.end(), targets.begin(), targets.end());
+  };
+  if (bytes > multicasts_->block_bytes()) return refuse_all();
+  if (multicast_ != nullptr && multicast_->room_bytes() < bytes) {
+    BlockPool::Release(std::exchange(multicast_, nullptr));
+  }
+  if (multicast_ == nullptr) {
+    Wait wait;
+    while ((multicast_ = multicasts_->Take(bytes)) == nullptr) {
+      SendAllOver();  // blocks come home when their references have been read
+      if (!wait.Pause(*this)) return refuse_all();
+    }
+    multicasts_->HandOver(multicast_, /*readers=*/1);  // this Port, while it may still add to it
+  }
+  // A reference that has to wait for its block may close the multicast buffer: it is held twice.
+  Block* const block = multicast_;
+  std::byte* copy = block->Append(bytes);
+  auto* command = new (copy) CommandHeader(header);
+  command->size_bytes = static_cast<uint32_t>(bytes);
+  std::memcpy(command + 1, segment.data(), segment.size());
+  // Before the first reader can be one. relaxed: this Port holds one already, and the references
+  // publish it.
+  block->readers.fetch_add(static_cast<uint32_t>(targets.size()), std::memory_order_relaxed);
+  uint32_t without = 0;
+  for (const AeuId target : targets) {
+    CommandHeader* reference = Open(target, sizeof(MulticastSegment));
+    if (reference == nullptr) {
+      refused.push_back(target);
+      ++without;
+      continue;
+    }
+    reference->type = CommandType::kMulticast;
+    new (reference + 1) MulticastSegment{command, block};
+  }
+  if (without > 0) BlockPool::Release(block, without);
 }
 
 }  // namespace eris::routing

@@ -1,21 +1,25 @@
 // A Port: a source of data commands. It splits a command's keys by owner, writes the pieces into
-// the outgoing buffers of their targets and copies those over. An AEU has one, and so has each
-// session. Used by one thread at a time. Paper: ERIS 3.2, Figure 4.
+// the outgoing buffers of their targets, and sends those over when they are full or flushed. An AEU
+// has one, and so has each session. Used by one thread at a time. Paper: ERIS 3.2, Figure 4.
 //
-// A full incoming buffer blocks nobody for ever: an AEU's Port (no wait) hands the keys back at
-// once, a Port outside the engine waits with a bound first. Cost of a call: O(keys + targets
-// addressed).
+// An AEU's Port copies a buffer into the target's incoming buffer; one outside the engine hands the
+// whole block over to the target's ingress, so that its thread may lose its core anywhere without
+// holding anybody up. Blocks come from the Port's bounded pool. Nothing waits for ever: where there
+// is no room an AEU's Port gives the keys back at once, one outside waits with a bound first.
+// Cost of a call: O(keys + targets addressed); memory: a few bytes per AEU that there is, a target
+// and a block per AEU addressed.
 #ifndef ERIS_ROUTING_PORT_H_
 #define ERIS_ROUTING_PORT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "routing/block_pool.h"
 #include "routing/data_command.h"
 #include "routing/endpoint.h"
-#include "routing/outgoing_buffer.h"
 #include "routing/partition_table.h"
 #include "routing/reply.h"
 
@@ -31,68 +35,132 @@ struct KeyedCommand {
   uint64_t snapshot = 0;
   CompletionFunction complete = nullptr;
   Reply* context = nullptr;
+  std::span<const std::byte> query = {};  // goes with every piece; a multiple of 8 bytes
+};
+
+struct PortOptions {
+  enum class Way : uint8_t {
+    kIncoming,  // an AEU's: copies into incoming buffers, never waits
+    kIngress,   // a thread's outside: hands blocks over, waits with a bound for a free one
+  };
+  Way way = Way::kIngress;
+  // Of one outgoing buffer; a record may be as large. kIncoming: at most half_bytes of the incoming
+  // buffers.
+  size_t outgoing_bytes = 64 << 10;
+  // Of all outgoing buffers of the Port; at least outgoing_bytes.
+  size_t pool_bytes_max = 4 << 20;
+  // How long a call waits while no block comes home. kIngress only.
+  int64_t wait_ns = 0;
 };
 
 class Port {
  public:
-  // `directory` outlives the Port. `outgoing_bytes`: capacity per target, at most half_bytes of the
-  // incoming buffers. `wait_ns`: how long a call of Send, SendTo or Flush waits for room while none
-  // comes, however many targets it has to wait for; 0 for an AEU.
-  Port(const EndpointDirectory& directory, size_t outgoing_bytes, int64_t wait_ns);
+  // `directory` outlives the Port.
+  Port(const EndpointDirectory& directory, const PortOptions& options);
+  // kIngress: what is buffered is handed over first. kIncoming: nothing may be buffered.
+  ~Port();
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Splits by the table in force and buffers the pieces; full buffers are copied over. Keys that
-  // find no room within the bound get states[position] = `if_no_room`; their number is returned,
-  // and the caller owes command.context an answer for them.
+  // Splits by the table in force and buffers the pieces. Keys that find no room get
+  // states[position] = `if_no_room`; their number is returned, and the caller owes command.context
+  // an answer for them.
   uint32_t Send(const ObjectRoute& route, const KeyedCommand& command,
                 storage::KeyState if_no_room);
 
-  // Buffers one unsplit command. `segment`: its data segment, a multiple of 8 bytes. False: no room
-  // within the bound, or the record is larger than an outgoing buffer.
-  [[nodiscard]] bool SendTo(AeuId target, CommandHeader header, std::span<const std::byte> segment);
+  // Buffers one unsplit command: a record with room for `segment_bytes` (a multiple of 8) behind
+  // its header, whose size_bytes is set; the caller fills the rest before the next call. nullptr:
+  // no room, or the record is larger than an outgoing buffer.
+  [[nodiscard]] CommandHeader* Open(AeuId target, size_t segment_bytes);
+  // The same for a segment that stands ready. False: no room.
+  [[nodiscard]] bool SendTo(AeuId target, const CommandHeader& header,
+                            std::span<const std::byte> segment);
 
-  // Copies everything buffered over. False when some target had no room within the bound; what is
-  // buffered for it stays.
-  [[nodiscard]] bool Flush();
-  // After a Flush that failed: answers what is still buffered. Keyed commands get states = `state`,
-  // scan parts finish as kRefused; each completion is called here.
-  void RefuseBuffered(storage::KeyState state);
+  // Sends one command without keys to many AEUs: one copy, and a reference to each. Those that find
+  // no room are put into `refused`. Commands of one Port reach a target in the order of its calls,
+  // whichever way. Paper: ERIS 3.2 (multicast).
+  void Multicast(std::span<const AeuId> targets, const CommandHeader& header,
+                 std::span<const std::byte> segment, std::vector<AeuId>& refused);
+
+  // Sends everything buffered over, and wakes each target that sleeps, once. False when some target
+  // had no room: what is buffered for it stays (kIncoming only).
+  bool Flush();
 
   bool HasBuffered() const { return !dirty_.empty(); }
+  const PortCounters& counters() const { return counters_; }
+  // Memory of all its blocks. For figures.
+  size_t allocated_bytes() const {
+    return pool_->allocated_bytes() + multicasts_->allocated_bytes();
+  }
 
  private:
+  // An AEU that this Port has addressed.
   struct Target {
-    OutgoingBuffer buffer;
-    bool dirty = false;
-    // The record being filled by Send.
-    CommandHeader* open = nullptr;
-    uint32_t open_capacity = 0;
-    uint32_t pending = 0;  // keys of this Send that still belong here
-    bool blocked = false;  // had no room within the bound
+    AeuEndpoint* endpoint = nullptr;
+    Block* block = nullptr;  // its outgoing buffer, while anything is in it
+    bool dirty = false;      // is in dirty_
+    bool wake = false;       // is in to_wake_: has been sent something, and not been woken
+    bool blocked = false;    // had no room in this pass
+    uint32_t pending = 0;    // keys of this Send that are not in a record yet
+  };
+  // Where the next key of a target goes: the record that Send is filling.
+  struct Cursor {
+    uint32_t at = 0;
+    uint32_t end = 0;
+    uint64_t* keys = nullptr;
+    uint64_t* values = nullptr;
+    uint32_t* positions = nullptr;
   };
 
-  // A call's time to wait begins with the first target that has no room, and anew when one gets it.
-  void BeginWait() { deadline_ns_ = 0; }
-  bool FlushTarget(uint32_t target);
-  // Room for a record of `bytes` in the target's outgoing buffer, copying over what is there if
-  // need be.
-  bool MakeRoom(uint32_t target, size_t bytes);
-  bool OpenRecord(uint32_t target, const ObjectRoute& route, const RangeTable& table,
+  // How long a call has been without room: from its first pause on.
+  class Wait {
+   public:
+    // Gives the AEUs time. False: the bound has passed, or the Port has none.
+    [[nodiscard]] bool Pause(Port& port);
+
+   private:
+    int attempts_ = 0;
+    int64_t deadline_ns_ = 0;
+  };
+
+  uint32_t TargetOf(AeuId aeu);
+  // Room for a record of `bytes` in the target's outgoing buffer; nullptr: none just now.
+  std::byte* Reserve(uint32_t target, size_t bytes);
+  std::byte* ReserveOrWait(uint32_t target, size_t bytes);
+  bool SendOver(uint32_t target);
+  bool SendAllOver();
+  void WakeTargets();
+
+  void CountByTarget(const RangeTable& table, std::span<const uint64_t> keys);
+  bool OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t version,
                   const KeyedCommand& command);
-  void MarkDirty(uint32_t target);
+  // Puts command's keys todo[0], todo[1], ... into records; those of targets without room go to
+  // left_. todo empty: all of them.
+  void FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
+                   std::span<const uint32_t> todo);
+  void FillOneTarget(const ObjectRoute& route, uint64_t version, const KeyedCommand& command);
 
   // Immutable after construction.
   const EndpointDirectory& directory_;
-  const size_t outgoing_bytes_;
-  const int64_t wait_ns_;
+  const PortOptions options_;
+  BlockPool* const pool_;
+  BlockPool* const multicasts_;
 
   // Owned by the Port's thread.
-  std::vector<Target> targets_;    // by AeuId
-  std::vector<uint32_t> dirty_;    // targets with buffered records
-  std::vector<uint32_t> touched_;  // targets of the Send under way
-  std::vector<AeuId> owners_;      // scratch: owner of each key
-  int64_t deadline_ns_ = 0;        // of the call under way; 0: it has not had to wait yet
+  const std::unique_ptr<uint32_t[]> target_of_;  // by AeuId: index of targets_ plus 1; 0: none
+  std::vector<Target> targets_;                  // in the order in which they were first addressed
+  std::vector<Cursor> cursors_;                  // beside targets_
+  std::vector<uint32_t> dirty_;                  // targets that may have a block
+  std::vector<uint32_t> to_wake_;
+  Block* multicast_ = nullptr;  // the multicast buffer, open until the next Flush
+  // Of the Send under way.
+  std::vector<AeuId> target_of_key_;  // as an index of targets_
+  std::vector<uint32_t> touched_;     // its targets
+  std::vector<uint32_t> left_;        // keys that found no room in this pass
+  std::vector<uint32_t> left_now_;    // in the pass before
+
+  // Shared: written by the Port's thread, read by anyone.
+  PortCounters counters_;
 };
 
 }  // namespace eris::routing

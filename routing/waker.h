@@ -15,12 +15,14 @@ namespace eris::routing {
 template <class Memory>
 class BasicWaker {
  public:
-  // After the work has been published with a seq_cst operation. Never blocks. Any thread.
-  void Wake() {
+  // After the work has been published with a seq_cst operation. Never blocks. Any thread. True: the
+  // AEU slept, and this call woke it.
+  bool Wake() {
     // seq_cst: pairs with the store in PrepareToSleep (store, then look for work).
-    if (sleeping_.load(std::memory_order_seq_cst) == kAwake) return;
-    if (sleeping_.exchange(kAwake, std::memory_order_seq_cst) == kSleeping)
-      Memory::FutexWakeAll(sleeping_);
+    if (sleeping_.load(std::memory_order_seq_cst) == kAwake) return false;
+    if (sleeping_.exchange(kAwake, std::memory_order_seq_cst) != kSleeping) return false;
+    Memory::FutexWakeAll(sleeping_);
+    return true;
   }
 
   // The AEU's side: PrepareToSleep, look for work with seq_cst loads, then Sleep or CancelSleep.

@@ -18,6 +18,20 @@ void FillObject(const ObjectInfo& info, v1::Object* object) {
   }
 }
 
+namespace {
+
+void FillRouting(const RoutingStats& from, v1::RoutingStats* to) {
+  to->set_sent(from.sent);
+  to->set_delivered(from.delivered);
+  to->set_answered(from.answered);
+  to->set_forwarded(from.forwarded);
+  to->set_redirected(from.redirected);
+  to->set_refused(from.refused);
+  to->set_wakes(from.wakes);
+}
+
+}  // namespace
+
 void FillStats(const EngineStats& stats, v1::GetStatsResponse* response) {
   for (const AeuStats& from : stats.aeus) {
     v1::AeuStats* to = response->add_aeus();
@@ -30,8 +44,7 @@ void FillStats(const EngineStats& stats, v1::GetStatsResponse* response) {
     to->set_commands(from.commands);
     to->set_keys(from.keys);
     to->set_rows_scanned(from.rows_scanned);
-    to->set_commands_forwarded(from.commands_forwarded);
-    to->set_commands_redirected(from.commands_redirected);
+    FillRouting(from.routing, to->mutable_routing());
     to->set_memory_bytes(from.memory_bytes);
     to->set_rows(from.rows);
   }
@@ -47,6 +60,7 @@ void FillStats(const EngineStats& stats, v1::GetStatsResponse* response) {
   response->set_scans_open(stats.scans_open);
   response->set_scan_chunks_in_use(stats.scan_chunks_in_use);
   response->set_requests_in_flight(stats.requests_in_flight);
+  FillRouting(stats.sessions_routing, response->mutable_sessions_routing());
 }
 
 }  // namespace eris::server

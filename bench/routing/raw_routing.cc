@@ -57,7 +57,7 @@ using Clock = std::chrono::steady_clock;
 struct Flags {
   std::vector<uint32_t> aeus = {2, 4, 8};
   std::vector<uint32_t> batches = {1, 4, 16, 64, 256, 1024, 4096};
-  std::vector<std::string> methods = {"port", "buffers",       "queue", "queue_512",
+  std::vector<std::string> methods = {"port", "port_single",   "queue", "queue_512",
                                       "ring", "ring_in_place", "memcpy"};
   uint32_t segment = 16;
   uint32_t rounds = 5;
@@ -187,8 +187,10 @@ using MeasureFunction = double (*)(const Flags&, const Shape&, const std::vector
 
 template <size_t kSegmentBytes>
 MeasureFunction FunctionOf(const std::string& method) {
-  if (method == "port") return Measure<PortTransport<kSegmentBytes, true>>;
-  if (method == "buffers") return Measure<PortTransport<kSegmentBytes, false>>;
+  if constexpr (kSegmentBytes == 16) {
+    if (method == "port") return Measure<PortTransport<16, PortUse::kKeyed>>;
+  }
+  if (method == "port_single") return Measure<PortTransport<kSegmentBytes, PortUse::kSingle>>;
   if (method == "queue") return Measure<QueueTransport<kSegmentBytes, 32>>;
   if (method == "queue_512") return Measure<QueueTransport<kSegmentBytes, 512>>;
   if (method == "ring") return Measure<RingTransport<kSegmentBytes, false>>;
@@ -260,7 +262,7 @@ std::vector<std::pair<std::string, double>> Ratios(const Flags& flags,
     ratios.emplace_back(name, MedianOf(by_round));
   };
   const uint32_t first = flags.aeus.front();
-  for (const char* method : {"port", "buffers"}) {
+  for (const char* method : {"port", "port_single"}) {
     const Point* ours = BestOf(points, method, first);
     for (const char* other : {"queue", "queue_512", "ring", "memcpy"}) {
       add(std::string(method) + "_over_" + other, ours, BestOf(points, other, first));

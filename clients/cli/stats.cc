@@ -11,6 +11,16 @@
 namespace eris::cli {
 namespace {
 
+nlohmann::ordered_json ToJson(const RoutingStats& routing) {
+  return {{"sent", std::to_string(routing.sent)},
+          {"delivered", std::to_string(routing.delivered)},
+          {"answered", std::to_string(routing.answered)},
+          {"forwarded", std::to_string(routing.forwarded)},
+          {"redirected", std::to_string(routing.redirected)},
+          {"refused", std::to_string(routing.refused)},
+          {"wakes", std::to_string(routing.wakes)}};
+}
+
 nlohmann::ordered_json ToJson(const EngineStats& stats) {
   using Json = nlohmann::ordered_json;
   Json aeus = Json::array();
@@ -24,8 +34,7 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
                     {"commands", std::to_string(aeu.commands)},
                     {"keys", std::to_string(aeu.keys)},
                     {"rows_scanned", std::to_string(aeu.rows_scanned)},
-                    {"commands_forwarded", std::to_string(aeu.commands_forwarded)},
-                    {"commands_redirected", std::to_string(aeu.commands_redirected)},
+                    {"routing", ToJson(aeu.routing)},
                     {"memory_bytes", std::to_string(aeu.memory_bytes)},
                     {"rows", std::to_string(aeu.rows)}});
   }
@@ -49,7 +58,8 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
           {"memory_limit_bytes", std::to_string(stats.memory_limit_bytes)},
           {"scans_open", std::to_string(stats.scans_open)},
           {"scan_chunks_in_use", std::to_string(stats.scan_chunks_in_use)},
-          {"requests_in_flight", std::to_string(stats.requests_in_flight)}};
+          {"requests_in_flight", std::to_string(stats.requests_in_flight)},
+          {"sessions_routing", ToJson(stats.sessions_routing)}};
 }
 
 std::string ToText(const EngineStats& stats) {
@@ -64,8 +74,6 @@ std::string ToText(const EngineStats& stats) {
                   {"COMMANDS"},
                   {"KEYS"},
                   {"ROWS SCANNED"},
-                  {"FORWARDED"},
-                  {"REDIRECTED"},
                   {"BUSY"},
                   {"PARKS"}});
   for (const AeuStats& aeu : stats.aeus) {
@@ -75,10 +83,26 @@ std::string ToText(const EngineStats& stats) {
               aeu.cpu < 0 ? "-" : absl::StrCat(aeu.cpu), FormatBytes(aeu.memory_bytes),
               absl::StrCat(aeu.rows), absl::StrFormat("%.1f %%", share), absl::StrCat(aeu.commands),
               absl::StrCat(aeu.keys), absl::StrCat(aeu.rows_scanned),
-              absl::StrCat(aeu.commands_forwarded), absl::StrCat(aeu.commands_redirected),
               absl::StrFormat("%.3f s", static_cast<double>(aeu.busy_ns) / 1e9),
               absl::StrCat(aeu.parks)});
   }
+  TextTable routing({{"ROUTED BY"},
+                     {"SENT"},
+                     {"DELIVERED"},
+                     {"ANSWERED"},
+                     {"FORWARDED"},
+                     {"REDIRECTED"},
+                     {"REFUSED"},
+                     {"WAKES"}});
+  for (const AeuStats& aeu : stats.aeus) {
+    routing.Add({absl::StrCat("AEU ", aeu.id.value), absl::StrCat(aeu.routing.sent),
+                 absl::StrCat(aeu.routing.delivered), absl::StrCat(aeu.routing.answered),
+                 absl::StrCat(aeu.routing.forwarded), absl::StrCat(aeu.routing.redirected),
+                 absl::StrCat(aeu.routing.refused), absl::StrCat(aeu.routing.wakes)});
+  }
+  const RoutingStats& sessions = stats.sessions_routing;
+  routing.Add({"sessions", absl::StrCat(sessions.sent), "-", "-", "-", "-",
+               absl::StrCat(sessions.refused), absl::StrCat(sessions.wakes)});
   TextTable numa_nodes({{"NUMANODE"}, {"RESERVED"}, {"USED"}, {"BOUND", false}});
   for (const NumaNodeStats& numa_node : stats.numa_nodes) {
     numa_nodes.Add({absl::StrCat(numa_node.id.value), FormatBytes(numa_node.reserved_bytes),
@@ -93,10 +117,11 @@ std::string ToText(const EngineStats& stats) {
     objects.Add({object.name, absl::StrCat(object.keys), FormatBytes(object.memory_bytes), per_key,
                  absl::StrCat(object.partition_starts.size())});
   }
-  return absl::StrCat(aeus.ToString(), "\n", numa_nodes.ToString(), "\n", objects.ToString(), "\n",
-                      "memory limit ", FormatBytes(stats.memory_limit_bytes),
-                      "; requests in flight ", stats.requests_in_flight, "; scans open ",
-                      stats.scans_open, "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
+  return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",
+                      objects.ToString(), "\n", "memory limit ",
+                      FormatBytes(stats.memory_limit_bytes), "; requests in flight ",
+                      stats.requests_in_flight, "; scans open ", stats.scans_open,
+                      "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
 }
 
 int RunStats(const Cli& cli) {
@@ -118,7 +143,12 @@ int RunStats(const Cli& cli) {
 void AddStats(CLI::App& app, Cli& cli) {
   CLI::App* verb = app.add_subcommand("stats", "Show the counters of a running server");
   verb->footer(
-      "SHARE is an AEU's part of the memory that all AEUs hold. Counters grow from the start.\n"
+      "SHARE is an AEU's part of the rows that all AEUs hold. Counters grow from the start.\n"
+      "What was routed is counted in keys (a command without keys is one): at rest all SENT add "
+      "up\n"
+      "to all DELIVERED, and an AEU's DELIVERED are its ANSWERED and FORWARDED. REDIRECTED, of "
+      "those\n"
+      "answered, went back to their sender because the range had moved or a buffer was full.\n"
       "\n"
       "Examples:\n"
       "  eris stats\n"

@@ -37,8 +37,8 @@ class Session;
 // They are std::string so that a server can move them into a message without a copy.
 struct BatchResult {
   // OK; DeadlineExceeded or Cancelled (of a write: the outcome is unknown); NotFound (the object
-  // was dropped meanwhile); ResourceExhausted (some keys were refused: memory limit, or an incoming
-  // buffer stayed full; `refused` says how many, the others took effect).
+  // was dropped meanwhile); ResourceExhausted (some keys were refused: memory limit, or the AEUs
+  // took nothing for send_wait_ms_max; `refused` says how many, the others took effect).
   absl::Status status;
   uint32_t count = 0;    // keys in the batch
   uint32_t refused = 0;  // keys that were not executed
@@ -115,10 +115,10 @@ class Session {
   // Looks up keys[i] in `object` and stores the result in values[i], found[i] (1 or 0).
   // Shapes: three spans of equal length n, 1 <= n <= kBatchKeysMax; any key order; duplicates
   // allowed. Blocks until every owning AEU has replied or `deadline` has passed (outputs then
-  // untouched), and where incoming buffers are full up to twice send_wait_ms_max longer. Errors:
-  // InvalidArgument (shape), NotFound (no such object), DeadlineExceeded, ResourceExhausted (an
-  // incoming buffer stayed full, or too many bytes in flight), Unavailable (closing). Paper:
-  // ERIS 3.2.
+  // untouched), and where AEUs take nothing up to send_wait_ms_max longer. Errors:
+  // InvalidArgument (shape), NotFound (no such object), DeadlineExceeded, ResourceExhausted (AEUs
+  // that took nothing for send_wait_ms_max, or too many bytes in flight), Unavailable (closing).
+  // Paper: ERIS 3.2.
   virtual absl::Status Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
                               absl::Span<uint64_t> values, absl::Span<uint8_t> found,
                               absl::Time deadline = absl::InfiniteFuture()) = 0;
@@ -138,7 +138,7 @@ class Session {
 
   // The same without waiting for the AEUs. The columns are copied before the call returns; `done`
   // runs exactly once, on the engine's completion thread, unless an error is returned here (then
-  // never). May block up to Options::send_wait_ms_max on a full incoming buffer.
+  // never). May block up to Options::send_wait_ms_max while AEUs take nothing.
   virtual absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
                                                                absl::Span<const uint64_t> keys,
                                                                Callback done) = 0;

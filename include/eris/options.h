@@ -40,12 +40,15 @@ struct Options {
 
   // Each AEU has two incoming buffers of this size. Between 64 KiB and 1 GiB.
   size_t incoming_buffer_bytes = 1 << 20;
-  // Per Port and addressed AEU. Between 4 KiB and incoming_buffer_bytes / 2.
+  // What a session, or an AEU, collects for one AEU before it sends it over. Between 4 KiB and
+  // incoming_buffer_bytes / 2.
   size_t outgoing_buffer_bytes = 64 << 10;
+  // All outgoing buffers of one session, or AEU. Between 2 * outgoing_buffer_bytes and 1 GiB.
+  size_t port_buffers_bytes_max = 4 << 20;
   // Keys, values and replies that one session may have under way.
   uint64_t session_in_flight_bytes_max = 256u << 20;
-  // How long a caller's thread waits for room in a full incoming buffer before its request gets
-  // ResourceExhausted.
+  // How long a caller's thread waits while the AEUs hold all of its session's outgoing buffers,
+  // before its request gets ResourceExhausted.
   uint32_t send_wait_ms_max = 1000;
   // Scan answers come from this many chunks of 32768 rows; a scan holds at most four.
   uint32_t scan_chunks_max = 128;

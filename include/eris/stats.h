@@ -11,6 +11,18 @@
 
 namespace eris {
 
+// What routing has moved, in keys; a command without keys counts one. At rest, and summed up over
+// all AEUs and the sessions: sent == delivered, and delivered == answered + forwarded.
+struct RoutingStats {
+  uint64_t sent = 0;        // by the AEU: passed on, or looked up for a join
+  uint64_t delivered = 0;   // taken from its incoming buffers
+  uint64_t answered = 0;    // executed here, or answered "moved" or "no such object"
+  uint64_t forwarded = 0;   // belong to another AEU, and were sent on to it
+  uint64_t redirected = 0;  // of those answered: went back to the sender as moved
+  uint64_t refused = 0;     // found no room in an outgoing buffer
+  uint64_t wakes = 0;       // other AEUs woken from their sleep
+};
+
 struct AeuStats {
   AeuId id;
   NumaNodeId numa_node;
@@ -21,10 +33,9 @@ struct AeuStats {
   uint64_t commands = 0;  // data commands executed
   uint64_t keys = 0;      // keys looked up, upserted or erased
   uint64_t rows_scanned = 0;
-  uint64_t commands_forwarded = 0;   // reached the wrong AEU and were sent on
-  uint64_t commands_redirected = 0;  // reached the wrong AEU and went back to the sender
-  uint64_t memory_bytes = 0;         // allocated by it now (falls, too)
-  uint64_t rows = 0;                 // held by it now (falls, too)
+  RoutingStats routing;
+  uint64_t memory_bytes = 0;  // allocated by it now (falls, too)
+  uint64_t rows = 0;          // held by it now (falls, too)
 };
 
 struct NumaNodeStats {
@@ -42,6 +53,8 @@ struct EngineStats {
   uint64_t scans_open = 0;
   uint64_t scan_chunks_in_use = 0;
   uint64_t requests_in_flight = 0;
+  // By sessions and the engine's own Port, ended ones included; only sent, refused and wakes.
+  RoutingStats sessions_routing;
 };
 
 }  // namespace eris

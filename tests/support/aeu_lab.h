@@ -2,6 +2,7 @@
 #ifndef ERIS_TESTS_SUPPORT_AEU_LAB_H_
 #define ERIS_TESTS_SUPPORT_AEU_LAB_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,16 +33,32 @@ class AeuLab {
          size_t outgoing_bytes = 4 << 10)
       : memory_(memory),
         endpoints_(aeus, half_bytes),
-        outgoing_bytes_(outgoing_bytes),
-        control_(endpoints_.directory(), outgoing_bytes, /*wait_ns=*/0) {
+        port_options_{.outgoing_bytes = outgoing_bytes, .pool_bytes_max = 4 << 20},
+        control_(endpoints_.directory(), port_options_) {
     for (uint32_t i = 0; i < aeus; ++i) {
-      aeus_.push_back(std::make_unique<aeu::Aeu>(AeuId{i}, directory(), outgoing_bytes));
+      aeus_.push_back(std::make_unique<aeu::Aeu>(AeuId{i}, directory(), port_options_));
     }
+  }
+  // Nothing is lost and nothing comes twice: what was sent has been delivered, and what was
+  // delivered has been answered or passed on.
+  ~AeuLab() {
+    if (!at_rest()) return;
+    uint64_t delivered = 0;
+    for (const auto& aeu : aeus_) {
+      const RoutingStats routing = aeu->Routing();
+      ERIS_CHECK(routing.delivered == routing.answered + routing.forwarded);
+      delivered += routing.delivered;
+    }
+    ERIS_CHECK(directory().ports().Total().sent == delivered);
   }
 
   uint32_t size() const { return static_cast<uint32_t>(aeus_.size()); }
   aeu::Aeu& operator[](uint32_t aeu) { return *aeus_[aeu]; }
-  size_t outgoing_bytes() const { return outgoing_bytes_; }
+  const routing::PortOptions& port_options() const { return port_options_; }
+  bool at_rest() const {
+    return std::none_of(aeus_.begin(), aeus_.end(),
+                        [](const auto& aeu) { return aeu->HasWork() || aeu->scans_running() > 0; });
+  }
   const routing::EndpointDirectory& directory() const { return endpoints_.directory(); }
 
   bool Step(uint32_t aeu) { return aeus_[aeu]->Step({}); }
@@ -85,19 +102,13 @@ class AeuLab {
                 TestScanPart& part, uint64_t rows_max = ~uint64_t{0}) {
     ERIS_CHECK(TrySendScan(route, owner, range, part, rows_max));
   }
-  // False: its incoming buffer is full, nothing was sent.
+  // False: no block is free, nothing was sent.
   [[nodiscard]] bool TrySendScan(const routing::ObjectRoute& route, AeuId owner,
                                  const storage::Range& range, TestScanPart& part,
                                  uint64_t rows_max = ~uint64_t{0}) {
     const routing::ScanSegment segment{range, rows_max, &part};
-    const bool sent =
-        TrySend(owner, route, routing::CommandType::kScan, &part, &TestScanPart::Answered, segment);
-    if (!sent) {
-      control_.RefuseBuffered(storage::KeyState::kRefused);
-      part.Reset();
-      --part.ended;
-    }
-    return sent;
+    return TrySend(owner, route, routing::CommandType::kScan, &part, &TestScanPart::Answered,
+                   segment);
   }
 
  private:
@@ -122,7 +133,7 @@ class AeuLab {
   std::vector<std::unique_ptr<routing::ObjectRoute>> routes_;
 
   TestEndpoints endpoints_;
-  const size_t outgoing_bytes_;
+  const routing::PortOptions port_options_;
   routing::Port control_;
   std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // last: they use all of the above
 };
@@ -130,8 +141,7 @@ class AeuLab {
 // A source of keyed commands in the test's own thread. Commands on their way borrow nothing of it.
 class LabClient {
  public:
-  explicit LabClient(const AeuLab& lab)
-      : port_(lab.directory(), lab.outgoing_bytes(), /*wait_ns=*/0) {}
+  explicit LabClient(const AeuLab& lab) : port_(lab.directory(), lab.port_options()) {}
 
   // Each key gets its answer in `reply` by the route's table; refused ones at once, as kRefused.
   void Send(const routing::ObjectRoute& route, routing::CommandType type,
@@ -146,7 +156,7 @@ class LabClient {
                                          .complete = &TestReply::Answered,
                                          .context = &reply},
                                         storage::KeyState::kRefused);
-    if (!port_.Flush()) port_.RefuseBuffered(storage::KeyState::kRefused);
+    port_.Flush();
     if (refused > 0) TestReply::Answered(&reply, refused);
   }
 

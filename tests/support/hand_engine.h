@@ -29,6 +29,7 @@ class HandEngine {
     options.memory_limit_bytes = uint64_t{1} << 30;
     options.incoming_buffer_bytes = 64 << 10;
     options.outgoing_buffer_bytes = 4 << 10;
+    options.port_buffers_bytes_max = 128 << 10;
     if (change) change(options);
     auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kNone);
     ERIS_CHECK(engine.ok());

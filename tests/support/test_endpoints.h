@@ -18,12 +18,11 @@ class TestEndpoints {
     for (uint32_t i = 0; i < aeus; ++i) {
       memory_.emplace_back(
           static_cast<std::byte*>(::operator new (2 * half_bytes, std::align_val_t{64})));
-      directory_.push_back(
-          std::make_unique<routing::AeuEndpoint>(memory_.back().get(), half_bytes));
+      directory_.Add(std::make_unique<routing::AeuEndpoint>(memory_.back().get(), half_bytes));
     }
   }
   const routing::EndpointDirectory& directory() const { return directory_; }
-  routing::AeuEndpoint& operator[](uint32_t aeu) { return *directory_[aeu]; }
+  routing::AeuEndpoint& operator[](uint32_t aeu) { return directory_[AeuId{aeu}]; }
 
  private:
   struct Free {

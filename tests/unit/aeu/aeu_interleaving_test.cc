@@ -104,8 +104,8 @@ class Simulation {
     lab_.Settle();
     for (uint32_t i = 0; i < aeus_; ++i) {
       ASSERT_FALSE(lab_[i].HasWork());
-      forwarded_ += lab_[i].counters().commands_forwarded.Read();
-      moved_ += lab_[i].counters().commands_redirected.Read();
+      forwarded_ += lab_[i].counters().forwarded.Read();
+      moved_ += lab_[i].counters().redirected.Read();
     }
     CheckEverything();
   }

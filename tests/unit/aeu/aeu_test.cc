@@ -187,7 +187,7 @@ TEST_F(AeuTest, KeysThatReachTheWrongAeuArePassedOn) {
   client_->Send(*stale, CommandType::kUpsert, {5, 1200, 2500, 1700}, {1, 2, 3, 4}, reply);
   EXPECT_TRUE(lab_->Step(2));  // has 5 and 1200, owns neither
   EXPECT_EQ(reply.answered, 0u);
-  EXPECT_EQ((*lab_)[2].counters().commands_forwarded.Read(), 1u);
+  EXPECT_EQ((*lab_)[2].counters().forwarded.Read(), 2u);
   EXPECT_TRUE(lab_->Step(0));
   EXPECT_TRUE(lab_->Step(1));  // has 2500 and 1700, and by now 1200
   EXPECT_TRUE(lab_->Step(2));
@@ -197,7 +197,7 @@ TEST_F(AeuTest, KeysThatReachTheWrongAeuArePassedOn) {
   EXPECT_EQ(ValueOf(1200), 2u);
   EXPECT_EQ(ValueOf(2500), 3u);
   EXPECT_EQ(ValueOf(1700), 4u);
-  EXPECT_EQ((*lab_)[1].counters().commands_redirected.Read(), 0u);
+  EXPECT_EQ((*lab_)[1].counters().redirected.Read(), 0u);
 }
 
 // Every AEU sees the table of the object's route: a version published while commands are under way
@@ -229,7 +229,7 @@ TEST_F(AeuTest, BeyondTheHopsKeysGoBackToTheSender) {
   EXPECT_EQ(allowed.state_column, States{kAbsent});
   EXPECT_EQ(beyond.state_column, (States{KeyState::kMoved, kAbsent}));
   EXPECT_EQ(beyond.answered, 2u);
-  EXPECT_EQ((*lab_)[1].counters().commands_redirected.Read(), 1u);
+  EXPECT_EQ((*lab_)[1].counters().redirected.Read(), 1u);
 }
 
 // Two AEUs whose buffers are full of traffic for each other: neither waits, keys come back as
@@ -268,7 +268,7 @@ TEST_F(AeuTest, FullBuffersOnBothSidesSendKeysBackAndNothingIsLost) {
   EXPECT_EQ(reply.answered, sent);
   EXPECT_GT(moved, 0u);
   for (uint32_t i = 0; i < 2; ++i) {
-    EXPECT_GT((*lab_)[i].counters().commands_forwarded.Read(), 0u);
+    EXPECT_GT((*lab_)[i].counters().forwarded.Read(), 0u);
   }
   for (const uint64_t key : keys) ASSERT_EQ(ValueOf(key), key);
 }

@@ -143,7 +143,7 @@ TEST_F(AsyncCallTest, CreditComesBackThoughTheHandleIsKept) {
   for (const auto& call : kept) call->Cancel(absl::CancelledError("after the end"));
 }
 
-TEST_F(AsyncCallTest, AFullBufferAnswersItsKeysAsRefused) {
+TEST_F(AsyncCallTest, WhatFindsNoBufferWithinTheBoundIsRefused) {
   test::HandEngine engine{2, [](Options& options) { options.send_wait_ms_max = 1; }};
   ASSERT_TRUE(engine.While([&] {
                       return engine->Create("o", {.expected = {0, 2000}}).status();

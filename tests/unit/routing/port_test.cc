@@ -22,7 +22,10 @@ using test::TestScanPart;
 
 constexpr size_t kHalfBytes = 4096;
 constexpr size_t kOutgoingBytes = 1024;
-constexpr int64_t kNoWait = 0;
+// An AEU's Port; the memory of four outgoing buffers.
+constexpr PortOptions kOfAeu{.way = PortOptions::Way::kIncoming,
+                             .outgoing_bytes = kOutgoingBytes,
+                             .pool_bytes_max = 4 * kOutgoingBytes};
 
 // AEU i owns [100 i, 100 (i + 1)); the last one all above.
 std::unique_ptr<ObjectRoute> RouteTo(uint32_t aeus) {
@@ -87,7 +90,7 @@ std::vector<uint64_t> Numbers(size_t n, uint64_t from = 0) {
 
 TEST(PortTest, SplitsByOwnerAndKeepsPositionsAndValues) {
   TestEndpoints endpoints(3, kHalfBytes);
-  Port port(endpoints.directory(), kOutgoingBytes, kNoWait);
+  Port port(endpoints.directory(), kOfAeu);
   const auto route = RouteTo(3);
   const std::vector<uint64_t> keys{250, 1, 150, ~uint64_t{0}, 99, 100, 1};
   TestReply reply(keys.size());
@@ -118,7 +121,7 @@ TEST(PortTest, SplitsByOwnerAndKeepsPositionsAndValues) {
 
 TEST(PortTest, GivenPositionsTravelWithTheirKeys) {
   TestEndpoints endpoints(2, kHalfBytes);
-  Port port(endpoints.directory(), kOutgoingBytes, kNoWait);
+  Port port(endpoints.directory(), kOfAeu);
   const auto route = RouteTo(2);
   const std::vector<uint64_t> keys{120, 5, 130};
   const std::vector<uint32_t> positions{9, 4, 2};
@@ -142,7 +145,7 @@ TEST(PortTest, EveryCountArrivesWhole) {
   for (const CommandType type : {CommandType::kLookup, CommandType::kUpsert}) {
     for (size_t count = 1; count < 200; ++count) {
       TestEndpoints endpoints(1, 8 * kHalfBytes);
-      Port port(endpoints.directory(), kOutgoingBytes, kNoWait);
+      Port port(endpoints.directory(), kOfAeu);
       const auto route = RouteTo(1);
       TestReply reply(count);
       const auto keys = Numbers(count, 7), values = Numbers(count, 1000);
@@ -165,7 +168,7 @@ TEST(PortTest, EveryCountArrivesWhole) {
 
 TEST(PortTest, AFullTargetHandsItsKeysBackAndOthersGetTheirs) {
   TestEndpoints endpoints(2, kHalfBytes);
-  Port port(endpoints.directory(), kOutgoingBytes, kNoWait);
+  Port port(endpoints.directory(), kOfAeu);
   const auto route = RouteTo(2);
   FillIncoming(endpoints[1]);
   std::vector<uint64_t> keys;  // in turns to AEU 0 and AEU 1
@@ -198,7 +201,7 @@ TEST(PortTest, AFullTargetHandsItsKeysBackAndOthersGetTheirs) {
 
 TEST(PortTest, ATargetThatWasFullIsTriedAgainByTheNextSend) {
   TestEndpoints endpoints(1, kHalfBytes);
-  Port port(endpoints.directory(), kOutgoingBytes, kNoWait);
+  Port port(endpoints.directory(), kOfAeu);
   const auto route = RouteTo(1);
   FillIncoming(endpoints[0]);
   const auto keys = Numbers(500);
@@ -216,71 +219,188 @@ TEST(PortTest, ATargetThatWasFullIsTriedAgainByTheNextSend) {
   EXPECT_EQ(arrived, keys.size() - refused + 10);
 }
 
-TEST(PortTest, RefuseBufferedAnswersEveryCommandOnce) {
-  TestEndpoints endpoints(2, kHalfBytes);
-  Port port(endpoints.directory(), kOutgoingBytes, kNoWait);
-  const auto route = RouteTo(2);
-  FillIncoming(endpoints[0]);
-  const std::vector<uint64_t> keys{1, 120, 2, 3, 130};
-  TestReply keyed(keys.size());
-  ASSERT_EQ(port.Send(*route, Command(CommandType::kErase, keys, keyed), KeyState::kRefused), 0u);
-  TestReply control(2);
-  TestScanPart part;
-  const auto send = [&](CommandType type, Reply* context, CompletionFunction complete,
-                        const auto& segment) {
-    const CommandHeader header{.type = type,
-                               .slot = 5,
-                               .object = {7},
-                               .complete = complete,
-                               .context = context,
-                               .count = 1};
-    return port.SendTo({0}, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
-  };
-  ASSERT_TRUE(send(CommandType::kScan, &part, &TestScanPart::Answered,
-                   ScanSegment{.range = {}, .part = &part}));
-  ASSERT_TRUE(send(CommandType::kInstall, &control, &TestReply::Answered,
-                   InstallSegment{.range = {}, .position = 1}));
-  ASSERT_TRUE(send(CommandType::kDrop, &control, &TestReply::Answered, DropSegment{}));
-  ASSERT_FALSE(port.Flush());
-  port.RefuseBuffered(KeyState::kRefused);
-  EXPECT_FALSE(port.HasBuffered());
-  EXPECT_TRUE(port.Flush());
-  constexpr KeyState kRefused = KeyState::kRefused, kPending = KeyState::kPending;
-  EXPECT_EQ(keyed.state_column,
-            (std::vector<KeyState>{kRefused, kPending, kRefused, kRefused, kPending}));
-  EXPECT_EQ(keyed.answered, 3u);
-  EXPECT_EQ(keyed.calls, 1u);
-  EXPECT_EQ(part.outcome(), PartOutcome::kRefused);
-  EXPECT_EQ(part.ended, 1u);
-  EXPECT_EQ(control.state_column, (std::vector<KeyState>{kRefused, kRefused}));
-  EXPECT_EQ(control.answered, 2u);
-  // The other target got its keys.
-  ASSERT_EQ(Take(endpoints[1]).size(), 1u);
-  // Nothing of what was refused arrives later.
-  ASSERT_TRUE(endpoints[0].incoming.TryTake());
-  EXPECT_TRUE(port.Flush());
-  EXPECT_TRUE(Take(endpoints[0]).empty());
-}
-
 TEST(PortTest, ACommandLargerThanAnOutgoingBufferIsRefused) {
   TestEndpoints endpoints(1, kHalfBytes);
-  Port port(endpoints.directory(), kOutgoingBytes, kNoWait);
+  Port port(endpoints.directory(), kOfAeu);
   const std::vector<std::byte> segment(kOutgoingBytes - sizeof(CommandHeader) + 8);
   EXPECT_FALSE(port.SendTo({0}, {.type = CommandType::kScan, .object = {7}}, segment));
   EXPECT_FALSE(port.HasBuffered());
   EXPECT_TRUE(port.SendTo({0}, {.type = CommandType::kScan, .object = {7}},
                           std::span(segment).first(segment.size() - 8)));
+  EXPECT_TRUE(port.Flush());
 }
 
-// One bound for a call, not one per full target: a caller that addresses many AEUs would wait for
-// their sum. The limit is half of that sum, the wait itself a sixty-fourth.
-TEST(PortTest, TheWaitForRoomIsBoundedForAllTargetsTogether) {
+// More targets than blocks: the pieces go out in several passes, and the pool stays in its bound.
+TEST(PortTest, MoreTargetsThanBlocksAreServedInPasses) {
+  constexpr uint32_t kTargets = 32;
+  TestEndpoints endpoints(kTargets, kHalfBytes);
+  Port port(endpoints.directory(), kOfAeu);
+  const auto route = RouteTo(kTargets);
+  std::vector<uint64_t> keys;
+  for (uint64_t i = 0; i < 40 * kTargets; ++i) keys.push_back(i * 7919 % (100 * kTargets));
+  TestReply reply(keys.size());
+  EXPECT_EQ(port.Send(*route, Command(CommandType::kLookup, keys, reply), KeyState::kMoved), 0u);
+  EXPECT_TRUE(port.Flush());
+  EXPECT_LE(port.allocated_bytes(), kOfAeu.pool_bytes_max);
+  std::vector<int> seen(keys.size());
+  for (uint32_t aeu = 0; aeu < kTargets; ++aeu) {
+    for (const Received& one : Take(endpoints[aeu])) {
+      for (size_t i = 0; i < one.keys.size(); ++i) {
+        EXPECT_EQ(one.keys[i], keys[one.positions[i]]);
+        EXPECT_EQ(std::min(one.keys[i] / 100, uint64_t{kTargets - 1}), aeu);
+        ++seen[one.positions[i]];
+      }
+    }
+  }
+  EXPECT_EQ(seen, std::vector<int>(keys.size(), 1));
+  EXPECT_EQ(port.counters().Read().sent, keys.size());
+}
+
+TEST(PortTest, AQueryTravelsWithEveryPieceOfItsCommand) {
+  TestEndpoints endpoints(2, kHalfBytes);
+  Port port(endpoints.directory(), kOfAeu);
+  const auto route = RouteTo(2);
+  const auto keys = Numbers(150);  // several records for AEU 0, with odd counts
+  const std::vector<uint64_t> query{11, 22, 33};
+  TestReply reply(keys.size());
+  KeyedCommand command = Command(CommandType::kLookup, keys, reply);
+  command.query = std::as_bytes(std::span(query));
+  ASSERT_EQ(port.Send(*route, command, KeyState::kMoved), 0u);
+  ASSERT_TRUE(port.Flush());
+  uint64_t got = 0;
+  for (uint32_t aeu = 0; aeu < 2; ++aeu) {
+    const auto taken = endpoints[aeu].incoming.TryTake();
+    ASSERT_TRUE(taken);
+    for (std::span<const std::byte> rest = *taken; !rest.empty();) {
+      const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
+      ASSERT_EQ(header->query_bytes, query.size() * 8);
+      EXPECT_EQ(header->size_bytes, KeyedRecordBytes(header->type, header->count, 24));
+      EXPECT_EQ(std::memcmp(QueryOf(header), query.data(), 24), 0);
+      got += header->count;
+      rest = rest.subspan(header->size_bytes);
+    }
+  }
+  EXPECT_EQ(got, keys.size());
+}
+
+// --- Ports outside the engine --------------------------------------------------------------------
+
+constexpr PortOptions kOutside{.outgoing_bytes = kOutgoingBytes, .pool_bytes_max = 4 * 1024};
+
+// What has come in, and the blocks that hold it.
+std::vector<Block*> TakeBlocks(AeuEndpoint& endpoint) {
+  std::vector<Block*> blocks;
+  for (Block* block = endpoint.ingress.TakeAll(); block != nullptr; block = block->next) {
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+TEST(OutsidePortTest, HandsBlocksOverInOrderAndTakesThemBack) {
+  TestEndpoints endpoints(1, kHalfBytes);
+  Port port(endpoints.directory(), kOutside);
+  const auto route = RouteTo(1);
+  std::vector<Block*> held;
+  uint64_t next = 0;
+  for (int round = 0; round < 50; ++round) {
+    const auto keys = Numbers(5, 1000 * round);
+    TestReply reply(keys.size());
+    ASSERT_EQ(port.Send(*route, Command(CommandType::kLookup, keys, reply), KeyState::kRefused),
+              0u);
+    ASSERT_TRUE(port.Flush());
+    if (round % 3 != 2) continue;
+    for (Block* block : TakeBlocks(endpoints[0])) {
+      const auto* header = reinterpret_cast<const CommandHeader*>(block->records().data());
+      ASSERT_EQ(header->size_bytes, block->used_bytes);
+      EXPECT_EQ(KeyedSegmentOf(header).keys[0], 1000 * next++);
+      held.push_back(block);
+    }
+    for (Block* block : held) BlockPool::Release(block);
+    held.clear();
+  }
+  EXPECT_EQ(next, 48u);
+  EXPECT_FALSE(endpoints[0].incoming.HasRecords());
+  for (Block* block : TakeBlocks(endpoints[0])) BlockPool::Release(block);
+}
+
+TEST(OutsidePortTest, KeysWithoutABlockComeBackAndNothingOfThemArrives) {
+  TestEndpoints endpoints(2, kHalfBytes);
+  Port port(endpoints.directory(), kOutside);
+  const auto route = RouteTo(2);
+  std::vector<uint64_t> keys;  // far more than four blocks hold, to both
+  for (uint64_t i = 0; i < 2000; ++i) keys.push_back(i % 2 == 0 ? i % 100 : 100 + i);
+  TestReply reply(keys.size());
+  const uint32_t refused =
+      port.Send(*route, Command(CommandType::kUpsert, keys, reply, keys), KeyState::kRefused);
+  EXPECT_GT(refused, 0u);
+  EXPECT_TRUE(port.Flush());
+  std::vector<int> seen(keys.size());
+  for (uint32_t aeu = 0; aeu < 2; ++aeu) {
+    for (Block* block : TakeBlocks(endpoints[aeu])) {
+      for (std::span<const std::byte> rest = block->records(); !rest.empty();) {
+        const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
+        const KeyedSegment segment = KeyedSegmentOf(header);
+        for (uint32_t i = 0; i < header->count; ++i) {
+          EXPECT_EQ(segment.keys[i], keys[segment.positions[i]]);
+          EXPECT_EQ(segment.values[i], segment.keys[i]);
+          ++seen[segment.positions[i]];
+        }
+        rest = rest.subspan(header->size_bytes);
+      }
+      BlockPool::Release(block);
+    }
+  }
+  uint32_t came_back = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const bool back = reply.state_column[i] == KeyState::kRefused;
+    EXPECT_EQ(seen[i], back ? 0 : 1);
+    came_back += back;
+  }
+  EXPECT_EQ(came_back, refused);
+  EXPECT_EQ(port.counters().Read().refused, refused);
+  // With its blocks at home the Port sends again.
+  const auto few = Numbers(10);
+  TestReply second(few.size());
+  EXPECT_EQ(port.Send(*route, Command(CommandType::kLookup, few, second), KeyState::kRefused), 0u);
+  EXPECT_TRUE(port.Flush());
+  for (Block* block : TakeBlocks(endpoints[0])) BlockPool::Release(block);
+}
+
+TEST(OutsidePortTest, APortThatEndsHandsOverWhatItHasAndLeavesItsBlocksToTheirReader) {
+  TestEndpoints endpoints(1, kHalfBytes);
+  const auto route = RouteTo(1);
+  const auto keys = Numbers(300);
+  TestReply reply(keys.size());
+  {
+    Port port(endpoints.directory(), kOutside);
+    ASSERT_EQ(port.Send(*route, Command(CommandType::kLookup, keys, reply), KeyState::kRefused),
+              0u);
+  }
+  uint64_t got = 0;
+  for (Block* block : TakeBlocks(endpoints[0])) {
+    for (std::span<const std::byte> rest = block->records(); !rest.empty();) {
+      const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
+      for (uint32_t i = 0; i < header->count; ++i) {
+        EXPECT_EQ(KeyedSegmentOf(header).keys[i], got++);
+      }
+      rest = rest.subspan(header->size_bytes);
+    }
+    BlockPool::Release(block);  // the last one frees the pool: a leak checker would see it
+  }
+  EXPECT_EQ(got, keys.size());
+  EXPECT_EQ(endpoints.directory().ports().Total().sent, keys.size());
+}
+
+// One bound for a call, not one per target: a caller that addresses many AEUs would wait for their
+// sum. The limit is half of that sum, the wait itself a sixty-fourth.
+TEST(OutsidePortTest, TheWaitForBlocksIsBoundedForAllTargetsTogether) {
   constexpr uint32_t kTargets = 64;
   constexpr int64_t kWaitNs = 20'000'000;
   TestEndpoints endpoints(kTargets, kHalfBytes);
-  Port port(endpoints.directory(), kOutgoingBytes, kWaitNs);
+  PortOptions options = kOutside;
+  options.wait_ns = kWaitNs;
+  Port port(endpoints.directory(), options);
   const auto route = RouteTo(kTargets);
-  for (uint32_t aeu = 0; aeu < kTargets; ++aeu) FillIncoming(endpoints[aeu]);
   std::vector<uint64_t> keys;
   for (uint64_t i = 0; i < kTargets * 200; ++i) keys.push_back(i / 2);
   TestReply reply(keys.size());
@@ -288,13 +408,132 @@ TEST(PortTest, TheWaitForRoomIsBoundedForAllTargetsTogether) {
   const uint32_t refused =
       port.Send(*route, Command(CommandType::kLookup, keys, reply), KeyState::kRefused);
   const auto sent = std::chrono::steady_clock::now();
+  EXPECT_GT(refused, 0u);
   EXPECT_GE(sent - begin, std::chrono::nanoseconds(kWaitNs));
   EXPECT_LT(sent - begin, std::chrono::nanoseconds(kTargets * kWaitNs / 2));
-  EXPECT_FALSE(port.Flush());
-  EXPECT_LT(std::chrono::steady_clock::now() - sent,
-            std::chrono::nanoseconds(kTargets * kWaitNs / 2));
-  port.RefuseBuffered(KeyState::kRefused);
-  EXPECT_EQ(refused + reply.answered, keys.size());
+  EXPECT_TRUE(port.Flush());
+  for (uint32_t aeu = 0; aeu < kTargets; ++aeu) {
+    for (Block* block : TakeBlocks(endpoints[aeu])) BlockPool::Release(block);
+  }
+}
+
+TEST(OutsidePortTest, ABatchWakesEachSleepingTargetOnce) {
+  constexpr uint32_t kTargets = 3;
+  TestEndpoints endpoints(kTargets, kHalfBytes);
+  PortOptions options = kOutside;
+  options.pool_bytes_max = 64 * kOutgoingBytes;
+  Port port(endpoints.directory(), options);
+  const auto route = RouteTo(kTargets);
+  endpoints[0].waker.PrepareToSleep();
+  endpoints[2].waker.PrepareToSleep();
+  std::vector<uint64_t> keys;  // several blocks for each
+  for (uint64_t i = 0; i < 900; ++i) keys.push_back(i % 300);
+  TestReply reply(keys.size());
+  ASSERT_EQ(port.Send(*route, Command(CommandType::kLookup, keys, reply), KeyState::kRefused), 0u);
+  EXPECT_EQ(port.counters().Read().wakes, 0u);
+  // One that went to sleep again in between would be woken by the end of the batch, once.
+  endpoints[0].waker.PrepareToSleep();
+  ASSERT_TRUE(port.Flush());
+  EXPECT_EQ(port.counters().Read().wakes, 2u);
+  ASSERT_TRUE(port.Flush());
+  EXPECT_EQ(port.counters().Read().wakes, 2u);
+  for (uint32_t aeu = 0; aeu < kTargets; ++aeu) {
+    const auto blocks = TakeBlocks(endpoints[aeu]);
+    EXPECT_GT(blocks.size(), 1u);
+    for (Block* block : blocks) BlockPool::Release(block);
+  }
+}
+
+// --- Multicast -----------------------------------------------------------------------------------
+
+TEST(MulticastTest, OneCopyIsSharedAndFreedByTheLastReader) {
+  constexpr uint32_t kTargets = 5;
+  TestEndpoints endpoints(kTargets, kHalfBytes);
+  Port port(endpoints.directory(), kOfAeu);
+  std::vector<AeuId> targets;
+  for (uint32_t i = 0; i < kTargets; ++i) targets.push_back({i});
+  std::vector<AeuId> refused;
+  uint64_t commands = 0;
+  for (uint64_t round = 0; round < 200; ++round) {
+    const std::vector<uint64_t> segment{round, ~round, 7};
+    port.Multicast(targets, {.type = CommandType::kScan, .slot = 9, .object = {7}, .count = 1},
+                   std::as_bytes(std::span(segment)), refused);
+    if (round % 4 != 3) continue;  // several share a block
+    ASSERT_TRUE(port.Flush());
+    const CommandHeader* first = nullptr;
+    for (uint32_t aeu = 0; aeu < kTargets; ++aeu) {
+      const auto taken = endpoints[aeu].incoming.TryTake();
+      ASSERT_TRUE(taken);
+      uint64_t number = round - 3;
+      for (std::span<const std::byte> rest = *taken; !rest.empty(); ++number) {
+        const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
+        ASSERT_EQ(header->type, CommandType::kMulticast);
+        const auto* reference = reinterpret_cast<const MulticastSegment*>(DataSegment(header));
+        EXPECT_EQ(reference->command->slot, 9u);
+        EXPECT_EQ(reinterpret_cast<const uint64_t*>(reference->command + 1)[0], number);
+        if (number == round && aeu == 0) first = reference->command;
+        if (number == round) {
+          EXPECT_EQ(reference->command, first);  // one copy for all
+        }
+        rest = rest.subspan(header->size_bytes);
+        BlockPool::Release(reference->block);
+        ++commands;
+      }
+      EXPECT_EQ(number, round + 1);
+    }
+  }
+  EXPECT_TRUE(refused.empty());
+  EXPECT_EQ(commands, 200u * kTargets);
+  EXPECT_EQ(port.counters().Read().sent, 200u * kTargets);
+}
+
+TEST(MulticastTest, ThePoolIsBoundedAndFullTargetsAreNamed) {
+  TestEndpoints endpoints(2, kHalfBytes);
+  Port port(endpoints.directory(), kOfAeu);
+  const std::vector<AeuId> targets{{0}, {1}};
+  const std::vector<std::byte> segment(400);
+  FillIncoming(endpoints[1]);
+  std::vector<AeuId> refused;
+  uint64_t accepted = 0;
+  for (int i = 0; i < 500; ++i) {
+    refused.clear();
+    port.Multicast(targets, {.type = CommandType::kScan, .object = {7}, .count = 1}, segment,
+                   refused);
+    accepted += targets.size() - refused.size();
+    EXPECT_LE(refused.size(), 2u);
+  }
+  EXPECT_EQ(refused.size(), 2u);  // nobody reads: in the end nothing is left for anyone
+  EXPECT_EQ(port.counters().Read().sent, accepted);
+  EXPECT_LE(port.allocated_bytes(), kOfAeu.pool_bytes_max + (64 << 10));
+  // Everything accepted arrives, and then there is room again.
+  ASSERT_TRUE(endpoints[1].incoming.TryTake());
+  uint64_t arrived = 0;
+  for (bool more = true; more;) {
+    port.Flush();
+    more = false;
+    for (uint32_t aeu = 0; aeu < 2; ++aeu) {
+      const auto taken = endpoints[aeu].incoming.TryTake();
+      if (!taken) continue;
+      more = true;
+      for (std::span<const std::byte> rest = *taken; !rest.empty(); ++arrived) {
+        const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
+        BlockPool::Release(reinterpret_cast<const MulticastSegment*>(DataSegment(header))->block);
+        rest = rest.subspan(header->size_bytes);
+      }
+    }
+  }
+  EXPECT_EQ(arrived, accepted);
+  refused.clear();
+  port.Multicast(targets, {.type = CommandType::kScan, .object = {7}, .count = 1}, segment,
+                 refused);
+  EXPECT_TRUE(refused.empty());
+  EXPECT_TRUE(port.Flush());
+  for (uint32_t aeu = 0; aeu < 2; ++aeu) {
+    const auto taken = endpoints[aeu].incoming.TryTake();
+    ASSERT_TRUE(taken);
+    const auto* header = reinterpret_cast<const CommandHeader*>(taken->data());
+    BlockPool::Release(reinterpret_cast<const MulticastSegment*>(DataSegment(header))->block);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// The Ports that are alive, and what those have counted that are not. Control plane: a Port takes
+// the mutex when it is made and when it ends.
+#ifndef ERIS_ROUTING_PORT_REGISTRY_H_
+#define ERIS_ROUTING_PORT_REGISTRY_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "base/cache_line.h"
+#include "base/counter.h"
+#include "base/mutex.h"
+
+namespace eris::routing {
+
+// In keys; a command without keys counts one. With what the AEUs count this adds up at rest:
+//   sent, of all Ports == delivered, of all AEUs
+//   delivered, of one AEU == its answered + forwarded + redirected
+struct PortFigures {
+  uint64_t sent = 0;     // put into outgoing buffers
+  uint64_t refused = 0;  // found no room
+  uint64_t wakes = 0;    // AEUs woken from their sleep
+  void Add(const PortFigures& other) {
+    sent += other.sent;
+    refused += other.refused;
+    wakes += other.wakes;
+  }
+};
+
+// Written by the Port's thread, read by anyone.
+struct alignas(base::kNoSharingBytes) PortCounters {
+  base::Counter sent;
+  base::Counter refused;
+  base::Counter wakes;
+  PortFigures Read() const { return {sent.Read(), refused.Read(), wakes.Read()}; }
+};
+
+class PortRegistry {
+ public:
+  // `counters` until Remove.
+  void Add(const PortCounters* counters) {
+    base::MutexLock lock(&mu_);
+    alive_.push_back(counters);
+  }
+  void Remove(const PortCounters* counters) {
+    base::MutexLock lock(&mu_);
+    ended_.Add(counters->Read());
+    std::erase(alive_, counters);
+  }
+  // Of all Ports that there are and were.
+  PortFigures Total() const {
+    base::MutexLock lock(&mu_);
+    PortFigures total = ended_;
+    for (const PortCounters* counters : alive_) total.Add(counters->Read());
+    return total;
+  }
+
+ private:
+  mutable base::Mutex mu_;
+  std::vector<const PortCounters*> alive_ ABSL_GUARDED_BY(mu_);
+  PortFigures ended_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_PORT_REGISTRY_H_
