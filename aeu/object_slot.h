@@ -11,7 +11,7 @@
 #include "aeu/partition_load.h"
 #include "eris/types.h"
 #include "memory/local_cache.h"
-#include "routing/partition_table.h"
+#include "routing/object_route.h"
 #include "storage/partition.h"
 
 namespace eris::aeu {

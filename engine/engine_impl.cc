@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -127,7 +128,7 @@ absl::Status EngineImpl::Drop(absl::string_view name) {
 
 absl::StatusOr<balancer::LoadSample> EngineImpl::SampleLoad(absl::string_view name) {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
-  const routing::RangeTable& table = object->route.table();
+  const std::shared_ptr<const routing::RangeTable> table = object->route.Pin();
   std::map<uint64_t, std::shared_ptr<const aeu::PartitionLoad>> by_start;
   for (const auto& aeu : aeus_) {
     for (const aeu::ObjectLoad& load : aeu->Loads()) {
@@ -136,10 +137,10 @@ absl::StatusOr<balancer::LoadSample> EngineImpl::SampleLoad(absl::string_view na
     }
   }
   std::vector<balancer::SampledPartition> partitions;
-  for (size_t i = 0; i < table.size(); ++i) {
-    const auto found = by_start.find(table.starts()[i]);
-    partitions.push_back({.range = table.RangeOf(i),
-                          .owner = table.owners()[i],
+  for (size_t i = 0; i < table->size(); ++i) {
+    const auto found = by_start.find(table->starts()[i]);
+    partitions.push_back({.range = table->RangeOf(i),
+                          .owner = table->owners()[i],
                           .load = found == by_start.end() ? nullptr : found->second});
   }
   base::MutexLock lock(&samplers_mu_);
@@ -161,8 +162,9 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     infos[i].name = object.name;
     infos[i].id = object.route.object();
     infos[i].kind = object.kind;
-    infos[i].partition_starts = object.route.table().starts();
-    infos[i].partition_owners = object.route.table().owners();
+    const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
+    infos[i].partition_starts = table->starts();
+    infos[i].partition_owners = table->owners();
     by_id[infos[i].id] = &infos[i];
   }
   for (const auto& aeu : aeus_) {

@@ -38,7 +38,7 @@ class ControlRequest {
     const CommandHeader header{.type = request_->type(),
                                .slot = route.slot(),
                                .object = route.object(),
-                               .table_version = route.table().version(),
+                               .table_version = route.Pin()->version(),
                                .complete = &Request::Answered,
                                .context = request_,
                                .count = 1};
@@ -95,14 +95,14 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
 }
 
 absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
-  const routing::RangeTable& table = entry.route.table();
-  const auto partitions = static_cast<uint32_t>(table.size());
+  const std::shared_ptr<const routing::RangeTable> table = entry.route.Pin();
+  const auto partitions = static_cast<uint32_t>(table->size());
   core_.in_flight.EnterAgain();  // the request's
   ControlRequest request(core_, CommandType::kInstall, partitions);
   for (uint32_t i = 0; i < partitions; ++i) {
-    const AeuId aeu = table.owners()[i];
+    const AeuId aeu = table->owners()[i];
     request.Send(aeu, entry.route,
-                 routing::InstallSegment{.range = table.RangeOf(i),
+                 routing::InstallSegment{.range = table->RangeOf(i),
                                          .manager = &ManagerFor(entry, aeu),
                                          .route = &entry.route,
                                          .kind = entry.kind,
@@ -114,7 +114,7 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
     const absl::string_view reason = request.state(i) == KeyState::kNoMemory
                                          ? "has no memory left within the limit"
                                          : "did not take the command in time";
-    return absl::ResourceExhaustedError(absl::StrCat("AEU ", table.owners()[i].value, " ", reason,
+    return absl::ResourceExhaustedError(absl::StrCat("AEU ", table->owners()[i].value, " ", reason,
                                                      " (", core_.limits.memory_limit_bytes,
                                                      " bytes) for partition ", i));
   }
@@ -122,7 +122,7 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
 }
 
 void ObjectAdmin::Withdraw(ObjectEntry& entry) {
-  std::vector<AeuId> aeus = entry.route.table().owners();
+  std::vector<AeuId> aeus = entry.route.Pin()->owners();
   std::sort(aeus.begin(), aeus.end());
   aeus.erase(std::unique(aeus.begin(), aeus.end()), aeus.end());
   while (!aeus.empty()) {

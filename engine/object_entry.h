@@ -12,7 +12,7 @@
 
 #include "eris/types.h"
 #include "memory/memory_manager.h"
-#include "routing/partition_table.h"
+#include "routing/object_route.h"
 
 namespace eris::engine {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -296,8 +297,8 @@ void ScanState::AssignLanes() {
   for (uint32_t i = 0; i < lane_count_ && unassigned_; ++i) {
     Lane& lane = lanes_[(front_ + i) % lane_count_];
     if (lane.assigned) continue;
-    const routing::RangeTable& table = object_->route.table();
-    const storage::Range partition = table.RangeOf(table.PartitionOf(unassigned_->lo.head));
+    const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
+    const storage::Range partition = table->RangeOf(table->PartitionOf(unassigned_->lo.head));
     lane.todo = *unassigned_;
     if (partition.hi && (!unassigned_->hi || *partition.hi < *unassigned_->hi)) {
       lane.todo.hi = partition.hi;
@@ -311,10 +312,10 @@ void ScanState::AssignLanes() {
 }
 
 void ScanState::SendPart(Lane& lane) {
-  const routing::RangeTable& table = object_->route.table();
-  const size_t partition = table.PartitionOf(lane.todo.lo.head);
-  const storage::Range owned = table.RangeOf(partition);
-  lane.aeu = table.owners()[partition];
+  const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
+  const size_t partition = table->PartitionOf(lane.todo.lo.head);
+  const storage::Range owned = table->RangeOf(partition);
+  lane.aeu = table->owners()[partition];
   lane.asked = lane.todo;
   if (owned.hi && (!lane.asked.hi || *owned.hi < *lane.asked.hi)) lane.asked.hi = owned.hi;
 
@@ -332,7 +333,7 @@ void ScanState::SendPart(Lane& lane) {
   const routing::CommandHeader header{.type = routing::CommandType::kScan,
                                       .slot = object_->route.slot(),
                                       .object = object_->route.object(),
-                                      .table_version = table.version(),
+                                      .table_version = table->version(),
                                       .complete = &ScanState::PartAnswered,
                                       .context = &lane,
                                       .count = 1};

@@ -20,7 +20,7 @@
 #include "routing/block_pool.h"
 #include "routing/data_command.h"
 #include "routing/endpoint.h"
-#include "routing/partition_table.h"
+#include "routing/object_route.h"
 #include "routing/reply.h"
 
 namespace eris::routing {

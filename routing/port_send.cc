@@ -29,7 +29,7 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   ERIS_DCHECK(command.positions.empty() || command.positions.size() == n);
   ERIS_DCHECK(command.type != CommandType::kUpsert || command.values.size() == n);
   ERIS_DCHECK(command.query.size() % 8 == 0);
-  const RangeTable& table = route.table();
+  const RangeTable& table = route.UnprotectedTable();
   const uint64_t version = table.version();
   CountByTarget(table, command.keys);
 

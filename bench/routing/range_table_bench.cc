@@ -1,34 +1,40 @@
-// Which structure a range partition table should have at which size: RangeTable as it is, against
-// std::upper_bound and a CSB+-tree (paper: ERIS 4), for batches of 1024 random keys.
+// Which search a range partition table should have at which size (paper: ERIS 4), for batches of
+// 1024 random keys.
 //
 //   range_table_bench [--benchmark_filter=<regex>] [--benchmark_repetitions=5]
-//   [--benchmark_format=json]
+//   [--benchmark_enable_random_interleaving=true] [--benchmark_format=json]
 //
-// `ranges` in the names: partitions of the table, starts spread over all 64 bits. csb_tree's
-// TreeNodes have one cache line or two, compared by AVX-512 or by scalar code. items_per_second
-// counts keys. Every method's owners are compared with the others' before the clock runs, at the
-// range boundaries too.
+// upper_bound: the standard library's over a sorted array; halving: RangeTable::PartitionOf, key by
+// key; csb_scalar, csb_avx512: CsbTree; range_table: what RangeTable::OwnersOf picks. All of them
+// look the owners up as well. `ranges` in the names: partitions of the table, starts spread over
+// all 64 bits. items_per_second counts keys. Every method's owners are compared with the
+// definition's before the clock runs, at the range boundaries too.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bench/routing/csb_tree.h"
 #include "bench/storage/key_order.h"
-#include "routing/partition_table.h"
+#include "routing/csb_tree.h"
+#include "routing/range_table.h"
 
 namespace eris::bench {
 namespace {
 
+using routing::CsbTree;
+
 constexpr size_t kBatchKeys = 1024;
 constexpr size_t kProbes = 256 * kBatchKeys;  // no predictor learns them
+
+constexpr uint32_t kAeus = 512;
 
 struct Table {
   explicit Table(size_t ranges) : starts(StartsOf(ranges)), owners(OwnersOf(ranges)) {}
@@ -41,7 +47,9 @@ struct Table {
   }
   static std::vector<AeuId> OwnersOf(size_t ranges) {
     std::vector<AeuId> owners;
-    for (size_t i = 0; i < ranges; ++i) owners.push_back(AeuId{static_cast<uint32_t>(Mix(~i))});
+    for (size_t i = 0; i < ranges; ++i) {
+      owners.push_back(AeuId{static_cast<uint32_t>(Mix(~i) % kAeus)});
+    }
     return owners;
   }
 
@@ -65,16 +73,28 @@ struct UpperBound : Table {
   }
 };
 
-template <size_t kLines, Compare kCompare>
+// OwnersOf of a table without a tree.
+struct Halving : Table {
+  explicit Halving(size_t ranges) : Table(ranges), table(1, starts, owners) {}
+  void Find(std::span<const uint64_t> keys, std::span<AeuId> out) {
+    for (size_t i = 0; i < keys.size(); ++i) out[i] = owners[table.PartitionOf(keys[i])];
+  }
+  const routing::RangeTable table;
+};
+
+template <CsbTree::Compare kCompare>
 struct Csb : Table {
   explicit Csb(size_t ranges) : Table(ranges), tree(starts) {}
+  // In chunks, as OwnersOf does it.
   void Find(std::span<const uint64_t> keys, std::span<AeuId> out) {
-    partitions.resize(keys.size());
-    tree.PartitionsOf(keys, partitions, kCompare);
-    for (size_t i = 0; i < keys.size(); ++i) out[i] = owners[partitions[i]];
+    uint32_t partitions[256];
+    for (size_t begin = 0; begin < keys.size(); begin += std::size(partitions)) {
+      const auto chunk = keys.subspan(begin, std::min(std::size(partitions), keys.size() - begin));
+      tree.PartitionsOf(chunk, std::span(partitions, chunk.size()), kCompare);
+      for (size_t i = 0; i < chunk.size(); ++i) out[begin + i] = owners[partitions[i]];
+    }
   }
-  const CsbTree<kLines> tree;
-  std::vector<uint32_t> partitions;
+  const CsbTree tree;
 };
 
 // Against the definition: the last start that is not above the key.
@@ -120,14 +140,13 @@ void Register(const char* name) {
 }
 
 const int kRegistered = [] {
-  Register<Real>("range_table");
   Register<UpperBound>("upper_bound");
-  Register<Csb<1, Compare::kScalar>>("csb_tree_1_line");
-  Register<Csb<2, Compare::kScalar>>("csb_tree_2_lines");
-  if (CsbTree<1>::Supports(Compare::kAvx512)) {
-    Register<Csb<1, Compare::kAvx512>>("csb_tree_1_line_avx512");
-    Register<Csb<2, Compare::kAvx512>>("csb_tree_2_lines_avx512");
+  Register<Halving>("halving");
+  Register<Csb<CsbTree::Compare::kScalar>>("csb_scalar");
+  if (CsbTree::Supports(CsbTree::Compare::kAvx512)) {
+    Register<Csb<CsbTree::Compare::kAvx512>>("csb_avx512");
   }
+  Register<Real>("range_table");
   return 0;
 }();
 

@@ -79,8 +79,9 @@ class AeuLab {
     routes_.push_back(std::make_unique<routing::ObjectRoute>(
         slot, id, std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners))));
     routing::ObjectRoute& route = *routes_.back();
-    for (size_t i = 0; i < route.table().size(); ++i) {
-      Install(route, route.table().owners()[i], route.table().RangeOf(i));
+    const auto table = route.Pin();
+    for (size_t i = 0; i < table->size(); ++i) {
+      Install(route, table->owners()[i], table->RangeOf(i));
     }
     return route;
   }
@@ -119,7 +120,7 @@ class AeuLab {
     const routing::CommandHeader header{.type = type,
                                         .slot = route.slot(),
                                         .object = route.object(),
-                                        .table_version = route.table().version(),
+                                        .table_version = route.Pin()->version(),
                                         .complete = complete,
                                         .context = context,
                                         .count = 1};

@@ -275,11 +275,11 @@ class Simulation {
 
   // To the owner of the first key, sometimes to somebody else.
   void SendPart() {
-    const routing::RangeTable& table = route_->table();
-    const size_t partition = table.PartitionOf(scan_->lo);
-    const auto owned = table.RangeOf(partition);
+    const auto table = route_->Pin();
+    const size_t partition = table->PartitionOf(scan_->lo);
+    const auto owned = table->RangeOf(partition);
     scan_->asked_hi = owned.hi ? std::min(owned.hi->head, scan_->hi) : scan_->hi;
-    AeuId to = table.owners()[partition];
+    AeuId to = table->owners()[partition];
     if (random_() % 8 == 0) to = {static_cast<uint32_t>(random_() % aeus_)};
     if (!lab_.TrySendScan(*route_, to, {Key::FromU64(scan_->lo), Key::FromU64(scan_->asked_hi)},
                           scan_->part)) {
