@@ -30,7 +30,8 @@ class BasicPublishedTable {
 
   explicit BasicPublishedTable(std::unique_ptr<const Table> first)
       : newest_(std::move(first)), current_(newest_.get()) {}
-  // REQUIRES: no TableReader is between Acquire and Release for it. Pins may outlive it.
+  // REQUIRES: no Port reads it any more. A slot may go on showing its last version: the address is
+  // only compared, and a table that gets it again is protected by it. Pins may outlive it.
   ~BasicPublishedTable() = default;
   BasicPublishedTable(const BasicPublishedTable&) = delete;
   BasicPublishedTable& operator=(const BasicPublishedTable&) = delete;
@@ -67,10 +68,6 @@ class BasicPublishedTable {
     base::MutexLock lock(&mu_);
     return 1 + superseded_.size();
   }
-
-  // For Ports until each of them has a TableReader. Safe only while nothing is published.
-  // acquire: pairs with the store in Publish.
-  const Table& UnprotectedTable() const { return *current_.load(std::memory_order_acquire); }
 
  private:
   // Guarded by mu_; no Port takes it.
