@@ -83,7 +83,9 @@ class BasicBlockPool {
   }
   // The Port's thread. A block that nobody else knows.
   void Put(Block* block) {
+    Memory::WillWrite(&block->used_bytes, sizeof block->used_bytes);
     block->used_bytes = 0;
+    Memory::WillWrite(&block->next, sizeof block->next);
     block->next = free_[block->size_class];
     free_[block->size_class] = block;
   }

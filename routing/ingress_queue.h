@@ -39,6 +39,7 @@ class BasicIngressQueue {
     while (block != nullptr) {
       Memory::WillRead(&block->next, sizeof block->next);
       Block* older = block->next;
+      Memory::WillWrite(&block->next, sizeof block->next);
       block->next = oldest;
       oldest = block;
       block = older;
