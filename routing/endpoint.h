@@ -14,6 +14,7 @@
 #include "routing/incoming_buffer.h"
 #include "routing/ingress_queue.h"
 #include "routing/port_registry.h"
+#include "routing/table_reader.h"
 #include "routing/waker.h"
 
 namespace eris::routing {
@@ -37,12 +38,14 @@ class EndpointDirectory {
 
   size_t size() const { return endpoints_.size(); }
   AeuEndpoint& operator[](AeuId aeu) const { return *endpoints_[aeu.value]; }
-  // The Ports that send by this directory.
+  // The Ports that send by this directory, and their hold on partition tables.
   PortRegistry& ports() const { return ports_; }
+  TableReaders& table_readers() const { return table_readers_; }
 
  private:
   std::vector<std::unique_ptr<AeuEndpoint>> endpoints_;  // by AeuId
   mutable PortRegistry ports_;
+  mutable TableReaders table_readers_;
 };
 
 }  // namespace eris::routing

@@ -38,6 +38,7 @@ Port::Port(const EndpointDirectory& directory, const PortOptions& options)
   ERIS_CHECK(options.outgoing_bytes <= options.pool_bytes_max);
   ERIS_CHECK(pool_ != nullptr && multicasts_ != nullptr);
   directory.ports().Add(&counters_);
+  directory.table_readers().Add(&table_reader_);
 }
 
 Port::~Port() {
@@ -49,6 +50,7 @@ Port::~Port() {
       if (targets_[target].block != nullptr) pool_->Put(targets_[target].block);
     }
   }
+  directory_.table_readers().Remove(&table_reader_);
   directory_.ports().Remove(&counters_);
   pool_->Close();
   multicasts_->Close();

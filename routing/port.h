@@ -22,6 +22,7 @@
 #include "routing/endpoint.h"
 #include "routing/object_route.h"
 #include "routing/reply.h"
+#include "routing/table_reader.h"
 
 namespace eris::routing {
 
@@ -131,14 +132,24 @@ class Port {
   bool SendAllOver();
   void WakeTargets();
 
+  // Send's two ways to put all of command's keys into records; those of targets without room go to
+  // left_. By range where there are few, else key by key.
+  void SplitByRange(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command,
+                    uint32_t chunk_keys);
+  void SplitByKey(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command);
+
+  // The chunk's keys in [first, last] find no room now.
+  void LeaveRange(std::span<const uint64_t> keys, size_t begin, size_t count, uint64_t first,
+                  uint64_t last, uint32_t target);
+
   void CountByTarget(const RangeTable& table, std::span<const uint64_t> keys);
+  // A record of the target's pending keys, or as many of them as an outgoing buffer holds.
   bool OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t version,
                   const KeyedCommand& command);
   // Puts command's keys todo[0], todo[1], ... into records; those of targets without room go to
   // left_. todo empty: all of them.
   void FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
                    std::span<const uint32_t> todo);
-  void FillOneTarget(const ObjectRoute& route, uint64_t version, const KeyedCommand& command);
 
   // Immutable after construction.
   const EndpointDirectory& directory_;
@@ -161,6 +172,7 @@ class Port {
 
   // Shared: written by the Port's thread, read by anyone.
   PortCounters counters_;
+  TableReader table_reader_;
 };
 
 }  // namespace eris::routing

@@ -1,24 +1,46 @@
 // Port::Send: splitting a keyed command by owner. Paper: ERIS 3.2, Figure 4.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <numeric>
 
 #include "base/check.h"
 #include "routing/port.h"
+#include "routing/split_kernels.h"
 
 namespace eris::routing {
 namespace {
 
 // How many keys a record of at most `bytes` holds.
-uint32_t KeysThatFit(CommandType type, size_t bytes, uint32_t query_bytes) {
-  if (bytes < KeyedRecordBytes(type, 2, query_bytes)) {
-    return bytes < KeyedRecordBytes(type, 1, query_bytes) ? 0 : 1;
+uint32_t KeysThatFit(CommandType type, size_t bytes, size_t query_bytes) {
+  const auto query = static_cast<uint32_t>(query_bytes);
+  if (bytes < KeyedRecordBytes(type, 2, query)) {
+    return bytes < KeyedRecordBytes(type, 1, query) ? 0 : 1;
   }
   // An even count needs no padding behind the positions.
   const size_t per_key = (KeyedRecordBytes(type, 2) - sizeof(CommandHeader)) / 2;
   const size_t keys = (bytes - query_bytes - sizeof(CommandHeader)) / per_key;
   return static_cast<uint32_t>(std::min<size_t>(keys, UINT32_MAX)) & ~1u;
+}
+
+// With so few ranges, looking at all keys once per range beats placing each key by itself, from so
+// many keys on (bench/routing/split_bench.cc).
+constexpr size_t kRangesByVector = 8;
+constexpr size_t kKeysByVector = 32;
+// The input of one round of it stays in the nearest cache.
+constexpr uint32_t kChunkKeysMax = 2048;
+
+// What GatherRange does when every key lies in the range.
+void CopyColumns(const KeyColumns& from, const KeyColumnsOut& to) {
+  std::memcpy(to.keys, from.keys, from.count * sizeof(uint64_t));
+  if (from.values != nullptr) std::memcpy(to.values, from.values, from.count * sizeof(uint64_t));
+  if (from.positions != nullptr) {
+    std::memcpy(to.positions, from.positions, from.count * sizeof(uint32_t));
+  } else {
+    std::iota(to.positions, to.positions + from.count, from.first_position);
+  }
 }
 
 }  // namespace
@@ -29,15 +51,16 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   ERIS_DCHECK(command.positions.empty() || command.positions.size() == n);
   ERIS_DCHECK(command.type != CommandType::kUpsert || command.values.size() == n);
   ERIS_DCHECK(command.query.size() % 8 == 0);
-  const RangeTable& table = route.UnprotectedTable();
-  const uint64_t version = table.version();
-  CountByTarget(table, command.keys);
-
+  // Shown until the next call: an idle Port keeps one version alive at most.
+  const RangeTable& table = table_reader_.Acquire(route);
+  touched_.clear();
   left_.clear();
-  if (touched_.size() == 1) {
-    FillOneTarget(route, version, command);
+  const uint32_t record_keys =
+      KeysThatFit(command.type, options_.outgoing_bytes, command.query.size());
+  if (table.size() <= kRangesByVector && std::min<size_t>(n, record_keys) >= kKeysByVector) {
+    SplitByRange(route, table, command, std::min(record_keys, kChunkKeysMax));
   } else {
-    FillRecords(route, version, command, {});
+    SplitByKey(route, table, command);
   }
   Wait wait;
   while (!left_.empty()) {
@@ -46,7 +69,7 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
     for (const uint32_t target : touched_) targets_[target].blocked = false;
     left_.swap(left_now_);
     left_.clear();
-    FillRecords(route, version, command, left_now_);
+    FillRecords(route, table.version(), command, left_now_);
     if (left_.size() < left_now_.size()) {
       wait = Wait();  // there is progress: the bound begins anew
     } else if (!wait.Pause(*this)) {
@@ -63,6 +86,70 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   counters_.sent.Add(n - left_.size());
   counters_.refused.Add(left_.size());
   return static_cast<uint32_t>(left_.size());
+}
+
+void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
+                        const KeyedCommand& command, uint32_t chunk_keys) {
+  const bool values = command.type == CommandType::kUpsert;
+  const size_t n = command.keys.size();
+  const size_t ranges = table.size();
+  std::array<uint32_t, kRangesByVector> counts;
+  for (size_t begin = 0; begin < n; begin += chunk_keys) {
+    const auto keys = command.keys.subspan(begin, std::min<size_t>(chunk_keys, n - begin));
+    CountByRange(keys, table.starts(), std::span(counts).first(ranges));
+    for (size_t range = 0; range < ranges; ++range) {
+      const uint32_t count = counts[range];
+      if (count == 0) continue;
+      const uint32_t target = TargetOf(table.owners()[range]);
+      const uint64_t first = table.starts()[range];
+      const uint64_t last =
+          range + 1 < ranges ? table.starts()[range + 1] - 1 : std::numeric_limits<uint64_t>::max();
+      Target& to = targets_[target];
+      // Keys of earlier chunks that wait for room go first: one thread's order is kept.
+      if (!to.blocked) {
+        to.pending = count;
+        OpenRecord(target, route, table.version(), command);
+      } else {
+        to.pending += count;
+      }
+      if (to.blocked) {
+        LeaveRange(command.keys, begin, keys.size(), first, last, target);
+        continue;
+      }
+      const Cursor& record = cursors_[target];
+      ERIS_DCHECK(record.end == count);
+      const KeyColumns from{
+          .keys = keys.data(),
+          .values = values ? &command.values[begin] : nullptr,
+          .positions = command.positions.empty() ? nullptr : &command.positions[begin],
+          .first_position = static_cast<uint32_t>(begin),
+          .count = keys.size()};
+      const KeyColumnsOut out{record.keys, record.values, record.positions, count};
+      if (count == keys.size()) {
+        CopyColumns(from, out);
+      } else {
+        GatherRange(from, first, last, out);
+      }
+      cursors_[target].at = count;
+    }
+  }
+}
+
+void Port::LeaveRange(std::span<const uint64_t> keys, size_t begin, size_t count, uint64_t first,
+                      uint64_t last, uint32_t target) {
+  if (target_of_key_.size() < keys.size()) target_of_key_.resize(keys.size());
+  touched_.push_back(target);
+  for (size_t i = begin; i < begin + count; ++i) {
+    if (keys[i] < first || keys[i] > last) continue;
+    target_of_key_[i] = AeuId{target};
+    left_.push_back(static_cast<uint32_t>(i));
+  }
+}
+
+void Port::SplitByKey(const ObjectRoute& route, const RangeTable& table,
+                      const KeyedCommand& command) {
+  CountByTarget(table, command.keys);
+  FillRecords(route, table.version(), command, {});
 }
 
 void Port::CountByTarget(const RangeTable& table, std::span<const uint64_t> keys) {
@@ -91,13 +178,10 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
                       const KeyedCommand& command) {
   Target& to = targets_[target];
   const auto query_bytes = static_cast<uint32_t>(command.query.size());
-  // What is left of the block, unless it would make a small piece of a large command.
-  size_t room = to.block == nullptr ? 0 : to.block->room_bytes();
-  if (room < options_.outgoing_bytes / 2 &&
-      room < KeyedRecordBytes(command.type, to.pending, query_bytes)) {
-    room = options_.outgoing_bytes;
-  }
-  const uint32_t count = std::min(to.pending, KeysThatFit(command.type, room, query_bytes));
+  const uint32_t count =
+      KeyedRecordBytes(command.type, to.pending, query_bytes) <= options_.outgoing_bytes
+          ? to.pending
+          : KeysThatFit(command.type, options_.outgoing_bytes, query_bytes);
   const size_t bytes = KeyedRecordBytes(command.type, count, query_bytes);
   std::byte* record = count == 0 ? nullptr : Reserve(target, bytes);
   if (record == nullptr) {
@@ -167,30 +251,6 @@ void Port::FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCo
   } else {
     positions ? fill.template operator()<false, true, false>()
               : fill.template operator()<false, false, false>();
-  }
-}
-
-void Port::FillOneTarget(const ObjectRoute& route, uint64_t version, const KeyedCommand& command) {
-  const uint32_t target = touched_[0];
-  const auto n = static_cast<uint32_t>(command.keys.size());
-  for (uint32_t begin = 0; begin < n;) {
-    if (!OpenRecord(target, route, version, command)) {
-      for (uint32_t i = begin; i < n; ++i) left_.push_back(i);
-      return;
-    }
-    Cursor& cursor = cursors_[target];
-    const uint32_t count = cursor.end;
-    std::memcpy(cursor.keys, &command.keys[begin], count * sizeof(uint64_t));
-    if (command.type == CommandType::kUpsert) {
-      std::memcpy(cursor.values, &command.values[begin], count * sizeof(uint64_t));
-    }
-    if (command.positions.empty()) {
-      std::iota(cursor.positions, cursor.positions + count, begin);
-    } else {
-      std::memcpy(cursor.positions, &command.positions[begin], count * sizeof(uint32_t));
-    }
-    cursor.at = cursor.end;
-    begin += count;
   }
 }
 

@@ -209,10 +209,9 @@ TEST_F(AeuTest, ATablePublishedAfterTheCommandsWereSentDecidesWhereTheyArePassed
   client_->Send(*stale, CommandType::kUpsert, {2500}, {3}, reply);
   // As after a move of everything above 2000 from AEU 2 to AEU 1.
   lab_->Install(*route_, {1}, {Key::FromU64(2000), std::nullopt});
-  const routing::TableReaders readers;  // none reads now: one thread
-  route_->Publish(std::make_unique<RangeTable>(2, std::vector<uint64_t>{0, 1000},
-                                               std::vector<AeuId>{{0}, {1}}),
-                  readers);
+  route_->Publish(
+      std::make_unique<RangeTable>(2, std::vector<uint64_t>{0, 1000}, std::vector<AeuId>{{0}, {1}}),
+      lab_->directory().table_readers());
   EXPECT_TRUE(lab_->Step(0));
   EXPECT_TRUE(lab_->Step(1));
   EXPECT_EQ(reply.state_column, States{kAbsent});

@@ -1,0 +1,40 @@
+// Splitting the keys of a command by range, eight at a time where the machine can: for partition
+// tables so small that looking at every key once per range is cheaper than placing each key by
+// itself. Pure functions; any thread.
+#ifndef ERIS_ROUTING_SPLIT_KERNELS_H_
+#define ERIS_ROUTING_SPLIT_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace eris::routing {
+
+// counts[i] is the number of keys in [starts[i], starts[i + 1]), the last range having no end.
+// REQUIRES: starts ascending, starts[0] == 0; as many counts.
+void CountByRange(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
+                  std::span<uint32_t> counts);
+
+// Columns of equal length. `values` may be nullptr; without `positions` key i has first_position +
+// i.
+struct KeyColumns {
+  const uint64_t* keys = nullptr;
+  const uint64_t* values = nullptr;
+  const uint32_t* positions = nullptr;
+  uint32_t first_position = 0;
+  size_t count = 0;
+};
+struct KeyColumnsOut {
+  uint64_t* keys = nullptr;
+  uint64_t* values = nullptr;  // written if `from` has values
+  uint32_t* positions = nullptr;
+  size_t count = 0;
+};
+
+// Copies the keys in [first, last] with their values and positions, in their order. REQUIRES:
+// to.count is their number (see CountByRange); nothing behind it is written.
+void GatherRange(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to);
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_SPLIT_KERNELS_H_
