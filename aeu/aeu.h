@@ -75,6 +75,8 @@ class Aeu {
   std::vector<ObjectLoad> Loads() const;
 
  private:
+  friend struct AeuTestPeer;  // tests move ranges between AEUs by hand
+
   // Cuts all sources of commands: what comes later is the next turn's. True: there is something.
   bool TakeCommands(size_t ingress_bytes);
   // Groups a run of records; what cannot be grouped is executed at once.

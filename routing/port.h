@@ -94,6 +94,9 @@ class Port {
     return pool_->allocated_bytes() + multicasts_->allocated_bytes();
   }
 
+  // Blocks that have been handed over and not come home. For tests and figures.
+  uint32_t outstanding() const { return pool_->outstanding() + multicasts_->outstanding(); }
+
  private:
   // An AEU that this Port has addressed.
   struct Target {

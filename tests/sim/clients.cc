@@ -1,0 +1,281 @@
+// Clients: batches of keyed operations through Ports of their own, several under way at a time,
+// with tables that may be old.
+#include <algorithm>
+#include <utility>
+
+#include "tests/sim/simulation.h"
+
+namespace eris::sim {
+
+using routing::CommandType;
+using routing::ObjectRoute;
+using storage::KeyState;
+using Kind = KeyEvent::Kind;
+
+namespace {
+
+// Operations of one key at a time, of all clients. Those sent again may pass it.
+constexpr uint32_t kUnderWayMax = 6;
+
+CommandType TypeOf(Kind kind) {
+  static constexpr CommandType kTypes[] = {CommandType::kLookup, CommandType::kUpsert,
+                                           CommandType::kErase};
+  return kTypes[static_cast<int>(kind)];
+}
+
+std::unique_ptr<routing::RangeTable> CopyOf(const routing::RangeTable& table) {
+  return std::make_unique<routing::RangeTable>(table.version(), table.starts(), table.owners());
+}
+
+}  // namespace
+
+void Simulation::ClientStep(uint32_t client) {
+  Client& self = clients_[client];
+  const uint64_t dice = random_.Below(32);
+  if (dice < 14) {
+    uint32_t mine = 0;
+    for (const auto& batch : batches_) mine += batch->client == client && !batch->detached;
+    if (mine < plan_.batches_per_client) return StartBatch(client);
+  }
+  if (dice < 24) {
+    // Looks at what is under way: at one of its batches, from a random place on.
+    const size_t n = batches_.size();
+    const size_t first = n == 0 ? 0 : random_.Below(n);
+    for (size_t i = 0; i < n; ++i) {
+      const size_t at = (first + i) % n;
+      if (batches_[at]->client != client || batches_[at]->request->owed > 0) continue;
+      if (!SendAgain(*batches_[at])) LetGo(at);
+      break;
+    }
+    return;
+  }
+  if (dice < 28) {
+    if (self.scan != nullptr) {
+      ReadScan(client);
+    } else if (SimObject* object = random_.OneIn(2) ? PickLive() : nullptr) {
+      StartScan(client, *object, /*whole=*/false);
+    }
+    return;
+  }
+  if (dice < 30) return FlushClient(client);
+  if (dice == 30 && plan_.cancels) return CancelBatch(client);
+  if (dice == 31 && plan_.deaths && random_.OneIn(4)) return KillPort(client);
+}
+
+SimObject* Simulation::PickObject() {
+  SimObject* object = slots_[random_.Below(slots_.size())];
+  // Sometimes one that is being created or dropped, or has been: a session may know its name still.
+  if (random_.OneIn(16)) object = objects_[random_.Below(objects_.size())].get();
+  return object != nullptr && (object->phase == SimObject::Phase::kLive ||
+                               (object->phase != SimObject::Phase::kCreating && random_.OneIn(2)))
+             ? object
+             : nullptr;
+}
+
+ObjectRoute& Simulation::ViewOf(Client& client, SimObject& object) {
+  if (!plan_.stale_views) return object.world.route;
+  size_t index = 0;
+  while (objects_[index].get() != &object) ++index;
+  if (client.views.size() <= index) client.views.resize(index + 1);
+  auto& view = client.views[index];
+  if (view == nullptr) {
+    const ObjectRoute& route = object.world.route;
+    view = std::make_unique<ObjectRoute>(route.slot(), route.object(), CopyOf(*route.Pin()));
+  }
+  return *view;
+}
+
+void Simulation::RefreshView(Client& client, SimObject& object) {
+  if (!plan_.stale_views) return;
+  ObjectRoute& view = ViewOf(client, object);
+  const auto newest = object.world.route.Pin();
+  if (view.Pin()->version() == newest->version()) return;
+  world_.Publish(view, CopyOf(*newest));
+  outcome_.coverage.Add(Event::kViewsRefreshed);
+}
+
+void Simulation::StartBatch(uint32_t client) {
+  SimObject* object = PickObject();
+  if (object == nullptr) return;
+  auto batch = std::make_unique<Batch>();
+  batch->object = object;
+  batch->client = client;
+  batch->kind = static_cast<Kind>(random_.Below(3));
+  const auto universe = static_cast<uint32_t>(object->universe.size());
+  const uint64_t count = random_.Between(1, plan_.batch_keys_max);
+  // A run of neighbours, or keys from anywhere; twice the same key is allowed.
+  const bool run = random_.OneIn(3);
+  uint32_t key = static_cast<uint32_t>(random_.Below(universe));
+  for (uint64_t i = 0; i < count; ++i) {
+    key = run ? (key + 1) % universe : static_cast<uint32_t>(random_.Below(universe));
+    const auto twice = std::count(batch->keys.begin(), batch->keys.end(), key);
+    // Bounded, so that the oracle's work is.
+    if (object->under_way[key] + twice >= kUnderWayMax) continue;
+    if (twice == 1) outcome_.coverage.Add(Event::kDuplicateKeys);
+    batch->keys.push_back(key);
+    if (batch->kind == Kind::kUpsert) batch->values.push_back(next_value_++);
+  }
+  const size_t n = batch->keys.size();
+  if (n == 0) return;
+  batch->sent.resize(n);
+  batch->sequence.resize(n);
+  batch->request = std::make_unique<SimRequest>(ledger_, static_cast<uint32_t>(n));
+  batch->request->batch = batch.get();
+  outcome_.coverage.Add(Event::kBatches);
+  Note("client starts a batch", client, static_cast<uint64_t>(batch->kind), n);
+  batches_.push_back(std::move(batch));
+  std::vector<uint32_t> all(n);
+  for (uint32_t i = 0; i < n; ++i) all[i] = i;
+  SendBatch(*batches_.back(), all);
+}
+
+void Simulation::SendBatch(Batch& batch, const std::vector<uint32_t>& positions) {
+  Client& client = clients_[batch.client];
+  std::vector<uint64_t> keys, values;
+  for (const uint32_t position : positions) {
+    batch.request->states[position] = KeyState::kPending;
+    batch.request->recorded[position] = 0;
+    batch.sent[position] = now_;
+    ++batch.object->under_way[batch.keys[position]];
+    batch.sequence[position] = next_sequence_++;
+    keys.push_back(batch.object->universe[batch.keys[position]]);
+    if (batch.kind == Kind::kUpsert) values.push_back(batch.values[position]);
+  }
+  batch.request->owed = static_cast<uint32_t>(positions.size());
+  const bool from_zero = positions.size() == batch.keys.size() && random_.OneIn(2);
+  const uint32_t refused =
+      client.port->Send(ViewOf(client, *batch.object),
+                        {.type = TypeOf(batch.kind),
+                         .keys = keys,
+                         .values = values,
+                         .positions = from_zero ? std::span<const uint32_t>() : positions,
+                         .complete = &SimRequest::Answered,
+                         .context = batch.request.get()},
+                        KeyState::kRefused);
+  if (refused > 0) batch.request->AddAnswers(refused);
+  if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(batch.client);
+}
+
+bool Simulation::SendAgain(Batch& batch) {
+  if (batch.detached || batch.object->phase != SimObject::Phase::kLive) return false;
+  again_.clear();
+  for (uint32_t i = 0; i < batch.keys.size(); ++i) {
+    const KeyState state = batch.request->states[i];
+    // A refusal is an answer, which the caller may take as final.
+    if (state == KeyState::kMoved || (state == KeyState::kRefused && !draining_)) {
+      again_.push_back(i);
+    }
+  }
+  if (again_.empty()) return false;
+  if (draining_ || random_.OneIn(2)) RefreshView(clients_[batch.client], *batch.object);
+  Note("client sends again", batch.client, again_.size());
+  outcome_.coverage.Add(Event::kBatchesSentAgain);
+  SendBatch(batch, std::vector<uint32_t>(again_));
+  return true;
+}
+
+void Simulation::FlushClient(uint32_t client) {
+  if (!clients_[client].port->Flush()) Fail("a Port outside could not hand its blocks over");
+}
+
+void Simulation::CancelBatch(uint32_t client) {
+  for (const auto& batch : batches_) {
+    if (batch->client != client || batch->cancelled || batch->request->owed == 0) continue;
+    Note("client cancels", client, batch->sent[0]);
+    outcome_.coverage.Add(Event::kCancels);
+    batch->request->SetCancelled();
+    batch->cancelled = true;
+    batch->detached = random_.OneIn(2);  // else it waits to hear what became of it
+    return;
+  }
+}
+
+void Simulation::KillPort(uint32_t client) {
+  Client& self = clients_[client];
+  bool outstanding = false;
+  for (const auto& batch : batches_) {
+    if (batch->client != client) continue;
+    outstanding |= batch->request->owed > 0;
+    batch->detached = true;
+  }
+  Note("a Port dies", client, outstanding);
+  outcome_.coverage.Add(Event::kPortDeaths);
+  if (self.port->HasBuffered()) outcome_.coverage.Add(Event::kPortDeathsBuffered);
+  if (outstanding) outcome_.coverage.Add(Event::kPortDeathsOutstanding);
+  self.port = world_.MakePort();
+}
+
+void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
+  const KeyState state = batch.request->states[position];
+  const SimObject& object = *batch.object;
+  --batch.object->under_way[batch.keys[position]];
+  Note("answer", batch.keys[position], static_cast<uint64_t>(state), batch.sent[position]);
+  const auto illegal = [&](const char* why) {
+    Fail("key " + std::to_string(object.universe[batch.keys[position]]) + " sent in step " +
+         std::to_string(batch.sent[position]) + " was answered with state " +
+         std::to_string(static_cast<int>(state)) + ": " + why);
+  };
+  switch (state) {
+    case KeyState::kAbsent:
+    case KeyState::kPresent: {
+      if (object.phase == SimObject::Phase::kGone) return illegal("every AEU had dropped it");
+      KeyEvent event;
+      event.kind = batch.kind;
+      event.found = state == KeyState::kPresent;
+      if (batch.kind == Kind::kUpsert) event.value = batch.values[position];
+      if (batch.kind == Kind::kLookup && event.found) event.value = batch.request->values[position];
+      event.sent = batch.sent[position];
+      event.answered = now_;
+      if (!plan_.may_forward()) {
+        // One way, one target: the operations of a Port take effect in its order.
+        event.lane = 1 + 3 * batch.client + static_cast<uint32_t>(batch.kind);
+        event.sequence = batch.sequence[position];
+      }
+      batch.object->histories[batch.keys[position]].push_back(event);
+      outcome_.coverage.Add(Event::kKeysExecuted);
+      return;
+    }
+    case KeyState::kNoMemory:
+      outcome_.coverage.Add(Event::kKeysNoMemory);
+      if (!allocation_failed_ || batch.kind != Kind::kUpsert) illegal("there was memory");
+      if (options_.bug == PlantedBug::kWriteWithoutMemory) {
+        WriteBehindTheBack(*batch.object, object.universe[batch.keys[position]],
+                           batch.values[position]);
+      }
+      return;
+    case KeyState::kMoved:
+      outcome_.coverage.Add(Event::kKeysRedirected);
+      if (!plan_.may_forward()) illegal("no range ever moves");
+      if (options_.bug == PlantedBug::kExecuteRedirected && batch.kind == Kind::kUpsert &&
+          random_.OneIn(10)) {
+        WriteBehindTheBack(*batch.object, object.universe[batch.keys[position]],
+                           batch.values[position]);
+      }
+      return;
+    case KeyState::kNoObject:
+      outcome_.coverage.Add(Event::kKeysNoObject);
+      if (object.phase == SimObject::Phase::kLive) illegal("the object is there");
+      return;
+    case KeyState::kCancelled:
+      outcome_.coverage.Add(Event::kKeysCancelled);
+      if (!batch.cancelled) illegal("nobody cancelled it");
+      return;
+    case KeyState::kRefused:
+      outcome_.coverage.Add(Event::kKeysRefused);
+      if (!plan_.may_refuse()) illegal("there are blocks enough");
+      return;
+    case KeyState::kPending:
+      return;
+  }
+  illegal("no such state");
+}
+
+void Simulation::LetGo(size_t batch) {
+  auto& request = batches_[batch]->request;
+  request->batch = nullptr;
+  if (!plan_.free_at_once) done_requests_.push_back(std::move(request));
+  batches_[batch] = std::move(batches_.back());
+  batches_.pop_back();
+}
+
+}  // namespace eris::sim

@@ -1,0 +1,111 @@
+// How often a simulation came to the places that it is meant to try: a fault that never happens is
+// noticed by its count.
+#ifndef ERIS_TESTS_SIM_COVERAGE_H_
+#define ERIS_TESTS_SIM_COVERAGE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace eris::sim {
+
+enum class Event : uint8_t {
+  kSteps,
+  kKeysExecuted,
+  kKeysForwarded,
+  kKeysRedirected,  // states kMoved
+  kKeysRefused,     // states kRefused: no block free at the client's Port
+  kKeysNoMemory,
+  kKeysNoObject,
+  kKeysCancelled,
+  kBatches,
+  kBatchesSentAgain,
+  kDuplicateKeys,  // of one batch
+  kCancels,
+  kPortDeaths,
+  kPortDeathsBuffered,     // with commands not sent over yet
+  kPortDeathsOutstanding,  // with requests not answered yet
+  kPauses,
+  kAeuFlushesFailed,  // a turn that left commands buffered
+  kMoves,
+  kMovesBeforePublication,  // of a range whose last move was not published
+  kPublications,
+  kViewsRefreshed,
+  kSplits,
+  kMerges,
+  kEmptyRanges,
+  kObjectsCreated,
+  kObjectsDropped,
+  kControlRefused,
+  kMulticasts,
+  kAllocationFaults,
+  kScans,
+  kScansCancelled,
+  kScanRows,
+  kScanParts,
+  kScanPartsMoved,
+  kScanPartsNoObject,
+  kScanPartsRefused,
+  kCount,
+};
+
+inline constexpr const char* kEventNames[] = {"steps",
+                                              "keys executed",
+                                              "keys forwarded",
+                                              "keys redirected",
+                                              "keys refused",
+                                              "keys without memory",
+                                              "keys without object",
+                                              "keys cancelled",
+                                              "batches",
+                                              "batches sent again",
+                                              "keys twice in a batch",
+                                              "requests cancelled",
+                                              "Ports dead",
+                                              "Ports dead with commands buffered",
+                                              "Ports dead with requests out",
+                                              "AEUs paused",
+                                              "AEU flushes failed",
+                                              "ranges moved",
+                                              "ranges moved again before publication",
+                                              "tables published",
+                                              "views refreshed",
+                                              "ranges split",
+                                              "ranges merged",
+                                              "empty ranges",
+                                              "objects created",
+                                              "objects dropped",
+                                              "control commands refused",
+                                              "multicasts",
+                                              "allocation faults",
+                                              "scans",
+                                              "scans cancelled",
+                                              "scan rows",
+                                              "scan parts",
+                                              "scan parts moved",
+                                              "scan parts without object",
+                                              "scan parts refused"};
+static_assert(sizeof kEventNames / sizeof *kEventNames == static_cast<size_t>(Event::kCount));
+
+class Coverage {
+ public:
+  void Add(Event event, uint64_t times = 1) { counts_[static_cast<size_t>(event)] += times; }
+  uint64_t operator[](Event event) const { return counts_[static_cast<size_t>(event)]; }
+  void Add(const Coverage& other) {
+    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  }
+  std::string Text() const {
+    std::string text;
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      text += "  " + std::string(kEventNames[i]) + ": " + std::to_string(counts_[i]) + "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::array<uint64_t, static_cast<size_t>(Event::kCount)> counts_{};
+};
+
+}  // namespace eris::sim
+
+#endif  // ERIS_TESTS_SIM_COVERAGE_H_

@@ -1,0 +1,165 @@
+// Planted bugs on the way to an AEU: what waits for its turn is taken out, tampered with and put
+// back.
+#include <algorithm>
+#include <map>
+
+#include "tests/sim/aeu_peer.h"
+#include "tests/sim/simulation.h"
+
+namespace eris::sim {
+
+using aeu::AeuTestPeer;
+using routing::CommandHeader;
+using routing::CommandType;
+using storage::KeyState;
+
+namespace {
+
+// How often a planted bug strikes where it can.
+constexpr uint64_t kOneIn = 10;
+
+// Whether two commands write a key in common.
+bool Overlap(Record& a, Record& b) {
+  const auto one = routing::KeyedSegmentOf(HeaderOf(a));
+  const auto other = routing::KeyedSegmentOf(HeaderOf(b));
+  for (uint32_t i = 0; i < HeaderOf(a)->count; ++i) {
+    const auto* end = other.keys + HeaderOf(b)->count;
+    if (std::find(other.keys, end, one.keys[i]) != end) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Simulation::Interpose(uint32_t aeu) {
+  std::vector<Record> records =
+      world_.TakeRecords(aeu, options_.bug == PlantedBug::kKeepBlock && random_.OneIn(kOneIn));
+  for (size_t i = 0; i < delayed_.size();) {
+    if (delayed_[i].aeu == aeu && random_.OneIn(3)) {
+      records.push_back(std::move(delayed_[i].record));
+      delayed_.erase(delayed_.begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  for (size_t i = 0; i < late_rows_.size();) {
+    if (late_rows_[i].due > now_) {
+      ++i;
+      continue;
+    }
+    LateRows late = std::move(late_rows_[i]);
+    late_rows_.erase(late_rows_.begin() + static_cast<ptrdiff_t>(i));
+    for (size_t row = 0; row < late.rows.keys.size(); ++row) {
+      WriteBehindTheBack(*late.object, late.rows.keys[row], late.rows.values[row]);
+    }
+  }
+  for (size_t at = 0; at < records.size(); ++at) {
+    if (!routing::IsKeyed(HeaderOf(records[at])->type) || !random_.OneIn(kOneIn)) continue;
+    if (Tamper(aeu, records, at)) break;
+  }
+  world_.PutRecords(aeu, records);
+}
+
+bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
+  const auto erase = [&] { records.erase(records.begin() + static_cast<ptrdiff_t>(at)); };
+  CommandHeader* command = HeaderOf(records[at]);
+  const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
+  aeu::ObjectSlot* any = AeuTestPeer::AnySlot(world_[aeu], command->slot);
+  aeu::ObjectSlot* slot = any != nullptr && any->object() == command->object ? any : nullptr;
+  uint32_t foreign = 0;
+  for (uint32_t i = 0; slot != nullptr && i < command->count; ++i) {
+    foreign += slot->Find(segment.keys[i]) == nullptr;
+  }
+  switch (options_.bug) {
+    case PlantedBug::kLoseRecord:
+      erase();
+      return true;
+    case PlantedBug::kDoubleRecord:
+      records.push_back(Record(records[at]));
+      return true;
+    case PlantedBug::kSwapRecords:
+      for (size_t other = at + 1; other < records.size(); ++other) {
+        CommandHeader* second = HeaderOf(records[other]);
+        if (second->type != CommandType::kUpsert || command->type != CommandType::kUpsert ||
+            second->object != command->object || !Overlap(records[at], records[other])) {
+          continue;
+        }
+        const auto client_of = [](const CommandHeader* of) {
+          return static_cast<SimRequest*>(of->context)->batch->client;
+        };
+        if (client_of(second) != client_of(command)) continue;
+        std::swap(records[at], records[other]);
+        return true;
+      }
+      return false;
+    case PlantedBug::kAnswerForeignKeys:
+    case PlantedBug::kForwardAndAnswer:
+      if (foreign == 0) return false;
+      for (uint32_t i = 0; i < command->count; ++i) {
+        if (slot->Find(segment.keys[i]) == nullptr || options_.bug != PlantedBug::kForwardAndAnswer)
+          command->context->states[segment.positions[i]] = KeyState::kAbsent;
+      }
+      if (options_.bug == PlantedBug::kForwardAndAnswer) {
+        command->complete(command->context, foreign);
+      } else {
+        command->complete(command->context, command->count);
+        erase();
+      }
+      return true;
+    case PlantedBug::kAcknowledgeEarly: {
+      if (slot == nullptr || foreign > 0 || command->type == CommandType::kLookup) return false;
+      std::map<uint64_t, KeyState> presence;
+      for (uint32_t i = 0; i < command->count; ++i) {
+        const uint64_t key = segment.keys[i];
+        if (!presence.contains(key)) {
+          const uint32_t position = 0;
+          uint64_t value = 0;
+          KeyState state = KeyState::kPending;
+          const storage::BatchPart part{.count = 1,
+                                        .keys = &key,
+                                        .positions = &position,
+                                        .values_out = &value,
+                                        .states_out = &state};
+          slot->Find(key)->partition->Execute({storage::Operation::kLookup, std::span(&part, 1)});
+          presence[key] = state;
+        }
+        command->context->states[segment.positions[i]] = presence[key];
+        presence[key] =
+            command->type == CommandType::kUpsert ? KeyState::kPresent : KeyState::kAbsent;
+      }
+      command->complete(command->context, command->count);
+      if (sink_ == nullptr) sink_ = std::make_unique<test::TestReply>(4096);
+      command->context = sink_.get();
+      command->complete = &test::TestReply::Answered;
+      delayed_.push_back({aeu, records[at]});
+      erase();
+      return true;
+    }
+    case PlantedBug::kWrongGeneration:
+      if (any == nullptr || slot != nullptr) return false;
+      command->object = any->object();
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Simulation::WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value) {
+  for (uint32_t i = 0; i < world_.aeus(); ++i) {
+    aeu::ObjectSlot* slot = AeuTestPeer::SlotOf(world_[i], object.world.route);
+    aeu::OwnedRange* owned = slot == nullptr ? nullptr : slot->Find(key);
+    if (owned == nullptr) continue;
+    AeuTestPeer::FailAllocationsFrom(*slot, 0);
+    const uint32_t position = 0;
+    KeyState state = KeyState::kPending;
+    const storage::BatchPart part{.count = 1,
+                                  .keys = &key,
+                                  .values_in = &value,
+                                  .positions = &position,
+                                  .states_out = &state};
+    owned->partition->Execute({storage::Operation::kUpsert, std::span(&part, 1)});
+    return;
+  }
+}
+
+}  // namespace eris::sim

@@ -1,0 +1,108 @@
+#include "tests/sim/plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace eris::sim {
+namespace {
+
+constexpr uint64_t kKeyMax = std::numeric_limits<uint64_t>::max();
+// The largest record without keys, an install command, and a keyed one with two keys fit.
+constexpr size_t kRecordBytesMin = 128;
+
+}  // namespace
+
+Plan::Plan(Random& random) {
+  world.aeus = random.OneIn(32) ? 32 : static_cast<uint32_t>(random.Between(1, 8));
+  constexpr size_t kOutgoing[] = {kRecordBytesMin, 160, 200, 256, 512, 1024, 4096};
+  world.aeu_outgoing_bytes = random.Of(kOutgoing);
+  world.aeu_pool_bytes = random.OneIn(2) ? world.aeu_outgoing_bytes * random.Between(1, 4)
+                                         : world.aeu_outgoing_bytes * 64;
+  world.half_bytes = random.OneIn(3) ? 16 << 10 : world.aeu_outgoing_bytes + 8 * random.Below(64);
+  tight_ports = random.OneIn(2);
+  if (tight_ports) {
+    world.port_outgoing_bytes = random.Of(kOutgoing);
+    world.port_pool_bytes = world.port_outgoing_bytes * random.Between(1, 6);
+  } else {
+    world.port_outgoing_bytes = 512 << random.Below(4);
+    world.port_pool_bytes = 4 << 20;
+  }
+  clients = static_cast<uint32_t>(random.Between(1, 4));
+  slots = static_cast<uint32_t>(random.Between(1, 3));
+  steps = static_cast<uint32_t>(random.Between(200, 1000));
+  if (world.aeus > 8 || random.OneIn(16)) steps *= 3;
+  batches_per_client = static_cast<uint32_t>(random.Between(1, 5));
+  batch_keys_max = static_cast<uint32_t>(random.Between(1, 12));
+  universe_keys = static_cast<uint32_t>(random.Between(3, 40));
+  if (random.OneIn(6)) {  // large batches are split another way
+    batch_keys_max = 160;
+    universe_keys = static_cast<uint32_t>(random.Between(40, 150));
+    steps /= 2;
+  }
+  moves = random.OneIn(2);
+  stale_views = random.OneIn(3);
+  drops = random.OneIn(3);
+  pauses = random.OneIn(2);
+  deaths = random.OneIn(3);
+  cancels = random.OneIn(3);
+  allocation_faults = random.OneIn(4);
+  lazy_flushes = random.OneIn(3);
+  free_at_once = random.OneIn(2);
+  aeu_weight = static_cast<uint32_t>(random.Between(1, 8));
+  client_weight = static_cast<uint32_t>(random.Between(1, 8));
+  fault_weight = static_cast<uint32_t>(random.Between(1, 3));
+}
+
+std::string Plan::Text() const {
+  std::string text =
+      std::to_string(world.aeus) + " AEUs (halves " + std::to_string(world.half_bytes) +
+      ", outgoing " + std::to_string(world.aeu_outgoing_bytes) + " of " +
+      std::to_string(world.aeu_pool_bytes) + "), " + std::to_string(clients) +
+      " clients (outgoing " + std::to_string(world.port_outgoing_bytes) + " of " +
+      std::to_string(world.port_pool_bytes) + ", " + std::to_string(batches_per_client) +
+      " batches of up to " + std::to_string(batch_keys_max) + " keys), " + std::to_string(slots) +
+      " slots, " + std::to_string(universe_keys) + " keys, " + std::to_string(steps) +
+      " steps; faults:";
+  const auto add = [&](bool on, const char* name) {
+    if (on) text += std::string(" ") + name;
+  };
+  add(moves, "moves");
+  add(stale_views, "stale-views");
+  add(drops, "drops");
+  add(pauses, "pauses");
+  add(deaths, "deaths");
+  add(cancels, "cancels");
+  add(allocation_faults, "allocation-faults");
+  add(lazy_flushes, "lazy-flushes");
+  return text;
+}
+
+std::vector<uint64_t> MakeUniverse(Random& random, uint32_t keys) {
+  std::set<uint64_t> chosen;
+  if (random.OneIn(2)) chosen.insert(0);
+  if (random.OneIn(2)) chosen.insert(kKeyMax);
+  while (chosen.size() < keys) {
+    const uint64_t base = random.OneIn(4) ? kKeyMax - random.Below(256) : random.Next();
+    const uint64_t stride = random.OneIn(3) ? uint64_t{1} << random.Below(57) : 1;
+    uint64_t run = random.Between(1, 12);
+    if (random.OneIn(6)) run = 1;
+    for (uint64_t i = 0; i < run && chosen.size() < keys; ++i) chosen.insert(base + i * stride);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+std::vector<uint64_t> MakeStarts(Random& random, const std::vector<uint64_t>& universe,
+                                 uint32_t ranges) {
+  std::set<uint64_t> starts{0};
+  for (uint32_t i = 1; i < ranges; ++i) {
+    // At a key, right behind one, or anywhere.
+    uint64_t start = universe[random.Below(universe.size())] + random.Below(2);
+    if (random.OneIn(4)) start = random.Next();
+    if (random.OneIn(16)) start = kKeyMax;
+    starts.insert(start);
+  }
+  return {starts.begin(), starts.end()};
+}
+
+}  // namespace eris::sim

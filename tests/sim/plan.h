@@ -1,0 +1,58 @@
+// What a seed decides before the first step: the size of the world, its capacities and the faults
+// that may happen in it.
+#ifndef ERIS_TESTS_SIM_PLAN_H_
+#define ERIS_TESTS_SIM_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/sim/random.h"
+#include "tests/sim/world.h"
+
+namespace eris::sim {
+
+struct Plan {
+  explicit Plan(Random& random);
+
+  std::string Text() const;
+  // Keys can reach an AEU that does not own them.
+  bool may_forward() const { return moves || stale_views; }
+  // A client's Port can be without a block.
+  bool may_refuse() const { return tight_ports; }
+
+  WorldOptions world;
+  uint32_t clients = 1;
+  uint32_t slots = 1;               // of data objects
+  uint32_t steps = 0;               // until the faults stop
+  uint32_t batches_per_client = 1;  // under way at one time
+  uint32_t batch_keys_max = 1;
+  uint32_t universe_keys = 8;  // per object, all that is ever asked for
+  bool tight_ports = false;
+  // Faults.
+  bool moves = false;
+  bool stale_views = false;  // clients learn of a new table late
+  bool drops = false;
+  bool pauses = false;
+  bool deaths = false;
+  bool cancels = false;
+  bool allocation_faults = false;
+  bool lazy_flushes = false;  // clients leave commands buffered
+  bool free_at_once = false;  // requests are freed with their last reference, not at the end
+  // Weights of who moves next.
+  uint32_t aeu_weight = 4;
+  uint32_t client_weight = 4;
+  uint32_t fault_weight = 1;
+};
+
+// Distinct keys, ascending: clusters, sparse ones, both ends of the key space.
+std::vector<uint64_t> MakeUniverse(Random& random, uint32_t keys);
+
+// Starts of ranges, ascending, the first one 0: at keys of the universe, beside them, at the end of
+// the key space.
+std::vector<uint64_t> MakeStarts(Random& random, const std::vector<uint64_t>& universe,
+                                 uint32_t ranges);
+
+}  // namespace eris::sim
+
+#endif  // ERIS_TESTS_SIM_PLAN_H_

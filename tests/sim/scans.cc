@@ -1,0 +1,209 @@
+// Ordered scans: part after part in key order, each read in slices. What a slice has read is
+// noticed in the very turn that read it, as look-ups of every key that it passed: a row had its
+// value in that turn, and what lies between two rows was absent since the slice before at some
+// moment. So the oracle of the keyed operations checks scans, too.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tests/sim/simulation.h"
+
+namespace eris::sim {
+
+using routing::CommandHeader;
+using routing::CommandType;
+using routing::PartOutcome;
+using storage::Key;
+using storage::KeyState;
+using storage::Range;
+
+void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
+  auto scan = std::make_unique<Scan>(static_cast<uint32_t>(random_.Between(1, 3)),
+                                     static_cast<uint32_t>(random_.Between(1, 9)));
+  scan->object = &object;
+  scan->client = client;
+  if (!whole) {
+    const auto pick = [&] {
+      return object.universe[random_.Below(object.universe.size())] + random_.Below(2);
+    };
+    scan->rest.lo = Key::FromU64(random_.OneIn(4) ? 0 : pick());
+    if (!random_.OneIn(4)) scan->rest.hi = Key::FromU64(std::max(pick(), scan->rest.lo.head));
+    if (random_.OneIn(4)) scan->rows_left = random_.Between(1, 20);
+  }
+  Note("client starts a scan", client, scan->rest.lo.head, scan->rest.hi ? scan->rest.hi->head : 0);
+  if (scan->rest.Empty()) return;
+  outcome_.coverage.Add(Event::kScans);
+  scan->part.GiveAll();
+  clients_[client].scan = std::move(scan);
+  SendScanPart(*clients_[client].scan);
+}
+
+void Simulation::SendScanPart(Scan& scan) {
+  Client& client = clients_[scan.client];
+  if (draining_) RefreshView(client, *scan.object);
+  const routing::ObjectRoute& view = ViewOf(client, *scan.object);
+  const auto pin = view.Pin();
+  const routing::RangeTable& table = *pin;
+  const size_t partition = table.PartitionOf(scan.rest.lo.head);
+  scan.asked = scan.rest;
+  // One partition at a time, as the engine does; or as far as the AEU can answer.
+  const Range owned = table.RangeOf(partition);
+  const bool beyond = owned.hi && (!scan.asked.hi || *owned.hi < *scan.asked.hi);
+  scan.wide = beyond && random_.OneIn(4);
+  if (beyond && !scan.wide) scan.asked.hi = owned.hi;
+  scan.cursor = scan.object->IndexOf(scan.asked.lo);
+  scan.last_step = now_;
+  const routing::ScanSegment segment{
+      scan.asked, scan.rows_left.value_or(std::numeric_limits<uint64_t>::max()), &scan.part};
+  const CommandHeader header{.type = CommandType::kScan,
+                             .slot = view.slot(),
+                             .object = view.object(),
+                             .table_version = table.version(),
+                             .complete = &test::TestScanPart::Answered,
+                             .context = &scan.part,
+                             .count = 1};
+  const bool sent =
+      client.port->SendTo(table.owners()[partition], header,
+                          {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
+  if (!sent) {
+    outcome_.coverage.Add(Event::kScanPartsRefused);
+    if (!plan_.may_refuse()) Fail("a scan part was refused where there are blocks enough");
+    return;
+  }
+  ++scan.parts;
+  scan.out = true;
+  outcome_.coverage.Add(Event::kScanParts);
+  if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(scan.client);
+}
+
+void Simulation::ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t since) {
+  Note("scan passes", key, value, since);
+  KeyEvent event;
+  event.found = value != kNoRow;
+  event.value = value;
+  event.sent = since;
+  event.answered = now_;
+  scan.object->histories[key].push_back(event);
+}
+
+void Simulation::ObserveScan(Scan& scan) {
+  std::vector<std::pair<uint64_t, uint64_t>> rows;
+  for (size_t i = 0; i < scan.seen.size(); ++i) {
+    const storage::ScanRows& chunk = scan.part.chunks[i].rows;
+    for (; scan.seen[i] < chunk.rows; ++scan.seen[i]) {
+      rows.emplace_back(chunk.keys[scan.seen[i]], chunk.values[scan.seen[i]]);
+    }
+  }
+  std::sort(rows.begin(), rows.end());  // chunks are not in the order of their keys
+  for (const auto& [key, value] : rows) {
+    const uint32_t index = scan.object->IndexOf(key);
+    if (index == scan.object->universe.size() || scan.object->universe[index] != key) {
+      return Fail("a scan found key " + std::to_string(key) + ", which nobody ever wrote");
+    }
+    if (index < scan.cursor) return Fail("a scan found key " + std::to_string(key) + " too late");
+    if (!scan.asked.ContainsU64(key)) {
+      return Fail("a scan found key " + std::to_string(key) + " outside its range");
+    }
+    while (scan.cursor < index) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+    ObserveKey(scan, scan.cursor++, value, now_);
+    scan.last_step = now_;
+    ++scan.rows_seen;
+    outcome_.coverage.Add(Event::kScanRows);
+  }
+  if (scan.part.ended == scan.parts) EndScanPart(scan);
+  if (scan.part.ended > scan.parts) Fail("a scan part has ended twice");
+}
+
+void Simulation::EndScanPart(Scan& scan) {
+  const PartOutcome outcome = scan.part.outcome();
+  const std::optional<Range>& rest = scan.part.rest();
+  Note("a scan part ends", static_cast<uint64_t>(outcome), rest ? rest->lo.head : 0);
+  scan.out = false;
+  std::optional<Key> answered_to = scan.asked.hi;
+  switch (outcome) {
+    case PartOutcome::kAnswered:
+      if (scan.rows_left && scan.rows_seen == *scan.rows_left) return;  // the limit ended it
+      break;
+    case PartOutcome::kMoved:
+      outcome_.coverage.Add(Event::kScanPartsMoved);
+      if (!plan_.may_forward() && !scan.wide)
+        return Fail("a scan part moved, but no range ever does");
+      if (!rest || rest->hi != scan.asked.hi || !scan.asked.Contains(rest->lo)) {
+        return Fail("a scan part's rest is not the end of what was asked for");
+      }
+      answered_to = rest->lo;
+      break;
+    case PartOutcome::kNoObject:
+      outcome_.coverage.Add(Event::kScanPartsNoObject);
+      if (scan.object->phase == SimObject::Phase::kLive) Fail("the scanned object is there");
+      return;
+    case PartOutcome::kCancelled:
+      if (!scan.cancelled) Fail("a scan part was cancelled by nobody");
+      return;
+    case PartOutcome::kRunning:
+    case PartOutcome::kRefused:
+      return Fail("a scan part ended as outcome " + std::to_string(static_cast<int>(outcome)));
+  }
+  const uint32_t end = answered_to ? scan.object->IndexOf(*answered_to)
+                                   : static_cast<uint32_t>(scan.object->universe.size());
+  while (scan.cursor < end) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+}
+
+bool Simulation::ReadScan(uint32_t client) {
+  if (clients_[client].scan == nullptr) return false;
+  Scan& scan = *clients_[client].scan;
+  while (auto* chunk = scan.part.TakeFilled()) {
+    for (uint32_t i = 0; i < chunk->rows.rows; ++i) {
+      const uint64_t key = chunk->rows.keys[i];
+      if (scan.last_read && key <= *scan.last_read) Fail("a scan's rows are not in key order");
+      scan.last_read = key;
+      ++scan.rows_read;
+    }
+    scan.seen[static_cast<size_t>(chunk - scan.part.chunks.data())] = 0;
+    scan.part.GiveChunk(chunk);
+    if (!draining_) return true;
+  }
+  if (scan.out) {
+    if (!draining_ && plan_.cancels && !scan.cancelled && random_.OneIn(8)) {
+      Note("client cancels its scan", client);
+      outcome_.coverage.Add(Event::kScansCancelled);
+      scan.part.SetCancelled();
+      scan.cancelled = true;
+    }
+    return true;
+  }
+  if (scan.rows_read != scan.rows_seen) {
+    Fail("a scan was given " + std::to_string(scan.rows_read) + " of " +
+         std::to_string(scan.rows_seen) + " rows");
+    return false;
+  }
+  // Before its first part there is nothing to go on from.
+  bool over = false;
+  if (scan.parts > 0 && scan.part.outcome() != PartOutcome::kRunning) {
+    const PartOutcome outcome = scan.part.outcome();
+    over = outcome == PartOutcome::kNoObject || outcome == PartOutcome::kCancelled;
+    if (outcome == PartOutcome::kMoved) {
+      scan.rest.lo = scan.part.rest()->lo;
+      if (options_.bug == PlantedBug::kSkipScanRow) ++scan.rest.lo.head;
+      if (random_.OneIn(2)) RefreshView(clients_[client], *scan.object);
+    } else if (!over) {
+      over = scan.asked.hi == scan.rest.hi;
+      if (!over) scan.rest.lo = *scan.asked.hi;
+    }
+    if (scan.rows_left) {
+      *scan.rows_left -= scan.rows_seen;
+      scan.rows_seen = scan.rows_read = 0;
+      over |= *scan.rows_left == 0;
+    }
+    scan.part.Reset();
+  }
+  over |= scan.rest.Empty() || (scan.cancelled && !scan.out);
+  if (over) {
+    clients_[client].scan.reset();
+  } else {
+    SendScanPart(scan);
+  }
+  return true;
+}
+
+}  // namespace eris::sim

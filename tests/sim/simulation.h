@@ -1,0 +1,226 @@
+// One simulated life of a small engine, decided by a seed: real Ports, buffers, tables, AEUs and
+// partitions in one thread, a scheduler that picks who moves next, faults, and at the end the
+// verdict. No clock and no address takes part in a decision: a seed replays.
+//
+// What is checked: every key is answered exactly once, by the turn that wrote its state; answers
+// are those of a register per key (tests/sim/history.h); states are those that the plan's faults
+// allow; once the faults stop everything comes to rest within a bound; the rows that are left, the
+// routing counters and the blocks of all pools add up.
+#ifndef ERIS_TESTS_SIM_SIMULATION_H_
+#define ERIS_TESTS_SIM_SIMULATION_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/sim/coverage.h"
+#include "tests/sim/history.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/planted_bug.h"
+#include "tests/sim/random.h"
+#include "tests/sim/request.h"
+#include "tests/sim/world.h"
+#include "tests/support/test_reply.h"
+
+namespace eris::sim {
+
+struct RunOptions {
+  PlantedBug bug = PlantedBug::kNone;
+  bool trace = false;
+};
+
+struct Outcome {
+  std::string error;         // empty: nothing was wrong
+  uint64_t fingerprint = 0;  // of all decisions and answers
+  Coverage coverage;
+  std::string trace;
+};
+
+// A range that has changed hands and stands in no table yet.
+struct Move {
+  storage::Range range;
+  AeuId to;
+};
+
+struct SimObject {
+  enum class Phase : uint8_t { kCreating, kLive, kDropping, kGone };
+
+  SimObject(uint32_t slot, ObjectId id, std::vector<uint64_t> keys, std::vector<uint64_t> starts,
+            std::vector<AeuId> owners, memory::NumaNodePool& pool)
+      : world(slot, id, std::move(starts), std::move(owners), pool),
+        universe(std::move(keys)),
+        histories(universe.size()),
+        under_way(universe.size(), 0) {}
+
+  // The index of `key`, or of the next above it.
+  uint32_t IndexOf(uint64_t key) const;
+  uint32_t IndexOf(const storage::Key& key) const { return IndexOf(key.head); }
+
+  WorldObject world;
+  const std::vector<uint64_t> universe;
+  std::vector<std::vector<KeyEvent>> histories;  // by key
+  std::vector<uint32_t> under_way;               // operations of each key
+  Phase phase = Phase::kCreating;
+  std::deque<Move> unpublished;
+  std::vector<uint8_t> holders;  // by AEU: it has (had) a part of the object
+  // Control commands under way, by AEU (drop) or partition (create).
+  std::vector<uint32_t> to_send;
+  std::unique_ptr<test::TestReply> control_reply;
+  uint32_t control_expected = 0;
+  uint32_t dropped_step = 0;
+};
+
+// Keys of one operation of one client, sent and sent again until each has its answer.
+struct Batch {
+  SimObject* object = nullptr;
+  KeyEvent::Kind kind = KeyEvent::Kind::kLookup;
+  std::vector<uint32_t> keys;    // as indexes of the object's universe
+  std::vector<uint64_t> values;  // upsert
+  std::vector<uint32_t> sent;    // step, by position
+  std::vector<uint32_t> sequence;
+  std::unique_ptr<SimRequest> request;
+  uint32_t client = 0;
+  bool cancelled = false;
+  bool detached = false;  // nobody sends it again
+};
+
+struct Scan {
+  Scan(uint32_t chunks, uint32_t rows) : part(chunks, rows), seen(chunks, 0) {}
+
+  SimObject* object = nullptr;
+  uint32_t client = 0;
+  test::TestScanPart part;
+  std::vector<uint32_t> seen;  // rows of each chunk that have been taken note of
+  storage::Range rest;         // not answered yet
+  storage::Range asked;        // of the part that is out
+  bool wide = false;           // ... goes beyond the partition: its end will be told to have moved
+  std::optional<uint64_t> rows_left;
+  uint32_t parts = 0;  // sent
+  bool out = false;    // a part is with an AEU
+  bool cancelled = false;
+  uint32_t cursor = 0;     // first key of the universe whose row or absence has not been seen
+  uint32_t last_step = 0;  // when the cursor came here
+  uint64_t rows_seen = 0, rows_read = 0;
+  std::optional<uint64_t> last_read;
+};
+
+class Simulation {
+ public:
+  Simulation(test::LabMemory& memory, uint64_t seed, const RunOptions& options);
+  ~Simulation();
+  Outcome Run();
+
+ private:
+  struct Client {
+    std::unique_ptr<routing::Port> port;
+    std::vector<std::unique_ptr<routing::ObjectRoute>> views;  // by object; nullptr: none yet
+    std::unique_ptr<Scan> scan;
+  };
+
+  // --- simulation.cc: the schedule
+  void SetUp();
+  void OneStep();
+  void StepAeu(uint32_t aeu);
+  void EndStep();  // holds the answers of this step against the columns
+  void Drain();
+  bool DrainRound();
+  void CheckEnd();
+  void Fail(const std::string& what);
+  bool failed() const { return !outcome_.error.empty(); }
+  // Takes note of a decision or an answer.
+  void Note(const char* what, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0);
+
+  // --- clients.cc: batches
+  void ClientStep(uint32_t client);
+  SimObject* PickObject();
+  // The object as the client knows it.
+  routing::ObjectRoute& ViewOf(Client& client, SimObject& object);
+  void RefreshView(Client& client, SimObject& object);
+  void StartBatch(uint32_t client);
+  // The positions of `batch` that are to be sent (again).
+  void SendBatch(Batch& batch, const std::vector<uint32_t>& positions);
+  bool SendAgain(Batch& batch);
+  void FlushClient(uint32_t client);
+  void CancelBatch(uint32_t client);
+  void KillPort(uint32_t client);
+  void RecordAnswer(Batch& batch, uint32_t position);
+  void LetGo(size_t batch);  // the client is done with it
+
+  // --- scans.cc
+  void StartScan(uint32_t client, SimObject& object, bool whole);
+  void SendScanPart(Scan& scan);
+  // The client's side: takes what has been delivered, sends the next part. True: it did anything.
+  bool ReadScan(uint32_t client);
+  // After an AEU's turn: what it has read.
+  void ObserveScan(Scan& scan);
+  void ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t since);
+  void EndScanPart(Scan& scan);
+
+  // --- faults.cc
+  void FaultStep();
+  void PauseAeu();
+  void MoveRange();
+  bool PublishOne(SimObject& object);
+  void SplitOrMerge();
+  void FailAllocations();
+  void EndAllocationFaults(SimObject& object);
+  void CreateObject(uint32_t slot);
+  void DropObject(SimObject& object);
+  // Sends what is left of a create or drop and looks whether it is done. True: it did anything.
+  bool ControlStep(SimObject& object);
+  SimObject* PickLive();
+
+  // --- interpose.cc: planted bugs on the way to an AEU
+  void Interpose(uint32_t aeu);
+  bool Tamper(uint32_t aeu, std::vector<Record>& records, size_t at);
+  void WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value);
+
+  const RunOptions options_;
+  const uint64_t seed_;
+  Random random_;
+  const Plan plan_;
+  Outcome outcome_;
+  uint32_t now_ = 0;  // step
+  bool draining_ = false;
+  Ledger ledger_;
+
+  std::vector<std::unique_ptr<SimObject>> objects_;  // before world_: AEUs refer to routes
+  std::vector<SimObject*> slots_;                    // by slot: the object in it
+  uint32_t next_object_ = 1;
+  uint64_t next_value_ = 1;
+  uint32_t next_sequence_ = 1;
+  bool allocation_failed_ = false;
+  std::vector<uint32_t> paused_until_;  // by AEU
+  std::vector<uint32_t> aeu_weights_;
+
+  std::vector<std::unique_ptr<Batch>> batches_;
+  std::vector<std::unique_ptr<SimRequest>> done_requests_;
+  std::vector<uint32_t> again_;  // scratch
+  // Of planted bugs.
+  struct Delayed {
+    uint32_t aeu;
+    Record record;
+  };
+  std::vector<Delayed> delayed_;
+  struct LateRows {
+    SimObject* object;
+    storage::ExchangeChunk rows;
+    uint32_t due;
+  };
+  std::vector<LateRows> late_rows_;
+  std::unique_ptr<test::TestReply> sink_;
+
+  World world_;
+  std::unique_ptr<routing::Port> control_;
+  std::vector<Client> clients_;
+};
+
+// The life of `seed`. `memory` may be shared by any number of lives, one after another.
+Outcome Simulate(test::LabMemory& memory, uint64_t seed, const RunOptions& options = {});
+
+}  // namespace eris::sim
+
+#endif  // ERIS_TESTS_SIM_SIMULATION_H_
