@@ -77,7 +77,11 @@ std::vector<Record> World::TakeRecords(uint32_t aeu, bool keep_block) {
   while (block != nullptr) {
     routing::Block* const next = block->next;
     add(block->records());
-    if (!std::exchange(keep_block, false)) routing::BlockPool::Release(block);
+    if (std::exchange(keep_block, false)) {
+      kept_.push_back(block);
+    } else {
+      routing::BlockPool::Release(block);
+    }
     block = next;
   }
   return records;

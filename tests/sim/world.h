@@ -84,6 +84,7 @@ class World {
   const WorldOptions options_;
   test::TestEndpoints endpoints_;
   routing::BlockPool* put_back_ = nullptr;       // blocks of PutRecords
+  std::vector<routing::Block*> kept_;            // by a planted bug
   std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // last: they use all of the above
 };
 
