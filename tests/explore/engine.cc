@@ -181,12 +181,14 @@ void Engine::Schedule(bool give_way) {
   in_scenario_ = before;
 }
 
-void Engine::Fail(const std::string& what) {
+// No string of a thread's own: it never comes back to free it.
+void Engine::Fail(std::string_view what) {
   const bool before = in_scenario_;
   in_scenario_ = false;
   if (!failed_) {
     failed_ = true;
-    failure_ = current_ == 0 ? what : "thread " + std::to_string(current_) + ": " + what;
+    failure_ = current_ == 0 ? "" : "thread " + std::to_string(current_) + ": ";
+    failure_ += what;
   }
   if (current_ != 0) SwitchTo(0, true);
   in_scenario_ = before;

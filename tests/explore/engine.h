@@ -23,6 +23,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/explore/arena.h"
@@ -111,7 +112,7 @@ class Engine {
   void ClearUses();
 
   // For the scenario: ends the execution (in a thread: does not return).
-  void Fail(const std::string& what);
+  void Fail(std::string_view what);
   // Waits for another thread to do something.
   void GiveWay();
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/explore/engine.h"
@@ -57,7 +58,7 @@ ScenarioFactory Make(Args... args) {
 }
 
 // For scenarios.
-inline void Fail(const std::string& what) { Engine::Get().Fail(what); }
+inline void Fail(std::string_view what) { Engine::Get().Fail(what); }
 // In a loop that waits for another thread.
 inline void GiveWay() { Engine::Get().GiveWay(); }
 
