@@ -60,6 +60,7 @@ bool Aeu::HasWork() const {
 
 bool Aeu::TakeCommands(size_t ingress_bytes) {
   const auto records = endpoint_.incoming.TryTake();
+  if (!records && endpoint_.incoming.WaitsForWriter()) counters_.writer_waits.Add(1);
   if (routing::Block* block = endpoint_.ingress.TakeAll()) {
     (blocks_ == nullptr ? blocks_ : blocks_end_->next) = block;
     while (block->next != nullptr) block = block->next;
@@ -292,7 +293,8 @@ RoutingStats Aeu::Routing() const {
           .forwarded = counters_.forwarded.Read(),
           .redirected = counters_.redirected.Read(),
           .refused = port.refused,
-          .wakes = port.wakes};
+          .wakes = port.wakes,
+          .writer_waits = counters_.writer_waits.Read()};
 }
 
 std::vector<ObjectLoad> Aeu::Loads() const {

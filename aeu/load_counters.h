@@ -17,6 +17,7 @@ struct alignas(base::kNoSharingBytes) LoadCounters {
   Counter commands;
   Counter keys;
   Counter rows_scanned;
+  Counter writer_waits;  // turns that found an AEU in the middle of its copy to here
   // In keys, as routing::PortFigures.
   Counter delivered;   // taken from the incoming buffers and the ingress
   Counter answered;    // executed, redirected or refused here

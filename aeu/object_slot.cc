@@ -9,9 +9,13 @@ OwnedRange* ObjectSlot::Find(uint64_t key) {
   auto after = std::upper_bound(
       ranges_.begin(), ranges_.end(), key,
       [](uint64_t k, const OwnedRange& owned) { return k < owned.partition->range().lo.head; });
-  if (after == ranges_.begin()) return nullptr;
-  OwnedRange& owned = *std::prev(after);
-  return owned.partition->range().ContainsU64(key) ? &owned : nullptr;
+  while (after != ranges_.begin()) {
+    OwnedRange& owned = *--after;
+    if (owned.partition->range().ContainsU64(key)) return &owned;
+    // An empty range may share its beginning with the one that has the key.
+    if (!owned.partition->range().Empty()) return nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace eris::aeu

@@ -45,7 +45,8 @@ RoutingStats FromProto(const v1::RoutingStats& in) {
           .forwarded = in.forwarded(),
           .redirected = in.redirected(),
           .refused = in.refused(),
-          .wakes = in.wakes()};
+          .wakes = in.wakes(),
+          .writer_waits = in.writer_waits()};
 }
 
 AeuStats FromProto(const v1::AeuStats& in) {

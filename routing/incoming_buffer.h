@@ -43,6 +43,10 @@ class BasicIncomingBuffer {
   // never waits). The records stay valid until the next call, and must have been consumed by then.
   std::optional<std::span<const std::byte>> TryTake();
 
+  // The owner, after a TryTake that gave nothing: a half is closed, and a writer of it has not
+  // finished. Turn after turn means a thread that lost its core inside its copy.
+  bool WaitsForWriter() const { return closing_.has_value(); }
+
   // The owner: whether TryTake has, or may soon have, something. seq_cst: see Waker.
   bool HasRecords() const;
 

@@ -28,6 +28,7 @@ void FillRouting(const RoutingStats& from, v1::RoutingStats* to) {
   to->set_redirected(from.redirected);
   to->set_refused(from.refused);
   to->set_wakes(from.wakes);
+  to->set_writer_waits(from.writer_waits);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ nlohmann::ordered_json ToJson(const RoutingStats& routing) {
           {"forwarded", std::to_string(routing.forwarded)},
           {"redirected", std::to_string(routing.redirected)},
           {"refused", std::to_string(routing.refused)},
-          {"wakes", std::to_string(routing.wakes)}};
+          {"wakes", std::to_string(routing.wakes)},
+          {"writer_waits", std::to_string(routing.writer_waits)}};
 }
 
 nlohmann::ordered_json ToJson(const EngineStats& stats) {
@@ -93,16 +94,18 @@ std::string ToText(const EngineStats& stats) {
                      {"FORWARDED"},
                      {"REDIRECTED"},
                      {"REFUSED"},
-                     {"WAKES"}});
+                     {"WAKES"},
+                     {"WRITER WAITS"}});
   for (const AeuStats& aeu : stats.aeus) {
     routing.Add({absl::StrCat("AEU ", aeu.id.value), absl::StrCat(aeu.routing.sent),
                  absl::StrCat(aeu.routing.delivered), absl::StrCat(aeu.routing.answered),
                  absl::StrCat(aeu.routing.forwarded), absl::StrCat(aeu.routing.redirected),
-                 absl::StrCat(aeu.routing.refused), absl::StrCat(aeu.routing.wakes)});
+                 absl::StrCat(aeu.routing.refused), absl::StrCat(aeu.routing.wakes),
+                 absl::StrCat(aeu.routing.writer_waits)});
   }
   const RoutingStats& sessions = stats.sessions_routing;
   routing.Add({"sessions", absl::StrCat(sessions.sent), "-", "-", "-", "-",
-               absl::StrCat(sessions.refused), absl::StrCat(sessions.wakes)});
+               absl::StrCat(sessions.refused), absl::StrCat(sessions.wakes), "-"});
   TextTable numa_nodes({{"NUMANODE"}, {"RESERVED"}, {"USED"}, {"BOUND", false}});
   for (const NumaNodeStats& numa_node : stats.numa_nodes) {
     numa_nodes.Add({absl::StrCat(numa_node.id.value), FormatBytes(numa_node.reserved_bytes),
@@ -149,6 +152,7 @@ void AddStats(CLI::App& app, Cli& cli) {
       "to all DELIVERED, and an AEU's DELIVERED are its ANSWERED and FORWARDED. REDIRECTED, of "
       "those\n"
       "answered, went back to their sender because the range had moved or a buffer was full.\n"
+      "WRITER WAITS grow where AEUs lose their cores to other threads.\n"
       "\n"
       "Examples:\n"
       "  eris stats\n"

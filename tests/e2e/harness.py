@@ -144,6 +144,18 @@ class Server:
             return all(int(stats[name]) == 0
                        for name in ("scans_open", "scan_chunks_in_use", "requests_in_flight"))
         wait_until(quiet, "requests, scans and chunks to be given back")
+        self.check_nothing_lost()
+
+    def check_nothing_lost(self):
+        """At rest every key that was sent has been delivered, and answered or passed on."""
+        stats = self.stats()
+        aeus = [{name: int(count) for name, count in aeu["routing"].items()} for aeu in stats["aeus"]]
+        check_equal(sum(aeu["delivered"] for aeu in aeus),
+                    sum(aeu["sent"] for aeu in aeus) + int(stats["sessions_routing"]["sent"]),
+                    "keys delivered to AEUs")
+        for aeu in aeus:
+            check_equal(aeu["answered"] + aeu["forwarded"], aeu["delivered"], "keys of an AEU")
+        check(sum(aeu["delivered"] for aeu in aeus) > 0, "nothing was routed")
 
 
 def run_tests(namespace, *args):

@@ -327,6 +327,19 @@ TEST_F(AeuTest, AnEmptyRangeOwnsNoKey) {
   EXPECT_EQ(ValueOf(50), 2u);
 }
 
+TEST_F(AeuTest, AnEmptyRangeHidesNoneThatBeginsWhereItDoes) {
+  lab_ = std::make_unique<AeuLab>(memory_, 1);
+  client_ = std::make_unique<LabClient>(*lab_);
+  route_ = &lab_->Create(0, {1}, {0}, {{0}});
+  lab_->Install(*route_, {0}, {Key::FromU64(0), Key::FromU64(0)});
+  lab_->Install(*route_, {0}, {Key::FromU64(0), Key::FromU64(0)});
+  TestReply reply(2);
+  client_->Send(*route_, CommandType::kUpsert, {0, 50}, {1, 2}, reply);
+  EXPECT_TRUE(lab_->Step(0));
+  EXPECT_EQ(reply.state_column, States(2, kAbsent));
+  EXPECT_EQ(ValueOf(50), 2u);
+}
+
 TEST_F(AeuTest, ADropSplitsTheGroupsOfItsTurn) {
   Build(1);
   Upsert({1}, {10});
