@@ -1,29 +1,31 @@
 /* What AEUs do with full buffers: Aeu::Step and Aeu::Forward in aeu/aeu.cc, Port::Send and
- * Port::Flush in routing/port.cc, the sender's side in engine/session_impl.cc and
- * engine/async_call.cc (credit, resend of moved keys, cancel).
+ * Port::Flush in routing/port.cc and routing/port_send.cc, the sender's side in
+ * engine/session_impl.cc and engine/async_call.cc (credit, resend of moved keys, cancel).
  *
- * AEUS AEUs with an incoming buffer of CAPACITY commands (the open half; what was taken is being
- * processed) and an outgoing buffer of one command for each other AEU. Session s keeps REQUESTS
- * requests for key s under way, at most CREDIT at a time, each of one key; it sends by the table in
- * force and waits while that AEU's buffer is full. A balancer moves keys: key s changes its AEU
- * MOVES times in all, first the AEU that holds it, then the table. So commands meet AEUs that do not
- * hold their key: they go on through the AEU's own outgoing buffer, by the table in force, if there
- * is room and they have not hopped HOPS times, else they are answered "moved", and the session sends
- * them again. CANCELS requests are given up by their session before they are answered.
+ * AEUS AEUs have an incoming buffer of CAPACITY commands (the open half; what was taken is being
+ * processed), an outgoing buffer of one command for each other AEU, and an ingress. Session s keeps
+ * REQUESTS requests for key s under way, at most CREDIT at a time, each of one key; it sends by the
+ * table in force, each command in a block of its Port's POOL, which comes home when the AEU has
+ * processed it. Without a block it waits, or refuses the key, REFUSALS times at most. A balancer
+ * moves keys: key s changes its AEU MOVES times in all, first the AEU that holds it, then the
+ * table. So commands meet AEUs that do not hold their key: they go on through the AEU's own
+ * outgoing buffer, by the table in force, if there is room and they have not hopped HOPS times,
+ * else they are answered "moved", and the session sends them again. CANCELS requests are given up
+ * by their session before they are answered.
  *
  * Abstracted: what a command does; HOPS is 1, not 8; batches (one command each); a session waits
- * without a bound, where a Port gives up after send_wait_ms_max and reports the keys as refused; the
- * number of resends is not bounded; the transfer is one step. Session and completion thread are one
+ * for a block without a bound, unless it refuses; the number of resends is not bounded; the
+ * transfer is one step; how a block travels (ingress.pml). Session and completion thread are one
  * process, which is the worse case: it may be stuck in a send while its moved keys wait.
  * Sequentially consistent (see README.md).
  *
  * Properties
  *   - no deadlock: the only states without a successor are ends, where every request is answered;
  *   - with -DLIVENESS: under weak fairness every request is answered at last (no livelock);
- *   - a round has exactly one answer; each request is executed exactly once, or at most once if it
- *     was cancelled;
- *   - a session never has more commands in the system than its credit (`owed`): this is what bounds
- *     everything else.
+ *   - a round has exactly one answer; each request is executed exactly once, or not at all if it
+ *     was refused, or at most once if it was cancelled;
+ *   - a session never has more commands in the system than its credit (`owed`), and no more blocks
+ *     than its pool: this is what bounds everything else.
  *
  * Planted bugs (-D): DRAINING_STOPS (an AEU whose outgoing buffers are not empty takes nothing),
  * BLOCKING_FORWARD (a foreign command waits for room), CREDIT_AT_CANCEL (instead of at the last
@@ -50,6 +52,12 @@
 #ifndef HOPS
 #define HOPS 1
 #endif
+#ifndef POOL
+#define POOL 2 /* blocks of each session's Port */
+#endif
+#ifndef REFUSALS
+#define REFUSALS 0 /* of each session */
+#endif
 #ifndef CANCELS
 #define CANCELS 0
 #endif
@@ -62,6 +70,8 @@
 #define HOPS_OF(c) (((c) - 1) % (HOPS + 1))
 
 chan incoming[AEUS] = [CAPACITY] of { byte };
+chan ingress[AEUS] = [SESSIONS * POOL] of { byte };
+byte free_blocks[SESSIONS];
 byte holder[SESSIONS]; /* the AEU that holds key s */
 byte table[SESSIONS];  /* the AEU that the partition table names for it */
 bool cancelled[ALL];
@@ -70,7 +80,8 @@ bool cancelled[ALL];
 #define OWED 0
 #define MOVED 1
 #define ANSWERED 2
-#define DONE 3
+#define REFUSED 3
+#define DONE 4
 byte reply[ALL];
 
 /* The observer's. */
@@ -95,9 +106,8 @@ inline flush_all() {
       fi;
       to++
     }
-  :: to == AEUS -> break
-  od;
-  to = 0
+  :: atomic { to == AEUS -> to = 0; break }
+  od
 }
 
 #define CAN_FLUSH_TO(to) (outgoing[to] != 0 && len(incoming[to]) < CAPACITY)
@@ -114,26 +124,38 @@ inline flush_all() {
 #define MAY_TAKE true
 #endif
 
+#define CAN_TAKE ((len(incoming[me]) > 0 || len(ingress[me]) > 0) && MAY_TAKE)
+#define MOST_TAKEN (CAPACITY + SESSIONS * POOL)
+
 proctype Aeu(byte me) {
-  byte taken[CAPACITY], outgoing[AEUS];
-  byte c, r, n, to;
+  byte taken[MOST_TAKEN], outgoing[AEUS];
+  byte from_incoming, c, r, n, to;
 end:
   do
   /* A turn begins: all that has arrived is taken, whatever stands in the outgoing buffers. */
-  :: atomic { len(incoming[me]) > 0 && MAY_TAKE ->
+  :: atomic { CAN_TAKE ->
       do
       :: len(incoming[me]) > 0 -> incoming[me]?c; taken[n] = c; n++
       :: len(incoming[me]) == 0 -> break
       od;
+      from_incoming = n;
+      do
+      :: len(ingress[me]) > 0 -> ingress[me]?c; taken[n] = c; n++
+      :: len(ingress[me]) == 0 -> break
+      od;
       n = 0; c = 0
     };
     do
-    :: n < CAPACITY && taken[n] != 0 ->
+    :: n < MOST_TAKEN && taken[n] != 0 ->
       atomic {
         c = taken[n];
         r = REQUEST_OF(c);
         taken[n] = 0;
         n++;
+        if
+        :: n > from_incoming -> free_blocks[SESSION_OF(r)]++ /* its block goes home */
+        :: else
+        fi;
         if
         :: cancelled[r] -> answer(r, ANSWERED); goto next
         :: !cancelled[r] && holder[SESSION_OF(r)] == me ->
@@ -167,7 +189,7 @@ end:
 #endif
 next:
       atomic { c = 0; r = 0; to = 0 }
-    :: n == CAPACITY || taken[n] == 0 -> n = 0; break
+    :: atomic { n == MOST_TAKEN || taken[n] == 0 -> n = 0; from_incoming = 0; break }
     od;
     flush_all()
   /* A turn with nothing to take: what could not be moved is tried again. */
@@ -186,13 +208,20 @@ inline pick(state) {
 }
 
 inline send(r) {
-  to = table[SESSION_OF(r)];
-  incoming[to]!COMMAND(r, 0); /* waits for room */
-  to = 0
+  if
+  :: atomic { free_blocks[me] > 0 -> free_blocks[me]--; to = table[me] };
+    atomic { ingress[to]!COMMAND(r, 0); to = 0 }
+#if REFUSALS
+  :: atomic { free_blocks[me] == 0 && refusals > 0 -> refusals--; answer(r, REFUSED) }
+#endif
+  fi
 }
 
 proctype Session(byte me) {
   byte begun, ended, to, r, credit = CREDIT, cancels = CANCELS;
+#if REFUSALS
+  byte refusals = REFUSALS;
+#endif
   do
   :: atomic { begun < REQUESTS && credit > 0 ->
       credit--;
@@ -214,8 +243,12 @@ proctype Session(byte me) {
 next:
     skip
   :: atomic {
-      ANY_REPLY(ANSWERED) -> pick(ANSWERED);
-      assert(executed[r] || cancelled[r]);
+      if
+      :: ANY_REPLY(ANSWERED) -> pick(ANSWERED); assert(executed[r] || cancelled[r])
+#if REFUSALS
+      :: ANY_REPLY(REFUSED) -> pick(REFUSED); assert(!executed[r])
+#endif
+      fi;
       reply[r] = DONE;
       owed[me]--;
 #ifdef CREDIT_AT_CANCEL
@@ -260,6 +293,7 @@ init {
   byte n;
   atomic {
     for (n : 0 .. SESSIONS - 1) {
+      free_blocks[n] = POOL;
       holder[n] = n % AEUS;
       table[n] = n % AEUS;
       run Session(n)

@@ -2,15 +2,15 @@
  *
  * Two halves, each with a descriptor | active | offset | writers | in one word. WRITERS threads run
  * TryWrite until RECORDS records each are in; one owner runs TryTake, reads what it took, and takes
- * again. Every access to a shared word (descriptors, `writable`, each word of a record) is a step of
- * its own; the CAS and the fetch operations are one step, as in the machine.
+ * again. Every access to a shared word (descriptors, `writable`, each word of a record) is a step
+ * of its own; the CAS and the fetch operations are one step, as in the machine.
  *
- * Abstracted: records are one or two words long (by writer), a half has HALF words; a writer that is
- * refused tries again with the same record; the owner looks once at the writers instead of 64 times,
- * then goes on to its next turn; the weak CAS does not fail without a reason, which would only
- * repeat the step. A word that has been read is set to 0: the real buffer leaves it, here it makes a
- * word that was read too early, or overwritten, visible. Sequentially consistent: memory orders are
- * not modelled (see README.md).
+ * Abstracted: records are one or two words long (by writer), a half has HALF words; a writer that
+ * is refused tries again with the same record; the owner looks once at the writers instead of 64
+ * times, then goes on to its next turn; the weak CAS does not fail without a reason, which would
+ * only repeat the step. A word that has been read is set to 0: the real buffer leaves it, here it
+ * makes a word that was read too early, or overwritten, visible. Sequentially consistent: memory
+ * orders are not modelled (see README.md).
  *
  * Properties
  *   - every record written is read exactly once (`been_read`), and none is lost;
@@ -26,11 +26,11 @@
  *     and not yet published, reserve there, and put its next record into the half that is still
  *     published, which is read first.
  *
- * Planted bugs (-D; in the protocol without the generation): NO_ACTIVE_TEST, ACTIVE_TESTED_APART (in another load than the one that the CAS
- * compares), CLOSE_FIRST (close, open, publish), END_BEFORE_CLOSE (the end is read, then the half
- * closed), OPEN_TOO_EARLY (the half is opened before it is read), NO_WAIT_FOR_WRITERS, FETCH_ADD
- * (instead of the CAS: a
- * record that does not fit still moves the end, and the owner reads what nobody has written).
+ * Planted bugs (-D; in the protocol without the generation): NO_ACTIVE_TEST, ACTIVE_TESTED_APART
+ * (in another load than the one that the CAS compares), CLOSE_FIRST (close, open, publish),
+ * END_BEFORE_CLOSE (the end is read, then the half closed), OPEN_TOO_EARLY (the half is opened
+ * before it is read), NO_WAIT_FOR_WRITERS, FETCH_ADD (instead of the CAS: a record that does not
+ * fit still moves the end, and the owner reads what nobody has written).
  */
 #ifndef WRITERS
 #define WRITERS 3

@@ -3,11 +3,11 @@
  *
  * A request of KEYS keys, one command each, to AEUS AEUs. An AEU writes its key's column in the
  * request, then counts the answer; who counts the last one ends the round (LastAnswer). An AEU may
- * answer "moved" for MOVES keys in all; those keys are sent again in another round. The caller holds
- * a reference, each round one. Synchronous: the caller waits, or its deadline passes at any moment,
- * and it detaches. Asynchronous: the last AEU posts the call, the completion thread takes it, sends
- * again or runs the callback; a user may cancel, which posts a task of its own, and lets its handle
- * go, at any moment. Each access to the request asserts that it has not been freed.
+ * answer "moved" for MOVES keys in all; those keys are sent again in another round. The caller
+ * holds a reference, each round one. Synchronous: the caller waits, or its deadline passes at any
+ * moment, and it detaches. Asynchronous: the last AEU posts the call, the completion thread takes
+ * it, sends again or runs the callback; a user may cancel, which posts a task of its own, and lets
+ * its handle go, at any moment. Each access to the request asserts that it has not been freed.
  *
  * Abstracted: values; buffers (backpressure.pml has them); forwarding, which moves the duty to
  * answer to another AEU, as here any AEU may take any command; shared pointers to the call are

@@ -1,9 +1,9 @@
-/* How an AEU goes to sleep and is woken: routing/waker.h, the sender's side in routing/endpoint.h
- * (TrySend), the owner's in aeu/aeu_thread.cc (Run) and aeu/aeu.cc (HasWork).
+/* How an AEU goes to sleep and is woken: routing/waker.h, the sender's side in routing/port.cc
+ * (SendOver, WakeTargets), the owner's in aeu/aeu_thread.cc (Run) and aeu/aeu.cc (HasWork).
  *
  * SENDERS threads send RECORDS records each: reserve (the CAS in TryWrite makes the record visible
- * to HasRecords), complete (the writer's decrement), Wake. One more thread stops the AEU when all of
- * that has been executed (AeuThread::Stop). The owner executes what is complete, and sleeps when
+ * to HasRecords), complete (the writer's decrement), Wake. One more thread stops the AEU when all
+ * of that has been executed (AeuThread::Stop). The owner executes what is complete, and sleeps when
  * there is nothing. Every access to `sleeping` and to the work is a step; the futex compares its
  * word and blocks in one step, as the kernel does. The thread may return from its sleep without a
  * reason, SPURIOUS times.
@@ -23,8 +23,8 @@
  *
  * Planted bugs (-D): CHECK_BEFORE_STORE (the owner looks for work, then says that it sleeps),
  * WAKE_BEFORE_PUBLISH (the sender wakes, then makes its record visible), SLEEP_WITHOUT_COMPARE (the
- * futex does not look at its word), WAKE_WITHOUT_TAKING_BACK (the sender wakes and leaves `sleeping`
- * as it is), STORE_FOR_EXCHANGE (a load and a store: two senders go to wake one sleep).
+ * futex does not look at its word), WAKE_WITHOUT_TAKING_BACK (the sender wakes and leaves
+ * `sleeping` as it is), STORE_FOR_EXCHANGE (a load and a store: two senders go to wake one sleep).
  */
 #ifndef SENDERS
 #define SENDERS 3
