@@ -46,6 +46,7 @@ Port::~Port() {
     Flush();
   } else {
     ERIS_DCHECK(!HasBuffered());
+    if (multicast_ != nullptr) BlockPool::Release(multicast_);
     for (const uint32_t target : dirty_) {
       if (targets_[target].block != nullptr) pool_->Put(targets_[target].block);
     }
@@ -190,6 +191,7 @@ bool Port::SendTo(AeuId target, const CommandHeader& header, std::span<const std
 void Port::Multicast(std::span<const AeuId> targets, const CommandHeader& header,
                      std::span<const std::byte> segment, std::vector<AeuId>& refused) {
   ERIS_DCHECK(!IsKeyed(header.type));
+  if (targets.empty()) return;
   const size_t bytes = sizeof(CommandHeader) + segment.size();
   const auto refuse_all = [&] {
     counters_.refused.Add(targets.size());

@@ -57,7 +57,8 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   left_.clear();
   const uint32_t record_keys =
       KeysThatFit(command.type, options_.outgoing_bytes, command.query.size());
-  if (table.size() <= kRangesByVector && std::min<size_t>(n, record_keys) >= kKeysByVector) {
+  if (SplitsByVector() && table.size() <= kRangesByVector &&
+      std::min<size_t>(n, record_keys) >= kKeysByVector) {
     SplitByRange(route, table, command, std::min(record_keys, kChunkKeysMax));
   } else {
     SplitByKey(route, table, command);

@@ -1,87 +1,101 @@
 #include "routing/split_kernels.h"
 
 #include <algorithm>
-#include <cstring>
 
-// Compiled once per instruction set, chosen at run time.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "routing/split_kernels.cc"
-#include <hwy/foreach_target.h>  // NOLINT: has to stand before highway.h
-#include <hwy/highway.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 
-HWY_BEFORE_NAMESPACE();
-namespace eris::routing::HWY_NAMESPACE {
+#include <bit>
+#endif
 
-namespace hn = hwy::HWY_NAMESPACE;
+namespace eris::routing {
 
-void CountFrom(const uint64_t* keys, size_t n, const uint64_t* starts, size_t ranges,
-               uint32_t* counts) {
-  const hn::ScalableTag<uint64_t> d;
-  const size_t lanes = hn::Lanes(d);
-  // At or above each start first; the difference of neighbours is what lies between them.
-  counts[0] = static_cast<uint32_t>(n);
-  for (size_t range = 1; range < ranges; ++range) {
-    const auto below = hn::Set(d, starts[range] - 1);  // ascending from 0: not below it
-    size_t above = 0;
-    size_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-      above += hn::CountTrue(d, hn::Gt(hn::LoadU(d, keys + i), below));
-    for (; i < n; ++i) above += keys[i] >= starts[range];
-    counts[range] = static_cast<uint32_t>(above);
+namespace {
+
+void CountScalar(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
+                 std::span<uint32_t> counts) {
+  std::fill(counts.begin(), counts.end(), 0);
+  for (const uint64_t key : keys) {
+    const auto after = std::upper_bound(starts.begin(), starts.end(), key);
+    ++counts[static_cast<size_t>(after - starts.begin()) - 1];
   }
-  for (size_t range = 0; range + 1 < ranges; ++range) counts[range] -= counts[range + 1];
 }
 
-template <bool kValues, bool kPositions>
-void Gather(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to) {
-  const hn::ScalableTag<uint64_t> d;
-  const hn::Rebind<uint32_t, decltype(d)> d32;
-  constexpr size_t kLanesMax = HWY_MAX_BYTES / sizeof(uint64_t);
-  const size_t lanes = hn::Lanes(d);
-  const auto low = hn::Set(d, first);
-  const auto high = hn::Set(d, last);
+void GatherScalar(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to) {
   size_t out = 0;
-  size_t i = 0;
-  for (; i + lanes <= from.count; i += lanes) {
-    const auto keys = hn::LoadU(d, from.keys + i);
-    const auto inside = hn::Not(hn::Or(hn::Lt(keys, low), hn::Gt(keys, high)));
-    const size_t count = hn::CountTrue(d, inside);
-    const auto positions = kPositions ? hn::PromoteTo(d, hn::LoadU(d32, from.positions + i))
-                                      : hn::Iota(d, uint64_t{from.first_position} + i);
-    const auto keys_out = hn::Compress(keys, inside);
-    const auto positions_out = hn::TruncateTo(d32, hn::Compress(positions, inside));
-    if (out + lanes <= to.count) {
-      // Whole vectors: what is too much is overwritten by the next one.
-      hn::StoreU(keys_out, d, to.keys + out);
-      hn::StoreU(positions_out, d32, to.positions + out);
-      if constexpr (kValues) {
-        hn::StoreU(hn::Compress(hn::LoadU(d, from.values + i), inside), d, to.values + out);
-      }
-    } else if (count > 0) {
-      alignas(HWY_MAX_BYTES) uint64_t words[kLanesMax];
-      alignas(HWY_MAX_BYTES) uint32_t halves[kLanesMax];
-      hn::StoreU(keys_out, d, words);
-      std::memcpy(to.keys + out, words, count * sizeof(uint64_t));
-      hn::StoreU(positions_out, d32, halves);
-      std::memcpy(to.positions + out, halves, count * sizeof(uint32_t));
-      if constexpr (kValues) {
-        hn::StoreU(hn::Compress(hn::LoadU(d, from.values + i), inside), d, words);
-        std::memcpy(to.values + out, words, count * sizeof(uint64_t));
-      }
-    }
-    out += count;
-  }
-  for (; i < from.count; ++i) {
+  for (size_t i = 0; i < from.count; ++i) {
     if (from.keys[i] < first || from.keys[i] > last) continue;
     to.keys[out] = from.keys[i];
-    if constexpr (kValues) to.values[out] = from.values[i];
-    to.positions[out] =
-        kPositions ? from.positions[i] : from.first_position + static_cast<uint32_t>(i);
+    if (from.values != nullptr) to.values[out] = from.values[i];
+    to.positions[out] = from.positions != nullptr ? from.positions[i]
+                                                  : from.first_position + static_cast<uint32_t>(i);
     ++out;
   }
 }
 
-void GatherFrom(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to) {
+#if defined(__x86_64__)
+
+[[gnu::target("avx512f,popcnt")]] void CountAvx512(std::span<const uint64_t> keys,
+                                                   std::span<const uint64_t> starts,
+                                                   std::span<uint32_t> counts) {
+  // At or above each start first; the difference of neighbours is what lies between them.
+  const size_t n = keys.size();
+  counts[0] = static_cast<uint32_t>(n);
+  for (size_t range = 1; range < starts.size(); ++range) {
+    const __m512i start = _mm512_set1_epi64(static_cast<int64_t>(starts[range]));
+    size_t above = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      above += std::popcount(
+          uint32_t{_mm512_cmpge_epu64_mask(_mm512_loadu_si512(keys.data() + i), start)});
+    }
+    for (; i < n; ++i) above += keys[i] >= starts[range];
+    counts[range] = static_cast<uint32_t>(above);
+  }
+  for (size_t range = 0; range + 1 < starts.size(); ++range) counts[range] -= counts[range + 1];
+}
+
+template <bool kValues, bool kPositions>
+[[gnu::target("avx512f,avx512vl,popcnt")]] void Gather(const KeyColumns& from, uint64_t first,
+                                                       uint64_t last, const KeyColumnsOut& to) {
+  const __m512i low = _mm512_set1_epi64(static_cast<int64_t>(first));
+  const __m512i high = _mm512_set1_epi64(static_cast<int64_t>(last));
+  __m256i numbers = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(from.first_position)),
+                                     _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  size_t out = 0;
+  for (size_t i = 0; i < from.count; i += 8) {
+    const size_t left = from.count - i;
+    const auto there = static_cast<__mmask8>(left >= 8 ? 0xff : (1u << left) - 1);
+    const __m512i keys = _mm512_maskz_loadu_epi64(there, from.keys + i);
+    const __mmask8 inside =
+        _mm512_mask_cmple_epu64_mask(_mm512_mask_cmpge_epu64_mask(there, keys, low), keys, high);
+    const auto count = static_cast<size_t>(std::popcount(uint32_t{inside}));
+    const __m512i keys_out = _mm512_maskz_compress_epi64(inside, keys);
+    const __m256i positions =
+        kPositions ? _mm256_maskz_loadu_epi32(there, from.positions + i) : numbers;
+    const __m256i positions_out = _mm256_maskz_compress_epi32(inside, positions);
+    __m512i values_out{};
+    if constexpr (kValues) {
+      values_out =
+          _mm512_maskz_compress_epi64(inside, _mm512_maskz_loadu_epi64(there, from.values + i));
+    }
+    if (out + 8 <= to.count) {
+      // Whole vectors: what is too much is overwritten by the next one.
+      _mm512_storeu_si512(to.keys + out, keys_out);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.positions + out), positions_out);
+      if constexpr (kValues) _mm512_storeu_si512(to.values + out, values_out);
+    } else {
+      const auto some = static_cast<__mmask8>((1u << count) - 1);
+      _mm512_mask_storeu_epi64(to.keys + out, some, keys_out);
+      _mm256_mask_storeu_epi32(to.positions + out, some, positions_out);
+      if constexpr (kValues) _mm512_mask_storeu_epi64(to.values + out, some, values_out);
+    }
+    out += count;
+    numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
+  }
+}
+
+void GatherAvx512(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to) {
   if (from.values != nullptr) {
     from.positions != nullptr ? Gather<true, true>(from, first, last, to)
                               : Gather<true, false>(from, first, last, to);
@@ -91,24 +105,32 @@ void GatherFrom(const KeyColumns& from, uint64_t first, uint64_t last, const Key
   }
 }
 
-}  // namespace eris::routing::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
+#endif
 
-#if HWY_ONCE
-namespace eris::routing {
+}  // namespace
 
-HWY_EXPORT(CountFrom);
-HWY_EXPORT(GatherFrom);
+bool SplitsByVector() {
+#if defined(__x86_64__)
+  static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+  return can;
+#else
+  return false;
+#endif
+}
 
 void CountByRange(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
                   std::span<uint32_t> counts) {
-  HWY_DYNAMIC_DISPATCH(CountFrom)
-  (keys.data(), keys.size(), starts.data(), starts.size(), counts.data());
+#if defined(__x86_64__)
+  if (SplitsByVector()) return CountAvx512(keys, starts, counts);
+#endif
+  CountScalar(keys, starts, counts);
 }
 
 void GatherRange(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to) {
-  HWY_DYNAMIC_DISPATCH(GatherFrom)(from, first, last, to);
+#if defined(__x86_64__)
+  if (SplitsByVector()) return GatherAvx512(from, first, last, to);
+#endif
+  GatherScalar(from, first, last, to);
 }
 
 }  // namespace eris::routing
-#endif  // HWY_ONCE

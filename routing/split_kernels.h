@@ -1,6 +1,6 @@
-// Splitting the keys of a command by range, eight at a time where the machine can: for partition
-// tables so small that looking at every key once per range is cheaper than placing each key by
-// itself. Pure functions; any thread.
+// Splitting the keys of a command by range, eight at a time, on machines with AVX-512: for
+// partition tables so small that looking at every key once per range is cheaper than placing each
+// key by itself. Pure functions; any thread.
 #ifndef ERIS_ROUTING_SPLIT_KERNELS_H_
 #define ERIS_ROUTING_SPLIT_KERNELS_H_
 
@@ -9,6 +9,9 @@
 #include <span>
 
 namespace eris::routing {
+
+// Whether this machine has the vectors. Without, the functions below do the same, slowly.
+bool SplitsByVector();
 
 // counts[i] is the number of keys in [starts[i], starts[i + 1]), the last range having no end.
 // REQUIRES: starts ascending, starts[0] == 0; as many counts.

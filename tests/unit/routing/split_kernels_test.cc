@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <hwy/targets.h>
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -16,13 +15,6 @@ namespace {
 
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kUntouched = 0x5a5a5a5a5a5a5a5a;
-
-// Every instruction set that this machine has, the plainest too.
-class SplitKernelsTest : public testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
-};
 
 // Ranges that meet at the ends of the key space and hold few keys or none.
 std::vector<uint64_t> Starts(std::mt19937_64& random, size_t ranges) {
@@ -57,7 +49,7 @@ std::vector<uint64_t> Keys(std::mt19937_64& random, const std::vector<uint64_t>&
   return keys;
 }
 
-TEST_P(SplitKernelsTest, AgreesWithOneKeyAtATime) {
+TEST(SplitKernelsTest, AgreesWithOneKeyAtATime) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
@@ -113,15 +105,6 @@ TEST_P(SplitKernelsTest, AgreesWithOneKeyAtATime) {
     }
   }
 }
-
-std::string NameOf(const testing::TestParamInfo<int64_t>& info) {
-  std::string name = hwy::TargetName(info.param);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(EveryTarget, SplitKernelsTest,
-                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()), NameOf);
 
 }  // namespace
 }  // namespace eris::routing
