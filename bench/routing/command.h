@@ -1,64 +1,138 @@
-// What the routing benchmark sends, and how it proves that nothing was lost or doubled.
+// What the routing benchmark sends, and how it proves that nothing was lost, doubled or torn.
 #ifndef ERIS_BENCH_ROUTING_COMMAND_H_
 #define ERIS_BENCH_ROUTING_COMMAND_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "routing/data_command.h"
 
 namespace eris::bench {
 
-// A data command with its data segment: the element of the peers' queues, and byte for byte what a
-// Port writes.
+// A command is a key and a value. The key: its target's number above its own (distinct among all
+// senders); the value: the complement of its own number.
+inline constexpr int kTargetShift = 56;
+inline constexpr uint64_t RangeOf(uint32_t target) { return uint64_t{target} << kTargetShift; }
+
+// The elements of the peers' queues and rings.
+//
+// A data command as routing/ has it, with a header of its own; byte for byte what Port::Open makes.
 template <size_t kSegmentBytes>
 struct Record {
   static_assert(kSegmentBytes % 8 == 0 && kSegmentBytes >= 16);
   static constexpr size_t kSegmentWords = kSegmentBytes / 8;
+
+  void Fill(uint64_t key, uint64_t value, uint32_t source) {
+    header = HeaderOf(source);
+    FillSegment(segment, key, value);
+  }
+  static routing::CommandHeader HeaderOf(uint32_t source) {
+    return {.size_bytes = sizeof(Record),
+            .type = routing::CommandType::kUpsert,
+            .slot = source,
+            .object = ObjectId{1},
+            .table_version = 1,
+            .count = 1};
+  }
+  static void FillSegment(uint64_t* segment, uint64_t key, uint64_t value) {
+    segment[0] = key;
+    for (size_t i = 1; i + 1 < kSegmentWords; ++i) segment[i] = 0;
+    segment[kSegmentWords - 1] = value;
+  }
+  uint64_t key() const { return segment[0]; }
+  uint64_t value() const { return segment[kSegmentWords - 1]; }
 
   routing::CommandHeader header;
   uint64_t segment[kSegmentWords];
 };
 static_assert(sizeof(Record<16>) == 72);
 
-// What a caller fills in for each command. A look-up of one key has a segment of 16 bytes.
-inline routing::CommandHeader HeaderOf(uint32_t record_bytes, uint32_t source) {
-  return {.size_bytes = record_bytes,
-          .type = routing::CommandType::kLookup,
-          .slot = source,
-          .object = ObjectId{1},
-          .table_version = 1,
-          .count = 1};
-}
+// The smallest that a user of a queue could do with: what is to be done, where its answer goes, and
+// the data.
+struct Element32 {
+  void Fill(uint64_t the_key, uint64_t the_value, uint32_t source) {
+    *this = {nullptr, source, uint32_t{1} << 24 | 1, the_key, the_value};
+  }
+  uint64_t key() const { return key_; }
+  uint64_t value() const { return value_; }
 
-// The segment carries its number (distinct among all senders) in front and its complement behind.
-inline void FillSegment(uint64_t* segment, size_t words, uint64_t number) {
-  segment[0] = number;
-  for (size_t i = 1; i + 1 < words; ++i) segment[i] = 0;
-  segment[words - 1] = ~number;
-}
+  routing::Reply* reply;
+  uint32_t position;
+  uint32_t type_and_slot;
+  uint64_t key_;
+  uint64_t value_;
+};
+static_assert(sizeof(Element32) == 32);
 
-// Sums over a set of commands. Equal tallies on both sides mean the same set: a command lost and
-// another doubled would have to agree in the sum and in the sum of squares.
+// Sums over a set of commands. Equal tallies on both sides mean the same set: commands lost and
+// others doubled would have to agree in number, sum and exclusive or. A few operations a command,
+// all vectors where the commands are: it is to cost far less than what is measured.
 struct Tally {
   uint64_t commands = 0;
+  uint64_t bytes = 0;  // with headers; not compared
   uint64_t sum = 0;
-  uint64_t squares = 0;
-  uint64_t torn = 0;  // not zero: a segment whose two ends do not belong together
+  uint64_t xors = 0;
+  uint64_t torn = 0;  // not zero: a key and a value that do not belong together, or not here
 
-  void Add(uint64_t front, uint64_t back) {
+  // The receiver, whose range is `range`.
+  void Add(uint64_t key, uint64_t value, uint64_t range) {
+    const uint64_t number = key ^ range;
     ++commands;
-    sum += front;
-    squares += front * front;
-    torn |= front ^ ~back;
+    sum += number;
+    xors ^= number;
+    torn |= number ^ ~value;
+  }
+  void Add(std::span<const uint64_t> keys, const uint64_t* values, uint64_t range) {
+    Tally all;  // in registers
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const uint64_t number = keys[i] ^ range;
+      all.sum += number;
+      all.xors ^= number;
+      all.torn |= number ^ ~values[i];
+    }
+    all.commands = keys.size();
+    Add(all);
+  }
+  // The sender: numbers first, first + 1, ...
+  void AddNumbers(uint64_t first, uint64_t count) {
+    if (count == 0) return;
+    commands += count;
+    const uint64_t last = first + count - 1;
+    sum += (first % 2 == last % 2) ? (first + (last - first) / 2) * count
+                                   : (first + last) * (count / 2);
+    xors ^= XorTo(last) ^ XorTo(first - 1);
+  }
+  void TakeBack(uint64_t number) {
+    --commands;
+    sum -= number;
+    xors ^= number;
   }
   void Add(const Tally& other) {
     commands += other.commands;
+    bytes += other.bytes;
     sum += other.sum;
-    squares += other.squares;
+    xors ^= other.xors;
     torn |= other.torn;
   }
-  friend bool operator==(const Tally&, const Tally&) = default;
+  bool SameSet(const Tally& other) const {
+    return commands == other.commands && sum == other.sum && xors == other.xors;
+  }
+
+ private:
+  // 0 ^ 1 ^ ... ^ n; n = -1 gives 0.
+  static constexpr uint64_t XorTo(uint64_t n) {
+    switch (n % 4) {
+      case 0:
+        return n;
+      case 1:
+        return 1;
+      case 2:
+        return n + 1;
+      default:
+        return 0;
+    }
+  }
 };
 
 }  // namespace eris::bench

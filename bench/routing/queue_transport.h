@@ -11,9 +11,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "bench/routing/collector.h"
 #include "bench/routing/command.h"
 #include "bench/routing/huge_buffer.h"
 #include "bench/routing/shape.h"
@@ -21,9 +23,9 @@
 namespace eris::bench {
 
 // moodycamel's defaults but for the block size and huge pages for the blocks it begins with.
-template <size_t kBlockRecords>
+template <size_t kBlockElements>
 struct QueueTraits : moodycamel::ConcurrentQueueDefaultTraits {
-  static constexpr size_t BLOCK_SIZE = kBlockRecords;
+  static constexpr size_t BLOCK_SIZE = kBlockElements;
   static void* malloc(size_t bytes) {
     if (bytes < kHugeBytesMin) return std::malloc(bytes);
     auto buffer = std::make_unique<HugeBuffer>(bytes);
@@ -58,118 +60,102 @@ struct QueueTraits : moodycamel::ConcurrentQueueDefaultTraits {
   }
 };
 
-// Bulk operations with tokens. Collected in an array per target as
-// our commands are.
-template <size_t kSegmentBytes, size_t kBlockRecords>
+// Bulk operations with tokens. Collected in an array per target as our commands are.
+template <class Element, size_t kBlockElements>
 class QueueTransport {
  public:
-  static constexpr bool kChecked = true;
-  using R = Record<kSegmentBytes>;
-  using Queue = moodycamel::ConcurrentQueue<R, QueueTraits<kBlockRecords>>;
+  static constexpr bool kGenerated = true;
+  using Queue = moodycamel::ConcurrentQueue<Element, QueueTraits<kBlockElements>>;
 
   explicit QueueTransport(const Shape& shape)
       : shape_(shape),
-        records_max_(std::max<size_t>(2 * shape.incoming_bytes / sizeof(R),
-                                      2 * size_t{shape.batch} * (shape.aeus - 1))) {
+        table_(EvenTable(shape.aeus)),
+        elements_max_(std::max<size_t>(2 * shape.incoming_bytes / sizeof(Element),
+                                       2 * size_t{shape.batch} * (shape.aeus - 1))) {
     for (uint32_t i = 0; i < shape.aeus; ++i) {
-      queues_.push_back(std::make_unique<Queue>(records_max_, shape.aeus, 0));
+      queues_.push_back(std::make_unique<Queue>(elements_max_, shape.aeus, 0));
     }
   }
+  double CommandsPerUnit() const { return 1; }
 
   class Lane {
    public:
     Lane(QueueTransport& all, uint32_t self)
-        : self_(self),
-          batch_(all.shape_.batch),
-          records_max_(all.records_max_),
+        : range_(RangeOf(self)),
+          others_(all.shape_.aeus - 1),
+          elements_max_(all.elements_max_),
           queues_(all.queues_),
           incoming_(*all.queues_[self]),
           consumer_(incoming_),
+          room_(all.shape_.aeus, 0),
           // A reader's bulk need not be as small as a writer's.
-          read_(std::max(batch_, kReadRecordsMin)) {
+          read_(std::max(all.shape_.batch, kReadElementsMin)),
+          collector_(all.shape_, self, *all.table_, Copy{this}) {
       for (uint32_t i = 0; i < all.shape_.aeus; ++i) {
         producers_.emplace_back();
-        if (i != self_) producers_.back().emplace(*queues_[i]);  // nobody looks into idle ones
-        collected_.emplace_back(batch_);
-        used_.push_back(0);
-        room_.push_back(0);
+        if (i != self) producers_.back().emplace(*queues_[i]);  // nobody looks into idle ones
       }
     }
 
-    uint32_t Produce(uint32_t target, uint64_t first, uint32_t count, Tally& sent) {
-      std::vector<R>& collected = collected_[target];
-      uint32_t used = used_[target];
-      uint32_t i = 0;
-      for (; i < count; ++i) {
-        if (used == batch_) {
-          if (!Copy(target, used)) break;
-          used = 0;
-        }
-        R& record = collected[used++];
-        record.header = HeaderOf(sizeof(R), self_);
-        FillSegment(record.segment, R::kSegmentWords, first + i);
-        sent.Add(first + i, ~(first + i));
-      }
-      used_[target] = used;
-      return i;
+    uint32_t Send(uint32_t target, std::span<const uint64_t> keys, const uint64_t* values) {
+      return collector_.Send(target, keys, values);
     }
-    bool Flush() {
-      bool all = true;
-      for (uint32_t target = 0; target < used_.size(); ++target) {
-        if (used_[target] == 0) continue;
-        if (Copy(target, used_[target])) {
-          used_[target] = 0;
-        } else {
-          all = false;
-        }
-      }
-      return all;
+    void SendMixed(std::span<const uint64_t> keys, const uint64_t* values,
+                   std::vector<uint32_t>& refused) {
+      collector_.SendMixed(keys, values, refused);
     }
+    bool Flush() { return collector_.Flush(); }
     bool Drain(Tally& received) {
       // At most a queue full at a time, as the others.
       size_t total = 0;
-      while (total < kDrainRecordsMax) {
+      while (total < kDrainElementsMax) {
         const size_t count = incoming_.try_dequeue_bulk(consumer_, read_.begin(), read_.size());
         if (count == 0) break;
         for (size_t i = 0; i < count; ++i) {
-          received.Add(read_[i].segment[0], read_[i].segment[R::kSegmentWords - 1]);
+          received.Add(read_[i].key(), read_[i].value(), range_);
         }
         total += count;
       }
+      received.bytes += total * sizeof(Element);
       return total != 0;
     }
 
    private:
-    static constexpr uint32_t kReadRecordsMin = 256;
-    static constexpr size_t kDrainRecordsMax = 32768;
+    static constexpr uint32_t kReadElementsMin = 256;
+    static constexpr size_t kDrainElementsMax = 32768;
     // The queue itself knows no bound, and a bounded one starves a producer: blocks stay with the
     // producer that had them first. So its size is bounded here; it is looked at seldom.
-    bool Copy(uint32_t target, uint32_t count) {
-      if (room_[target] < count) {
-        const size_t size = queues_[target]->size_approx();
-        room_[target] = size < records_max_ ? (records_max_ - size) / (used_.size() - 1) : 0;
-        if (room_[target] < count) return false;
+    struct Copy {
+      Lane* lane;
+      bool operator()(uint32_t target, const Element* elements, uint32_t count) const {
+        Queue& queue = *lane->queues_[target];
+        size_t& room = lane->room_[target];
+        if (room < count) {
+          const size_t size = queue.size_approx();
+          room = size < lane->elements_max_ ? (lane->elements_max_ - size) / lane->others_ : 0;
+          if (room < count) return false;
+        }
+        room -= count;
+        return queue.enqueue_bulk(*lane->producers_[target], elements, count);
       }
-      room_[target] -= count;
-      return queues_[target]->enqueue_bulk(*producers_[target], collected_[target].begin(), count);
-    }
+    };
 
-    const uint32_t self_;
-    const uint32_t batch_;
-    const size_t records_max_;
+    const uint64_t range_;
+    const uint32_t others_;
+    const size_t elements_max_;
     std::vector<std::unique_ptr<Queue>>& queues_;
     Queue& incoming_;
     moodycamel::ConsumerToken consumer_;
     std::vector<std::optional<moodycamel::ProducerToken>> producers_;
-    std::vector<std::vector<R>> collected_;
-    std::vector<uint32_t> used_;
-    std::vector<size_t> room_;  // records that may be written before the size is looked at again
-    std::vector<R> read_;
+    std::vector<size_t> room_;  // elements that may be written before the size is looked at again
+    std::vector<Element> read_;
+    Collector<Element, Copy> collector_;
   };
 
  private:
   const Shape shape_;
-  const size_t records_max_;  // in a queue, about
+  const std::unique_ptr<const routing::RangeTable> table_;
+  const size_t elements_max_;  // in a queue, about
   std::vector<std::unique_ptr<Queue>> queues_;
 };
 

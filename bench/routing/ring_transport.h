@@ -1,260 +1,155 @@
-// A peer of the routing, one ring per pair of AEUs; and its limit, two plain memcpys of the same
-// bytes, the second into a ring that the other core then reads.
+// A peer of the routing: one ring per pair of AEUs.
 #ifndef ERIS_BENCH_ROUTING_RING_TRANSPORT_H_
 #define ERIS_BENCH_ROUTING_RING_TRANSPORT_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "bench/routing/collector.h"
 #include "bench/routing/command.h"
+#include "bench/routing/ring_grid.h"
 #include "bench/routing/shape.h"
-#include "bench/routing/spsc_byte_ring.h"
 
 namespace eris::bench {
 
-// Memory of one pair's ring, such that an AEU's rings together have what its two halves have, and a
-// batch never has to wait for the very last byte.
-inline size_t RingBytes(const Shape& shape, size_t record_bytes) {
-  return std::max(2 * shape.incoming_bytes / (shape.aeus - 1), 2 * record_bytes * shape.batch);
-}
-
-// The rings of all pairs, by [source][target].
-class RingGrid {
+// The rings, the table, and the reading side.
+template <class Element>
+class RingPeer {
  public:
-  RingGrid(const Shape& shape, size_t record_bytes) : aeus_(shape.aeus) {
-    for (uint32_t i = 0; i < aeus_ * aeus_; ++i) {
-      rings_.push_back(
-          i % (aeus_ + 1) == 0  // no AEU sends to itself
-              ? nullptr
-              : std::make_unique<SpscByteRing>(RingBytes(shape, record_bytes), record_bytes));
-    }
-  }
-  uint32_t aeus() const { return aeus_; }
-  SpscByteRing& ring(uint32_t source, uint32_t target) { return *rings_[source * aeus_ + target]; }
+  static constexpr bool kGenerated = true;
 
- private:
-  const uint32_t aeus_;
-  std::vector<std::unique_ptr<SpscByteRing>> rings_;
+  explicit RingPeer(const Shape& shape)
+      : shape_(shape),
+        table_(EvenTable(shape.aeus)),
+        grid_(shape, sizeof(Element), sizeof(Element) * shape.batch) {}
+  double CommandsPerUnit() const { return 1; }
+
+ protected:
+  bool DrainInto(uint32_t self, Tally& received) {
+    const uint64_t range = RangeOf(self);
+    bool any = false;
+    for (uint32_t source = 0; source < grid_.aeus(); ++source) {
+      if (source == self) continue;
+      SpscByteRing& ring = grid_.ring(source, self);
+      // Twice: in front of the wrap and behind it.
+      for (int piece = 0; piece < 2; ++piece) {
+        const std::span<const std::byte> bytes = ring.Readable();
+        if (bytes.empty()) break;
+        const std::span elements(reinterpret_cast<const Element*>(bytes.data()),
+                                 bytes.size() / sizeof(Element));
+        for (const Element& element : elements) {
+          received.Add(element.key(), element.value(), range);
+        }
+        received.bytes += bytes.size();
+        ring.Consume(bytes.size());
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  const Shape shape_;
+  const std::unique_ptr<const routing::RangeTable> table_;
+  RingGrid grid_;
 };
 
-// Copies `bytes` into the ring and publishes them; false when there is no room for all of them.
-inline bool CopyIntoRing(SpscByteRing& ring, const std::byte* from, size_t bytes) {
-  std::span<std::byte> to = ring.Writable(bytes);
-  if (to.empty()) return false;
-  const size_t front = std::min(bytes, to.size());
-  std::memcpy(to.data(), from, front);
-  ring.Fill(front);
-  if (front < bytes) {
-    to = ring.Writable(bytes - front);
-    std::memcpy(to.data(), from + front, bytes - front);
-    ring.Fill(bytes - front);
-  }
-  ring.Publish();
-  return true;
-}
-
-// A peer: one ring per pair. kInPlace: commands are written into the ring itself and published a
-// batch at a time; else they are collected as ours are and copied over.
-template <size_t kSegmentBytes, bool kInPlace>
-class RingTransport {
+// Commands are collected as ours are and copied over.
+template <class Element>
+class RingTransport : public RingPeer<Element> {
  public:
-  static constexpr bool kChecked = true;
-  using R = Record<kSegmentBytes>;
-
-  explicit RingTransport(const Shape& shape) : shape_(shape), grid_(shape, sizeof(R)) {}
+  using RingPeer<Element>::RingPeer;
 
   class Lane {
    public:
     Lane(RingTransport& all, uint32_t self)
-        : self_(self), batch_(all.shape_.batch), grid_(all.grid_), used_(grid_.aeus(), 0) {
-      for (uint32_t i = 0; i < grid_.aeus(); ++i) collected_.emplace_back(kInPlace ? 0 : batch_);
+        : self_(self),
+          all_(all),
+          collector_(all.shape_, self, *all.table_, Copy{&all.grid_, self}) {}
+    uint32_t Send(uint32_t target, std::span<const uint64_t> keys, const uint64_t* values) {
+      return collector_.Send(target, keys, values);
     }
-
-    uint32_t Produce(uint32_t target, uint64_t first, uint32_t count, Tally& sent) {
-      SpscByteRing& ring = grid_.ring(self_, target);
-      uint32_t used = used_[target];
-      uint32_t i = 0;
-      for (; i < count; ++i) {
-        R* record = nullptr;
-        if constexpr (kInPlace) {
-          if (used == batch_) {
-            ring.Publish();
-            used = 0;
-          }
-          const std::span<std::byte> room = ring.Writable(sizeof(R));
-          if (room.empty()) {
-            ring.Publish();
-            used = 0;
-            break;
-          }
-          record = reinterpret_cast<R*>(room.data());
-        } else {
-          if (used == batch_) {
-            if (!Copy(target, used)) break;
-            used = 0;
-          }
-          record = &collected_[target][used];
-        }
-        ++used;
-        record->header = HeaderOf(sizeof(R), self_);
-        FillSegment(record->segment, R::kSegmentWords, first + i);
-        if constexpr (kInPlace) ring.Fill(sizeof(R));
-        sent.Add(first + i, ~(first + i));
-      }
-      used_[target] = used;
-      return i;
+    void SendMixed(std::span<const uint64_t> keys, const uint64_t* values,
+                   std::vector<uint32_t>& refused) {
+      collector_.SendMixed(keys, values, refused);
     }
-    bool Flush() {
-      bool all = true;
-      for (uint32_t target = 0; target < grid_.aeus(); ++target) {
-        if (used_[target] == 0) continue;
-        if constexpr (kInPlace) {
-          grid_.ring(self_, target).Publish();
-        } else if (!Copy(target, used_[target])) {
-          all = false;
-          continue;
-        }
-        used_[target] = 0;
-      }
-      return all;
-    }
-    bool Drain(Tally& received) {
-      bool any = false;
-      for (uint32_t source = 0; source < grid_.aeus(); ++source) {
-        if (source == self_) continue;
-        SpscByteRing& ring = grid_.ring(source, self_);
-        // Twice: in front of the wrap and behind it.
-        for (int piece = 0; piece < 2; ++piece) {
-          const std::span<const std::byte> records = ring.Readable();
-          if (records.empty()) break;
-          for (size_t at = 0; at < records.size();) {
-            const auto* record = reinterpret_cast<const R*>(records.data() + at);
-            received.Add(record->segment[0], record->segment[R::kSegmentWords - 1]);
-            at += record->header.size_bytes;
-          }
-          ring.Consume(records.size());
-          any = true;
-        }
-      }
-      return any;
-    }
+    bool Flush() { return collector_.Flush(); }
+    bool Drain(Tally& received) { return all_.DrainInto(self_, received); }
 
    private:
-    bool Copy(uint32_t target, uint32_t count) {
-      return CopyIntoRing(grid_.ring(self_, target),
-                          reinterpret_cast<const std::byte*>(collected_[target].data()),
-                          count * sizeof(R));
-    }
-
+    struct Copy {
+      RingGrid* grid;
+      uint32_t self;
+      bool operator()(uint32_t target, const Element* elements, uint32_t count) const {
+        return CopyIntoRing(grid->ring(self, target), reinterpret_cast<const std::byte*>(elements),
+                            count * sizeof(Element));
+      }
+    };
     const uint32_t self_;
-    const uint32_t batch_;
-    RingGrid& grid_;
-    std::vector<std::vector<R>> collected_;
-    std::vector<uint32_t> used_;
+    RingTransport& all_;
+    Collector<Element, Copy> collector_;
   };
-
- private:
-  const Shape shape_;
-  RingGrid grid_;
 };
 
-// The limit: the same bytes, no commands. A batch is copied from an array into a private buffer,
-// from there into a ring, and summed up by the other side.
-template <size_t kSegmentBytes>
-class MemcpyTransport {
+// Commands are written into the ring itself and published a batch at a time.
+template <class Element>
+class RingInPlaceTransport : public RingPeer<Element> {
  public:
-  static constexpr bool kChecked = false;  // counts only
-  static constexpr size_t kRecordBytes = sizeof(Record<kSegmentBytes>);
-
-  explicit MemcpyTransport(const Shape& shape) : shape_(shape), grid_(shape, kRecordBytes) {}
+  using RingPeer<Element>::RingPeer;
 
   class Lane {
    public:
-    Lane(MemcpyTransport& all, uint32_t self)
-        : self_(self),
-          batch_(all.shape_.batch),
-          grid_(all.grid_),
-          from_(batch_ * kRecordBytes, std::byte{1}),
-          private_(grid_.aeus(), std::vector<std::byte>(batch_ * kRecordBytes)),
-          used_(grid_.aeus(), 0) {}
-
-    uint32_t Produce(uint32_t target, uint64_t, uint32_t count, Tally& sent) {
-      uint32_t done = 0;
-      while (done < count) {
-        if (used_[target] == batch_) {
-          if (!Copy(target)) break;
-        }
-        const uint32_t now = std::min(count - done, batch_ - used_[target]);
-        const size_t at = used_[target] * kRecordBytes;
-        std::memcpy(private_[target].data() + at, from_.data() + at, now * kRecordBytes);
-        used_[target] += now;
-        done += now;
+    Lane(RingInPlaceTransport& all, uint32_t self)
+        : self_(self), batch_(all.shape_.batch), all_(all), used_(all.shape_.aeus, 0) {}
+    uint32_t Send(uint32_t target, std::span<const uint64_t> keys, const uint64_t* values) {
+      for (uint32_t i = 0; i < keys.size(); ++i) {
+        if (!Write(target, keys[i], values[i])) return i;
       }
-      sent.commands += done;
-      return done;
+      return static_cast<uint32_t>(keys.size());
+    }
+    void SendMixed(std::span<const uint64_t> keys, const uint64_t* values,
+                   std::vector<uint32_t>& refused) {
+      owners_.resize(keys.size());
+      all_.table_->OwnersOf(keys, owners_);
+      for (uint32_t i = 0; i < keys.size(); ++i) {
+        if (!Write(owners_[i].value, keys[i], values[i])) refused.push_back(i);
+      }
     }
     bool Flush() {
-      bool all = true;
-      for (uint32_t target = 0; target < grid_.aeus(); ++target) {
-        if (used_[target] != 0 && !Copy(target)) all = false;
+      for (uint32_t target = 0; target < used_.size(); ++target) {
+        if (used_[target] != 0) Publish(target);
       }
-      return all;
+      return true;
     }
-    bool Drain(Tally& received) {
-      bool any = false;
-      for (uint32_t source = 0; source < grid_.aeus(); ++source) {
-        if (source == self_) continue;
-        SpscByteRing& ring = grid_.ring(source, self_);
-        for (int piece = 0; piece < 2; ++piece) {
-          const std::span<const std::byte> bytes = ring.Readable();
-          if (bytes.empty()) break;
-          received.sum += SumOfWords(bytes);
-          received.commands += bytes.size() / kRecordBytes;
-          ring.Consume(bytes.size());
-          any = true;
-        }
-      }
-      return any;
-    }
+    bool Drain(Tally& received) { return all_.DrainInto(self_, received); }
 
    private:
-    static uint64_t SumOfWords(std::span<const std::byte> bytes) {
-      const auto* words = reinterpret_cast<const uint64_t*>(bytes.data());
-      const size_t count = bytes.size() / 8;
-      uint64_t sums[8] = {};
-      size_t i = 0;
-      for (; i + 8 <= count; i += 8) {
-        for (size_t j = 0; j < 8; ++j) sums[j] += words[i + j];
-      }
-      for (; i < count; ++i) sums[0] += words[i];
-      uint64_t sum = 0;
-      for (const uint64_t one : sums) sum += one;
-      return sum;
-    }
-    bool Copy(uint32_t target) {
-      if (!CopyIntoRing(grid_.ring(self_, target), private_[target].data(),
-                        used_[target] * kRecordBytes))
+    bool Write(uint32_t target, uint64_t key, uint64_t value) {
+      SpscByteRing& ring = all_.grid_.ring(self_, target);
+      if (used_[target] == batch_) Publish(target);
+      const std::span<std::byte> room = ring.Writable(sizeof(Element));
+      if (room.empty()) {
+        Publish(target);
         return false;
-      used_[target] = 0;
+      }
+      reinterpret_cast<Element*>(room.data())->Fill(key, value, self_);
+      ring.Fill(sizeof(Element));
+      ++used_[target];
       return true;
+    }
+    void Publish(uint32_t target) {
+      all_.grid_.ring(self_, target).Publish();
+      used_[target] = 0;
     }
 
     const uint32_t self_;
     const uint32_t batch_;
-    RingGrid& grid_;
-    std::vector<std::byte> from_;
-    std::vector<std::vector<std::byte>> private_;
+    RingInPlaceTransport& all_;
     std::vector<uint32_t> used_;
+    std::vector<AeuId> owners_;
   };
-
- private:
-  const Shape shape_;
-  RingGrid grid_;
 };
 
 }  // namespace eris::bench

@@ -1,23 +1,41 @@
 // What the transports of the routing benchmark have in common. Each carries commands between AEUs
 // and has a Lane for each of them, used by its thread alone:
-//   uint32_t Produce(target, first, count, sent)  writes commands first, first + 1, ... for a
-//                                 target; returns how many found room, `sent` tallies them
-//   bool Flush()                  false: something has no room yet, call again
-//   bool Drain(received)          reads what is there; false when there was nothing
+//   uint32_t Send(target, keys, values)    to one target; how many found room, from the front
+//   SendMixed(keys, values, refused)       to whom the table says; appends who found no room
+//   bool Flush()                           false: something has no room yet, call again
+//   bool Drain(received)                   reads what is there; false when there was nothing
 // Nothing blocks.
 #ifndef ERIS_BENCH_ROUTING_SHAPE_H_
 #define ERIS_BENCH_ROUTING_SHAPE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bench/routing/command.h"
+#include "routing/partition_table.h"
 
 namespace eris::bench {
 
 struct Shape {
   uint32_t aeus = 2;
   uint32_t batch = 1;               // commands collected for a target before they are copied over
+  uint32_t run = 1;                 // commands that one Send brings
   size_t incoming_bytes = 1 << 20;  // one half of an AEU's incoming buffers
 };
+
+// A range for each AEU.
+inline std::unique_ptr<const routing::RangeTable> EvenTable(uint32_t aeus) {
+  std::vector<uint64_t> starts;
+  std::vector<AeuId> owners;
+  for (uint32_t i = 0; i < aeus; ++i) {
+    starts.push_back(RangeOf(i));
+    owners.push_back({i});
+  }
+  return std::make_unique<const routing::RangeTable>(1, std::move(starts), std::move(owners));
+}
 
 }  // namespace eris::bench
 
