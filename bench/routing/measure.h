@@ -76,7 +76,7 @@ class Generator {
   std::vector<uint64_t> ranges_;
 };
 
-// Sends one turn's commands. True: some of them found room.
+// Sends one turn's commands. True: all of them found room.
 template <class Lane>
 bool SendTurn(Lane& lane, const Job& job, uint32_t self, Generator& generator,
               std::vector<uint32_t>& refused, Tally& sent) {
@@ -87,18 +87,18 @@ bool SendTurn(Lane& lane, const Job& job, uint32_t self, Generator& generator,
     sent.AddNumbers(generator.first(), job.turn);
     for (const uint32_t i : refused) sent.TakeBack(generator.first() + i);
     generator.Skip(job.turn);
-    return refused.size() < job.turn;
+    return refused.empty();
   }
-  bool progress = false;
+  bool all = true;
   for (uint32_t i = 1; i < job.shape.aeus; ++i) {
     const uint32_t target = (self + i) % job.shape.aeus;
     generator.Make(target, job.shape.run);
     const uint32_t done = lane.Send(target, generator.keys(), generator.values());
     sent.AddNumbers(generator.first(), done);
     generator.Skip(done);
-    progress |= done != 0;
+    all &= done == job.shape.run;
   }
-  return progress;
+  return all;
 }
 
 template <class Transport>
@@ -178,17 +178,19 @@ class Measurement {
     start_.arrive_and_wait();  // everything is allocated and touched
     const uint64_t until_ns = NowNs() + uint64_t{job_.ms} * 1'000'000;
     while (NowNs() < until_ns) {
-      bool progress = lane.Drain(received);
+      lane.Drain(received);
+      bool all = true;
       if constexpr (Transport::kGenerated) {
-        progress |= SendTurn(lane, job_, self, generator, refused, sent);
+        all = SendTurn(lane, job_, self, generator, refused, sent);
       } else {
         for (uint32_t i = 1; i < job_.shape.aeus; ++i) {
           const uint64_t words = lane.SendBytes((self + i) % job_.shape.aeus, job_.shape.run);
           sent.commands += words;
-          progress |= words != 0;
+          all &= words != 0;
         }
       }
-      rest(progress);
+      // A producer that finds no room pauses: what is refused has been made for nothing.
+      rest(all);
     }
     while (!lane.Flush()) {
       if (NowNs() > until_ns + kLostAfterNs) Die("AEU " + std::to_string(self) + " finds no room");

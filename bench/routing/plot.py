@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws raw_routing's JSON as the paper's Figure 5: routing throughput against outgoing buffer size.
 
-    bench/routing/plot.py raw_routing.json figure.svg [--aeus 2] [--unit commands|bytes]
+    bench/routing/plot.py raw_routing.json figure.svg [--aeus 2] [--mode plain|mixed] [--unit commands|bytes]
 
 Log-log, a line for each method, a bar from the slowest round to the fastest. Standard library only.
 """
@@ -15,13 +15,18 @@ WIDTH, HEIGHT = 790, 460
 LEFT, RIGHT, TOP, BOTTOM = 72, 220, 46, 60  # margins; the legend stands in the right one
 # Ours thick and first; colours that differ in brightness too.
 STYLES = {
-    "port": ("#c0392b", 3, "", "ERIS: Port and incoming buffers"),
-    "buffers": ("#e59866", 2, "", "ERIS's buffers without the Port"),
+    "port": ("#c0392b", 3, "", "ERIS: Port::Send"),
+    "port_single": ("#e59866", 2, "", "ERIS: a header for each command"),
     "queue": ("#2471a3", 1.5, "", "moodycamel, blocks of 32"),
     "queue_512": ("#5dade2", 1.5, "", "moodycamel, blocks of 512"),
+    "queue32": ("#7d3c98", 1.5, "", "moodycamel, 32 bytes, blocks of 32"),
+    "queue32_512": ("#bb8fce", 1.5, "", "moodycamel, 32 bytes, blocks of 512"),
+    "ring32": ("#145a32", 1.5, "", "ring per pair, 32 bytes, collected"),
+    "ring32_in_place": ("#a9dfbf", 1.5, "", "ring per pair, 32 bytes, in place"),
     "ring": ("#1e8449", 1.5, "", "ring per pair, collected"),
     "ring_in_place": ("#82c99d", 1.5, "", "ring per pair, in place"),
-    "memcpy": ("#555555", 1.5, "6 4", "limit: two memcpys"),
+    "memcpy20": ("#555555", 1.5, "6 4", "limit: two memcpys of Port::Send's bytes"),
+    "memcpy": ("#999999", 1.5, "2 3", "limit: two memcpys of 72 bytes"),
 }
 
 
@@ -43,11 +48,11 @@ def text(x, y, words, anchor="middle", more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
 
 
-def draw(report, aeus, unit):
-    factor = report["record_bytes"] / 1e9 if unit == "bytes" else 1e-6
+def draw(report, aeus, mode, unit):
     lines = {}
     for point in report["points"]:
-        if point["aeus"] == aeus:
+        if point["aeus"] == aeus and point["mode"] == mode:
+            factor = point["bytes_s"] / point["commands_s"] / 1e9 if unit == "bytes" else 1e-6
             lines.setdefault(point["method"], []).append(
                 (point["batch"], *(point[key] * factor for key in ("commands_s", "commands_s_min", "commands_s_max"))))
     if not lines:
@@ -64,8 +69,8 @@ def draw(report, aeus, unit):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
            'font-size="12" fill="#222">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-           text((LEFT + right) / 2, 18, f"Raw routing throughput, {aeus} AEUs, commands of {report['record_bytes']} "
-                f"bytes ({report['segment_bytes']} of them data)", more='font-size="14"'),
+           text((LEFT + right) / 2, 18, f"Raw routing throughput, {aeus} AEUs, commands with {report['segment_bytes']} "
+                "bytes of data", more='font-size="14"'),
            text((LEFT + right) / 2, 34, f"{report['cpu']}, {report['cpus']} cpus, {report['build_type']}, median of "
                 f"{report['rounds']} rounds", more='fill="#666" font-size="11"')]
     for tick in ticks(low, high):
@@ -103,12 +108,13 @@ def main():
     parser.add_argument("json")
     parser.add_argument("svg")
     parser.add_argument("--aeus", type=int, default=2)
+    parser.add_argument("--mode", choices=("plain", "mixed"), default="plain")
     parser.add_argument("--unit", choices=("commands", "bytes"), default="commands")
     arguments = parser.parse_args()
     with open(arguments.json, encoding="utf-8") as file:
         report = json.load(file)
     with open(arguments.svg, "w", encoding="utf-8") as file:
-        file.write(draw(report, arguments.aeus, arguments.unit))
+        file.write(draw(report, arguments.aeus, arguments.mode, arguments.unit))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 //
 //   routed_keys [--keys 1000000,16000000] [--aeus 2] [--batches 64,256,1024,4096,16384]
 //               [--outgoing 0] [--rounds 7] [--ms 60] [--turn 4096] [--json FILE]
+//               [--only bare|routed]  (for a profiler)
 //
 // Each AEU is a thread, pinned to the allowed cpus in turn. It sends look-ups of --batch keys each,
 // at random over all AEUs' ranges (its own too), through a Port of its own: about --turn keys, then
@@ -41,6 +42,7 @@ struct Flags {
   uint32_t rounds = 7;
   uint32_t ms = 60;
   uint32_t turn = 4096;
+  std::string only;
   std::string json;
 };
 
@@ -276,8 +278,8 @@ std::vector<Point> MeasureAll(const Flags& flags, const std::vector<int>& cpus) 
             bench.Routed(job);
             job.check_all = false;
           }
-          const Result bare = bench.Bare(job);
-          const Result routed = bench.Routed(job);
+          const Result bare = flags.only == "routed" ? Result{} : bench.Bare(job);
+          const Result routed = flags.only == "bare" ? Result{} : bench.Routed(job);
           point.bare_ns.push_back(bare.ns_per_key);
           point.routed_ns.push_back(routed.ns_per_key);
           point.over_ns.push_back(routed.ns_per_key - bare.ns_per_key);
@@ -351,6 +353,8 @@ Flags ParseFlags(int argc, char** argv) {
       flags.ms = Number(value, 1, 60'000);
     } else if (name == "--turn") {
       flags.turn = Number(value, 1, 1 << 16);
+    } else if (name == "--only") {
+      flags.only = value;
     } else if (name == "--json") {
       flags.json = value;
     } else {
