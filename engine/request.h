@@ -59,6 +59,8 @@ class Request final : public routing::Reply {
   // Instead of waiting: pushed once all expected answers are in. Before Expect.
   void OnAnswered(CompletionQueue* queue, CompletionTask* task);
 
+  // After the last answer: each key was executed, whether it was there or not.
+  bool AllExecuted() const;
   // After the last answer: keys that reached an AEU that does not own them, as positions.
   std::vector<uint32_t> MovedPositions() const;
   // What the states say as a whole. `refused` counts keys that were not executed.

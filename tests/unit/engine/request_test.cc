@@ -1,0 +1,65 @@
+// What a request's states say as a whole.
+#include "engine/request.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/seed.h"
+
+namespace eris::engine {
+namespace {
+
+using storage::KeyState;
+
+TEST(RequestTest, SurveysOfTheStatesAgreeWithOneKeyAtATime) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE(test::SeedText(seed));
+  std::mt19937_64 random(seed);
+  InFlight in_flight;
+  for (int round = 0; round < 3000; ++round) {
+    const auto count = static_cast<uint32_t>(1 + random() % 90);
+    ASSERT_TRUE(in_flight.TryEnter());
+    Request* request = Request::Create(routing::CommandType::kLookup, count, nullptr, in_flight);
+    // Every second one is whole; the others have some of every state.
+    const bool whole = round % 2 == 0;
+    std::vector<uint32_t> moved;
+    std::string bits((count + 7) / 8, '\0');
+    uint32_t refused_expected = 0;
+    bool all = true;
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto state = static_cast<KeyState>(whole               ? 1 + random() % 2
+                                               : random() % 9 == 0 ? 3 + random() % 5
+                                                                   : 1 + random() % 2);
+      request->states[i] = state;
+      if (state == KeyState::kMoved) moved.push_back(i);
+      if (state == KeyState::kPresent) bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
+      if (state != KeyState::kPresent && state != KeyState::kAbsent) {
+        ++refused_expected;
+        all = false;
+      }
+    }
+    EXPECT_EQ(request->AllExecuted(), all);
+    EXPECT_EQ(request->MovedPositions(), moved);
+    EXPECT_EQ(request->PackPresence(), bits);
+    std::vector<uint8_t> presence(count);
+    request->CopyPresence(absl::MakeSpan(presence));
+    for (uint32_t i = 0; i < count; ++i) EXPECT_EQ(presence[i], bits[i / 8] >> (i % 8) & 1);
+    uint32_t refused = 77;
+    if (all) {
+      EXPECT_TRUE(request->Outcome({}, refused).ok());
+      EXPECT_EQ(refused, 0u);
+    } else {
+      refused = refused_expected;
+    }
+    EXPECT_EQ(refused, refused_expected);
+    request->Unref();
+  }
+  EXPECT_EQ(in_flight.count(), 0u);
+}
+
+}  // namespace
+}  // namespace eris::engine
