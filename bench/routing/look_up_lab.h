@@ -65,8 +65,10 @@ class LookUpLab {
       directory_.Add(
           std::make_unique<routing::AeuEndpoint>(buffers_.back()->data(), incoming_bytes));
     }
-    route_.emplace(0, ObjectId{1},
-                   std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)));
+    table_ = std::make_unique<const routing::RangeTable>(1, starts, owners);
+    route_.emplace(
+        0, ObjectId{1},
+        std::make_unique<const routing::RangeTable>(1, std::move(starts), std::move(owners)));
     for (uint32_t i = 0; i < aeus; ++i) {
       aeus_.push_back(std::make_unique<aeu::Aeu>(AeuId{i}, directory_, routing::PortOptions{}));
     }
@@ -88,7 +90,7 @@ class LookUpLab {
     std::vector<uint64_t> probes;
     while (probes.size() < count) {
       const uint64_t key = SparseKey(random() % keys_);
-      if (!aeu || route_->table().OwnerOf(key) == *aeu) probes.push_back(key);
+      if (!aeu || table_->OwnerOf(key) == *aeu) probes.push_back(key);
     }
     return probes;
   }
@@ -100,7 +102,7 @@ class LookUpLab {
     LookUpReply installed(1);
     for (uint32_t i = 0; i < aeus(); ++i) {
       const routing::InstallSegment install{
-          .range = route_->table().RangeOf(i), .manager = managers_[0].get(), .route = &*route_};
+          .range = table_->RangeOf(i), .manager = managers_[0].get(), .route = &*route_};
       installed.left = 1;
       if (!port.SendTo({i},
                        {.type = routing::CommandType::kInstall,
@@ -142,7 +144,7 @@ class LookUpLab {
         Die("no room to load");
       port.Flush();
       Await(reply);
-      route_->table().OwnersOf(std::span(keys).first(n), std::span(owners).first(n));
+      table_->OwnersOf(std::span(keys).first(n), std::span(owners).first(n));
       for (uint32_t i = 0; i < n;) {
         const AeuId owner = owners[i];
         uint32_t end = i;
@@ -175,6 +177,7 @@ class LookUpLab {
   std::vector<std::unique_ptr<storage::IndexPartition>> bare_;
   std::vector<std::unique_ptr<HugeBuffer>> buffers_;
   routing::EndpointDirectory directory_;
+  std::unique_ptr<const routing::RangeTable> table_;  // the route's
   std::optional<routing::ObjectRoute> route_;
   std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // last: they use all of the above
 };

@@ -34,7 +34,9 @@ class PortTransport {
   static_assert(kUse == PortUse::kSingle || kSegmentBytes == 16);
 
   explicit PortTransport(const Shape& shape)
-      : shape_(shape), route_(0, ObjectId{1}, EvenTable(shape.aeus)) {
+      : shape_(shape),
+        table_(EvenTable(shape.aeus)),
+        route_(0, ObjectId{1}, EvenTable(shape.aeus)) {
     for (uint32_t i = 0; i < shape.aeus; ++i) {
       memory_.push_back(std::make_unique<HugeBuffer>(2 * shape.incoming_bytes));
       directory_.Add(
@@ -47,6 +49,7 @@ class PortTransport {
    public:
     Lane(PortTransport& all, uint32_t self)
         : self_(self),
+          table_(*all.table_),
           route_(all.route_),
           incoming_(all.directory_[AeuId{self}].incoming),
           port_(all.directory_, OptionsOf(all.shape_)) {}
@@ -65,7 +68,7 @@ class PortTransport {
                    std::vector<uint32_t>& refused) {
       if constexpr (kUse == PortUse::kSingle) {
         owners_.resize(keys.size());
-        route_.table().OwnersOf(keys, owners_);
+        table_.OwnersOf(keys, owners_);
         for (uint32_t i = 0; i < keys.size(); ++i) {
           if (!SendSingle(owners_[i].value, keys[i], values[i])) refused.push_back(i);
         }
@@ -131,6 +134,7 @@ class PortTransport {
     struct NoReply final : routing::Reply {};
 
     const uint32_t self_;
+    const routing::RangeTable& table_;  // the route's
     const routing::ObjectRoute& route_;
     routing::IncomingBuffer& incoming_;
     routing::Port port_;
@@ -141,6 +145,7 @@ class PortTransport {
 
  private:
   const Shape shape_;
+  const std::unique_ptr<const routing::RangeTable> table_;
   std::vector<std::unique_ptr<HugeBuffer>> memory_;
   routing::EndpointDirectory directory_;
   routing::ObjectRoute route_;
