@@ -19,31 +19,39 @@ class BasicWaker {
   // AEU slept, and this call woke it.
   bool Wake() {
     // seq_cst: pairs with the store in PrepareToSleep (store, then look for work).
-    if (sleeping_.load(std::memory_order_seq_cst) == kAwake) return false;
-    if (sleeping_.exchange(kAwake, std::memory_order_seq_cst) != kSleeping) return false;
-    Memory::FutexWakeAll(sleeping_);
+    uint32_t seen = state_.load(std::memory_order_seq_cst);
+    if (seen == kAwake) return false;
+    // relaxed: the load above has made the argument, and the kernel compares the word again.
+    if (seen == kSleeping &&
+        !state_.compare_exchange_strong(seen, kBeingWoken, std::memory_order_relaxed) &&
+        seen == kAwake) {
+      return false;
+    }
+    // Whoever finds it being woken wakes it, too: the other one may lose its core before its call.
+    Memory::FutexWakeAll(state_);
     return true;
   }
 
   // The AEU's side: PrepareToSleep, look for work with seq_cst loads, then Sleep or CancelSleep.
   void PrepareToSleep() {
-    sleeping_.store(kSleeping, std::memory_order_seq_cst);  // pairs with the load in Wake
+    state_.store(kSleeping, std::memory_order_seq_cst);  // pairs with the load in Wake
   }
   void CancelSleep() {
     // relaxed: only the owner goes from here to work, and it looks for all of it anyway.
-    sleeping_.store(kAwake, std::memory_order_relaxed);
+    state_.store(kAwake, std::memory_order_relaxed);
   }
   // Blocks until Wake; may also return without one.
   void Sleep() {
-    Memory::FutexWait(sleeping_, kSleeping);
+    Memory::FutexWait(state_, kSleeping);
     CancelSleep();
   }
 
  private:
   static constexpr uint32_t kAwake = 0;
   static constexpr uint32_t kSleeping = 1;
-  // Shared: written by the AEU and by the sender that wakes it.
-  alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint32_t> sleeping_{kAwake};
+  static constexpr uint32_t kBeingWoken = 2;
+  // Shared: written by the AEU and by senders that wake it.
+  alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint32_t> state_{kAwake};
 };
 
 using Waker = BasicWaker<base::RealMemory>;

@@ -115,6 +115,8 @@ class Engine {
   void Fail(std::string_view what);
   // Waits for another thread to do something.
   void GiveWay();
+  // The thread that moves; 0: none.
+  uint32_t current() const { return current_; }
 
   // For ModelMemory. Values as 64 bits.
   void Construct(Location& location, uint64_t value);

@@ -55,6 +55,14 @@ class ModelAtomic {
                                const Where& where = Where::current()) {
     return CompareExchange(expected, desired, success, failure, false, where);
   }
+  // One order for both: what a failure cannot have is left out, as std::atomic does.
+  bool compare_exchange_strong(T& expected, T desired, Order order,
+                               const Where& where = Where::current()) {
+    const Order failure = order == Order::acq_rel   ? Order::acquire
+                          : order == Order::release ? Order::relaxed
+                                                    : order;
+    return CompareExchange(expected, desired, order, failure, false, where);
+  }
 
  private:
   friend struct ModelMemory;

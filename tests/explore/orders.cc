@@ -51,6 +51,7 @@ std::string NameIn(const std::string& signature) {
 WeakenedOrder FindPlanted(const std::vector<PlannedScenario>& scenarios,
                           const std::vector<Weakening>& bugs, uint64_t seed, uint64_t executions) {
   WeakenedOrder found;
+  if (bugs.empty()) found.what = "as it stands";
   for (const Weakening& bug : bugs) {
     found.what += (found.what.empty() ? "" : " and ") + bug.function + " " + NameOf(bug.op) + " " +
                   NameOf(bug.from) + " -> " + (bug.split ? "split" : NameOf(bug.to));

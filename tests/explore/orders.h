@@ -29,7 +29,7 @@ std::vector<WeakenedOrder> WeakenEachOrder(const std::vector<PlannedScenario>& s
                                            const std::string& class_name, uint64_t seed,
                                            uint64_t executions);
 
-// The same scenarios with given bugs: the first failure.
+// The same scenarios with given bugs (none: they have theirs already): the first failure.
 WeakenedOrder FindPlanted(const std::vector<PlannedScenario>& scenarios,
                           const std::vector<Weakening>& bugs, uint64_t seed, uint64_t executions);
 

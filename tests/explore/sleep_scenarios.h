@@ -1,5 +1,6 @@
 // Senders that wake, and an owner that sleeps when it sees no work, as aeu/aeu_thread.cc does. A
-// wake-up that is lost leaves the owner asleep with nobody to wake it: a deadlock.
+// wake-up that is lost leaves the owner asleep with nobody to wake it: a deadlock. At the end the
+// owner is awake, and a Wake must not take it for anything else.
 #ifndef ERIS_TESTS_EXPLORE_SLEEP_SCENARIOS_H_
 #define ERIS_TESTS_EXPLORE_SLEEP_SCENARIOS_H_
 
@@ -106,12 +107,65 @@ class SleepScenario : public Scenario {
       }
     }
   }
+  void Finish() override {
+    if (waker_.Wake()) Fail("a futex call for an owner that is awake");
+  }
 
  private:
   const uint32_t senders_;
   const uint32_t pieces_;
   Work work_;
   routing::BasicWaker<ModelMemory> waker_;
+};
+
+// Thread 1 loses its core for good before each futex call: it has nothing to do behind it.
+struct StoppingMemory : ModelMemory {
+  static constexpr uint32_t kStops = 1;
+  static void FutexWakeAll(Atomic<uint32_t>& word) {
+    if (Engine::Get().current() != kStops) ModelMemory::FutexWakeAll(word);
+  }
+};
+
+// Thread 1 sends one piece, marks the sleeper and stops; threads 2 .. senders send and wake, and
+// their pieces must be taken. The one after them sleeps.
+template <class Waker>
+class StoppedWakerScenario : public Scenario {
+ public:
+  StoppedWakerScenario(uint32_t senders, uint32_t pieces) : senders_(senders), pieces_(pieces) {}
+
+  void Run(uint32_t thread) override {
+    if (thread == StoppingMemory::kStops) {
+      of_stopped_.Send(thread, 0);
+      waker_.Wake();
+      return;
+    }
+    if (thread <= senders_) {
+      for (uint32_t i = 0; i < pieces_; ++i) {
+        of_others_.Send(thread, i);
+        waker_.Wake();
+      }
+      return;
+    }
+    for (uint32_t done = 0; done < (senders_ - 1) * pieces_;) {
+      const uint32_t taken = of_others_.Take();
+      done += taken;
+      if (of_stopped_.Take() + taken != 0) continue;
+      waker_.PrepareToSleep();
+      if (of_others_.HasWork() || of_stopped_.HasWork()) {
+        waker_.CancelSleep();
+        GiveWay();
+      } else {
+        waker_.Sleep();
+      }
+    }
+  }
+
+ private:
+  const uint32_t senders_;
+  const uint32_t pieces_;
+  CounterWork of_stopped_;
+  CounterWork of_others_;
+  Waker waker_;
 };
 
 }  // namespace eris::explore

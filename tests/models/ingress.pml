@@ -23,19 +23,15 @@
  *     refused (no other state is an end, and none is a deadlock);
  *   - with -DLIVENESS: under weak fairness that end is reached.
  *
- * One window is left where a stopped Port does hold up the others: between the exchange in
- * Waker::Wake and the futex call behind it, where the AEU sleeps and says that it does not. Ports
- * stop there only with -DSTOP_IN_WAKE, which finds the stall. -DWAKE_TOGETHER is a Waker without
- * the window: the first sender changes `sleeping` to "is being woken", the AEU changes it back, and
- * whoever finds it so meanwhile makes the futex call as well.
- *
  * Planted bugs (-D): SHARED_HALF (instead of pushing a block a Port reserves room in memory that
  * all share and writes it there; the AEU waits for who is inside), PUSH_BY_STORE, TAKE_BY_LOAD
  * (loads and stores instead of the CAS and the exchange), NO_REVERSE, HOME_TOO_EARLY (a block goes
  * home before it is read), PUSH_TOO_EARLY (before it is written), REST_FORGOTTEN (a turn that takes
  * nothing new does not look at what the last one left), WAKE_BEFORE_PUSH, WAIT_BEFORE_WAKE (the
- * Port waits for a block and has not woken who has them), REFUSED_YET_SENT (the Port looks for a
- * block once more when it has refused the record).
+ * Port waits for a block and has not woken who has them), WAKE_ALONE (one Port takes it on itself
+ * to wake the AEU, by an exchange, and nobody else does until it sleeps again: a stall where that
+ * one stops before its futex call), REFUSED_YET_SENT (the Port looks for a block once more when it
+ * has refused the record).
  */
 #define PORTS 2
 #ifndef RECORDS
@@ -58,11 +54,11 @@
 #define OWNER(b) (((b) - 1) / BLOCKS)
 #define ALL ((1 << RECORDS) - 1)
 
-/* Waker::sleeping_. */
+/* Waker::state_. */
 #define AWAKE 0
 #define SLEEPING 1
 #define BEING_WOKEN 2
-byte sleeping;
+byte state;
 bool blocked; /* the AEU, in the kernel */
 
 /* Blocks count from 1; 0 ends a list. */
@@ -77,7 +73,7 @@ byte inside;
 bool with_aeu[MANY + 1];
 byte executed[PORTS], refused[PORTS]; /* a bit for each record */
 byte waking;                          /* Ports between a push and the end of Wake */
-bool stopped[PORTS], may_stop[PORTS], ended[PORTS];
+bool stopped[PORTS], ended[PORTS];
 
 #define LOST (blocked && newest != 0 && waking == 0)
 
@@ -92,30 +88,28 @@ inline put(b) {
 inline wake() {
   if
   :: owes_wake ->
-    seen = sleeping;
+    seen = state;
     if
     :: seen == AWAKE
     :: seen != AWAKE ->
-#ifdef WAKE_TOGETHER
-      atomic {
-        seen = sleeping;
-        if
-        :: seen == SLEEPING -> sleeping = BEING_WOKEN
-        :: else
-        fi
-      };
+#ifdef WAKE_ALONE
+      atomic { seen = state; state = AWAKE };
 #else
-      atomic { /* the exchange */
-        seen = sleeping;
-        sleeping = AWAKE;
-#ifndef STOP_IN_WAKE
-        may_stop[me] = (seen == AWAKE)
-#endif
-      };
+      if
+      :: seen == SLEEPING ->
+        atomic { /* the CAS */
+          seen = state;
+          if
+          :: seen == SLEEPING -> state = BEING_WOKEN
+          :: else
+          fi
+        }
+      :: else
+      fi;
 #endif
       if
       :: seen == AWAKE
-      :: else -> atomic { blocked = false; may_stop[me] = true } /* the futex */
+      :: else -> blocked = false /* the futex */
       fi
     fi;
     atomic { owes_wake = false; waking--; seen = 0 };
@@ -318,20 +312,20 @@ nothing:
     if
     :: worked -> worked = false
     :: else ->
-      sleeping = SLEEPING; /* PrepareToSleep */
+      state = SLEEPING; /* PrepareToSleep */
       if
       :: newest != 0
       :: else ->
         atomic { /* the futex compares and blocks in one step */
           if
-          :: sleeping == SLEEPING -> blocked = true; assert(!LOST)
+          :: state == SLEEPING -> blocked = true; assert(!LOST)
           :: else
           fi
         };
 end:
         !blocked
       fi;
-      sleeping = AWAKE /* CancelSleep */
+      state = AWAKE /* CancelSleep */
     fi
   od
 }
@@ -341,8 +335,8 @@ proctype Scheduler() {
   byte n;
 end:
   do
-  :: atomic { n < STOPS && may_stop[0] && !stopped[0] -> stopped[0] = true; n++ }
-  :: atomic { n < STOPS && may_stop[1] && !stopped[1] -> stopped[1] = true; n++ }
+  :: atomic { n < STOPS && !stopped[0] -> stopped[0] = true; n++ }
+  :: atomic { n < STOPS && !stopped[1] -> stopped[1] = true; n++ }
   od
 }
 #endif
@@ -354,7 +348,6 @@ init {
   byte n, m;
   atomic {
     for (n : 0 .. PORTS - 1) {
-      may_stop[n] = true;
       for (m : 1 .. BLOCKS) {
         next[n * BLOCKS + m] = free_blocks[n];
         free_blocks[n] = n * BLOCKS + m

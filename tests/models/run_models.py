@@ -45,16 +45,18 @@ RUNS = {
         ("CHECK_BEFORE_STORE", r"blocked"),
         ("WAKE_BEFORE_PUBLISH", r"blocked"),
         ("SLEEP_WITHOUT_COMPARE", r"blocked"),
-        ("WAKE_WITHOUT_TAKING_BACK", r"blocked"),
-        ("STORE_FOR_EXCHANGE", r"may_wake"),
+        ("WAKE_WITHOUT_MARK", r"blocked"),
+        ("WAKE_ALONE", r"blocked"),
+        ("STORE_FOR_CAS", r"at_work"),
+        ("CANCEL_FORGOTTEN", r"state==0"),
     ],
     "ingress": [
         ("RECORDS=3", None),
         ("RECORDS=2 STOPS=1", None),
         ("RECORDS=2 STOPS=1 BLOCKS=2 TURN=2", None),
         ("LIVENESS RECORDS=2 STOPS=1 REFUSALS=0", None),
-        ("STOPS=1 STOP_IN_WAKE", DEADLOCK),  # the window that the Waker leaves
-        ("RECORDS=2 STOPS=1 STOP_IN_WAKE WAKE_TOGETHER", None),
+        ("WAKE_ALONE RECORDS=2", None),  # right, as long as nobody stops
+        ("WAKE_ALONE STOPS=1", DEADLOCK),
         ("SHARED_HALF RECORDS=2", None),  # right, as long as nobody stops
         ("SHARED_HALF STOPS=1", DEADLOCK),
         ("PUSH_BY_STORE", r"with_aeu"),

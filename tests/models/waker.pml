@@ -4,27 +4,30 @@
  * SENDERS threads send RECORDS records each: reserve (the CAS in TryWrite makes the record visible
  * to HasRecords), complete (the writer's decrement), Wake. One more thread stops the AEU when all
  * of that has been executed (AeuThread::Stop). The owner executes what is complete, and sleeps when
- * there is nothing. Every access to `sleeping` and to the work is a step; the futex compares its
- * word and blocks in one step, as the kernel does. The thread may return from its sleep without a
+ * there is nothing. Every access to `state` and to the work is a step; the futex compares its word
+ * and blocks in one step, as the kernel does. The thread may return from its sleep without a
  * reason, SPURIOUS times.
  *
  * Abstracted: the incoming buffer is two counters (incoming_buffer.pml has the halves); spinning
- * before the sleep; full buffers of others, which keep the owner awake. Sequentially consistent, as
- * the seq_cst accesses of the real code are among themselves; that both sides need exactly this
- * order, and no weaker one, is the argument at the head of waker.h (see README.md).
+ * before the sleep; full buffers of others, which keep the owner awake; senders that stop for good
+ * (ingress.pml). Sequentially consistent, as the seq_cst accesses of the real code are among
+ * themselves; which orders both sides need is searched by tests/explore/.
  *
  * Properties
- *   - no lost wake-up: never does the owner sleep while a record or the stop is there and nobody is
- *     on the way to wake it (between making it visible and the end of Wake);
+ *   - no lost wake-up: never does the owner sleep over work whose thread has returned from Wake,
+ *     whoever else is on the way to wake it, as that one may lose its core;
  *   - so no record is left behind: no state without a successor but the end, where all have been
  *     executed and the thread has ended;
- *   - a sleep costs at most one futex wake, however many send (`may_wake`);
+ *   - an AEU at work is left alone: from CancelSleep to PrepareToSleep `state` is AWAKE, so a Wake
+ *     that begins there makes no futex call (one that began before may make its one call late);
  *   - with -DLIVENESS: under weak fairness all is executed and the thread stops.
  *
  * Planted bugs (-D): CHECK_BEFORE_STORE (the owner looks for work, then says that it sleeps),
  * WAKE_BEFORE_PUBLISH (the sender wakes, then makes its record visible), SLEEP_WITHOUT_COMPARE (the
- * futex does not look at its word), WAKE_WITHOUT_TAKING_BACK (the sender wakes and leaves
- * `sleeping` as it is), STORE_FOR_EXCHANGE (a load and a store: two senders go to wake one sleep).
+ * futex does not look at its word), WAKE_WITHOUT_MARK (the sender wakes and leaves `state` as it
+ * is), WAKE_ALONE (who finds the AEU being woken leaves that to the other one), STORE_FOR_CAS (a
+ * load and a store: an AEU that has got up counts as being woken), CANCEL_FORGOTTEN (it gets up and
+ * does not say so).
  */
 #ifndef SENDERS
 #define SENDERS 3
@@ -36,97 +39,124 @@
 #define SPURIOUS 1
 #endif
 
-bool sleeping; /* Waker::sleeping_ */
-bool blocked;  /* the owner, in the kernel */
+/* Waker::state_. */
+#define AWAKE 0
+#define SLEEPING 1
+#define BEING_WOKEN 2
+byte state;
+bool blocked; /* the owner, in the kernel */
 byte reserved; /* not executed yet */
 byte inside;   /* writers between reservation and completion */
 bool stop;
 
-/* The observer's. */
+/* The observer's. A bit for each thread; the last is the Stopper's. */
 byte executed;
-byte waking; /* senders between making work visible and the end of Wake */
-bool may_wake; /* the owner has said that it sleeps, and nobody has taken it back since */
+byte visible;  /* its work is, and has not been executed */
+byte returned; /* the same, and its Wake has returned */
+bool at_work = true; /* the owner, from CancelSleep to PrepareToSleep */
 bool ended;
 
 #define WORK (reserved > 0 || stop)
-#define LOST (blocked && WORK && waking == 0)
-
-inline count_wake(seen) {
-  if
-  :: seen -> assert(may_wake); may_wake = false
-  :: else
-  fi
-}
+#define LOST (blocked && returned != 0)
 
 inline wake(seen) {
-  seen = sleeping;
+  seen = state;
   if
-  :: seen ->
-#ifdef STORE_FOR_EXCHANGE
-    seen = sleeping;
-    sleeping = false;
-    count_wake(seen);
-#elif !defined(WAKE_WITHOUT_TAKING_BACK)
-    atomic { seen = sleeping; sleeping = false; count_wake(seen) }; /* the exchange */
+  :: seen == AWAKE
+  :: else ->
+#ifndef WAKE_WITHOUT_MARK
+    if
+    :: seen == SLEEPING ->
+#ifdef STORE_FOR_CAS
+      seen = state;
+      if
+      :: seen == SLEEPING -> state = BEING_WOKEN
+      :: else
+      fi;
+#else
+      atomic { /* the CAS */
+        seen = state;
+        if
+        :: seen == SLEEPING -> state = BEING_WOKEN
+        :: else
+        fi
+      };
+#endif
+      assert(!(at_work && state != AWAKE))
+    :: else
+    fi;
 #endif
     if
-    :: seen ->
-      blocked = false
-    :: else
+    :: seen == AWAKE
+#ifdef WAKE_ALONE
+    :: seen == BEING_WOKEN
+    :: seen == SLEEPING ->
+#else
+    :: else ->
+#endif
+      blocked = false /* the futex */
     fi
-  :: else
   fi
 }
 
-proctype Sender() {
-  byte sent;
-  bool seen;
+proctype Sender(byte me) {
+  byte sent, seen;
   do
   :: sent < RECORDS ->
 #ifdef WAKE_BEFORE_PUBLISH
-    waking++;
     wake(seen);
-    atomic { reserved++; inside++ };
-    atomic { inside--; waking--; seen = false; sent++ }
+    atomic { reserved++; inside++; visible = visible | (1 << me) };
+    inside--;
 #else
-    atomic { reserved++; inside++; waking++ };
+    atomic { reserved++; inside++; visible = visible | (1 << me) };
     inside--;
     wake(seen);
-    atomic { waking--; seen = false; sent++ }
 #endif
-    assert(!LOST)
+    atomic { returned = returned | (visible & (1 << me)); seen = 0; sent++; assert(!LOST) }
   :: else -> break
   od
 }
 
 proctype Stopper() {
-  bool seen;
+  byte seen;
   executed == SENDERS * RECORDS;
-  atomic { stop = true; waking++ };
+  stop = true;
   wake(seen);
-  waking--;
-  assert(!LOST)
+  atomic { returned = returned | (1 << SENDERS); seen = 0; assert(!LOST) }
 }
 
-inline cancel_sleep() { sleeping = false }
+inline prepare_to_sleep() { atomic { at_work = false; state = SLEEPING } }
+
+inline cancel_sleep() {
+  atomic {
+    at_work = true;
+#ifndef CANCEL_FORGOTTEN
+    state = AWAKE;
+#endif
+    assert(state == AWAKE)
+  }
+}
 
 proctype Owner() {
   do
   :: stop -> break
   :: else ->
     if
-    :: atomic { reserved > 0 && inside == 0 -> executed = executed + reserved; reserved = 0 }
+    :: atomic { reserved > 0 && inside == 0 ->
+        executed = executed + reserved;
+        reserved = 0; visible = 0; returned = 0
+      }
     :: atomic { reserved > 0 && inside > 0 -> skip } /* HasWork: looked at again */
     :: atomic { reserved == 0 -> skip };
 #ifdef CHECK_BEFORE_STORE
       if
       :: WORK
       :: else ->
-        atomic { sleeping = true; may_wake = true };
+        prepare_to_sleep();
         goto sleep
       fi
 #else
-      atomic { sleeping = true; may_wake = true }; /* PrepareToSleep */
+      prepare_to_sleep();
       if
       :: reserved > 0 -> cancel_sleep()
       :: else ->
@@ -142,7 +172,7 @@ sleep:
     atomic {
       if
 #ifndef SLEEP_WITHOUT_COMPARE
-      :: !sleeping
+      :: state != SLEEPING
 #endif
       :: else ->
         blocked = true;
@@ -169,7 +199,7 @@ init {
   byte n;
   atomic {
     run Owner();
-    for (n : 1 .. SENDERS) { run Sender() }
+    for (n : 0 .. SENDERS - 1) { run Sender(n) }
     run Stopper();
 #if SPURIOUS
     run Kernel()

@@ -1,4 +1,5 @@
-// Two threads that wake each other in turn: a wake-up that is lost would let the test hang.
+// Threads that wake each other: a wake-up that is lost would let the test hang. And, in one thread,
+// who makes the futex call.
 #include "routing/waker.h"
 
 #include <gtest/gtest.h>
@@ -70,9 +71,70 @@ TEST(WakerTest, ManySendersWakeOneSleeper) {
 TEST(WakerTest, AWakeBeforeTheSleepEndsIt) {
   Waker waker;
   waker.PrepareToSleep();
-  waker.Wake();
+  EXPECT_TRUE(waker.Wake());
   waker.Sleep();  // returns at once, else the test hangs
-  SUCCEED();
+  EXPECT_FALSE(waker.Wake());
+}
+
+// Counts the futex calls instead of making them.
+struct CountingMemory : base::RealMemory {
+  static inline int waits = 0;
+  static inline int wakes = 0;
+  static void FutexWait(Atomic<uint32_t>& word, uint32_t expected) {
+    if (word.load(std::memory_order_relaxed) == expected) ++waits;
+  }
+  static void FutexWakeAll(Atomic<uint32_t>&) { ++wakes; }
+};
+
+class WakerStatesTest : public testing::Test {
+ protected:
+  void SetUp() override { CountingMemory::waits = CountingMemory::wakes = 0; }
+  BasicWaker<CountingMemory> waker_;
+};
+
+TEST_F(WakerStatesTest, ARunningAeuCostsNoFutexCall) {
+  EXPECT_FALSE(waker_.Wake());
+  waker_.PrepareToSleep();
+  waker_.CancelSleep();
+  EXPECT_FALSE(waker_.Wake());
+  EXPECT_EQ(CountingMemory::wakes, 0);
+}
+
+TEST_F(WakerStatesTest, WhoFindsItBeingWokenMakesTheFutexCallToo) {
+  waker_.PrepareToSleep();
+  EXPECT_TRUE(waker_.Wake());
+  EXPECT_EQ(CountingMemory::wakes, 1);
+  EXPECT_TRUE(waker_.Wake());
+  EXPECT_EQ(CountingMemory::wakes, 2);
+}
+
+TEST_F(WakerStatesTest, BeingWokenItDoesNotFallAsleepAndIsAwakeAfterwards) {
+  waker_.PrepareToSleep();
+  EXPECT_TRUE(waker_.Wake());
+  waker_.Sleep();
+  EXPECT_EQ(CountingMemory::waits, 0);
+  EXPECT_FALSE(waker_.Wake());
+  EXPECT_EQ(CountingMemory::wakes, 1);
+}
+
+TEST_F(WakerStatesTest, CancelSleepEndsBeingWoken) {
+  waker_.PrepareToSleep();
+  EXPECT_TRUE(waker_.Wake());
+  waker_.CancelSleep();
+  EXPECT_FALSE(waker_.Wake());
+  EXPECT_EQ(CountingMemory::wakes, 1);
+}
+
+TEST_F(WakerStatesTest, EachSleepIsWokenAnew) {
+  for (int i = 1; i <= 3; ++i) {
+    waker_.PrepareToSleep();
+    waker_.Sleep();  // nobody has come
+    EXPECT_EQ(CountingMemory::waits, i);
+    waker_.PrepareToSleep();
+    EXPECT_TRUE(waker_.Wake());
+    EXPECT_EQ(CountingMemory::wakes, i);
+    waker_.CancelSleep();
+  }
 }
 
 }  // namespace
