@@ -25,10 +25,13 @@ uint32_t KeysThatFit(CommandType type, size_t bytes, size_t query_bytes) {
   return static_cast<uint32_t>(std::min<size_t>(keys, UINT32_MAX)) & ~1u;
 }
 
-// With so few ranges, looking at all keys once per range beats placing each key by itself, from so
-// many keys on (bench/routing/split_bench.cc).
-constexpr size_t kRangesByVector = 8;
+// With so few ranges, comparing all keys with each start beats a search for each key, from so many
+// keys on; and with yet fewer, gathering each range's keys beats placing each key by itself
+// (bench/routing/split_bench.cc).
+constexpr size_t kRangesByVector = 32;
 constexpr size_t kKeysByVector = 32;
+constexpr size_t kKeysPerRangeByVector = 4;
+constexpr size_t kRangesToGather = 4;
 // The input of one round of it stays in the nearest cache.
 constexpr uint32_t kChunkKeysMax = 2048;
 
@@ -57,8 +60,9 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   left_.clear();
   const uint32_t record_keys =
       KeysThatFit(command.type, options_.outgoing_bytes, command.query.size());
-  if (SplitsByVector() && table.size() <= kRangesByVector &&
-      std::min<size_t>(n, record_keys) >= kKeysByVector) {
+  const size_t keys = std::min<size_t>(n, record_keys);
+  if (SplitsByVector() && table.size() <= kRangesByVector && keys >= kKeysByVector &&
+      keys >= kKeysPerRangeByVector * table.size()) {
     SplitByRange(route, table, command, std::min(record_keys, kChunkKeysMax));
   } else {
     SplitByKey(route, table, command);
@@ -91,47 +95,76 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
 
 void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
                         const KeyedCommand& command, uint32_t chunk_keys) {
-  const bool values = command.type == CommandType::kUpsert;
-  const size_t n = command.keys.size();
+  // The AEUs of this table, each with the record of the chunk at hand.
+  struct Part {
+    uint32_t target = 0;
+    uint32_t keys = 0;
+    KeyColumnsOut record;
+  };
+  std::array<Part, kRangesByVector> parts;
+  size_t part_count = 0;
   const size_t ranges = table.size();
+  std::array<KeyColumnsOut*, kRangesByVector> record_of;
+  std::array<Part*, kRangesByVector> part_of;
+  for (size_t range = 0; range < ranges; ++range) {
+    const uint32_t target = TargetOf(table.owners()[range]);
+    Part* part = std::find_if(parts.begin(), parts.begin() + part_count,
+                              [&](const Part& one) { return one.target == target; });
+    if (part == parts.begin() + part_count) parts[part_count++].target = target;
+    part_of[range] = part;
+    record_of[range] = &part->record;
+  }
+
+  const size_t n = command.keys.size();
   std::array<uint32_t, kRangesByVector> counts;
+  std::array<uint8_t, kChunkKeysMax + 8> range_of;
   for (size_t begin = 0; begin < n; begin += chunk_keys) {
-    const auto keys = command.keys.subspan(begin, std::min<size_t>(chunk_keys, n - begin));
-    CountByRange(keys, table.starts(), std::span(counts).first(ranges));
-    for (size_t range = 0; range < ranges; ++range) {
-      const uint32_t count = counts[range];
-      if (count == 0) continue;
-      const uint32_t target = TargetOf(table.owners()[range]);
-      const uint64_t first = table.starts()[range];
-      const uint64_t last =
-          range + 1 < ranges ? table.starts()[range + 1] - 1 : std::numeric_limits<uint64_t>::max();
-      Target& to = targets_[target];
+    const KeyColumns chunk{
+        .keys = &command.keys[begin],
+        .values = command.type == CommandType::kUpsert ? &command.values[begin] : nullptr,
+        .positions = command.positions.empty() ? nullptr : &command.positions[begin],
+        .first_position = static_cast<uint32_t>(begin),
+        .count = std::min<size_t>(chunk_keys, n - begin)};
+    CountByRange({chunk.keys, chunk.count}, table.starts(), range_of.data(),
+                 std::span(counts).first(ranges));
+    for (size_t part = 0; part < part_count; ++part) parts[part].keys = 0;
+    for (size_t range = 0; range < ranges; ++range) part_of[range]->keys += counts[range];
+    bool all_open = true;
+    for (Part& part : std::span(parts).first(part_count)) {
+      if (part.keys == 0) continue;
+      Target& to = targets_[part.target];
+      to.pending += part.keys;
       // Keys of earlier chunks that wait for room go first: one thread's order is kept.
-      if (!to.blocked) {
-        to.pending = count;
-        OpenRecord(target, route, table.version(), command);
-      } else {
-        to.pending += count;
+      all_open &= !to.blocked && OpenRecord(part.target, route, table.version(), command);
+      Cursor& record = cursors_[part.target];
+      part.record = {record.keys, chunk.values == nullptr ? nullptr : record.values,
+                     record.positions, 0};
+      record.at = record.end;  // it is filled here
+      if (part.keys == chunk.count && !to.blocked) {
+        CopyColumns(chunk, part.record);
+        part.keys = 0;
       }
-      if (to.blocked) {
-        LeaveRange(command.keys, begin, keys.size(), first, last, target);
-        continue;
+    }
+    if (!all_open || ranges <= kRangesToGather) {
+      for (size_t range = 0; range < ranges; ++range) {
+        Part& part = *part_of[range];
+        if (counts[range] == 0 || part.keys == 0) continue;
+        const uint64_t first = table.starts()[range];
+        const uint64_t last = range + 1 < ranges ? table.starts()[range + 1] - 1
+                                                 : std::numeric_limits<uint64_t>::max();
+        if (targets_[part.target].blocked) {
+          LeaveRange(command.keys, begin, chunk.count, first, last, part.target);
+          continue;
+        }
+        part.record.count = counts[range];
+        GatherRange(chunk, first, last, part.record);
+        part.record.keys += counts[range];
+        if (part.record.values != nullptr) part.record.values += counts[range];
+        part.record.positions += counts[range];
       }
-      const Cursor& record = cursors_[target];
-      ERIS_DCHECK(record.end == count);
-      const KeyColumns from{
-          .keys = keys.data(),
-          .values = values ? &command.values[begin] : nullptr,
-          .positions = command.positions.empty() ? nullptr : &command.positions[begin],
-          .first_position = static_cast<uint32_t>(begin),
-          .count = keys.size()};
-      const KeyColumnsOut out{record.keys, record.values, record.positions, count};
-      if (count == keys.size()) {
-        CopyColumns(from, out);
-      } else {
-        GatherRange(from, first, last, out);
-      }
-      cursors_[target].at = count;
+    } else if (std::any_of(parts.begin(), parts.begin() + part_count,
+                           [](const Part& part) { return part.keys != 0; })) {
+      ScatterByRange(chunk, range_of.data(), record_of.data());
     }
   }
 }

@@ -13,11 +13,24 @@ namespace eris::routing {
 namespace {
 
 void CountScalar(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
-                 std::span<uint32_t> counts) {
+                 uint8_t* range_of, std::span<uint32_t> counts) {
   std::fill(counts.begin(), counts.end(), 0);
-  for (const uint64_t key : keys) {
-    const auto after = std::upper_bound(starts.begin(), starts.end(), key);
-    ++counts[static_cast<size_t>(after - starts.begin()) - 1];
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const auto after = std::upper_bound(starts.begin(), starts.end(), keys[i]);
+    range_of[i] = static_cast<uint8_t>(after - starts.begin() - 1);
+    ++counts[range_of[i]];
+  }
+}
+
+template <bool kValues, bool kPositions>
+void Scatter(const KeyColumns& from, const uint8_t* range_of, KeyColumnsOut* const* to) {
+  for (size_t i = 0; i < from.count; ++i) {
+    KeyColumnsOut& out = *to[range_of[i]];
+    const size_t at = out.count++;
+    out.keys[at] = from.keys[i];
+    if constexpr (kValues) out.values[at] = from.values[i];
+    out.positions[at] =
+        kPositions ? from.positions[i] : from.first_position + static_cast<uint32_t>(i);
   }
 }
 
@@ -37,22 +50,26 @@ void GatherScalar(const KeyColumns& from, uint64_t first, uint64_t last, const K
 
 [[gnu::target("avx512f,popcnt")]] void CountAvx512(std::span<const uint64_t> keys,
                                                    std::span<const uint64_t> starts,
-                                                   std::span<uint32_t> counts) {
+                                                   uint8_t* range_of, std::span<uint32_t> counts) {
   // At or above each start first; the difference of neighbours is what lies between them.
   const size_t n = keys.size();
+  const size_t ranges = starts.size();
+  std::fill(counts.begin(), counts.end(), 0);
   counts[0] = static_cast<uint32_t>(n);
-  for (size_t range = 1; range < starts.size(); ++range) {
-    const __m512i start = _mm512_set1_epi64(static_cast<int64_t>(starts[range]));
-    size_t above = 0;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-      above += std::popcount(
-          uint32_t{_mm512_cmpge_epu64_mask(_mm512_loadu_si512(keys.data() + i), start)});
+  const __m512i one = _mm512_set1_epi64(1);
+  for (size_t i = 0; i < n; i += 8) {
+    const auto there = static_cast<__mmask8>(n - i >= 8 ? 0xff : (1u << (n - i)) - 1);
+    const __m512i key = _mm512_maskz_loadu_epi64(there, keys.data() + i);
+    __m512i range = _mm512_setzero_si512();
+    for (size_t j = 1; j < ranges; ++j) {
+      const __mmask8 above = _mm512_mask_cmpge_epu64_mask(
+          there, key, _mm512_set1_epi64(static_cast<int64_t>(starts[j])));
+      range = _mm512_mask_add_epi64(range, above, range, one);
+      counts[j] += static_cast<uint32_t>(std::popcount(uint32_t{above}));
     }
-    for (; i < n; ++i) above += keys[i] >= starts[range];
-    counts[range] = static_cast<uint32_t>(above);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(range_of + i), _mm512_cvtepi64_epi8(range));
   }
-  for (size_t range = 0; range + 1 < starts.size(); ++range) counts[range] -= counts[range + 1];
+  for (size_t j = 0; j + 1 < ranges; ++j) counts[j] -= counts[j + 1];
 }
 
 template <bool kValues, bool kPositions>
@@ -119,11 +136,11 @@ bool SplitsByVector() {
 }
 
 void CountByRange(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
-                  std::span<uint32_t> counts) {
+                  uint8_t* range_of, std::span<uint32_t> counts) {
 #if defined(__x86_64__)
-  if (SplitsByVector()) return CountAvx512(keys, starts, counts);
+  if (SplitsByVector()) return CountAvx512(keys, starts, range_of, counts);
 #endif
-  CountScalar(keys, starts, counts);
+  CountScalar(keys, starts, range_of, counts);
 }
 
 void GatherRange(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to) {
@@ -131,6 +148,16 @@ void GatherRange(const KeyColumns& from, uint64_t first, uint64_t last, const Ke
   if (SplitsByVector()) return GatherAvx512(from, first, last, to);
 #endif
   GatherScalar(from, first, last, to);
+}
+
+void ScatterByRange(const KeyColumns& from, const uint8_t* range_of, KeyColumnsOut* const* to) {
+  if (from.values != nullptr) {
+    from.positions != nullptr ? Scatter<true, true>(from, range_of, to)
+                              : Scatter<true, false>(from, range_of, to);
+  } else {
+    from.positions != nullptr ? Scatter<false, true>(from, range_of, to)
+                              : Scatter<false, false>(from, range_of, to);
+  }
 }
 
 }  // namespace eris::routing

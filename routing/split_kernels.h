@@ -13,10 +13,11 @@ namespace eris::routing {
 // Whether this machine has the vectors. Without, the functions below do the same, slowly.
 bool SplitsByVector();
 
-// counts[i] is the number of keys in [starts[i], starts[i + 1]), the last range having no end.
-// REQUIRES: starts ascending, starts[0] == 0; as many counts.
+// range_of[i] is the range of keys[i] and counts[j] the number of keys in range j:
+// [starts[j], starts[j + 1]), the last one having no end. REQUIRES: starts ascending,
+// starts[0] == 0, at most 256 of them; as many counts; room for 7 bytes more in range_of.
 void CountByRange(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
-                  std::span<uint32_t> counts);
+                  uint8_t* range_of, std::span<uint32_t> counts);
 
 // Columns of equal length. `values` may be nullptr; without `positions` key i has first_position +
 // i.
@@ -37,6 +38,10 @@ struct KeyColumnsOut {
 // Copies the keys in [first, last] with their values and positions, in their order. REQUIRES:
 // to.count is their number (see CountByRange); nothing behind it is written.
 void GatherRange(const KeyColumns& from, uint64_t first, uint64_t last, const KeyColumnsOut& to);
+
+// Appends each key to the columns of its range, *to[range_of[i]], whose count grows by one. Ranges
+// may share columns.
+void ScatterByRange(const KeyColumns& from, const uint8_t* range_of, KeyColumnsOut* const* to);
 
 }  // namespace eris::routing
 

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <vector>
 
+#include "tests/support/seed.h"
 #include "tests/support/test_endpoints.h"
 #include "tests/support/test_reply.h"
 
@@ -281,6 +284,88 @@ TEST(PortTest, AQueryTravelsWithEveryPieceOfItsCommand) {
     }
   }
   EXPECT_EQ(got, keys.size());
+}
+
+// Tables of every size, AEUs with several ranges, batches of every size, pools that are too small:
+// each key goes once to the AEU that owns it, with its value and position, or comes back; keys of
+// one range keep their order.
+TEST(PortTest, HoweverACommandIsSplitEachKeyGoesToItsOwnerOnce) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE(test::SeedText(seed));
+  std::mt19937_64 random(seed);
+  uint64_t refusals = 0;
+  for (int round = 0; round < 600; ++round) {
+    const auto aeus = static_cast<uint32_t>(1 + random() % 6);
+    const size_t ranges = random() % 4 == 0 ? 1 + random() % 60 : 1 + random() % 12;
+    std::vector<uint64_t> starts{0};
+    while (starts.size() < ranges) starts.push_back(random() >> (random() % 3 * 30));
+    std::sort(starts.begin(), starts.end());
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    std::vector<AeuId> owners;
+    for (size_t i = 0; i < starts.size(); ++i) {
+      owners.push_back({static_cast<uint32_t>(random() % aeus)});
+    }
+    TestEndpoints endpoints(aeus, kHalfBytes);
+    const ObjectRoute route(5, ObjectId{7}, std::make_unique<RangeTable>(3, starts, owners));
+    const auto table = route.Pin();
+    const size_t outgoing = random() % 2 == 0 ? 1024 : 16 << 10;
+    Port port(endpoints.directory(),
+              {.outgoing_bytes = outgoing, .pool_bytes_max = outgoing * (1 + random() % 20)});
+    const size_t n = 1 + random() % (random() % 4 == 0 ? 5000 : 300);
+    std::vector<uint64_t> keys(n), values(n);
+    for (uint64_t& key : keys) {
+      key = random() % 3 == 0 ? starts[random() % starts.size()] + random() % 3 - 1 : random();
+    }
+    for (uint64_t& value : values) value = random();
+    std::vector<uint32_t> positions(n);
+    std::iota(positions.begin(), positions.end(), 0);
+    std::shuffle(positions.begin(), positions.end(), random);
+    const bool upsert = random() % 2 == 0, given = random() % 2 == 0;
+    TestReply reply(n);
+    KeyedCommand command = Command(upsert ? CommandType::kUpsert : CommandType::kLookup, keys,
+                                   reply, upsert ? values : std::vector<uint64_t>());
+    if (upsert) command.values = values;
+    if (given) command.positions = positions;
+    const uint32_t refused = port.Send(route, command, KeyState::kRefused);
+    refusals += refused;
+    port.Flush();
+    std::vector<uint32_t> index_of(n);
+    for (uint32_t i = 0; i < n; ++i) index_of[given ? positions[i] : i] = i;
+    std::vector<int> seen(n);
+    for (uint32_t aeu = 0; aeu < aeus; ++aeu) {
+      std::vector<int64_t> last_of_range(starts.size(), -1);
+      Block* next = nullptr;
+      for (Block* block = endpoints[aeu].ingress.TakeAll(); block != nullptr; block = next) {
+        next = block->next;
+        for (std::span<const std::byte> rest = block->records(); !rest.empty();) {
+          const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
+          const KeyedSegment segment = KeyedSegmentOf(header);
+          for (uint32_t i = 0; i < header->count; ++i) {
+            const uint32_t at = index_of.at(segment.positions[i]);
+            ASSERT_EQ(segment.keys[i], keys[at]);
+            if (upsert) {
+              ASSERT_EQ(segment.values[i], values[at]);
+            }
+            const size_t range = table->PartitionOf(keys[at]);
+            ASSERT_EQ(owners[range].value, aeu);
+            ASSERT_LT(last_of_range[range], at);
+            last_of_range[range] = at;
+            ++seen[at];
+          }
+          rest = rest.subspan(header->size_bytes);
+        }
+        BlockPool::Release(block);
+      }
+    }
+    uint32_t back = 0;
+    for (uint32_t i = 0; i < n; ++i) {
+      const bool came_back = reply.state_column[given ? positions[i] : i] == KeyState::kRefused;
+      ASSERT_EQ(seen[i], came_back ? 0 : 1);
+      back += came_back;
+    }
+    ASSERT_EQ(back, refused);
+  }
+  EXPECT_GT(refusals, 0u);
 }
 
 // --- Ports outside the engine --------------------------------------------------------------------

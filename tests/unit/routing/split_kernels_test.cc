@@ -54,7 +54,7 @@ TEST(SplitKernelsTest, AgreesWithOneKeyAtATime) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 2000; ++round) {
-    const auto starts = Starts(random, 1 + random() % 8);
+    const auto starts = Starts(random, 1 + random() % 16);
     const auto keys = Keys(random, starts, random() % 70);
     std::vector<uint64_t> values(keys.size());
     for (uint64_t& value : values) value = random();
@@ -63,7 +63,12 @@ TEST(SplitKernelsTest, AgreesWithOneKeyAtATime) {
     const uint32_t first_position = static_cast<uint32_t>(random() % 1000);
 
     std::vector<uint32_t> counts(starts.size());
-    CountByRange(keys, starts, counts);
+    std::vector<uint8_t> range_of(keys.size() + 7);
+    CountByRange(keys, starts, range_of.data(), counts);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto after = std::upper_bound(starts.begin(), starts.end(), keys[i]);
+      ASSERT_EQ(range_of[i], after - starts.begin() - 1);
+    }
     for (size_t range = 0; range < starts.size(); ++range) {
       const uint64_t last = range + 1 < starts.size() ? starts[range + 1] - 1 : kMax;
       std::vector<uint64_t> expected_keys, expected_values;
@@ -100,6 +105,28 @@ TEST(SplitKernelsTest, AgreesWithOneKeyAtATime) {
             ASSERT_EQ(values_out, expected_values);
           }
           ASSERT_EQ(positions_out, with_positions ? expected_positions : expected_numbers);
+
+          // Scattered, with every other range in somebody else's columns.
+          std::vector<uint64_t> keys_in(n), values_in(n), other_words(2 * keys.size());
+          std::vector<uint32_t> positions_in(n), other_positions(keys.size());
+          KeyColumnsOut own{keys_in.data(), values_in.data(), positions_in.data(), 0};
+          KeyColumnsOut others{other_words.data(), other_words.data() + keys.size(),
+                               other_positions.data(), 0};
+          std::vector<KeyColumnsOut*> to(starts.size(), &others);
+          to[range] = &own;
+          ScatterByRange({.keys = keys.data(),
+                          .values = with_values ? values.data() : nullptr,
+                          .positions = with_positions ? positions.data() : nullptr,
+                          .first_position = first_position,
+                          .count = keys.size()},
+                         range_of.data(), to.data());
+          ASSERT_EQ(own.count, n);
+          ASSERT_EQ(others.count, keys.size() - n);
+          ASSERT_EQ(keys_in, expected_keys);
+          if (with_values) {
+            ASSERT_EQ(values_in, expected_values);
+          }
+          ASSERT_EQ(positions_in, positions_out);
         }
       }
     }
