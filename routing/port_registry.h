@@ -20,7 +20,7 @@ namespace eris::routing {
 struct PortFigures {
   uint64_t sent = 0;     // put into outgoing buffers
   uint64_t refused = 0;  // found no room
-  uint64_t wakes = 0;    // AEUs woken from their sleep
+  uint64_t wakes = 0;    // system calls to wake AEUs
   void Add(const PortFigures& other) {
     sent += other.sent;
     refused += other.refused;

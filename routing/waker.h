@@ -16,7 +16,7 @@ template <class Memory>
 class BasicWaker {
  public:
   // After the work has been published with a seq_cst operation. Never blocks. Any thread. True: the
-  // AEU slept, and this call woke it.
+  // AEU slept, or was being woken, and this call made the system call.
   bool Wake() {
     // seq_cst: pairs with the store in PrepareToSleep (store, then look for work).
     uint32_t seen = state_.load(std::memory_order_seq_cst);

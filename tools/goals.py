@@ -5,7 +5,7 @@
 
 One line a goal:  GOAL <id> reached=<x> goal=<op><y> held|short
 It reports and never fails: a short goal is a figure to work on, not an error. Exit code 1 only when
-something could not be measured. Folders: storage, engine, server.
+something could not be measured. Folders: storage, routing, engine, server.
 """
 import json
 import os
@@ -48,6 +48,34 @@ def storage(build):
     scan, btree_scan = rates["Scan"], rates["BtreeScan"]
     goal("storage.scan_100_rows_over_btree", scan / btree_scan, ">=", 0.5,
          f"{scan:.1f} beside absl::btree_map's {btree_scan:.1f} M rows/s")
+
+
+def routing(build):
+    """Raw routing against moodycamel's queue and plain memcpys, AEUs that share cores, and the cost per routed key."""
+    # Whole turns: an outgoing buffer of 4096 commands fills within one. The peer with its best element and block.
+    peers = ["queue", "queue_512", "queue32", "queue32_512"]
+    raw = json.loads(run([f"{build}/bench/routing/raw_routing", "--aeus", "2,8", "--turn", "4096", "--rounds", "7",
+                          "--batches", "256,1024,4096", "--modes", "plain", "--json", "-",
+                          "--methods", ",".join(["port", *peers, "memcpy20"])]))
+    best = {}
+    for point in raw["points"]:
+        name = point["method"], point["aeus"]
+        best[name] = max(best.get(name, 0), point["commands_s"] / 1e6)
+    ratios = raw["ratios"]
+    others = f"other programs took {raw['cpus_taken_by_others']:.2f} cpus"
+    peer = min(peers, key=lambda name: ratios[f"port_over_{name}_2_plain"])
+    goal("routing.raw_over_moodycamel", ratios[f"port_over_{peer}_2_plain"], ">=", 3,
+         f"{best['port', 2]:.0f} beside {best[peer, 2]:.0f} M commands/s of {peer}, its best; {others}")
+    goal("routing.raw_over_two_memcpys", ratios["port_over_memcpy20_bytes_2_plain"], ">=", 0.4,
+         f"beside {best['memcpy20', 2]:.0f} M commands/s; {others}")
+    goal("routing.aeus_8_over_2", ratios["port_8_plain_over_2_aeus"], ">=", 0.7,
+         f"{best['port', 8]:.0f} M commands/s with 8 AEUs on {raw['cpus']} cores")
+    keys = json.loads(run([f"{build}/bench/routing/routed_keys", "--batches", "256,1024,4096,16384", "--json", "-"]))
+    worst = max(keys["points"], key=lambda point: point["routing_ns"])
+    goal("routing.ns_per_routed_key", worst["routing_ns"], "<=", 6,
+         f"worst: batches of {worst['batch']}, {worst['keys']} keys, {worst['routed_ns']:.1f} beside "
+         f"{worst['bare_ns']:.1f} ns of the bare partition; other programs took {keys['cpus_taken_by_others']:.2f} cpus, "
+         f"a line goes from core to core in {keys['cache_line_ns']:.0f} ns")
 
 
 def engine(build):
@@ -99,7 +127,7 @@ def server(build):
     goal("server.fullest_aeu_over_mean", max(rows) / statistics.mean(rows), "<=", 1.2, f"{len(rows)} AEUs")
 
 
-FOLDERS = {"storage": storage, "engine": engine, "server": server}
+FOLDERS = {"storage": storage, "routing": routing, "engine": engine, "server": server}
 
 
 def main():

@@ -20,7 +20,7 @@ struct RoutingStats {
   uint64_t forwarded = 0;   // belong to another AEU, and were sent on to it
   uint64_t redirected = 0;  // of those answered: went back to the sender as moved
   uint64_t refused = 0;     // found no room in an outgoing buffer
-  uint64_t wakes = 0;       // other AEUs woken from their sleep
+  uint64_t wakes = 0;       // system calls to wake other AEUs
   // Turns that found another AEU in the middle of its copy to here: many, where AEUs lose their
   // cores to other threads.
   uint64_t writer_waits = 0;
