@@ -125,7 +125,8 @@ void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
         .positions = command.positions.empty() ? nullptr : &command.positions[begin],
         .first_position = static_cast<uint32_t>(begin),
         .count = std::min<size_t>(chunk_keys, n - begin)};
-    CountByRange({chunk.keys, chunk.count}, table.starts(), range_of.data(),
+    CountByRange({chunk.keys, chunk.count}, table.starts(),
+                 ranges <= kRangesToGather ? nullptr : range_of.data(),
                  std::span(counts).first(ranges));
     for (size_t part = 0; part < part_count; ++part) parts[part].keys = 0;
     for (size_t range = 0; range < ranges; ++range) part_of[range]->keys += counts[range];

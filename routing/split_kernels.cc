@@ -17,8 +17,9 @@ void CountScalar(std::span<const uint64_t> keys, std::span<const uint64_t> start
   std::fill(counts.begin(), counts.end(), 0);
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto after = std::upper_bound(starts.begin(), starts.end(), keys[i]);
-    range_of[i] = static_cast<uint8_t>(after - starts.begin() - 1);
-    ++counts[range_of[i]];
+    const auto range = static_cast<uint8_t>(after - starts.begin() - 1);
+    if (range_of != nullptr) range_of[i] = range;
+    ++counts[range];
   }
 }
 
@@ -47,6 +48,41 @@ void GatherScalar(const KeyColumns& from, uint64_t first, uint64_t last, const K
 }
 
 #if defined(__x86_64__)
+
+[[gnu::target("avx512f")]] bool AllInsideAvx512(std::span<const uint64_t> keys, uint64_t first,
+                                                uint64_t last) {
+  const __m512i low = _mm512_set1_epi64(static_cast<int64_t>(first));
+  const __m512i width = _mm512_set1_epi64(static_cast<int64_t>(last - first));
+  const size_t n = keys.size();
+  uint32_t outside = 0;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m512i offset = _mm512_sub_epi64(_mm512_loadu_si512(keys.data() + i), low);
+    outside |= _mm512_cmpgt_epu64_mask(offset, width);
+  }
+  const auto there = static_cast<__mmask8>((1u << (n - i)) - 1);
+  const __m512i offset = _mm512_sub_epi64(_mm512_maskz_loadu_epi64(there, keys.data() + i), low);
+  return (outside | _mm512_mask_cmpgt_epu64_mask(there, offset, width)) == 0;
+}
+
+// Counts alone: a pass over the keys for each start, in registers.
+[[gnu::target("avx512f,popcnt")]] void CountAvx512(std::span<const uint64_t> keys,
+                                                   std::span<const uint64_t> starts,
+                                                   std::span<uint32_t> counts) {
+  const size_t n = keys.size();
+  counts[0] = static_cast<uint32_t>(n);
+  for (size_t range = 1; range < starts.size(); ++range) {
+    const __m512i start = _mm512_set1_epi64(static_cast<int64_t>(starts[range]));
+    size_t above = 0;
+    for (size_t i = 0; i < n; i += 8) {
+      const auto there = static_cast<__mmask8>(n - i >= 8 ? 0xff : (1u << (n - i)) - 1);
+      above += std::popcount(uint32_t{_mm512_mask_cmpge_epu64_mask(
+          there, _mm512_maskz_loadu_epi64(there, keys.data() + i), start)});
+    }
+    counts[range] = static_cast<uint32_t>(above);
+  }
+  for (size_t range = 0; range + 1 < starts.size(); ++range) counts[range] -= counts[range + 1];
+}
 
 [[gnu::target("avx512f,popcnt")]] void CountAvx512(std::span<const uint64_t> keys,
                                                    std::span<const uint64_t> starts,
@@ -135,10 +171,22 @@ bool SplitsByVector() {
 #endif
 }
 
+bool AllInside(std::span<const uint64_t> keys, uint64_t first, uint64_t last) {
+#if defined(__x86_64__)
+  if (SplitsByVector()) return AllInsideAvx512(keys, first, last);
+#endif
+  bool inside = true;  // without a branch
+  for (const uint64_t key : keys) inside &= key - first <= last - first;
+  return inside;
+}
+
 void CountByRange(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
                   uint8_t* range_of, std::span<uint32_t> counts) {
 #if defined(__x86_64__)
-  if (SplitsByVector()) return CountAvx512(keys, starts, range_of, counts);
+  if (SplitsByVector()) {
+    return range_of == nullptr ? CountAvx512(keys, starts, counts)
+                               : CountAvx512(keys, starts, range_of, counts);
+  }
 #endif
   CountScalar(keys, starts, range_of, counts);
 }

@@ -1,6 +1,6 @@
-// Splitting the keys of a command by range, eight at a time, on machines with AVX-512: for
-// partition tables so small that looking at every key once per range is cheaper than placing each
-// key by itself. Pure functions; any thread.
+// The keys of a command against ranges, eight at a time on machines with AVX-512: for partition
+// tables so small that looking at every key once per range is cheaper than placing each key by
+// itself, and for the check that an AEU owns what it was sent. Pure functions; any thread.
 #ifndef ERIS_ROUTING_SPLIT_KERNELS_H_
 #define ERIS_ROUTING_SPLIT_KERNELS_H_
 
@@ -13,9 +13,13 @@ namespace eris::routing {
 // Whether this machine has the vectors. Without, the functions below do the same, slowly.
 bool SplitsByVector();
 
+// Whether all keys lie in [first, last].
+bool AllInside(std::span<const uint64_t> keys, uint64_t first, uint64_t last);
+
 // range_of[i] is the range of keys[i] and counts[j] the number of keys in range j:
 // [starts[j], starts[j + 1]), the last one having no end. REQUIRES: starts ascending,
-// starts[0] == 0, at most 256 of them; as many counts; room for 7 bytes more in range_of.
+// starts[0] == 0, at most 256 of them; as many counts; room for 7 bytes more in range_of, or
+// nullptr: the counts alone, in less time.
 void CountByRange(std::span<const uint64_t> keys, std::span<const uint64_t> starts,
                   uint8_t* range_of, std::span<uint32_t> counts);
 

@@ -69,8 +69,12 @@ TEST(SplitKernelsTest, AgreesWithOneKeyAtATime) {
       const auto after = std::upper_bound(starts.begin(), starts.end(), keys[i]);
       ASSERT_EQ(range_of[i], after - starts.begin() - 1);
     }
+    std::vector<uint32_t> counts_alone(starts.size());
+    CountByRange(keys, starts, nullptr, counts_alone);
+    ASSERT_EQ(counts_alone, counts);
     for (size_t range = 0; range < starts.size(); ++range) {
       const uint64_t last = range + 1 < starts.size() ? starts[range + 1] - 1 : kMax;
+      ASSERT_EQ(AllInside(keys, starts[range], last), counts[range] == keys.size());
       std::vector<uint64_t> expected_keys, expected_values;
       std::vector<uint32_t> expected_positions, expected_numbers;
       for (uint32_t i = 0; i < keys.size(); ++i) {
