@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #if defined(__x86_64__)
+// g++ 12 finds the undefined registers in its own header.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
 #include <bit>
