@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__)
 // g++ 12 finds the undefined registers in its own header.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 #include <bit>
