@@ -21,6 +21,22 @@ routing::PortOptions OfAeu(routing::PortOptions options) {
   return options;
 }
 
+// What does not pass the look-up's filter counts as absent. Before any of its keys is forwarded:
+// until then nobody else writes into its states, and a key that is forwarded after gets its own.
+void ApplyQuery(const CommandHeader* command) {
+  ERIS_DCHECK(command->type == CommandType::kLookup);
+  ERIS_DCHECK(command->query_bytes == sizeof(routing::LookupQuery));
+  const auto* query = reinterpret_cast<const routing::LookupQuery*>(routing::QueryOf(command));
+  const uint32_t* positions = routing::KeyedSegmentOf(command).positions;
+  for (uint32_t i = 0; i < command->count; ++i) {
+    const uint32_t at = positions[i];
+    KeyState& state = command->context->states[at];
+    if (state == KeyState::kPresent && !query->Keeps(command->context->values[at])) {
+      state = KeyState::kAbsent;
+    }
+  }
+}
+
 }  // namespace
 
 Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port)
@@ -28,7 +44,8 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       endpoint_(directory[id]),
       port_(directory, OfAeu(port)),
       acknowledgements_(counters_.answered),
-      scans_(acknowledgements_, counters_) {}
+      scans_(acknowledgements_, counters_),
+      joins_(id, port_, acknowledgements_, counters_) {}
 
 Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 
@@ -37,6 +54,7 @@ bool Aeu::Step(const StepBudget& budget) {
   const uint64_t begin_ns = NowNs();
   bool worked = TakeCommands(budget.ingress_bytes);
   if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
+  if (joins_.running() > 0) worked |= joins_.Advance(NowNs() + budget.scan_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it.
   acknowledgements_.Send();
   if (!worked && idle_work_ != nullptr) {
@@ -55,7 +73,7 @@ bool Aeu::Step(const StepBudget& budget) {
 
 bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
-         port_.HasBuffered() || scans_.Runnable() || idle_work_left_;
+         port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || idle_work_left_;
 }
 
 bool Aeu::TakeCommands(size_t ingress_bytes) {
@@ -168,6 +186,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
   // Forwarded keys are answered by the AEU that executes them, the others here.
   size_t forwarded = 0;
   for (const CommandHeader* command : runnable_) {
+    if (command->query_bytes > 0) ApplyQuery(command);
     uint32_t answered = command->count;
     if (forwarded < builder_.forwarded().size() &&
         builder_.forwarded()[forwarded].command == command) {
@@ -214,6 +233,9 @@ void Aeu::RunControl(const CommandHeader* command) {
     }
     case CommandType::kScan:
       scans_.Begin(command, SlotOf(command));
+      return;
+    case CommandType::kJoin:
+      joins_.Begin(command, SlotOf(command));
       return;
     case CommandType::kInstall:
       Install(command);
@@ -263,6 +285,7 @@ void Aeu::Drop(const CommandHeader* command) {
   const auto* drop = reinterpret_cast<const routing::DropSegment*>(routing::DataSegment(command));
   if (ObjectSlot* slot = SlotOf(command)) {
     scans_.EndAll(slot);
+    joins_.EndAll(slot);
     {
       base::MutexLock lock(&loads_mu_);
       std::erase_if(loads_, [&](const ObjectLoad& load) { return load.object == command->object; });

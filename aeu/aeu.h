@@ -12,6 +12,7 @@
 #include "aeu/acknowledgements.h"
 #include "aeu/batch_builder.h"
 #include "aeu/command_groups.h"
+#include "aeu/join_runner.h"
 #include "aeu/load_counters.h"
 #include "aeu/object_load.h"
 #include "aeu/object_slot.h"
@@ -38,7 +39,7 @@ class IdleWork {
 };
 
 struct StepBudget {
-  uint64_t scan_ns = 200'000;  // one turn's scan slices
+  uint64_t scan_ns = 200'000;  // one turn's scan slices, and again its join slices
   uint64_t idle_ns = 200'000;  // idle work
   // Of blocks from outside that one turn executes; at least one block.
   size_t ingress_bytes = 1 << 20;
@@ -56,8 +57,8 @@ class Aeu {
   AeuId id() const { return id_; }
 
   // One loop turn: take the incoming buffer and the ingress, group, execute each group as one
-  // batch, advance scans, acknowledge, do idle work if there was nothing else, copy outgoing
-  // buffers over. One thread at a time. True when it found anything to do.
+  // batch, advance scans and joins, acknowledge, do idle work if there was nothing else, copy
+  // outgoing buffers over. One thread at a time. True when it found anything to do.
   bool Step(const StepBudget& budget);
   // Whether Step would find something: to be asked between Waker::PrepareToSleep and Sleep.
   bool HasWork() const;
@@ -71,6 +72,7 @@ class Aeu {
   RoutingStats Routing() const;
   // The owner's thread.
   size_t scans_running() const { return scans_.running(); }
+  size_t joins_running() const { return joins_.running(); }
   // Any thread. Takes a mutex that the AEU takes only when it gets or gives up an object.
   std::vector<ObjectLoad> Loads() const;
 
@@ -112,6 +114,7 @@ class Aeu {
   std::vector<const routing::CommandHeader*> runnable_;  // scratch: of one group
   Acknowledgements acknowledgements_;
   ScanRunner scans_;
+  JoinRunner joins_;
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;

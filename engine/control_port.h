@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "base/mutex.h"
 #include "routing/port.h"
@@ -34,6 +35,14 @@ class ControlPort {
                             std::span<const std::byte> segment) {
     base::MutexLock lock(&mu_);
     return SendWhole(port_, target, header, segment);
+  }
+  // One command to many AEUs; those that found no room within the bound are put into `refused`, and
+  // have not been sent anything.
+  void Multicast(std::span<const AeuId> targets, const routing::CommandHeader& header,
+                 std::span<const std::byte> segment, std::vector<AeuId>& refused) {
+    base::MutexLock lock(&mu_);
+    port_.Multicast(targets, header, segment, refused);
+    port_.Flush();
   }
 
  private:

@@ -1,4 +1,4 @@
-// What sessions, requests and scans share of an engine. Owned by EngineImpl; outlives all of them
+// What sessions, requests, scans and joins share of an engine. Owned by EngineImpl; outlives all of them
 // but their last references.
 #ifndef ERIS_ENGINE_CORE_H_
 #define ERIS_ENGINE_CORE_H_
@@ -11,6 +11,7 @@
 #include "engine/completion_queue.h"
 #include "engine/control_port.h"
 #include "engine/in_flight.h"
+#include "engine/join_registry.h"
 #include "engine/request.h"
 #include "engine/scan_chunk_pool.h"
 #include "engine/scan_registry.h"
@@ -29,6 +30,7 @@ struct Core {
   std::unique_ptr<ControlPort> control;
   std::shared_ptr<ScanChunkPool> chunks;
   ScanRegistry scans;
+  JoinRegistry joins;
 
   // Of every Port; an AEU's never waits.
   routing::PortOptions port_options() const {

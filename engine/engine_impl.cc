@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "engine/join_state.h"
 #include "engine/scan_state.h"
 #include "engine/session_impl.h"
 #include "topology/placement.h"
@@ -244,6 +245,10 @@ void EngineImpl::Close() {
   for (ScanState* scan : core_.scans.TakeReferences()) {
     scan->Cancel(absl::UnavailableError("the engine is closing"));
     scan->Unref();
+  }
+  for (JoinState* join : core_.joins.TakeReferences()) {
+    join->Cancel(absl::UnavailableError("the engine is closing"));
+    join->Unref();
   }
   core_.in_flight.AwaitNone();
   threads_.clear();

@@ -1,4 +1,4 @@
-// The bounded pool of chunks that scan answers come from. Chunks are made when first needed and
+// The bounded pool of chunks that the answers of scans and joins come from. Chunks are made when first needed and
 // reused.
 #ifndef ERIS_ENGINE_SCAN_CHUNK_POOL_H_
 #define ERIS_ENGINE_SCAN_CHUNK_POOL_H_
@@ -23,6 +23,8 @@ class ScanChunkPool {
   std::vector<routing::ScanChunkBuffer*> Take(uint32_t wanted);
   void Return(const std::vector<routing::ScanChunkBuffer*>& chunks);
   uint32_t in_use() const;
+  // A chunk's whole memory, for rows of another shape: 2 * kScanChunkRows words.
+  static uint64_t* WordsOf(routing::ScanChunkBuffer* chunk) { return chunk->rows.keys; }
   uint32_t chunks_max() const { return chunks_max_; }
 
  private:

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "engine/async_call.h"
 #include "engine/control_port.h"
+#include "engine/join_state.h"
 #include "engine/scan_state.h"
 
 namespace eris::engine {
@@ -49,6 +50,29 @@ class ScanImpl final : public Scan {
  private:
   ScanState* const state_;
 };
+
+class JoinImpl final : public Join {
+ public:
+  explicit JoinImpl(JoinState* state) : state_(state) {}
+  ~JoinImpl() override {
+    state_->Cancel(absl::CancelledError("the join was destroyed"));
+    state_->Unref();
+  }
+  absl::StatusOr<std::optional<JoinChunk>> Next(absl::Time deadline) override {
+    return state_->Next(deadline);
+  }
+  void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
+  void Cancel() override { state_->Cancel(absl::CancelledError("the join was cancelled")); }
+
+ private:
+  JoinState* const state_;
+};
+
+absl::Status CheckRange(absl::string_view what, const KeyRange& range) {
+  if (!range.hi || *range.hi >= range.lo) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("inverted ", what, ": hi ", *range.hi, " is below lo ", range.lo));
+}
 
 }  // namespace
 
@@ -222,14 +246,25 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::EraseAsync(absl::string_vi
 
 absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view object,
                                                             const ScanOptions& options) {
-  if (options.range.hi && *options.range.hi < options.range.lo) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("inverted range: hi ", *options.range.hi, " is below lo ", options.range.lo));
-  }
+  ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
   return std::make_unique<ScanImpl>(state);
+}
+
+absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view outer,
+                                                            absl::string_view inner,
+                                                            const JoinOptions& options) {
+  ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
+  if (options.inner_values)
+    ERIS_RETURN_IF_ERROR(CheckRange("range of inner values", *options.inner_values));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, Resolve(outer));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, Resolve(inner));
+  if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  ERIS_ASSIGN_OR_RETURN(JoinState * state, JoinState::Create(core_, std::move(outer_entry),
+                                                             std::move(inner_entry), options));
+  return std::make_unique<JoinImpl>(state);
 }
 
 }  // namespace eris::engine

@@ -38,6 +38,8 @@ class SessionImpl final : public Session {
                                                       Callback done) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override;
+  absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer, absl::string_view inner,
+                                                 const JoinOptions& options) override;
 
  private:
   // From the session's cache or the catalogue. Errors: NotFound.

@@ -5,6 +5,7 @@
 //     header | keys u64[count] | values u64[count], upsert only | positions u32[count], padded to 8
 //     | query
 //   scan:    header | ScanSegment | query
+//   join:    header | JoinSegment | query, which goes with its look-ups
 //   install: header | InstallSegment        drop: header | DropSegment
 //   multicast: header | MulticastSegment, a reference to a record in a Port's multicast buffer
 //
@@ -27,7 +28,10 @@ class MemoryManager;
 
 namespace eris::routing {
 
+class JoinBlock;
+class JoinPart;
 class ObjectRoute;
+class RangeTable;
 class Reply;
 class ScanPart;
 
@@ -37,6 +41,7 @@ enum class CommandType : uint8_t {
   kUpsert = 2,
   kErase = 3,
   kScan = 16,
+  kJoin = 17,     // look the values of a range up as keys of another object
   kInstall = 32,  // take over an empty range of an object
   kDrop = 33,     // give every range of an object back
   kMulticast = 48,
@@ -72,6 +77,31 @@ struct ScanSegment {
   storage::Range range;
   uint64_t rows_max = 0;
   ScanPart* part = nullptr;
+};
+
+// The query's own data of a look-up that has any: a row whose value lies outside
+// [value_lo, value_last] counts as absent.
+struct LookupQuery {
+  uint64_t value_lo = 0;
+  uint64_t value_last = ~uint64_t{0};  // not below value_lo
+  bool Keeps(uint64_t value) const { return value - value_lo <= value_last - value_lo; }
+};
+
+// Before the look-ups of a block with `rows` rows are sent; the completion function is then called
+// for each of them once. May not block.
+using JoinBlockFunction = void (*)(JoinBlock* block, uint32_t rows) noexcept;
+
+struct JoinSegment {
+  storage::Range range;  // of the outer object, whose command this is
+  // The AEU answers what this version of the outer table gives it inside the range, so that the
+  // answers of several AEUs are disjoint. nullptr: the whole range.
+  const RangeTable* table = nullptr;
+  const ObjectRoute* inner = nullptr;
+  // Ascending by owner; see PartOf.
+  JoinPart* const* parts = nullptr;
+  uint64_t part_count = 0;
+  JoinBlockFunction begin_block = nullptr;
+  CompletionFunction complete_block = nullptr;
 };
 
 struct InstallSegment {

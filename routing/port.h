@@ -68,6 +68,9 @@ class Port {
   // an answer for them.
   uint32_t Send(const ObjectRoute& route, const KeyedCommand& command,
                 storage::KeyState if_no_room);
+  // Those keys of the last Send that found no room, as indices into command.keys. Until the next
+  // call.
+  std::span<const uint32_t> refused_keys() const { return left_; }
 
   // Buffers one unsplit command: a record with room for `segment_bytes` (a multiple of 8) behind
   // its header, whose size_bytes is set; the caller fills the rest before the next call. nullptr:

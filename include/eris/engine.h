@@ -95,6 +95,59 @@ struct ScanOptions {
   uint64_t limit = 0;  // rows at most; 0: all
 };
 
+// Joined rows: row i is the outer row outer_keys()[i] -> join_keys()[i] together with the inner row
+// join_keys()[i] -> values()[i]. At least one row, in no order, neither in a chunk nor between
+// chunks. Holds a block of the join's bounded reply space until it is destroyed, so a join pauses
+// while its reader keeps chunks.
+class JoinChunk {
+ public:
+  class Buffer;
+  explicit JoinChunk(std::shared_ptr<Buffer> buffer);
+  JoinChunk(JoinChunk&&) noexcept;
+  JoinChunk& operator=(JoinChunk&&) noexcept;
+  ~JoinChunk();
+
+  absl::Span<const uint64_t> outer_keys() const;
+  absl::Span<const uint64_t> join_keys() const;
+  absl::Span<const uint64_t> values() const;
+
+ private:
+  std::shared_ptr<Buffer> buffer_;
+};
+
+// An index join under way: the values of one object's rows are looked up as keys of another. One
+// thread at a time. Destroying it cancels it. Neither a join nor its chunks may outlive the engine.
+// Each outer row is looked up exactly once. No snapshot: an outer row is as it was in one slice of
+// the scan, its inner row as it was at some moment after that; different rows may show different
+// moments, as in a Scan.
+//
+//   auto join = session->OpenJoin("orders", "customers", {.range = {0, 1'000'000}});
+//   while (auto chunk = (*join)->Next(); chunk.ok() && *chunk)
+//     Use((*chunk)->outer_keys(), (*chunk)->join_keys(), (*chunk)->values());
+class Join {
+ public:
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<std::optional<JoinChunk>>) &&>;
+  virtual ~Join() = default;
+
+  // The next chunk; nullopt after the last. Blocks until one has been answered. Errors:
+  // DeadlineExceeded (the join can be asked again), NotFound (either object dropped),
+  // ResourceExhausted (AEUs that took nothing for send_wait_ms_max), FailedPrecondition (the reader
+  // keeps all of the join's chunks), Cancelled, Unavailable (engine closing, or keys that moved
+  // again and again).
+  virtual absl::StatusOr<std::optional<JoinChunk>> Next(
+      absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // The same without blocking; `done` runs once, on the engine's completion thread. At most one
+  // call under way.
+  virtual void NextAsync(Callback done) = 0;
+  // Ends the join; a NextAsync under way completes with Cancelled. Any thread.
+  virtual void Cancel() = 0;
+};
+
+struct JoinOptions {
+  KeyRange range;                        // of outer keys; inverted (hi < lo) is InvalidArgument
+  std::optional<KeyRange> inner_values;  // only rows whose inner value lies in it
+};
+
 // A handle on an asynchronous batch. May be dropped at any time: the request lives on until its
 // last writer has ended.
 class Pending {
@@ -154,6 +207,14 @@ class Session {
   // (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                          const ScanOptions& options) = 0;
+
+  // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
+  // `inner` (which may be the same object). May block up to Options::send_wait_ms_max while AEUs
+  // take nothing. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted (no scan
+  // chunk free), Unavailable.
+  virtual absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer,
+                                                         absl::string_view inner,
+                                                         const JoinOptions& options) = 0;
 };
 
 class Engine {

@@ -50,7 +50,8 @@ struct Options {
   // How long a caller's thread waits while the AEUs hold all of its session's outgoing buffers,
   // before its request gets ResourceExhausted.
   uint32_t send_wait_ms_max = 1000;
-  // Scan answers come from this many chunks of 32768 rows; a scan holds at most four.
+  // The answers of scans and joins come from this many chunks of 32768 rows; a scan holds at most
+  // four, a join at most a quarter of them.
   uint32_t scan_chunks_max = 128;
 };
 

@@ -56,8 +56,9 @@ class AeuLab {
   aeu::Aeu& operator[](uint32_t aeu) { return *aeus_[aeu]; }
   const routing::PortOptions& port_options() const { return port_options_; }
   bool at_rest() const {
-    return std::none_of(aeus_.begin(), aeus_.end(),
-                        [](const auto& aeu) { return aeu->HasWork() || aeu->scans_running() > 0; });
+    return std::none_of(aeus_.begin(), aeus_.end(), [](const auto& aeu) {
+      return aeu->HasWork() || aeu->scans_running() > 0 || aeu->joins_running() > 0;
+    });
   }
   const routing::EndpointDirectory& directory() const { return endpoints_.directory(); }
 

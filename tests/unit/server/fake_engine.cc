@@ -186,6 +186,11 @@ class FakeSession final : public Session {
     ++engine_->scans_open_;
     return std::make_unique<FakeScan>(engine_, std::string(object), options.range, options.limit);
   }
+  // No service asks for joins.
+  absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view, absl::string_view,
+                                                 const JoinOptions&) override {
+    return absl::UnimplementedError("the fake joins nothing");
+  }
 
  private:
   template <class Operation>

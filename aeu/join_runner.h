@@ -1,0 +1,96 @@
+// The joins that one AEU has under way as owner of outer rows: it scans its ranges in slices, a
+// block of rows at a time, and sends the rows' values out as look-ups. It is a producer of commands
+// that pauses: keys that find no room are kept and sent in a later turn, and no new slice begins
+// before; the AEU goes on draining meanwhile. Never waits. Owned by the AEU. Paper: ERIS 3.1, 3.2.
+#ifndef ERIS_AEU_JOIN_RUNNER_H_
+#define ERIS_AEU_JOIN_RUNNER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "aeu/acknowledgements.h"
+#include "aeu/load_counters.h"
+#include "aeu/object_slot.h"
+#include "eris/types.h"
+#include "routing/data_command.h"
+#include "routing/join_part.h"
+#include "routing/object_route.h"
+#include "routing/port.h"
+#include "routing/range_table.h"
+#include "storage/key.h"
+
+namespace eris::aeu {
+
+class JoinRunner {
+ public:
+  // `port` is the AEU's own.
+  JoinRunner(AeuId self, routing::Port& port, Acknowledgements& acknowledgements,
+             LoadCounters& counters)
+      : self_(self), port_(port), acknowledgements_(acknowledgements), counters_(counters) {}
+
+  // Takes a join command on and keeps nothing of it; `slot` is that of the outer object, nullptr
+  // when the AEU has no such object. Runs nothing yet.
+  void Begin(const routing::CommandHeader* command, ObjectSlot* slot);
+  // The outer object is being dropped: its joins begin no slice after this, and end once what they
+  // have begun to send has been sent.
+  void EndAll(const ObjectSlot* slot);
+  // Advances the runnable joins, one after another from where the last turn stopped, until
+  // `deadline_ns`. True if any row or key moved or any join ended.
+  bool Advance(uint64_t deadline_ns);
+  // Whether Advance would find something to do. seq_cst underneath: see routing::Waker.
+  bool Runnable() const;
+  size_t running() const { return joins_.size(); }
+
+ private:
+  struct RunningJoin {
+    // Of the command.
+    ObjectSlot* slot = nullptr;  // nullptr: the object is gone
+    storage::Range range;
+    const routing::RangeTable* table = nullptr;
+    const routing::ObjectRoute* inner = nullptr;
+    std::optional<routing::LookupQuery> query;
+    routing::JoinPart* part = nullptr;
+    routing::CompletionFunction complete = nullptr;
+    routing::JoinBlockFunction begin_block = nullptr;
+    routing::CompletionFunction complete_block = nullptr;
+
+    // The cursor: a key, sought anew at each slice.
+    size_t owned = 0;      // of the AEU's partitions in `table`, the one that the piece is of
+    storage::Range piece;  // what is still to be scanned of it
+    routing::JoinPartEnd end;
+
+    routing::JoinBlock* filling = nullptr;
+    // Its keys at the positions `left` have found no room yet.
+    routing::JoinBlock* sending = nullptr;
+    std::vector<uint32_t> left;
+  };
+
+  // True when the join has ended.
+  bool AdvanceOne(RunningJoin& join, uint64_t deadline_ns, bool& moved);
+  // Makes the next piece that the AEU is to answer the cursor's, from its partition join.owned on;
+  // after the last one the join is answered.
+  void FindPiece(RunningJoin& join);
+  void FillBlock(RunningJoin& join, uint64_t deadline_ns);
+  void SendBlock(RunningJoin& join);
+  // Sends what is left; true if any of it found room.
+  bool SendLeft(RunningJoin& join);
+  // Answers what is left instead of sending it.
+  void AnswerLeft(RunningJoin& join, storage::KeyState state);
+  routing::KeyedCommand CommandOf(const RunningJoin& join, routing::JoinBlock* block) const;
+  void Finish(RunningJoin& join);
+
+  const AeuId self_;
+  routing::Port& port_;
+  Acknowledgements& acknowledgements_;
+  LoadCounters& counters_;
+  std::vector<RunningJoin> joins_;
+  size_t next_ = 0;                  // whose turn it is
+  std::vector<uint64_t> keys_;       // scratch: of keys sent again
+  std::vector<uint32_t> positions_;  // scratch
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_JOIN_RUNNER_H_
