@@ -35,6 +35,20 @@ constexpr size_t kRangesToGather = 4;
 // The input of one round of it stays in the nearest cache.
 constexpr uint32_t kChunkKeysMax = 2048;
 
+// The range that holds all keys, as where a client sends what belongs together; table.size() if
+// there is none. Gives up after a few keys where they are spread.
+size_t OnlyRange(const RangeTable& table, std::span<const uint64_t> keys) {
+  constexpr size_t kFew = 16;
+  const size_t range = table.PartitionOf(keys[0]);
+  const uint64_t first = table.starts()[range];
+  const uint64_t last = range + 1 < table.size() ? table.starts()[range + 1] - 1
+                                                 : std::numeric_limits<uint64_t>::max();
+  const size_t few = std::min(keys.size(), kFew);
+  const bool all =
+      AllInside(keys.first(few), first, last) && AllInside(keys.subspan(few), first, last);
+  return all ? range : table.size();
+}
+
 // What GatherRange does when every key lies in the range.
 void CopyColumns(const KeyColumns& from, const KeyColumnsOut& to) {
   std::memcpy(to.keys, from.keys, from.count * sizeof(uint64_t));
@@ -125,9 +139,14 @@ void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
         .positions = command.positions.empty() ? nullptr : &command.positions[begin],
         .first_position = static_cast<uint32_t>(begin),
         .count = std::min<size_t>(chunk_keys, n - begin)};
-    CountByRange({chunk.keys, chunk.count}, table.starts(),
-                 ranges <= kRangesToGather ? nullptr : range_of.data(),
-                 std::span(counts).first(ranges));
+    if (const size_t range = OnlyRange(table, {chunk.keys, chunk.count}); range < ranges) {
+      counts.fill(0);
+      counts[range] = static_cast<uint32_t>(chunk.count);
+    } else {
+      CountByRange({chunk.keys, chunk.count}, table.starts(),
+                   ranges <= kRangesToGather ? nullptr : range_of.data(),
+                   std::span(counts).first(ranges));
+    }
     for (size_t part = 0; part < part_count; ++part) parts[part].keys = 0;
     for (size_t range = 0; range < ranges; ++range) part_of[range]->keys += counts[range];
     bool all_open = true;

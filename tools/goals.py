@@ -52,8 +52,10 @@ def storage(build):
 
 def routing(build):
     """Raw routing against moodycamel's queue and plain memcpys, AEUs that share cores, and the cost per routed key."""
-    # Whole turns: an outgoing buffer of 4096 commands fills within one. The peer with its best element and block.
-    peers = ["queue", "queue_512", "queue32", "queue32_512"]
+    # Whole turns: an outgoing buffer of 4096 commands fills within one. The peer with commands as its elements, and
+    # with the smallest element that tells the same; the better of two block sizes each.
+    whole, smallest = ["queue", "queue_512"], ["queue32", "queue32_512"]
+    peers = whole + smallest
     raw = json.loads(run([f"{build}/bench/routing/raw_routing", "--aeus", "2,8", "--turn", "4096", "--rounds", "7",
                           "--batches", "256,1024,4096", "--modes", "plain", "--json", "-",
                           "--methods", ",".join(["port", *peers, "memcpy20"])]))
@@ -63,9 +65,10 @@ def routing(build):
         best[name] = max(best.get(name, 0), point["commands_s"] / 1e6)
     ratios = raw["ratios"]
     others = f"other programs took {raw['cpus_taken_by_others']:.2f} cpus"
-    peer = min(peers, key=lambda name: ratios[f"port_over_{name}_2_plain"])
-    goal("routing.raw_over_moodycamel", ratios[f"port_over_{peer}_2_plain"], ">=", 3,
-         f"{best['port', 2]:.0f} beside {best[peer, 2]:.0f} M commands/s of {peer}, its best; {others}")
+    for name, elements in ("", whole), ("_smallest_element", smallest):
+        peer = min(elements, key=lambda name: ratios[f"port_over_{name}_2_plain"])
+        goal(f"routing.raw_over_moodycamel{name}", ratios[f"port_over_{peer}_2_plain"], ">=", 3,
+             f"{best['port', 2]:.0f} beside {best[peer, 2]:.0f} M commands/s of {peer}; {others}")
     goal("routing.raw_over_two_memcpys", ratios["port_over_memcpy20_bytes_2_plain"], ">=", 0.4,
          f"beside {best['memcpy20', 2]:.0f} M commands/s; {others}")
     goal("routing.aeus_8_over_2", ratios["port_8_plain_over_2_aeus"], ">=", 0.7,

@@ -2,8 +2,10 @@
 """Draws raw_routing's JSON as the paper's Figure 5: routing throughput against outgoing buffer size.
 
     bench/routing/plot.py raw_routing.json figure.svg [--aeus 2] [--mode plain|mixed] [--unit commands|bytes]
+                          [--methods port,queue_512,...] [--look-ups routed_keys.json] [--by batch|aeus]
 
-Log-log, a line for each method, a bar from the slowest round to the fastest. Standard library only.
+--look-ups adds routed_keys' throughput by --outgoing, look-ups behind; --by aeus draws the best buffer size
+against the number of AEUs. Log-log, a line for each method, a bar from the slowest round to the fastest. Standard library only.
 """
 import argparse
 import json
@@ -16,6 +18,7 @@ LEFT, RIGHT, TOP, BOTTOM = 72, 220, 46, 60  # margins; the legend stands in the 
 # Ours thick and first; colours that differ in brightness too.
 STYLES = {
     "port": ("#c0392b", 3, "", "ERIS: Port::Send"),
+    "look_ups": ("#e67e22", 3, "", "the same, look-ups of 1 M keys behind"),
     "port_single": ("#e59866", 2, "", "ERIS: a header for each command"),
     "queue": ("#2471a3", 1.5, "", "moodycamel, blocks of 32"),
     "queue_512": ("#5dade2", 1.5, "", "moodycamel, blocks of 512"),
@@ -48,15 +51,31 @@ def text(x, y, words, anchor="middle", more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
 
 
-def draw(report, aeus, mode, unit):
+def points_by_method(report, look_ups, arguments):
+    """method -> [(x, median, slowest, fastest)]"""
     lines = {}
     for point in report["points"]:
-        if point["aeus"] == aeus and point["mode"] == mode:
-            factor = point["bytes_s"] / point["commands_s"] / 1e9 if unit == "bytes" else 1e-6
+        wanted = arguments.by == "aeus" or point["aeus"] == arguments.aeus
+        if wanted and point["mode"] == arguments.mode and (not arguments.methods or point["method"] in arguments.methods):
+            factor = point["bytes_s"] / point["commands_s"] / 1e9 if arguments.unit == "bytes" else 1e-6
             lines.setdefault(point["method"], []).append(
-                (point["batch"], *(point[key] * factor for key in ("commands_s", "commands_s_min", "commands_s_max"))))
+                (point[arguments.by], *(point[key] * factor for key in ("commands_s", "commands_s_min", "commands_s_max"))))
+    if arguments.by == "aeus":
+        for method, line in lines.items():
+            best = {}
+            for one in line:
+                best[one[0]] = max(one, best.get(one[0], one), key=lambda point: point[1])
+            lines[method] = list(best.values())
+    for point in look_ups["points"] if look_ups else []:
+        rate = point["keys_s"] / 1e6
+        lines.setdefault("look_ups", []).append((point["outgoing"], rate, rate, rate))
+    return lines
+
+
+def draw(report, look_ups, arguments):
+    lines = points_by_method(report, look_ups, arguments)
     if not lines:
-        sys.exit(f"plot.py: no points for {aeus} AEUs")
+        sys.exit("plot.py: no such points")
     unknown = set(lines) - set(STYLES)
     if unknown:
         sys.exit(f"plot.py: no style for {', '.join(sorted(unknown))}")
@@ -69,8 +88,8 @@ def draw(report, aeus, mode, unit):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
            'font-size="12" fill="#222">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-           text((LEFT + right) / 2, 18, f"Raw routing throughput, {aeus} AEUs, commands with {report['segment_bytes']} "
-                "bytes of data", more='font-size="14"'),
+           text((LEFT + right) / 2, 18, "Routing throughput, " + (f"{arguments.aeus} AEUs, " if arguments.by == "batch" else "")
+                + f"commands with {report['segment_bytes']} bytes of data", more='font-size="14"'),
            text((LEFT + right) / 2, 34, f"{report['cpu']}, {report['cpus']} cpus, {report['build_type']}, median of "
                 f"{report['rounds']} rounds", more='fill="#666" font-size="11"')]
     for tick in ticks(low, high):
@@ -80,8 +99,9 @@ def draw(report, aeus, mode, unit):
         out.append(f'<path d="M{x(batch):.1f} {TOP}V{bottom}" stroke="#f0f0f0"/>')
         out.append(text(x(batch), bottom + 18, str(batch)))
     out.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" stroke="#222" fill="none"/>')
-    out.append(text((LEFT + right) / 2, HEIGHT - 16, "commands collected before they are copied over"))
-    words = "GB/s with headers" if unit == "bytes" else "million commands/s"
+    out.append(text((LEFT + right) / 2, HEIGHT - 16, "AEUs" if arguments.by == "aeus" else
+                    "commands collected before they are copied over"))
+    words = "GB/s with headers" if arguments.unit == "bytes" else "million commands/s"
     out.append(text(0, 0, words, more=f'transform="translate(20 {(TOP + bottom) / 2:.0f}) rotate(-90)"'))
     shown = [method for method in STYLES if method in lines]
     for method in reversed(shown):  # ours last, on top
@@ -109,12 +129,19 @@ def main():
     parser.add_argument("svg")
     parser.add_argument("--aeus", type=int, default=2)
     parser.add_argument("--mode", choices=("plain", "mixed"), default="plain")
+    parser.add_argument("--methods", type=lambda names: names.split(","))
+    parser.add_argument("--look-ups")
+    parser.add_argument("--by", choices=("batch", "aeus"), default="batch")
     parser.add_argument("--unit", choices=("commands", "bytes"), default="commands")
     arguments = parser.parse_args()
     with open(arguments.json, encoding="utf-8") as file:
         report = json.load(file)
+    look_ups = None
+    if arguments.look_ups:
+        with open(arguments.look_ups, encoding="utf-8") as file:
+            look_ups = json.load(file)
     with open(arguments.svg, "w", encoding="utf-8") as file:
-        file.write(draw(report, arguments.aeus, arguments.mode, arguments.unit))
+        file.write(draw(report, look_ups, arguments))
 
 
 if __name__ == "__main__":
