@@ -54,7 +54,7 @@ constexpr size_t kMulticastBytes = 64 << 10;  // of a Port
 // Sanitizers take their time, and memory of their own.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
-constexpr int kRounds = 30;
+constexpr int kRounds = 100;
 #else
 constexpr bool kSanitized = false;
 constexpr int kRounds = 200;
