@@ -51,7 +51,7 @@ def storage(build):
 
 
 def routing(build):
-    """Raw routing against moodycamel's queue and plain memcpys, AEUs that share cores, and the cost per routed key."""
+    """Raw routing against moodycamel's queue and plain memcpys, AEUs that share cores, and the costs of a key and a turn."""
     # Whole turns: an outgoing buffer of 4096 commands fills within one. The peer with commands as its elements, and
     # with the smallest element that tells the same; the better of two block sizes each.
     whole, smallest = ["queue", "queue_512"], ["queue32", "queue32_512"]
@@ -79,6 +79,14 @@ def routing(build):
          f"worst: batches of {worst['batch']}, {worst['keys']} keys, {worst['routed_ns']:.1f} beside "
          f"{worst['bare_ns']:.1f} ns of the bare partition; other programs took {keys['cpus_taken_by_others']:.2f} cpus, "
          f"a line goes from core to core in {keys['cache_line_ns']:.0f} ns")
+    report = json.loads(run([f"{build}/bench/routing/turn_bench", "--benchmark_filter=^turn/aeus:(2|512)$",
+                             "--benchmark_format=json", "--benchmark_repetitions=7", "--benchmark_min_time=0.1",
+                             "--benchmark_enable_random_interleaving=true"]))
+    turns = {one["run_name"]: one["real_time"]
+             for one in report["benchmarks"] if one.get("aggregate_name") == "median"}
+    few, many = turns["turn/aeus:2"], turns["turn/aeus:512"]
+    goal("routing.turn_512_over_2", many / few, "<=", 1.3,
+         f"{many:.0f} beside {few:.0f} ns, a look-up of one key with 512 and with 2 AEUs, one addressed")
 
 
 def engine(build):
