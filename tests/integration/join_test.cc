@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "eris/engine.h"
 #include "tests/support/seed.h"
@@ -178,14 +177,14 @@ class Chain {
   void Ask() {
     join_.NextAsync([this](absl::StatusOr<std::optional<JoinChunk>> chunk) {
       EXPECT_TRUE(chunk.ok()) << chunk.status();
-      if (!chunk.ok() || !*chunk) return done_.Notify();
+      if (!chunk.ok() || !*chunk) return done_.store(true);
       Append(**chunk, rows_);
       chunk->reset();
       Ask();
     });
   }
   std::vector<Joined> Await() {
-    done_.WaitForNotification();
+    while (!done_.load()) absl::SleepFor(absl::Milliseconds(1));
     std::sort(rows_.begin(), rows_.end());
     return std::move(rows_);
   }
@@ -193,7 +192,7 @@ class Chain {
  private:
   Join& join_;
   std::vector<Joined> rows_;
-  absl::Notification done_;
+  std::atomic<bool> done_{false};
 };
 
 TEST_P(JoinOnMachineTest, AChainOfNextAsyncReadsEverything) {
