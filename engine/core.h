@@ -1,5 +1,5 @@
-// What sessions, requests, scans and joins share of an engine. Owned by EngineImpl; outlives all of them
-// but their last references.
+// What sessions, requests, scans and joins share of an engine. Owned by EngineImpl; outlives all of
+// them but their last references.
 #ifndef ERIS_ENGINE_CORE_H_
 #define ERIS_ENGINE_CORE_H_
 

@@ -1,5 +1,5 @@
-// The bounded pool of chunks that the answers of scans and joins come from. Chunks are made when first needed and
-// reused.
+// The bounded pool of chunks that the answers of scans and joins come from. Chunks are made when
+// first needed and reused.
 #ifndef ERIS_ENGINE_SCAN_CHUNK_POOL_H_
 #define ERIS_ENGINE_SCAN_CHUNK_POOL_H_
 

@@ -217,8 +217,8 @@ TEST_P(IncomingBufferModelTest, TheCheckerFindsEachPlantedFaultAndNothingElse) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   int found = 0;
   std::string first;
-  // Most faults show in every third schedule; a swapped order takes a writer that sleeps through two
-  // changes of role, and shows in one of some thousands.
+  // Most faults show in every third schedule; a swapped order takes a writer that sleeps through
+  // two changes of role, and shows in one of some thousands.
   const uint64_t schedules = GetParam() == test::BufferFault::kNoGeneration ? 80'000 : 2'000;
   const bool planted = GetParam() != test::BufferFault::kNone;
   for (uint64_t i = 0; i < schedules && !(planted && found > 0); ++i) {
