@@ -122,6 +122,15 @@ void JoinRunner::FindPiece(RunningJoin& join) {
   join.end.outcome = PartOutcome::kAnswered;
 }
 
+std::optional<storage::Range> JoinRunner::RestAfter(const RunningJoin& join) const {
+  if (join.table == nullptr) return std::nullopt;
+  const std::span<const uint32_t> partitions = join.table->PartitionsOf(self_);
+  if (join.owned + 1 >= partitions.size()) return std::nullopt;
+  storage::Range rest = join.range;
+  rest.lo = join.table->RangeOf(partitions[join.owned + 1]).lo;
+  return rest.Empty() ? std::nullopt : std::optional(rest);
+}
+
 void JoinRunner::FillBlock(RunningJoin& join, uint64_t deadline_ns) {
   JoinBlock& block = *join.filling;
   storage::ScanRows out{.keys = block.outer_keys,
@@ -133,10 +142,7 @@ void JoinRunner::FillBlock(RunningJoin& join, uint64_t deadline_ns) {
     if (owned == nullptr) {
       join.end.outcome = PartOutcome::kMoved;
       join.end.moved = join.piece;
-      if (join.table != nullptr && join.piece.hi &&
-          (!join.range.hi || *join.piece.hi < *join.range.hi)) {
-        join.end.rest = storage::Range{*join.piece.hi, join.range.hi};
-      }
+      join.end.rest = RestAfter(join);
       break;
     }
     storage::ScanCursor here;

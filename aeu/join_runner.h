@@ -72,6 +72,8 @@ class JoinRunner {
   // Makes the next piece that the AEU is to answer the cursor's, from its partition join.owned on;
   // after the last one the join is answered.
   void FindPiece(RunningJoin& join);
+  // From the AEU's next partition after the cursor's on; nothing: there is none in the range.
+  std::optional<storage::Range> RestAfter(const RunningJoin& join) const;
   void FillBlock(RunningJoin& join, uint64_t deadline_ns);
   void SendBlock(RunningJoin& join);
   // Sends what is left; true if any of it found room.

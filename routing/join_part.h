@@ -54,8 +54,8 @@ struct JoinPartEnd {
   PartOutcome outcome = PartOutcome::kRunning;
   // Of the disjoint ranges whose rows have all been looked up, since the part was sent.
   RangeWidth answered = 0;
-  // kMoved: a range that the AEU was to answer and does not own, and, after it, what it has not
-  // looked at.
+  // kMoved: a range that the AEU was to answer and does not own, and where, after it, it was to
+  // answer more.
   std::optional<storage::Range> moved;
   std::optional<storage::Range> rest;
   // A block that it had taken and not used.

@@ -271,7 +271,7 @@ TEST_F(JoinRunnerTest, APieceThatIsNotOwnedAnyMoreIsReportedWithWhatFollows) {
   lab_->Settle();
   ExpectEnd(0, PartOutcome::kMoved, 995);
   EXPECT_EQ(parts_[0].end().moved, Of(1000, 1600));
-  EXPECT_EQ(parts_[0].end().rest, Of(1600, 5000));
+  EXPECT_EQ(parts_[0].end().rest, Of(1700, 5000));
   EXPECT_EQ(block.rows, 2u);  // what it owns has been sent before the end
   EXPECT_EQ(Joined(), (Rows{{10, 11}, {900, 11}}));
 
