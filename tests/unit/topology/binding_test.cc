@@ -2,11 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <string>
-#include <thread>
 
 #include "topology/topology.h"
 
@@ -16,30 +14,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr size_t kPageBytes = 4096;
-
-TEST(BindingTest, BoundThreadRunsOnItsCpuAlone) {
-  absl::StatusOr<Topology> topology = Topology::Discover();
-  ASSERT_TRUE(topology.ok()) << topology.status();
-  for (const uint32_t cpu : topology->allowed_cpus()) {
-    absl::Status status;
-    int now = -1;
-    std::thread([&] {
-      status = BindThisThread(cpu);
-      now = sched_getcpu();
-    }).join();
-    if (absl::IsPermissionDenied(status)) GTEST_SKIP() << status;
-    ASSERT_TRUE(status.ok()) << status;
-    EXPECT_EQ(now, static_cast<int>(cpu));
-  }
-}
-
-TEST(BindingTest, ImpossibleCpuIsAStatusThatNamesIt) {
-  for (const uint32_t cpu : {60000u, 4000000000u}) {
-    const absl::Status status = BindThisThread(cpu);
-    EXPECT_FALSE(status.ok());
-    EXPECT_THAT(std::string(status.message()), HasSubstr(std::to_string(cpu)));
-  }
-}
 
 TEST(BindingTest, ImpossibleNumaNodeIsAStatusThatNamesIt) {
   void* page =

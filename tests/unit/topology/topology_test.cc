@@ -7,11 +7,10 @@
 
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/unit/topology/odd_machine_xml.h"
-#include "topology/binding.h"
+#include "topology/pinned_thread.h"
 #include "topology/topology_builder.h"
 
 namespace eris::topology {
@@ -220,13 +219,11 @@ TEST(TopologyTest, DiscoverInsideOneCpuFindsOneCore) {
   absl::StatusOr<Topology> whole = Topology::Discover();
   ASSERT_TRUE(whole.ok()) << whole.status();
   const uint32_t last = whole->allowed_cpus().back();
-  absl::Status bound;
   absl::StatusOr<Topology> narrow = absl::InternalError("not run");
-  // A thread of its own, so that the other tests keep their affinity.
-  std::thread([&] {
-    bound = BindThisThread(last);
-    narrow = Topology::Discover();
-  }).join();
+  PinnedThread thread(static_cast<int32_t>(last), std::nullopt,
+                      [&] { narrow = Topology::Discover(); });
+  thread.Join();
+  const absl::Status& bound = thread.binding_status();
   if (!bound.ok()) GTEST_SKIP() << "the system refuses affinity: " << bound;
   ASSERT_TRUE(narrow.ok()) << narrow.status();
   EXPECT_THAT(narrow->allowed_cpus(), ElementsAre(last));

@@ -1,0 +1,70 @@
+#include "topology/pinned_thread.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace eris::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PinnedThreadTest, RunsOnItsCpuAlone) {
+  absl::StatusOr<Topology> topology = Topology::Discover();
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  for (const uint32_t cpu : topology->allowed_cpus()) {
+    int now = -1, cpus = 0;
+    PinnedThread thread(static_cast<int32_t>(cpu), topology->numa_nodes()[0], [&] {
+      cpu_set_t set;
+      now = sched_getcpu();
+      if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = CPU_COUNT(&set);
+    });
+    thread.Join();
+    if (absl::IsPermissionDenied(thread.binding_status())) {
+      GTEST_SKIP() << thread.binding_status();
+    }
+    ASSERT_TRUE(thread.binding_status().ok()) << thread.binding_status();
+    EXPECT_EQ(now, static_cast<int>(cpu));
+    EXPECT_EQ(cpus, 1);
+  }
+}
+
+TEST(PinnedThreadTest, AnImpossibleCpuIsAStatusThatNamesItAndTheBodyRuns) {
+  for (const int32_t cpu : {60000, 1 << 20}) {
+    bool ran = false;
+    PinnedThread thread(cpu, std::nullopt, [&] { ran = true; });
+    thread.Join();
+    EXPECT_TRUE(ran);
+    EXPECT_FALSE(thread.binding_status().ok());
+    EXPECT_THAT(std::string(thread.binding_status().message()), HasSubstr(std::to_string(cpu)));
+  }
+}
+
+TEST(PinnedThreadTest, WithoutACpuItRunsAnywhere) {
+  bool ran = false;
+  {
+    PinnedThread thread(-1, std::nullopt, [&] { ran = true; });
+    EXPECT_TRUE(thread.binding_status().ok());
+  }
+  EXPECT_TRUE(ran);
+}
+
+// Recursion that the compiler cannot take out.
+int Deep(int levels) {
+  std::array<volatile char, 4096> frame;
+  frame[static_cast<size_t>(levels) % frame.size()] = 1;
+  return levels == 0 ? 0 : Deep(levels - 1) + frame[static_cast<size_t>(levels) % frame.size()];
+}
+
+TEST(PinnedThreadTest, HasAStackForDeepCalls) {
+  int depth = 0;
+  PinnedThread(-1, std::nullopt, [&] { depth = Deep(500); }).Join();
+  EXPECT_EQ(depth, 500);
+}
+
+}  // namespace
+}  // namespace eris::topology

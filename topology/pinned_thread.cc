@@ -1,0 +1,77 @@
+#include "topology/pinned_thread.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "topology/binding.h"
+
+namespace eris::topology {
+namespace {
+
+// Address space; pages come as they are used.
+constexpr size_t kStackBytes = 8u << 20;
+constexpr size_t kGuardBytes = 64u << 10;
+
+}  // namespace
+
+PinnedThread::PinnedThread(int32_t cpu, const std::optional<NumaNode>& numa_node,
+                           std::function<void()> body)
+    : body_(std::move(body)) {
+  void* stack = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  ERIS_CHECK(stack != MAP_FAILED);
+  stack_ = static_cast<std::byte*>(stack);
+  mprotect(stack_, kGuardBytes, PROT_NONE);
+  // A refusal is told by the pools, which bind far more.
+  if (numa_node) (void)BindMemory(stack_ + kGuardBytes, kStackBytes, *numa_node);
+
+  int error = Start(cpu);
+  if (error != 0 && cpu >= 0) {
+    const std::string message = absl::StrCat("cannot pin to cpu ", cpu, ": ", std::strerror(error));
+    binding_status_ =
+        error == EPERM ? absl::PermissionDeniedError(message) : absl::InternalError(message);
+    error = Start(-1);
+  }
+  ERIS_CHECK(error == 0);
+}
+
+int PinnedThread::Start(int32_t cpu) {
+  pthread_attr_t attributes;
+  ERIS_CHECK(pthread_attr_init(&attributes) == 0);
+  int error = pthread_attr_setstack(&attributes, stack_ + kGuardBytes, kStackBytes);
+  if (error == 0 && cpu >= 0) {
+    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(cpu) + 1);
+    cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(cpu) + 1);
+    ERIS_CHECK(set != nullptr);
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S(static_cast<size_t>(cpu), bytes, set);
+    error = pthread_attr_setaffinity_np(&attributes, bytes, set);
+    CPU_FREE(set);
+  }
+  if (error == 0) error = pthread_create(&thread_, &attributes, &Run, this);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+PinnedThread::~PinnedThread() { Join(); }
+
+void PinnedThread::Join() {
+  if (joined_) return;
+  joined_ = true;
+  ERIS_CHECK(pthread_join(thread_, nullptr) == 0);
+  munmap(stack_, kStackBytes + kGuardBytes);
+}
+
+void* PinnedThread::Run(void* self) {
+  static_cast<PinnedThread*>(self)->body_();
+  return nullptr;
+}
+
+}  // namespace eris::topology

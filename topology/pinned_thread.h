@@ -1,0 +1,49 @@
+// A thread that runs on one cpu from its first instruction, on a stack of that cpu's NumaNode. A
+// thread that pins itself after its start has its stack's first page - where its thread-local data
+// and its outer frames are for good - touched by whoever created it, on that one's NumaNode. Paper:
+// ERIS 3.1 (an AEU's data is local).
+#ifndef ERIS_TOPOLOGY_PINNED_THREAD_H_
+#define ERIS_TOPOLOGY_PINNED_THREAD_H_
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "topology/topology.h"
+
+namespace eris::topology {
+
+class PinnedThread {
+ public:
+  // Runs `body`. `cpu`: the operating system's number; -1: anywhere. `numa_node`: where its stack
+  // lies; nullopt: where it happens to. A system that refuses either gets a thread without:
+  // binding_status() tells. Aborts when the system has no thread or no stack to give.
+  PinnedThread(int32_t cpu, const std::optional<NumaNode>& numa_node, std::function<void()> body);
+  ~PinnedThread();  // as Join
+  PinnedThread(const PinnedThread&) = delete;
+  PinnedThread& operator=(const PinnedThread&) = delete;
+
+  // Blocks until `body` has returned. Idempotent.
+  void Join();
+  // Whether the system has pinned it.
+  const absl::Status& binding_status() const { return binding_status_; }
+
+ private:
+  // The system's error number, or 0.
+  int Start(int32_t cpu);
+  static void* Run(void* self);
+
+  std::function<void()> body_;
+  absl::Status binding_status_;
+  std::byte* stack_ = nullptr;
+  pthread_t thread_{};
+  bool joined_ = false;
+};
+
+}  // namespace eris::topology
+
+#endif  // ERIS_TOPOLOGY_PINNED_THREAD_H_
