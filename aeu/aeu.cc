@@ -5,6 +5,7 @@
 
 #include "aeu/clock.h"
 #include "base/check.h"
+#include "memory/memory_manager.h"
 #include "storage/index_partition.h"
 
 namespace eris::aeu {
@@ -42,6 +43,7 @@ void ApplyQuery(const CommandHeader* command) {
 Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port)
     : id_(id),
       endpoint_(directory[id]),
+      recollection_(endpoint_.waker),
       port_(directory, OfAeu(port)),
       acknowledgements_(counters_.answered),
       scans_(acknowledgements_, counters_),
@@ -52,11 +54,13 @@ Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 bool Aeu::Step(const StepBudget& budget) {
   base::ThreadRoleScope role(thread_);
   const uint64_t begin_ns = NowNs();
-  bool worked = TakeCommands(budget.ingress_bytes);
+  bool worked = recollection_.Take() && CollectMemory();
+  worked |= TakeCommands(budget.ingress_bytes);
   if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
   if (joins_.running() > 0) worked |= joins_.Advance(NowNs() + budget.scan_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it.
   acknowledgements_.Send();
+  if (!worked && trim_worthwhile_) TrimMemory();
   if (!worked && idle_work_ != nullptr) {
     idle_work_left_ = idle_work_->Run(NowNs() + budget.idle_ns);
   }
@@ -73,7 +77,8 @@ bool Aeu::Step(const StepBudget& budget) {
 
 bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
-         port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || idle_work_left_;
+         port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || idle_work_left_ ||
+         trim_worthwhile_ || recollection_.Waits();
 }
 
 bool Aeu::TakeCommands(size_t ingress_bytes) {
@@ -180,7 +185,10 @@ void Aeu::RunGroup(const CommandGroup& group) {
     owned.load->RecordExecution(batch_keys, elapsed_ns);
     if (writes) owned.load->SetSize(owned.partition->size());
   }
-  if (writes) slot->memory_bytes()->Set(slot->cache().used_bytes());
+  if (writes) {
+    slot->cache().EndTurn();
+    trim_worthwhile_ |= slot->cache().TrimWorthwhile();
+  }
   counters_.keys.Add(keys);
 
   // Forwarded keys are answered by the AEU that executes them, the others here.
@@ -261,7 +269,13 @@ void Aeu::Install(const CommandHeader* command) {
   if (slots_.size() <= command->slot) slots_.resize(command->slot + 1);
   std::unique_ptr<ObjectSlot>& slot = slots_[command->slot];
   if (slot == nullptr) {
-    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *install->manager);
+    memory::LocalCache* cache = install->manager->NewCache();
+    if (cache == nullptr) {
+      answer(KeyState::kNoMemory);
+      return;
+    }
+    cache->SetListener(&recollection_);
+    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache);
   }
   ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
   auto partition = storage::IndexPartition::Create(install->range, slot->cache());
@@ -277,7 +291,6 @@ void Aeu::Install(const CommandHeader* command) {
                                       });
   PublishLoad(*slot, owned);
   ranges.insert(after, std::move(owned));
-  slot->memory_bytes()->Set(slot->cache().used_bytes());
   answer(KeyState::kAbsent);
 }
 
@@ -288,26 +301,51 @@ void Aeu::Drop(const CommandHeader* command) {
     joins_.EndAll(slot);
     {
       base::MutexLock lock(&loads_mu_);
-      std::erase_if(loads_, [&](const ObjectLoad& load) { return load.object == command->object; });
+      std::erase_if(loads_, [&](const PublishedLoad& published) {
+        return published.load.object == command->object;
+      });
     }
-    // The cache gives its spans back at once; no row is touched.
+    // No row is touched: its memory goes back with the object's manager.
     slots_[command->slot].reset();
   }
   command->context->states[drop->position] = KeyState::kAbsent;
   acknowledgements_.Add(command->complete, command->context, 1);
 }
 
+bool Aeu::CollectMemory() {
+  bool any = false;
+  for (const auto& slot : slots_) {
+    if (slot == nullptr || !slot->cache().Collect()) continue;
+    any = true;
+    trim_worthwhile_ |= slot->cache().TrimWorthwhile();
+  }
+  return any;
+}
+
+void Aeu::TrimMemory() {
+  const auto shrunk = std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) {
+    return slot != nullptr && slot->cache().TrimWorthwhile();
+  });
+  if (shrunk == slots_.end()) {
+    trim_worthwhile_ = false;
+  } else {
+    (*shrunk)->cache().Trim();
+  }
+}
+
 void Aeu::PublishLoad(const ObjectSlot& slot, const OwnedRange& owned) {
   base::MutexLock lock(&loads_mu_);
-  auto load = std::find_if(loads_.begin(), loads_.end(),
-                           [&](const ObjectLoad& one) { return one.object == slot.object(); });
-  if (load == loads_.end()) {
-    load = loads_.insert(load, ObjectLoad{slot.object(), slot.memory_bytes(), {}});
+  auto published = std::find_if(loads_.begin(), loads_.end(), [&](const PublishedLoad& one) {
+    return one.load.object == slot.object();
+  });
+  if (published == loads_.end()) {
+    published = loads_.insert(published, {{slot.object(), 0, {}}, &slot.cache()});
   }
+  auto& partitions = published->load.partitions;
   const auto after =
-      std::upper_bound(load->partitions.begin(), load->partitions.end(), owned.load->lo(),
+      std::upper_bound(partitions.begin(), partitions.end(), owned.load->lo(),
                        [](uint64_t lo, const auto& other) { return lo < other->lo(); });
-  load->partitions.insert(after, owned.load);
+  partitions.insert(after, owned.load);
 }
 
 RoutingStats Aeu::Routing() const {
@@ -324,7 +362,12 @@ RoutingStats Aeu::Routing() const {
 
 std::vector<ObjectLoad> Aeu::Loads() const {
   base::MutexLock lock(&loads_mu_);
-  return loads_;
+  std::vector<ObjectLoad> loads;
+  for (const PublishedLoad& published : loads_) {
+    loads.push_back(published.load);
+    loads.back().memory_bytes = published.cache->used_bytes();
+  }
+  return loads;
 }
 
 }  // namespace eris::aeu

@@ -16,6 +16,7 @@
 #include "aeu/load_counters.h"
 #include "aeu/object_load.h"
 #include "aeu/object_slot.h"
+#include "aeu/recollection.h"
 #include "aeu/scan_runner.h"
 #include "base/mutex.h"
 #include "base/thread_role.h"
@@ -56,9 +57,10 @@ class Aeu {
 
   AeuId id() const { return id_; }
 
-  // One loop turn: take the incoming buffer and the ingress, group, execute each group as one
-  // batch, advance scans and joins, acknowledge, do idle work if there was nothing else, copy
-  // outgoing buffers over. One thread at a time. True when it found anything to do.
+  // One loop turn: take in the memory that others have freed, take the incoming buffer and the
+  // ingress, group, execute each group as one batch, advance scans and joins, acknowledge, do idle
+  // work if there was nothing else, copy outgoing buffers over. One thread at a time. True when it
+  // found anything to do.
   bool Step(const StepBudget& budget);
   // Whether Step would find something: to be asked between Waker::PrepareToSleep and Sleep.
   bool HasWork() const;
@@ -92,6 +94,10 @@ class Aeu {
   void Drop(const routing::CommandHeader* command);
   ObjectSlot* SlotOf(const routing::CommandHeader* command);
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
+  // Bins of all objects.
+  bool CollectMemory();
+  // Of one object that has shrunk, in a turn without other work.
+  void TrimMemory();
   // Adds one partition's load to what Loads tells. O(log partitions) where ranges come in order: an
   // object may have tens of thousands of them.
   void PublishLoad(const ObjectSlot& slot, const OwnedRange& owned);
@@ -102,6 +108,7 @@ class Aeu {
 
   // Shared: written by the AEU, read by anyone.
   LoadCounters counters_;
+  Recollection recollection_;
 
   // Owned by the AEU thread.
   base::ThreadRole thread_;
@@ -118,10 +125,15 @@ class Aeu {
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;
+  bool trim_worthwhile_ = false;
 
-  // Guarded by loads_mu_.
+  // Guarded by loads_mu_. The caches outlive their entries.
+  struct PublishedLoad {
+    ObjectLoad load;
+    const memory::LocalCache* cache;
+  };
   mutable base::Mutex loads_mu_;
-  std::vector<ObjectLoad> loads_ ABSL_GUARDED_BY(loads_mu_);
+  std::vector<PublishedLoad> loads_ ABSL_GUARDED_BY(loads_mu_);
 };
 
 }  // namespace eris::aeu

@@ -3,36 +3,24 @@
 #include <sched.h>
 
 #include "aeu/clock.h"
-#include "topology/binding.h"
 
 namespace eris::aeu {
 
 AeuThread::AeuThread(Aeu& aeu, routing::Waker& waker, const AeuThreadOptions& options)
-    : aeu_(aeu), waker_(waker), options_(options), thread_([this] { Run(); }) {}
+    : aeu_(aeu),
+      waker_(waker),
+      options_(options),
+      thread_(options.cpu, options.numa_node, [this] { Run(); }) {}
 
 AeuThread::~AeuThread() { Stop(); }
 
 void AeuThread::Stop() {
   stop_.store(true, std::memory_order_seq_cst);  // pairs with the load in Run, before it sleeps
   waker_.Wake();
-  if (thread_.joinable()) thread_.join();
-}
-
-absl::Status AeuThread::binding_status() {
-  base::MutexLock lock(&mu_);
-  while (!begun_) begun_cv_.Wait(&mu_);
-  return binding_status_;
+  thread_.Join();
 }
 
 void AeuThread::Run() {
-  {
-    absl::Status bound;
-    if (options_.cpu >= 0) bound = topology::BindThisThread(static_cast<uint32_t>(options_.cpu));
-    base::MutexLock lock(&mu_);
-    binding_status_ = bound;
-    begun_ = true;
-    begun_cv_.SignalAll();
-  }
   uint64_t idle_since_ns = 0;
   while (!stop_.load(std::memory_order_seq_cst)) {
     if (aeu_.Step(options_.budget)) {

@@ -5,17 +5,18 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "aeu/aeu.h"
-#include "base/mutex.h"
 #include "routing/waker.h"
+#include "topology/pinned_thread.h"
 
 namespace eris::aeu {
 
 struct AeuThreadOptions {
-  int32_t cpu = -1;           // operating-system number; -1: not pinned
+  int32_t cpu = -1;                               // operating-system number; -1: not pinned
+  std::optional<topology::NumaNode> numa_node{};  // where its stack lies; nullopt: anywhere
   uint64_t spin_ns = 20'000;  // 0 where AEUs share cores: spinning would take them from each other
   StepBudget budget;
 };
@@ -29,8 +30,8 @@ class AeuThread {
   // Ends after the turn under way; commands that come later stay where they are. Blocks.
   // Idempotent.
   void Stop();
-  // Whether the system has pinned the thread; blocks until it has begun.
-  absl::Status binding_status();
+  // Whether the system has pinned the thread.
+  const absl::Status& binding_status() const { return thread_.binding_status(); }
 
  private:
   void Run();
@@ -40,11 +41,7 @@ class AeuThread {
   const AeuThreadOptions options_;
   // Shared: written by Stop, read by the thread (seq_cst, so that a sleeper sees it: see Waker).
   std::atomic<bool> stop_{false};
-  base::Mutex mu_;
-  base::CondVar begun_cv_;
-  bool begun_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status binding_status_ ABSL_GUARDED_BY(mu_);
-  std::thread thread_;  // last: it uses all of the above
+  topology::PinnedThread thread_;  // last: it uses all of the above
 };
 
 }  // namespace eris::aeu

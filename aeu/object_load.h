@@ -2,10 +2,10 @@
 #ifndef ERIS_AEU_OBJECT_LOAD_H_
 #define ERIS_AEU_OBJECT_LOAD_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "aeu/load_counters.h"
 #include "aeu/partition_load.h"
 #include "eris/types.h"
 
@@ -13,7 +13,7 @@ namespace eris::aeu {
 
 struct ObjectLoad {
   ObjectId object;
-  std::shared_ptr<Counter> memory_bytes;  // allocated by this AEU for the object
+  uint64_t memory_bytes = 0;  // allocated by this AEU for the object
   std::vector<std::shared_ptr<PartitionLoad>> partitions;
 };
 

@@ -23,18 +23,17 @@ struct OwnedRange {
 
 class ObjectSlot {
  public:
-  ObjectSlot(ObjectId object, const routing::ObjectRoute& route, memory::MemoryManager& manager)
-      : object_(object), route_(route), cache_(std::make_unique<memory::LocalCache>(manager)) {}
-  // No row is touched: the memory goes back with the cache, in O(spans).
+  // `cache` is the AEU's own and, as all caches, its manager's: it outlives the slot.
+  ObjectSlot(ObjectId object, const routing::ObjectRoute& route, memory::LocalCache& cache)
+      : object_(object), route_(route), cache_(cache) {}
+  // No row is touched: the memory goes back with the manager, in O(superblocks).
   ~ObjectSlot() {
     for (OwnedRange& owned : ranges_) owned.partition->Abandon();
   }
 
   ObjectId object() const { return object_; }
   const routing::ObjectRoute& route() const { return route_; }
-  memory::LocalCache& cache() { return *cache_; }
-  // What the cache holds, as told outside; set after each batch that writes.
-  const std::shared_ptr<Counter>& memory_bytes() const { return memory_bytes_; }
+  memory::LocalCache& cache() const { return cache_; }
   // Ordered by range, disjoint. Usually one.
   std::vector<OwnedRange>& ranges() { return ranges_; }
 
@@ -46,8 +45,7 @@ class ObjectSlot {
  private:
   const ObjectId object_;
   const routing::ObjectRoute& route_;
-  std::unique_ptr<memory::LocalCache> cache_;  // outlives ranges_
-  const std::shared_ptr<Counter> memory_bytes_ = std::make_shared<Counter>();
+  memory::LocalCache& cache_;
   std::vector<OwnedRange> ranges_;
 };
 

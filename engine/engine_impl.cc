@@ -32,14 +32,14 @@ namespace eris::engine {
 absl::StatusOr<std::unique_ptr<EngineImpl>> EngineImpl::Open(const Options& options,
                                                              Threads threads) {
   ERIS_ASSIGN_OR_RETURN(ResolvedOptions resolved, ResolveOptions(options));
+  resolved.memory.keeper = threads == Threads::kStart;
   std::unique_ptr<EngineImpl> engine(new EngineImpl(std::move(resolved)));
   ERIS_RETURN_IF_ERROR(engine->Start(threads));
   return engine;
 }
 
 EngineImpl::EngineImpl(ResolvedOptions resolved)
-    : resolved_(std::move(resolved)),
-      memory_(resolved_.topology, resolved_.options.memory_limit_bytes) {
+    : resolved_(std::move(resolved)), memory_(resolved_.topology, resolved_.memory) {
   core_.options = resolved_.options;
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .send_wait_ms_max = resolved_.options.send_wait_ms_max};
@@ -89,6 +89,9 @@ absl::Status EngineImpl::Start(Threads threads) {
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     aeu::AeuThreadOptions options;
     options.cpu = place.cpu;
+    if (!resolved_.topology.synthetic()) {
+      options.numa_node = resolved_.topology.numa_nodes()[place.numa_node.value];
+    }
     if (!spin) options.spin_ns = 0;
     threads_.push_back(std::make_unique<aeu::AeuThread>(*aeus_[place.aeu.value],
                                                         core_.directory[place.aeu].waker, options));
@@ -172,7 +175,7 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     for (const aeu::ObjectLoad& load : aeu->Loads()) {
       const auto found = by_id.find(load.object);
       if (found == by_id.end()) continue;
-      found->second->memory_bytes += load.memory_bytes->Read();
+      found->second->memory_bytes += load.memory_bytes;
       for (const auto& partition : load.partitions) found->second->keys += partition->rows();
     }
   }
@@ -198,7 +201,7 @@ EngineStats EngineImpl::Stats() {
                  .rows_scanned = counters.rows_scanned.Read(),
                  .routing = aeu.Routing()};
     for (const aeu::ObjectLoad& load : aeu.Loads()) {
-      one.memory_bytes += load.memory_bytes->Read();
+      one.memory_bytes += load.memory_bytes;
       for (const auto& partition : load.partitions) one.rows += partition->rows();
     }
     used_by_pool[memory_.pool(place.numa_node).id()] += one.memory_bytes;

@@ -60,7 +60,8 @@ memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
   memory::NumaNodePool& pool = memory_.pool(aeu_numa_nodes_[aeu.value]);
   std::unique_ptr<memory::MemoryManager>& manager = entry.managers[pool.id()];
   if (manager == nullptr)
-    manager = std::make_unique<memory::MemoryManager>(entry.route.object(), pool);
+    manager = std::make_unique<memory::MemoryManager>(entry.route.object(), pool,
+                                                      memory_.spill(pool.id()));
   return *manager;
 }
 

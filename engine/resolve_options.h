@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "eris/options.h"
+#include "memory/memory_system.h"
 #include "topology/placement.h"
 #include "topology/topology.h"
 
@@ -13,6 +14,7 @@ struct ResolvedOptions {
   Options options;  // no zero that stands for a default is left
   topology::Topology topology;
   topology::PlacementPlan plan;
+  memory::MemoryOptions memory;
 };
 
 // Reads the machine. Errors: InvalidArgument, with the option, its value and its limits.

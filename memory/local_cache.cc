@@ -1,129 +1,338 @@
 #include "memory/local_cache.h"
 
 #include <algorithm>
-#include <limits>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <span>
 
-#include "base/cache_line.h"
-#include "base/check.h"
-#include "memory/poison.h"
+#include "memory/memory_manager.h"
 
 namespace eris::memory {
 
-LocalCache::LocalCache(MemoryManager& manager) : manager_(manager) {}
-
-LocalCache::~LocalCache() {
-  for (const LargeBlock& large : large_) ReturnLarge(large);
-  for (void* span : spans_) manager_.ReturnSpan(span);
+LocalCache::LocalCache(MemoryManager& manager, OwnerId id)
+    : manager_(manager), layout_(manager.layout_), id_(id) {
+  for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
+    classes_[size_class].first.blocks_max = MagazineBlocks(size_class);
+  }
 }
 
-size_t LocalCache::ClassBytes(size_t bytes) {
-  if (bytes <= kClassedBytesMax) return SizeClassBytes(SizeClassOf(bytes));
-  if (bytes <= kSpanBytes) return kSpanBytes;
-  return base::RoundUp(bytes, kSuperblockBytes);
-}
+// --- allocation ----------------------------------------------------------------------------------
 
-void* LocalCache::Allocate(size_t bytes) {
-  ERIS_DCHECK(bytes >= 1);
-  if (fail_from_ != 0) [[unlikely]] {
-    if (fail_from_ == 1) return nullptr;
-    --fail_from_;
+void* LocalCache::AllocateSlowly(size_t size_class) {
+  ClassState& state = classes_[size_class];
+  if (state.second.head != nullptr) {
+    state.first.head = state.second.head;
+    state.first.Count(state.second.Count(0));
+    state.second.head = nullptr;
+    state.second.count.store(0, std::memory_order_relaxed);
+  } else if (!Refill(size_class)) {
+    // At the limit: what others have freed, and what lies in magazines, may be whole spans.
+    Collect();
+    Trim();
+    if (!Refill(size_class)) return nullptr;
   }
-  if (bytes > kClassedBytesMax) [[unlikely]]
-    return AllocateLarge(bytes);
-  const size_t size_class = SizeClassOf(bytes);
-  void* block = free_[size_class];
-  if (block != nullptr) {
-    Unpoison(block, SizeClassBytes(size_class));
-    free_[size_class] = static_cast<FreeBlock*>(block)->next;
-  } else {
-    block = AllocateFresh(size_class);
-    if (block == nullptr) return nullptr;
-  }
-  AddUsed(SizeClassBytes(size_class));
+  FreeBlock* block = state.first.head;
+  Unpoison(block, SizeClassBytes(size_class));
+  state.first.head = block->next;
+  state.first.Count(-1);
   return block;
 }
 
-void LocalCache::Free(void* block, size_t bytes) {
-  ERIS_DCHECK(block != nullptr);
-  ERIS_DCHECK(used_bytes() >= ClassBytes(bytes));
-  AddUsed(-static_cast<uint64_t>(ClassBytes(bytes)));
-  if (bytes > kClassedBytesMax) [[unlikely]] {
-    FreeLarge(block);
+bool LocalCache::Refill(size_t size_class) {
+  ClassState& state = classes_[size_class];
+  const uint32_t wanted = state.first.blocks_max;
+  uint32_t got = 0;
+  FreeBlock** link = &state.first.head;
+  // The fullest spans have few blocks to give: several of them, so that it lasts a while.
+  while (got < (wanted + 1) / 2) {
+    Span* run = nullptr;
+    for (uint32_t bucket = kBuckets; bucket-- > 0 && run == nullptr;) run = state.spans[bucket];
+    if (run == nullptr && empty_runs_[size_class] != nullptr) {
+      run = empty_runs_[size_class];
+      empty_runs_[size_class] = nullptr;
+      Link(run);
+    }
+    if (run == nullptr && got == 0) run = TakeRun(size_class);
+    if (run == nullptr) break;
+    got += TakeBlocks(run, size_class, wanted - got, link);
+  }
+  if (got == 0) return false;
+  *link = nullptr;
+  Poison(link, sizeof(FreeBlock));
+  state.first.Count(static_cast<int32_t>(got));
+  figures_[size_class].out.Add(got);
+  freed_to_spans_ -= std::min<uint64_t>(freed_to_spans_, got);
+  return true;
+}
+
+// In the order of addresses, which is the order in which they will be written.
+uint32_t LocalCache::TakeBlocks(Span* run, size_t size_class, uint32_t most, FreeBlock**& link) {
+  const size_t bytes = SizeClassBytes(size_class);
+  Unlink(run);
+  const uint32_t got = std::min(most, run->capacity - run->used);
+  uint32_t left = got;
+  for (uint64_t* word = run->free_bits; left > 0; ++word) {
+    uint64_t bits = *word;
+    std::byte* const first = run->blocks + static_cast<size_t>(word - run->free_bits) * 64 * bytes;
+    for (; bits != 0 && left > 0; --left, bits &= bits - 1) {
+      auto* block =
+          reinterpret_cast<FreeBlock*>(first + static_cast<size_t>(std::countr_zero(bits)) * bytes);
+      *link = block;
+      // A link that stands in a block: nobody else may touch it from here on.
+      if (link != &classes_[size_class].first.head) Poison(link, sizeof(FreeBlock));
+      Unpoison(block, sizeof(FreeBlock));
+      link = &block->next;
+    }
+    *word = bits;
+  }
+  run->used += got;
+  Link(run);
+  return got;
+}
+
+Span* LocalCache::TakeRun(size_t size_class) {
+  Span* run = manager_.TakeRun(*this, size_class);
+  if (run == nullptr) return nullptr;
+  const size_t bytes = SizeClassBytes(size_class);
+  void* base = layout_.Base(run);
+  const size_t header_bytes = layout_.HeaderBytesIn(run->run_first);
+  const size_t run_bytes = run->spans * kSpanBytes - header_bytes;
+  run->blocks = static_cast<std::byte*>(base) + run->run_first * kSpanBytes + header_bytes;
+  run->capacity = static_cast<uint32_t>(run_bytes / bytes);
+  run->used = 0;
+  run->reciprocal = Reciprocal(size_class);
+  run->size_class = static_cast<uint16_t>(size_class);
+  run->free_bits = layout_.FreeBits(layout_.HeaderOf(base), run->run_first);
+  const std::span<uint64_t> words(run->free_bits, (run->capacity + 63) / 64);
+  std::fill(words.begin(), words.end(), ~uint64_t{0});
+  if (run->capacity % 64 != 0) words.back() = (uint64_t{1} << run->capacity % 64) - 1;
+  Poison(run->blocks, run_bytes);
+  Link(run);
+  figures_[size_class].capacity.Add(run->capacity);
+  figures_[size_class].spare.Add(run_bytes - run->capacity * bytes);
+  return run;
+}
+
+void LocalCache::ReturnRun(Span* run) {
+  ERIS_DCHECK(run->used == 0);
+  ClassFigures& figures = figures_[run->size_class];
+  const size_t run_bytes = run->spans * kSpanBytes - layout_.HeaderBytesIn(run->run_first);
+  figures.capacity.Add(-uint64_t{run->capacity});
+  figures.spare.Add(-(run_bytes - run->capacity * SizeClassBytes(run->size_class)));
+  manager_.ReturnRun(*this, run);
+}
+
+// --- freeing -------------------------------------------------------------------------------------
+
+void LocalCache::MagazineFull(size_t size_class) {
+  ClassState& state = classes_[size_class];
+  if (state.second.head != nullptr) Empty(state.second, size_class);
+  state.second.head = state.first.head;
+  state.second.Count(static_cast<int32_t>(state.first.Count(0)));
+  state.first.head = nullptr;
+  state.first.count.store(0, std::memory_order_relaxed);
+}
+
+void LocalCache::Empty(Magazine& magazine, size_t size_class) {
+  std::array<void*, kBlocksInMagazineMax> blocks;
+  uint32_t count = 0;
+  for (FreeBlock* block = magazine.head; block != nullptr;) {
+    Unpoison(block, sizeof(FreeBlock));
+    __builtin_prefetch(layout_.HeaderOf(block));
+    blocks[count++] = block;
+    FreeBlock* const next = block->next;
+    Poison(block, sizeof(FreeBlock));
+    block = next;
+  }
+  ERIS_CHECK(count == magazine.Count(0));
+  magazine.head = nullptr;
+  magazine.count.store(0, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i + 8 < count) __builtin_prefetch(layout_.RunOf(blocks[i + 8]));
+    ReturnToSpan(blocks[i], size_class);
+  }
+  freed_to_spans_ += count;
+}
+
+void LocalCache::ReturnToSpan(void* block, size_t size_class) {
+  Span* run = layout_.RunOf(block);
+  ERIS_CHECK(run->size_class == size_class);
+  const uint32_t index = BlockIndex(
+      static_cast<size_t>(static_cast<std::byte*>(block) - run->blocks), run->reciprocal);
+  const uint64_t bit = uint64_t{1} << index % 64;
+  ERIS_CHECK((run->free_bits[index / 64] & bit) == 0);  // freed twice
+  run->free_bits[index / 64] |= bit;
+  figures_[size_class].out.Add(-uint64_t{1});
+  const bool was_full = run->used == run->capacity;
+  const uint32_t bucket = BucketOf(*run);
+  --run->used;
+  if (run->used > 0 && !was_full && BucketOf(*run) == bucket) return;
+  run->bucket = static_cast<uint8_t>(bucket);
+  if (!was_full) Unlink(run);
+  if (run->used > 0) {
+    Link(run);
+  } else if (empty_runs_[size_class] == nullptr) {
+    empty_runs_[size_class] = run;
+  } else {
+    ReturnRun(run);
+  }
+}
+
+void LocalCache::Link(Span* run) {
+  run->bucket = static_cast<uint8_t>(kBuckets);
+  if (run->used == run->capacity) return;
+  run->bucket = static_cast<uint8_t>(BucketOf(*run));
+  Span*& head = classes_[run->size_class].spans[run->bucket];
+  run->prev = nullptr;
+  run->next = head;
+  if (head != nullptr) head->prev = run;
+  head = run;
+}
+
+void LocalCache::Unlink(Span* run) {
+  Span*& head = classes_[run->size_class].spans[run->bucket];
+  if (run->prev != nullptr) {
+    run->prev->next = run->next;
+  } else {
+    head = run->next;
+  }
+  if (run->next != nullptr) run->next->prev = run->prev;
+}
+
+void LocalCache::Trim() {
+  for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
+    ClassState& state = classes_[size_class];
+    if (state.first.head != nullptr) Empty(state.first, size_class);
+    if (state.second.head != nullptr) Empty(state.second, size_class);
+    if (empty_runs_[size_class] != nullptr) {
+      ReturnRun(empty_runs_[size_class]);
+      empty_runs_[size_class] = nullptr;
+    }
+  }
+  freed_to_spans_ = 0;
+}
+
+// --- blocks of other caches ----------------------------------------------------------------------
+
+void LocalCache::FreeForeign(void* block, OwnerId owner, size_t size_class) {
+  ERIS_CHECK(owner != 0);  // the span is free: freed twice
+  figures_[size_class].balance.Add(-uint64_t{1});
+  Outgoing& outgoing = outgoing_[owner % kOutgoing];
+  if (outgoing.owner != owner) {
+    if (outgoing.carrier != nullptr) Send(outgoing);
+    outgoing.owner = owner;
+  }
+  if (outgoing.carrier == nullptr) outgoing.carrier = TakeCarrier();
+  if (outgoing.carrier == nullptr) {
+    auto* alone = static_cast<ReturnBatch*>(block);
+    alone->count = 0;
+    PushTo(manager_.CacheOf(owner), alone);
     return;
   }
-  PushFree(block, SizeClassOf(bytes));
-}
-
-void* LocalCache::AllocateFresh(size_t size_class) {
-  const size_t bytes = SizeClassBytes(size_class);
-  const auto aligned = [&] {
-    return fresh_ +
-           (base::RoundUp(reinterpret_cast<uintptr_t>(fresh_), SizeClassAlignment(size_class)) -
-            reinterpret_cast<uintptr_t>(fresh_));
-  };
-  std::byte* block = aligned();
-  if (block > fresh_end_ || static_cast<size_t>(fresh_end_ - block) < bytes) {
-    auto* span = static_cast<std::byte*>(manager_.TakeSpan());
-    if (span == nullptr) return nullptr;
-    spans_.push_back(span);
-    Recycle(fresh_, fresh_end_);
-    Poison(span, kSpanBytes);
-    fresh_ = span;
-    fresh_end_ = span + kSpanBytes;
-    block = aligned();
-  }
-  Recycle(fresh_, block);
-  fresh_ = block + bytes;
-  Unpoison(block, bytes);
-  return block;
-}
-
-void LocalCache::Recycle(std::byte* begin, std::byte* end) {
-  while (begin < end) {
-    const auto left = static_cast<size_t>(end - begin);
-    // To the next cache line first, so that what follows may be of any class.
-    const size_t to_line =
-        base::RoundUp(reinterpret_cast<uintptr_t>(begin), base::kCacheLineBytes) -
-        reinterpret_cast<uintptr_t>(begin);
-    size_t size_class =
-        SizeClassOf(std::min({left, to_line == 0 ? left : to_line, kClassedBytesMax}));
-    if (SizeClassBytes(size_class) > left) --size_class;
-    PushFree(begin, size_class);
-    begin += SizeClassBytes(size_class);
-  }
-}
-
-void LocalCache::PushFree(void* block, size_t size_class) {
-  Unpoison(block, sizeof(FreeBlock));
-  auto* free_block = static_cast<FreeBlock*>(block);
-  free_block->next = free_[size_class];
-  free_[size_class] = free_block;
   Poison(block, SizeClassBytes(size_class));
+  outgoing.carrier->blocks[outgoing.carrier->count++] = block;
+  ++outgoing_used_;
+  if (outgoing.carrier->count == ReturnCarrier::kBlocksMax) Send(outgoing);
 }
 
-void* LocalCache::AllocateLarge(size_t bytes) {
-  void* block = bytes <= kSpanBytes ? manager_.TakeSpan() : manager_.TakeExtent(bytes);
-  if (block == nullptr) return nullptr;
-  large_.push_back({block, bytes});
-  AddUsed(ClassBytes(bytes));
+ReturnCarrier* LocalCache::TakeCarrier() {
+  if (free_carriers_ == nullptr) free_carriers_ = returned_carriers_.TakeAll();
+  auto* carrier = static_cast<ReturnCarrier*>(free_carriers_);
+  if (carrier != nullptr) {
+    free_carriers_ = carrier->next;
+  } else if (carriers_made_ < kCarriersMax) {
+    carrier = new (std::nothrow) ReturnCarrier;
+    if (carrier == nullptr) return nullptr;
+    carrier->home = this;
+    carriers_[carriers_made_++].reset(carrier);
+  } else {
+    return nullptr;
+  }
+  carrier->count = 0;
+  return carrier;
+}
+
+void LocalCache::Send(Outgoing& outgoing) {
+  outgoing_used_ -= static_cast<uint32_t>(outgoing.carrier->count);
+  ReturnCarrier* const carrier = outgoing.carrier;
+  outgoing.carrier = nullptr;
+  PushTo(manager_.CacheOf(outgoing.owner), carrier);
+}
+
+void LocalCache::SendHome() {
+  for (Outgoing& outgoing : outgoing_) {
+    if (outgoing.carrier != nullptr) Send(outgoing);
+  }
+}
+
+void LocalCache::PushTo(LocalCache& owner, ReturnBatch* batch) {
+  if (owner.bin_.Push(batch) && owner.listener_ != nullptr) owner.listener_->BinFilled();
+}
+
+bool LocalCache::Collect() {
+  ReturnBatch* batch = bin_.TakeAll();
+  if (batch == nullptr) return false;
+  const auto come_home = [this](void* block) {
+    const size_t size_class = layout_.RunOf(block)->size_class;
+    Poison(block, SizeClassBytes(size_class));
+    figures_[size_class].balance.Add(1);
+    ReturnToSpan(block, size_class);
+    ++freed_to_spans_;
+  };
+  while (batch != nullptr) {
+    ReturnBatch* const next = batch->next;
+    if (batch->count == 0) {
+      come_home(batch);
+    } else {
+      auto* carrier = static_cast<ReturnCarrier*>(batch);
+      const std::span<void*> blocks(carrier->blocks.data(), carrier->count);
+      for (void* block : blocks) __builtin_prefetch(layout_.HeaderOf(block));
+      for (size_t i = 0; i < blocks.size(); ++i) {
+        if (i + 8 < blocks.size()) __builtin_prefetch(layout_.RunOf(blocks[i + 8]));
+        come_home(blocks[i]);
+      }
+      carrier->home->returned_carriers_.Push(carrier);
+    }
+    batch = next;
+  }
+  return true;
+}
+
+// --- extents -------------------------------------------------------------------------------------
+
+void* LocalCache::AllocateExtent(size_t bytes) {
+  void* block = manager_.TakeExtent(bytes);
+  if (block != nullptr) extent_bytes_.Add(ClassBytes(bytes));
   return block;
 }
 
-void LocalCache::FreeLarge(void* block) {
-  const auto found = std::find_if(large_.begin(), large_.end(),
-                                  [&](const LargeBlock& large) { return large.memory == block; });
-  ERIS_CHECK(found != large_.end());
-  const LargeBlock large = *found;
-  *found = large_.back();
-  large_.pop_back();
-  ReturnLarge(large);
+void LocalCache::FreeExtent(void* block, size_t bytes) {
+  extent_bytes_.Add(-uint64_t{ClassBytes(bytes)});
+  manager_.ReturnExtent(block, bytes);
 }
 
-void LocalCache::ReturnLarge(const LargeBlock& large) {
-  if (large.bytes <= kSpanBytes) {
-    manager_.ReturnSpan(large.memory);
-  } else {
-    manager_.ReturnExtent(large.memory, large.bytes);
+// --- figures -------------------------------------------------------------------------------------
+
+uint64_t LocalCache::used_bytes() const {
+  ObjectAccount account;
+  AddTo(account);
+  return account.used_bytes + extent_bytes_.Read();
+}
+
+void LocalCache::AddTo(ObjectAccount& account) const {
+  for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
+    const ClassFigures& figures = figures_[size_class];
+    const ClassState& state = classes_[size_class];
+    const uint64_t used = figures.out.Read() - state.first.count.load(std::memory_order_relaxed) -
+                          state.second.count.load(std::memory_order_relaxed) +
+                          figures.balance.Read();
+    const uint64_t cached = figures.capacity.Read() - used;
+    account.classes[size_class].used_blocks += used;
+    account.classes[size_class].cached_blocks += cached;
+    account.used_bytes += used * SizeClassBytes(size_class);
+    account.cached_bytes += cached * SizeClassBytes(size_class);
+    account.spare_bytes += figures.spare.Read();
   }
 }
 

@@ -1,7 +1,15 @@
-// An AEU's own cache in front of a MemoryManager: size classes with a free list each, and one span
-// that all classes cut fresh blocks from. The common allocation takes no lock and no atomic
-// read-modify-write. Used by the owning AEU's thread only; the usage counter alone may be read from
-// elsewhere. Papers: ERIS 3.1; Bobox, 5.1.
+// An AEU's own cache of one data object's memory: per size class a magazine of free blocks in front
+// of spans that this cache alone cuts up. The common allocation and the common free take no lock
+// and no atomic read-modify-write. Used by the owning AEU's thread only; the figures may be read
+// from elsewhere. Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.1.
+//
+//   Allocate <- magazine <- second magazine <- the fullest span with free blocks <- manager
+//   Free     -> magazine -> second magazine -> the span it is of -> (when empty) manager
+//            -> (a span of another cache) carrier -> that cache's recollection bin -> its span
+//
+// Magazines are last in, first out, and linked through the blocks: what is handed out is what the
+// core touched last. Spans have a bit per block instead, so that a block that has been free for
+// long is not touched.
 #ifndef ERIS_MEMORY_LOCAL_CACHE_H_
 #define ERIS_MEMORY_LOCAL_CACHE_H_
 
@@ -9,75 +17,207 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
-#include "memory/memory_manager.h"
+#include "base/check.h"
+#include "base/counter.h"
+#include "memory/failure_point.h"
+#include "memory/memory_account.h"
+#include "memory/poison.h"
+#include "memory/recollection_bin.h"
 #include "memory/size_class.h"
+#include "memory/superblock.h"
 
 namespace eris::memory {
 
+class MemoryManager;
+
 class LocalCache {
  public:
-  explicit LocalCache(MemoryManager& manager);  // outlives the cache
-  ~LocalCache();  // returns spans; blocks still allocated go with them (dropping an object is
-                  // O(spans))
-  LocalCache(const LocalCache&) = delete;
-  LocalCache& operator=(const LocalCache&) = delete;
-
   // At least `bytes` (>= 1), aligned to 16; to 64 if `bytes` is a multiple of 64 (what alignas(64)
   // types are) or above 1 KiB. Contents unspecified. nullptr at the memory limit or by an injected
   // failure: the caller's structure must be unchanged.
-  [[nodiscard]] void* Allocate(size_t bytes);
-  // `bytes` as given to Allocate. REQUIRES: `block` comes from this cache.
-  void Free(void* block, size_t bytes);
+  [[nodiscard]] void* Allocate(size_t bytes) {
+    ERIS_DCHECK(bytes >= 1);
+    if (failures_.Fires()) [[unlikely]]
+      return nullptr;
+    if (bytes > kClassedBytesMax) [[unlikely]]
+      return AllocateExtent(bytes);
+    const size_t size_class = SizeClassOf(bytes);
+    ClassState& state = classes_[size_class];
+    FreeBlock* block = state.first.head;
+    if (block == nullptr) [[unlikely]]
+      return AllocateSlowly(size_class);
+    Unpoison(block, SizeClassBytes(size_class));
+    state.first.head = block->next;
+    state.first.Count(-1);
+    return block;
+  }
 
-  // Sum of the ClassBytes of live blocks. Any thread (relaxed: a figure, it orders nothing).
-  uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
-  // What a block of `bytes` really occupies: its size class (size_class.h); a whole span above half
-  // of one; whole superblocks above a span.
-  static size_t ClassBytes(size_t bytes);
+  // `bytes` as given to Allocate. REQUIRES: `block` comes from this cache or another one of the
+  // same manager. A block of another cache goes home with the next EndTurn of this one, at the
+  // latest.
+  void Free(void* block, size_t bytes) {
+    ERIS_DCHECK(block != nullptr);
+    if (bytes > kClassedBytesMax) [[unlikely]] {
+      FreeExtent(block, bytes);
+      return;
+    }
+    const size_t size_class = SizeClassOf(bytes);
+    ERIS_DCHECK(layout_.RunOf(block)->size_class == size_class);
+    const OwnerId owner = layout_.HeaderOf(block)->owners()[layout_.SpanIndex(block)];
+    if (owner != id_) [[unlikely]] {
+      FreeForeign(block, owner, size_class);
+      return;
+    }
+    ClassState& state = classes_[size_class];
+    auto* free_block = static_cast<FreeBlock*>(block);
+    free_block->next = state.first.head;
+    Poison(block, SizeClassBytes(size_class));
+    state.first.head = free_block;
+    if (state.first.Count(1) >= state.first.blocks_max) [[unlikely]]
+      MagazineFull(size_class);
+  }
+
+  // Sends the blocks of other caches home that this one has freed since. To be called after a batch
+  // of work; a load and a branch when there are none.
+  void EndTurn() {
+    if (outgoing_used_ > 0) [[unlikely]]
+      SendHome();
+  }
+  // Takes in what others have freed of this cache's blocks. True: there was something.
+  bool Collect();
+  // Gives magazines and empty spans back, for an owner that has nothing else to do. Bounded by the
+  // magazines' sizes.
+  void Trim();
+  // Whether so much has been freed since the last Trim that another one may free whole spans.
+  bool TrimWorthwhile() const { return freed_to_spans_ >= kTrimWorthwhileBlocks; }
+
+  // Before other caches of the manager free this one's blocks. Outlives that.
+  void SetListener(RecollectionListener* listener) { listener_ = listener; }
+  MemoryManager& manager() const { return manager_; }
+
+  // Sum of the ClassBytes of live blocks: of those allocated here less those freed here. Any
+  // thread; O(size classes).
+  uint64_t used_bytes() const;
+  // What a block of `bytes` really occupies: its size class; whole superblocks above the largest.
+  size_t ClassBytes(size_t bytes) const {
+    return bytes <= kClassedBytesMax ? SizeClassBytes(SizeClassOf(bytes))
+                                     : base::RoundUp(bytes, layout_.bytes());
+  }
+  // Adds this cache's share. Any thread.
+  void AddTo(ObjectAccount& account) const;
 
   // Tests: the n-th Allocate from now on (1 = the next) fails, and every one after it until called
   // with 0.
-  void FailAllocationsFrom(uint64_t nth) { fail_from_ = nth; }
+  void FailAllocationsFrom(uint64_t nth) { failures_.Arm(nth, FailurePoint::Mode::kFromThen); }
+  FailurePoint& failures() { return failures_; }
 
  private:
+  friend class MemoryManager;  // makes and ends caches
+
   struct FreeBlock {
     FreeBlock* next;
   };
-  // A block with a span or an extent of its own.
-  struct LargeBlock {
-    void* memory;
-    size_t bytes;
+  // One writer, so a load and a store do; relaxed: a figure, it orders nothing.
+  struct Magazine {
+    FreeBlock* head = nullptr;
+    std::atomic<uint32_t> count{0};
+    // Here, not in a table: that would lie on one NumaNode, and be read with every Free.
+    uint32_t blocks_max = 0;
+    uint32_t Count(int32_t change) {
+      const uint32_t now = count.load(std::memory_order_relaxed) + static_cast<uint32_t>(change);
+      count.store(now, std::memory_order_relaxed);
+      return now;
+    }
   };
-  static_assert(kClassedBytesMax <= kSpanBytes / 2);
+  static constexpr uint32_t kBuckets = 4;
+  // A line: the fast path needs its first 16 bytes.
+  struct alignas(base::kCacheLineBytes) ClassState {
+    Magazine first;
+    Magazine second;                      // full or empty
+    std::array<Span*, kBuckets> spans{};  // with free blocks, by how full they are
+  };
+  static_assert(sizeof(ClassState) == base::kCacheLineBytes);
+  // Blocks of this class, in all of them together: modulo 2^64, since a block may be allocated here
+  // and freed elsewhere.
+  struct ClassFigures {
+    base::Counter capacity;  // in this cache's spans
+    base::Counter out;       // of those, not marked free in their span
+    base::Counter balance;   // foreign ones taken in less foreign ones freed
+    base::Counter spare;     // bytes at the ends of its runs
+  };
+  // A carrier being filled, by the low bits of the owner.
+  struct Outgoing {
+    OwnerId owner = 0;
+    ReturnCarrier* carrier = nullptr;
+  };
+  static constexpr size_t kOutgoing = 8;
+  static constexpr uint32_t kCarriersMax = 64;
+  static constexpr uint64_t kTrimWorthwhileBlocks = 4096;
 
-  void* AllocateFresh(size_t size_class);
-  void* AllocateLarge(size_t bytes);
-  void FreeLarge(void* block);
-  void ReturnLarge(const LargeBlock& large);
-  // Puts [begin, end) on the free lists, as few blocks as possible; nothing of it is lost.
-  void Recycle(std::byte* begin, std::byte* end);
-  void PushFree(void* block, size_t size_class);
-  // Only the owner writes, so a load and a store do.
-  void AddUsed(uint64_t bytes) {
-    used_bytes_.store(used_bytes_.load(std::memory_order_relaxed) + bytes,
-                      std::memory_order_relaxed);
+  LocalCache(MemoryManager& manager, OwnerId id);
+
+  void* AllocateSlowly(size_t size_class);
+  // The first magazine, empty so far, gets blocks of the spans. False: there are none.
+  bool Refill(size_t size_class);
+  // Links up to `most` free blocks of the run from *link on; link becomes the last one's.
+  uint32_t TakeBlocks(Span* run, size_t size_class, uint32_t most, FreeBlock**& link);
+  // A fresh run for the class, in the lists; nullptr: refused.
+  Span* TakeRun(size_t size_class);
+  void ReturnRun(Span* run);
+  void MagazineFull(size_t size_class);
+  // Marks the magazine's blocks free in their spans.
+  void Empty(Magazine& magazine, size_t size_class);
+  void ReturnToSpan(void* block, size_t size_class);
+  void Link(Span* run);
+  void Unlink(Span* run);
+  // Quarters in use; kBuckets: full.
+  static uint32_t BucketOf(const Span& run) {
+    const uint32_t quarters = 4 * run.used;
+    return uint32_t{quarters >= run.capacity} + (quarters >= 2 * run.capacity) +
+           (quarters >= 3 * run.capacity) + (quarters >= 4 * run.capacity);
   }
+  static_assert(kBuckets == 4);
+
+  void FreeForeign(void* block, OwnerId owner, size_t size_class);
+  ReturnCarrier* TakeCarrier();
+  void Send(Outgoing& outgoing);
+  void SendHome();
+  void PushTo(LocalCache& owner, ReturnBatch* batch);
+
+  void* AllocateExtent(size_t bytes);
+  void FreeExtent(void* block, size_t bytes);
 
   // Immutable after construction.
   MemoryManager& manager_;
+  const SuperblockLayout layout_;
+  const OwnerId id_;
+  RecollectionListener* listener_ = nullptr;
 
   // Owned by the AEU thread.
-  std::array<FreeBlock*, kSizeClasses> free_{};
-  std::byte* fresh_ = nullptr;  // the untouched rest of the newest span
-  std::byte* fresh_end_ = nullptr;
-  std::vector<void*> spans_;
-  std::vector<LargeBlock> large_;  // few: storage structures stay below half a span
-  uint64_t fail_from_ = 0;
+  FailurePoint failures_;
+  uint32_t outgoing_used_ = 0;
+  uint64_t freed_to_spans_ = 0;  // less those taken from there, since the last Trim
+  std::array<ClassState, kSizeClasses> classes_;
+  // A run without used blocks, kept back from the manager: one per class at most.
+  std::array<Span*, kSizeClasses> empty_runs_{};
+  std::array<Outgoing, kOutgoing> outgoing_;
+  std::array<std::unique_ptr<ReturnCarrier>, kCarriersMax> carriers_;  // made so far
+  uint32_t carriers_made_ = 0;
+  ReturnBatch* free_carriers_ = nullptr;
 
-  // Shared: written by the AEU thread, read by anyone.
-  std::atomic<uint64_t> used_bytes_{0};
+  // Owned by the AEU thread, read by anyone.
+  std::array<ClassFigures, kSizeClasses> figures_;
+  base::Counter extent_bytes_;
+
+  // Shared: written by other caches' threads, taken by this one's.
+  RecollectionBin bin_;
+  RecollectionBin returned_carriers_;
+
+  // Guarded by the manager's mutex.
+  SuperblockList superblocks_;  // that serve this cache alone
+  size_t spans_ = 0;            // it holds now
 };
 
 }  // namespace eris::memory

@@ -1,5 +1,7 @@
 #include "memory/memory_budget.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace eris::memory {
@@ -13,9 +15,30 @@ bool MemoryBudget::TryTake(uint64_t bytes) {
   return true;
 }
 
+bool MemoryBudget::TryTakeReclaiming(uint64_t bytes) {
+  if (TryTake(bytes)) return true;
+  if (bytes > limit_bytes_) return false;
+  base::MutexLock lock(&mu_);
+  for (Reclaimable* keeper : keepers_) {
+    keeper->Reclaim(bytes);
+    if (TryTake(bytes)) return true;
+  }
+  return TryTake(bytes);
+}
+
 void MemoryBudget::Return(uint64_t bytes) {
   const uint64_t before = taken_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   ERIS_CHECK(before >= bytes);
+}
+
+void MemoryBudget::Add(Reclaimable* keeper) {
+  base::MutexLock lock(&mu_);
+  keepers_.push_back(keeper);
+}
+
+void MemoryBudget::Remove(Reclaimable* keeper) {
+  base::MutexLock lock(&mu_);
+  keepers_.erase(std::find(keepers_.begin(), keepers_.end(), keeper));
 }
 
 uint64_t MemoryBudget::taken_bytes() const { return taken_bytes_.load(std::memory_order_relaxed); }

@@ -1,12 +1,27 @@
 // The engine's hard memory limit: what the system has really given, over all NumaNodes, never
-// exceeds it. Thread-safe, lock-free, never blocks.
+// exceeds it. Thread-safe. Taking is lock-free where there is room; at the limit, what pools keep
+// for reuse is given back first.
 #ifndef ERIS_MEMORY_MEMORY_BUDGET_H_
 #define ERIS_MEMORY_MEMORY_BUDGET_H_
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
 
 namespace eris::memory {
+
+// Whoever keeps memory that it could do without.
+class Reclaimable {
+ public:
+  // Gives at least `bytes` back to the budget, as far as it can. Any thread; blocks in the kernel.
+  virtual void Reclaim(uint64_t bytes) = 0;
+
+ protected:
+  ~Reclaimable() = default;
+};
 
 class MemoryBudget {
  public:
@@ -14,7 +29,13 @@ class MemoryBudget {
 
   // False when the limit would be passed; nothing is taken then.
   [[nodiscard]] bool TryTake(uint64_t bytes);
+  // The same, after asking everybody to give back what they keep.
+  [[nodiscard]] bool TryTakeReclaiming(uint64_t bytes);
   void Return(uint64_t bytes);
+
+  // Both before the end of whoever it is. The caller holds no lock of its own.
+  void Add(Reclaimable* keeper);
+  void Remove(Reclaimable* keeper);
 
   uint64_t limit_bytes() const { return limit_bytes_; }
   uint64_t taken_bytes() const;
@@ -23,6 +44,9 @@ class MemoryBudget {
   const uint64_t limit_bytes_;
   // Shared: a counter only, it publishes no data, so relaxed orders are enough.
   std::atomic<uint64_t> taken_bytes_{0};
+
+  base::Mutex mu_;  // held while they reclaim
+  std::vector<Reclaimable*> keepers_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace eris::memory

@@ -1,62 +1,255 @@
 #include "memory/memory_manager.h"
 
-#include "base/cache_line.h"
+#include <bit>
+#include <new>
+#include <utility>
+
 #include "base/check.h"
-#include "memory/poison.h"
 
 namespace eris::memory {
+namespace {
 
-MemoryManager::MemoryManager(ObjectId object, NumaNodePool& pool) : object_(object), pool_(pool) {}
+// What the header leaves of its last span serves small blocks alone.
+constexpr size_t kBesideHeaderBytesMax = 4u << 10;
+
+// The first of neighbouring free spans for a run of that class, or kSpansMax.
+size_t FindRun(const Superblock& superblock, const SuperblockLayout& layout, size_t size_class) {
+  const size_t spans = RunSpans(size_class);
+  const bool beside_header = SizeClassBytes(size_class) <= kBesideHeaderBytesMax;
+  size_t length = 0;
+  for (size_t i = 0; i < layout.spans(); ++i) {
+    const uint64_t word = superblock.free_bits[i / 64];
+    if (word == 0 && length == 0) {
+      i |= 63;
+      continue;
+    }
+    length = (word >> i % 64 & 1) != 0 ? length + 1 : 0;
+    if (!beside_header && layout.HeaderBytesIn(i) > 0) length = 0;
+    if (length == spans) return i + 1 - spans;
+  }
+  return kSpansMax;
+}
+
+// Superblocks looked at before another one is taken: those of a bucket are about as full.
+constexpr int kTriesPerBucket = 8;
+
+}  // namespace
+
+MemoryManager::MemoryManager(ObjectId object, NumaNodePool& pool, std::vector<NumaNodePool*> spill)
+    : object_(object), pool_(pool), spill_(std::move(spill)), layout_(pool.layout()) {
+  for (const NumaNodePool* other : spill_) {
+    ERIS_CHECK(other->layout().bytes() == layout_.bytes());
+  }
+}
 
 MemoryManager::~MemoryManager() {
   base::MutexLock lock(&mu_);
-  ERIS_CHECK(extent_bytes_ == 0);
-  for (void* superblock : superblocks_) pool_.ReturnSuperblock(superblock);
+  for (const auto& [extent, bytes] : extents_) pool_.ReturnExtent(extent, bytes);
+  for (Superblock* superblock = all_; superblock != nullptr;) {
+    Superblock* const next = superblock->all_next;
+    superblock->pool->ReturnSuperblock(layout_.Base(superblock));
+    superblock = next;
+  }
+  // relaxed: nobody uses them any more.
+  for (uint32_t id = 1; id <= cache_count_; ++id) {
+    delete caches_[id].load(std::memory_order_relaxed);
+  }
 }
 
-void* MemoryManager::TakeSpan() {
+LocalCache* MemoryManager::NewCache() {
   base::MutexLock lock(&mu_);
-  if (free_spans_.empty()) {
-    auto* superblock = static_cast<std::byte*>(pool_.TakeSuperblock());
-    if (superblock == nullptr) return nullptr;
-    superblocks_.push_back(superblock);
-    // The lowest address is to be taken first.
-    for (size_t offset = kSuperblockBytes; offset > 0; offset -= kSpanBytes) {
-      free_spans_.push_back(superblock + offset - kSpanBytes);
+  if (cache_count_ == kCachesMax) return nullptr;
+  auto* cache = new (std::nothrow) LocalCache(*this, static_cast<OwnerId>(cache_count_ + 1));
+  if (cache == nullptr) return nullptr;
+  caches_[++cache_count_].store(cache, std::memory_order_release);  // pairs with CacheOf
+  return cache;
+}
+
+Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
+  if (run_failures_.Fires()) return nullptr;
+  base::MutexLock lock(&mu_);
+  SuperblockList& list = cache.spans_ < kSharedSpansMax ? shared_ : cache.superblocks_;
+  Span* run = TakeFrom(list, cache, size_class);
+  if (run == nullptr) {
+    if (Superblock* superblock = TakeSuperblock()) {
+      superblock->list = &list;
+      Link(superblock);
+      run = TakeFrom(superblock, cache, size_class);
+    } else {
+      run = TakeFromAny(cache, size_class);
     }
   }
-  void* span = free_spans_.back();
-  free_spans_.pop_back();
-  return span;
+  if (run != nullptr) cache.spans_ += run->spans;
+  return run;
 }
 
-void MemoryManager::ReturnSpan(void* span) {
-  Unpoison(span, kSpanBytes);
-  base::MutexLock lock(&mu_);
-  free_spans_.push_back(span);
-  ERIS_DCHECK(free_spans_.size() <= superblocks_.size() * (kSuperblockBytes / kSpanBytes));
+Span* MemoryManager::TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class) {
+  for (size_t bucket = SuperblockList::kBuckets; bucket-- > 0;) {
+    int tries = kTriesPerBucket;
+    for (Superblock* superblock = list.buckets[bucket]; superblock != nullptr && tries-- > 0;
+         superblock = superblock->next) {
+      if (Span* run = TakeFrom(superblock, cache, size_class)) return run;
+    }
+  }
+  return nullptr;
+}
+
+Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t size_class) {
+  const size_t first = FindRun(*superblock, layout_, size_class);
+  if (first == kSpansMax) return nullptr;
+  const size_t spans = RunSpans(size_class);
+  Unlink(superblock);
+  Span* const entries = layout_.Spans(superblock);
+  for (size_t i = first; i < first + spans; ++i) {
+    superblock->free_bits[i / 64] &= ~(uint64_t{1} << i % 64);
+    superblock->owners()[i] = cache.id_;
+    entries[i].run_first = static_cast<uint16_t>(first);
+    free_span_bytes_ -= kSpanBytes - layout_.HeaderBytesIn(i);
+  }
+  superblock->free_spans -= static_cast<uint32_t>(spans);
+  Link(superblock);
+  entries[first].spans = static_cast<uint16_t>(spans);
+  return &entries[first];
+}
+
+// Whatever there is: a span in a superblock that serves another cache is better than a refusal.
+Span* MemoryManager::TakeFromAny(LocalCache& cache, size_t size_class) {
+  if (Span* run = TakeFrom(shared_, cache, size_class)) return run;
+  for (uint32_t id = 1; id <= cache_count_; ++id) {
+    // relaxed: written under this lock.
+    LocalCache* other = caches_[id].load(std::memory_order_relaxed);
+    if (Span* run = TakeFrom(other->superblocks_, cache, size_class)) return run;
+  }
+  return nullptr;
+}
+
+Superblock* MemoryManager::TakeSuperblock() {
+  mu_.Unlock();
+  NumaNodePool* from = &pool_;
+  void* base = pool_.TakeSuperblock();
+  for (size_t i = 0; base == nullptr && i < spill_.size(); ++i) {
+    from = spill_[i];
+    base = from->TakeSuperblock();
+  }
+  mu_.Lock();
+  if (base == nullptr) return nullptr;
+  auto* superblock = new (layout_.HeaderOf(base)) Superblock{};
+  superblock->pool = from;
+  for (size_t i = 0; i < layout_.spans(); ++i) {
+    superblock->owners()[i] = 0;
+    const size_t header_bytes = layout_.HeaderBytesIn(i);
+    if (header_bytes == kSpanBytes) continue;
+    superblock->free_bits[i / 64] |= uint64_t{1} << i % 64;
+    ++superblock->free_spans;
+    free_span_bytes_ += kSpanBytes - header_bytes;
+  }
+  superblock->all_next = all_;
+  if (all_ != nullptr) all_->all_prev = superblock;
+  all_ = superblock;
+  ++superblocks_;
+  if (from != &pool_) ++spilled_;
+  return superblock;
+}
+
+void MemoryManager::ReturnRun(LocalCache& cache, Span* run) {
+  Superblock* const superblock = layout_.HeaderOf(run);
+  void* whole = nullptr;
+  NumaNodePool* pool = nullptr;
+  {
+    base::MutexLock lock(&mu_);
+    cache.spans_ -= run->spans;
+    Unlink(superblock);
+    const size_t first = run->run_first;
+    for (size_t i = first; i < first + run->spans; ++i) {
+      superblock->free_bits[i / 64] |= uint64_t{1} << i % 64;
+      superblock->owners()[i] = 0;
+      free_span_bytes_ += kSpanBytes - layout_.HeaderBytesIn(i);
+    }
+    superblock->free_spans += run->spans;
+    const size_t usable_bytes = layout_.bytes() - layout_.HeaderBytes();
+    const size_t usable_spans = (usable_bytes + kSpanBytes - 1) / kSpanBytes;
+    if (superblock->free_spans < usable_spans) {
+      Link(superblock);
+      return;
+    }
+    if (superblock->all_prev != nullptr) {
+      superblock->all_prev->all_next = superblock->all_next;
+    } else {
+      all_ = superblock->all_next;
+    }
+    if (superblock->all_next != nullptr) superblock->all_next->all_prev = superblock->all_prev;
+    --superblocks_;
+    free_span_bytes_ -= usable_bytes;
+    pool = superblock->pool;
+    if (pool != &pool_) --spilled_;
+    whole = layout_.Base(superblock);
+  }
+  pool->ReturnSuperblock(whole);
+}
+
+void MemoryManager::Link(Superblock* superblock) {
+  superblock->bucket = SuperblockList::kBuckets;
+  if (superblock->free_spans == 0) return;
+  const size_t used = layout_.spans() - superblock->free_spans;
+  superblock->bucket = static_cast<uint32_t>(used * SuperblockList::kBuckets / layout_.spans());
+  Superblock*& head = superblock->list->buckets[superblock->bucket];
+  superblock->prev = nullptr;
+  superblock->next = head;
+  if (head != nullptr) head->prev = superblock;
+  head = superblock;
+}
+
+void MemoryManager::Unlink(Superblock* superblock) {
+  if (superblock->bucket == SuperblockList::kBuckets) return;  // full: in no list
+  if (superblock->prev != nullptr) {
+    superblock->prev->next = superblock->next;
+  } else {
+    superblock->list->buckets[superblock->bucket] = superblock->next;
+  }
+  if (superblock->next != nullptr) superblock->next->prev = superblock->prev;
 }
 
 void* MemoryManager::TakeExtent(size_t bytes) {
+  if (run_failures_.Fires()) return nullptr;
   void* extent = pool_.TakeExtent(bytes);
   if (extent == nullptr) return nullptr;
   base::MutexLock lock(&mu_);
-  extent_bytes_ += base::RoundUp(bytes, kSuperblockBytes);
+  extents_[extent] = bytes;
+  extent_bytes_ += pool_.ExtentBytes(bytes);
   return extent;
 }
 
 void MemoryManager::ReturnExtent(void* extent, size_t bytes) {
   {
     base::MutexLock lock(&mu_);
-    ERIS_CHECK(extent_bytes_ >= base::RoundUp(bytes, kSuperblockBytes));
-    extent_bytes_ -= base::RoundUp(bytes, kSuperblockBytes);
+    ERIS_CHECK(extents_.erase(extent) == 1);
+    extent_bytes_ -= pool_.ExtentBytes(bytes);
   }
   pool_.ReturnExtent(extent, bytes);
 }
 
 uint64_t MemoryManager::reserved_bytes() const {
   base::MutexLock lock(&mu_);
-  return superblocks_.size() * kSuperblockBytes + extent_bytes_;
+  return superblocks_ * layout_.bytes() + extent_bytes_;
+}
+
+uint64_t MemoryManager::spilled_bytes() const {
+  base::MutexLock lock(&mu_);
+  return spilled_ * layout_.bytes();
+}
+
+ObjectAccount MemoryManager::Account() const {
+  ObjectAccount account;
+  base::MutexLock lock(&mu_);
+  account.committed_bytes = superblocks_ * layout_.bytes() + extent_bytes_;
+  account.header_bytes = superblocks_ * layout_.HeaderBytes();
+  account.extent_bytes = extent_bytes_;
+  account.spare_bytes = free_span_bytes_;
+  for (uint32_t id = 1; id <= cache_count_; ++id) {
+    // relaxed: written under this lock.
+    caches_[id].load(std::memory_order_relaxed)->AddTo(account);
+  }
+  return account;
 }
 
 }  // namespace eris::memory

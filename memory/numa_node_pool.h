@@ -1,74 +1,183 @@
-// Superblocks of one NumaNode: big aligned extents, bound to it before their first touch, reused
-// last in, first out. Thread-safe (a mutex: one call per superblock, not per allocation). Papers:
-// ERIS 3.1; locality-aware scheduling in Bobox, 5.1.
+// Superblocks of one NumaNode: big aligned pieces of regions that are bound to it before their
+// first touch. Reused last in, first out; made ready in the background when many are taken; given
+// back to the system when nobody has wanted them for a while. Thread-safe (a mutex: one call per
+// superblock, not per allocation). Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.2;
+// allocators for query processing, 5.4 (fairness).
+//
+// A superblock's way:  bare (address space) --populate--> ready or in use <--> kept --decay--> bare
+//
+// Only bare ones cost no memory: the others have all their pages, and count in the budget.
 #ifndef ERIS_MEMORY_NUMA_NODE_POOL_H_
 #define ERIS_MEMORY_NUMA_NODE_POOL_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
+#include "memory/failure_point.h"
 #include "memory/memory_budget.h"
+#include "memory/superblock.h"
+#include "memory/system_memory.h"
 #include "topology/topology.h"
 
 namespace eris::memory {
 
-// The unit of binding, and later of migration. One huge page, so that a small object costs little.
-inline constexpr size_t kSuperblockBytes = 2u << 20;
-// Returned superblocks that a pool keeps for reuse: their pages are already there, which saves the
-// kernel's zeroing. What is beyond goes back to the system, and to the budget.
-inline constexpr size_t kKeptSuperblocksMax = 4;
+// The default: one huge page. Measured (docs/memory.md): larger ones are not faster, and an object
+// costs one on each NumaNode.
+inline constexpr size_t kSuperblockBytes = kSuperblockBytesMin;
 
-class NumaNodePool {
+struct PoolOptions {
+  size_t superblock_bytes = kSuperblockBytes;
+  // Where pages come from, in this order: the next where one has none left. Not empty.
+  std::vector<PageKind> pages{PageKind::kAnonymousHuge};
+  // Returned superblocks are kept for reuse, at most so many bytes of them, and for so many ticks.
+  uint64_t kept_bytes_max = 64u << 20;
+  uint32_t decay_ticks = 8;
+  // Made ready ahead, at most.
+  uint32_t ready_superblocks_max = 16;
+};
+
+// Who runs Maintain in the background.
+class PoolKeeper {
+ public:
+  // A pool has something to give back in a while or, with `now`, is short of ready superblocks or
+  // keeps too many. Any thread, does not block.
+  virtual void Wake(bool now) = 0;
+
+ protected:
+  ~PoolKeeper() = default;
+};
+
+// What a pool has from the system now. reserved = in use + kept + ready, in bytes.
+struct PoolFigures {
+  uint64_t reserved_bytes = 0;
+  uint64_t in_use_bytes = 0;
+  uint64_t kept_bytes = 0;
+  uint64_t ready_bytes = 0;
+  uint64_t reserved_huge_bytes = 0;  // of reserved: from the machine's reserved huge pages
+  uint64_t mapped_bytes = 0;         // address space
+};
+
+// A piece of a pool's address space whose pages are all there.
+struct PoolRange {
+  const std::byte* begin = nullptr;
+  size_t bytes = 0;
+  bool populated = true;  // false: pages come with the first touch (an extent)
+};
+
+class NumaNodePool final : public Reclaimable {
  public:
   // `bind`: ask the kernel for the node's memory (false on a synthetic topology: a tag only).
+  // `interleaved`: where not empty, pages come from all of these in turn instead of from `node`.
   // `budget` outlives the pool.
-  NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudget& budget);
+  NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudget& budget,
+               const PoolOptions& options = {},
+               const std::vector<topology::NumaNode>& interleaved = {});
   ~NumaNodePool();  // REQUIRES: every superblock and extent has been returned
   NumaNodePool(const NumaNodePool&) = delete;
   NumaNodePool& operator=(const NumaNodePool&) = delete;
 
-  // kSuperblockBytes, aligned to that; nullptr at the limit or when the system refuses. Contents
-  // unspecified. May block on the system's mmap, not on other threads' work.
-  // A bound pool also refuses near the end of its NumaNode's own memory (1/16 before), since the
-  // kernel answers a bound page fault without a free page by killing the process.
+  // Of layout().bytes(), aligned to that, all pages there; nullptr at the limit or when the system
+  // refuses. Contents unspecified. May block in the kernel, not on other threads' work.
+  // A bound pool also refuses near the end of its NumaNode's memory, since the kernel answers a
+  // bound page fault without a free page by killing the process: 1/16 of it stays untaken, and 1/32
+  // free of whatever else is on the machine.
   [[nodiscard]] void* TakeSuperblock();
-  // A single extent of its own, `bytes` rounded up to superblocks; for what is larger than one.
-  [[nodiscard]] void* TakeExtent(size_t bytes);
   void ReturnSuperblock(void* superblock);
+  // A piece of its own, `bytes` rounded up to superblocks; for what is larger than one. Its pages
+  // come with the first touch, and count from now on.
+  [[nodiscard]] void* TakeExtent(size_t bytes);
   void ReturnExtent(void* extent, size_t bytes);  // `bytes` as given to TakeExtent
+  static constexpr size_t kNoBytes = 0;           // rounding up would wrap
+  size_t ExtentBytes(size_t bytes) const;         // what an extent of `bytes` takes
 
   NumaNodeId id() const { return node_.id; }
-  uint64_t reserved_bytes()
-      const;                      // taken from the system now, whether handed out or kept for reuse
-  uint64_t in_use_bytes() const;  // handed out now
-  // Whether the kernel accepts the binding. OK until it has refused once; the reason after that,
-  // and no further attempt is made.
+  const SuperblockLayout& layout() const { return layout_; }
+  PoolFigures figures() const;
+  uint64_t reserved_bytes() const { return figures().reserved_bytes; }
+  uint64_t in_use_bytes() const { return figures().in_use_bytes; }
+  // Whether the kernel accepts the binding. OK until it has refused once; the reason after that.
   absl::Status binding_status() const;
+  // The operating system's numbers of the NumaNodes that its pages may come from; empty: any.
+  std::vector<uint32_t> allowed_os_nodes() const;
+  // All that it has from the system now. A copy: pieces may be returned meanwhile.
+  std::vector<PoolRange> Ranges() const;
+
+  // Before the first superblock is taken; nullptr at any time (nobody runs Maintain any more).
+  void SetKeeper(PoolKeeper* keeper);
+  // What a keeper does: makes superblocks ready if many were taken of late, gives old ones back.
+  // `tick`: one more tick has passed. True: call again, there will be more to do.
+  bool Maintain(bool tick);
+  void Reclaim(uint64_t bytes) override;
+
+  // Tests: refusals of superblocks and extents; of the kernel: index as in options.pages.
+  FailurePoint& take_failures() { return take_failures_; }
+  SystemMemory& system(size_t index) { return *sources_[index].system; }
 
  private:
-  // nullptr when budget, NumaNode or system refuse; accounted as reserved and in use otherwise.
-  void* TakeFromSystem(size_t bytes);
-  bool TryReserve(size_t bytes);
-  void Unreserve(size_t bytes);
-  void Bind(void* memory, size_t bytes);
-  // Gives memory that is no longer in use back to the system.
-  void ReturnToSystem(void* memory, size_t bytes);
+  struct Source {
+    std::unique_ptr<SystemMemory> system;
+    std::vector<void*> bare;
+    uint64_t populated_bytes = 0;
+  };
+  struct Region {
+    size_t bytes;
+    size_t source;
+  };
+  struct Kept {
+    void* superblock;
+    uint64_t since_tick;
+  };
+
+  // From any source; nullptr when budget, NumaNode or system refuse. Counts as reserved.
+  void* TakeFromSystem() ABSL_LOCKS_EXCLUDED(mu_);
+  void* PopulateFrom(size_t source) ABSL_LOCKS_EXCLUDED(mu_);
+  // A bare superblock of that source, mapping a region if there is none.
+  void* TakeBare(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReturnToSystem(const std::vector<void*>& superblocks) ABSL_LOCKS_EXCLUDED(mu_);
+  void UnmapExtents(const std::vector<std::pair<void*, size_t>>& extents) ABSL_LOCKS_EXCLUDED(mu_);
+  bool TryReserve(size_t bytes, bool reclaim) ABSL_LOCKS_EXCLUDED(mu_);
+  void Unreserve(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
+  bool NumaNodeHasRoom(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  size_t SourceOf(const void* superblock) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool bound() const { return bind_ && binding_status().ok(); }
+  // Makes superblocks ready up to what the last tick's demand asks for.
+  void MakeReady() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Immutable after construction.
   const topology::NumaNode node_;
   const bool bind_;
+  const PoolOptions options_;
+  const std::vector<topology::NumaNode> interleaved_;
+  const SuperblockLayout layout_;
   MemoryBudget& budget_;
+  FailurePoint take_failures_;
 
   // Guarded by mu_.
   mutable base::Mutex mu_;
-  std::vector<void*> free_superblocks_ ABSL_GUARDED_BY(mu_);
+  std::vector<Source> sources_;  // its size and the systems are immutable
+  std::map<std::byte*, Region> regions_ ABSL_GUARDED_BY(mu_);
+  std::map<std::byte*, size_t> extents_ ABSL_GUARDED_BY(mu_);
+  // Ordered by since_tick: taken from the end, given back from the begin.
+  std::vector<Kept> kept_ ABSL_GUARDED_BY(mu_);
+  std::vector<void*> ready_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::pair<void*, size_t>> dead_extents_ ABSL_GUARDED_BY(mu_);
   uint64_t reserved_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t in_use_bytes_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::Status binding_status_ ABSL_GUARDED_BY(mu_);
+  uint64_t mapped_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t tick_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t taken_in_tick_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t ready_wanted_ ABSL_GUARDED_BY(mu_) = 0;
+  // What the NumaNode has free, as last read, less what has been taken since.
+  uint64_t node_free_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint32_t takes_until_read_ ABSL_GUARDED_BY(mu_) = 0;
+  PoolKeeper* keeper_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 
 }  // namespace eris::memory

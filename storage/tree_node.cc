@@ -54,38 +54,6 @@ void Remove48(TreeNode48* node, unsigned byte) {
 
 }  // namespace
 
-unsigned CapacityOf(TreeNodeKind kind) {
-  switch (kind) {
-    case TreeNodeKind::k4:
-      return 4;
-    case TreeNodeKind::k16:
-      return 16;
-    case TreeNodeKind::k48:
-      return 48;
-    case TreeNodeKind::k256:
-      return 256;
-    default:
-      return 0;
-  }
-}
-
-size_t BytesOf(TreeNodeKind kind) {
-  switch (kind) {
-    case TreeNodeKind::kLeaf:
-      return sizeof(Leaf);
-    case TreeNodeKind::k4:
-      return sizeof(TreeNode4);
-    case TreeNodeKind::k16:
-      return sizeof(TreeNode16);
-    case TreeNodeKind::k48:
-      return sizeof(TreeNode48);
-    case TreeNodeKind::k256:
-      return sizeof(TreeNode256);
-    default:
-      return 0;
-  }
-}
-
 TreeNodeKind KindFor(unsigned children) {
   if (children <= 4) return TreeNodeKind::k4;
   if (children <= 16) return TreeNodeKind::k16;

@@ -158,9 +158,29 @@ class TreeRef {
   uint64_t word_ = 0;
 };
 
-// Children a kind holds, and the bytes of one.
-unsigned CapacityOf(TreeNodeKind kind);
-size_t BytesOf(TreeNodeKind kind);
+// Children a kind holds, and the bytes of one. Packed in a word, since the compiler makes a table of
+// a switch: that would lie on one NumaNode, and be read with every change of a tree.
+constexpr unsigned CapacityOf(TreeNodeKind kind) {
+  constexpr uint64_t kQuarters = uint64_t{1} << 16 | uint64_t{4} << 24 | uint64_t{12} << 32 |
+                                 uint64_t{64} << 40;
+  return static_cast<unsigned>(kQuarters >> (8 * static_cast<unsigned>(kind)) & 0xff) * 4;
+}
+constexpr size_t BytesOf(TreeNodeKind kind) {
+  constexpr uint64_t kSixteenths = uint64_t{sizeof(Leaf) / 16} << 8 |
+                                   uint64_t{sizeof(TreeNode4) / 16} << 16 |
+                                   uint64_t{sizeof(TreeNode16) / 16} << 24 |
+                                   uint64_t{sizeof(TreeNode48) / 16} << 32 |
+                                   uint64_t{sizeof(TreeNode256) / 16} << 40;
+  return (kSixteenths >> (8 * static_cast<unsigned>(kind)) & 0xff) * 16;
+}
+static_assert(BytesOf(TreeNodeKind::kNone) == 0 && BytesOf(TreeNodeKind::kLeaf) == sizeof(Leaf));
+static_assert(BytesOf(TreeNodeKind::k4) == sizeof(TreeNode4) && CapacityOf(TreeNodeKind::k4) == 4);
+static_assert(BytesOf(TreeNodeKind::k16) == sizeof(TreeNode16) &&
+              CapacityOf(TreeNodeKind::k16) == 16);
+static_assert(BytesOf(TreeNodeKind::k48) == sizeof(TreeNode48) &&
+              CapacityOf(TreeNodeKind::k48) == 48);
+static_assert(BytesOf(TreeNodeKind::k256) == sizeof(TreeNode256) &&
+              CapacityOf(TreeNodeKind::k256) == 256);
 // The smallest kind that holds `children` (1 .. 256).
 TreeNodeKind KindFor(unsigned children);
 // The kind to shrink to, or `kind` itself. Some children below the smaller kind's capacity, so that

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "eris/engine.h"
-#include "memory/local_cache.h"
+#include "memory/memory_manager.h"
 #include "memory/memory_system.h"
 #include "storage/index_partition.h"
 #include "topology/topology.h"
@@ -134,9 +134,9 @@ int main(int argc, char** argv) {
 
   auto topology = eris::topology::Topology::Discover();
   if (!topology.ok()) return 1;
-  eris::memory::MemorySystem memory(*topology, topology->memory_bytes());
+  eris::memory::MemorySystem memory(*topology, {.limit_bytes = topology->memory_bytes()});
   eris::memory::MemoryManager manager({1}, memory.pool({0}));
-  eris::memory::LocalCache cache(manager);
+  eris::memory::LocalCache& cache = *manager.NewCache();
   auto partition = eris::storage::IndexPartition::Create({}, cache);
   if (!partition.ok()) return 1;
 

@@ -116,8 +116,9 @@ class LookUpLab {
       Await(installed);
 
       managers_.push_back(std::make_unique<memory::MemoryManager>(ObjectId{2}, pool_));
-      caches_.push_back(std::make_unique<memory::LocalCache>(*managers_.back()));
-      auto partition = storage::IndexPartition::Create(install.range, *caches_.back());
+      memory::LocalCache* cache = managers_.back()->NewCache();
+      if (cache == nullptr) Die("no memory for a cache");
+      auto partition = storage::IndexPartition::Create(install.range, *cache);
       if (!partition.ok()) Die("no memory for a partition");
       bare_.push_back(*std::move(partition));
     }
@@ -173,7 +174,6 @@ class LookUpLab {
   memory::MemoryBudget budget_{uint64_t{1} << 36};
   memory::NumaNodePool pool_{topology::NumaNode{}, /*bind=*/false, budget_};
   std::vector<std::unique_ptr<memory::MemoryManager>> managers_;
-  std::vector<std::unique_ptr<memory::LocalCache>> caches_;
   std::vector<std::unique_ptr<storage::IndexPartition>> bare_;
   std::vector<std::unique_ptr<HugeBuffer>> buffers_;
   routing::EndpointDirectory directory_;

@@ -49,7 +49,7 @@ struct Memory {
   memory::MemoryBudget budget{kMemoryBytes};
   memory::NumaNodePool pool{topology::NumaNode{}, /*bind=*/false, budget};
   memory::MemoryManager manager{ObjectId{1}, pool};
-  memory::LocalCache cache{manager};
+  memory::LocalCache& cache{*manager.NewCache()};
 };
 
 // One batch's columns.

@@ -18,6 +18,22 @@ enum class Placement : uint8_t {
   kNone,    // not pinned: the system's scheduler decides
 };
 
+// Where memory lies. All but kLocal are for experiments.
+enum class MemoryPlacement : uint8_t {
+  kLocal,        // an AEU's on its own NumaNode
+  kInterleaved,  // on all NumaNodes in turn, as a program gets it that is blind to them
+  kOneNumaNode,  // all on memory_numa_node
+};
+
+// Which huge pages memory is made of. Where there are none (left), ordinary ones serve.
+enum class HugePages : uint8_t {
+  kAuto,      // reserved ones if the machine has some, else those for shared memory, else advised
+  kReserved,  // of a memory file, from those the machine has reserved
+  kShared,    // of a memory file, as the kernel finds them (shmem_enabled)
+  kAdvised,   // anonymous, as the kernel finds them (madvise)
+  kNone,
+};
+
 struct Options {
   // Empty: the machine, inside the process's allowed cpus. Otherwise an hwloc synthetic
   // description, e.g. "numa:4 core:2 pu:1": AEUs are then pinned round robin on the real cores,
@@ -37,6 +53,22 @@ struct Options {
   // What the engine may allocate for data, over all NumaNodes. 0: 80 % of the memory the process
   // may use. More than the machine has is InvalidArgument.
   uint64_t memory_limit_bytes = 0;
+  MemoryPlacement memory_placement = MemoryPlacement::kLocal;
+  uint32_t memory_numa_node = 0;  // for kOneNumaNode; one with memory
+  // When a NumaNode is full: take the memory of the nearest that is not. Otherwise writes that need
+  // memory there are refused.
+  bool memory_spill = false;
+  HugePages huge_pages = HugePages::kAuto;
+  // Memory comes in pieces of this size, and an object costs at least one on each NumaNode that
+  // holds a part of it. A power of two between 2 MiB and 32 MiB.
+  size_t superblock_bytes = 2u << 20;
+  // What has been freed is kept for reuse so long, and then given back to the system. Between 8 and
+  // 3,600,000.
+  uint32_t memory_decay_ms = 2000;
+  // Beyond this, per NumaNode, it is given back at once.
+  uint64_t memory_kept_bytes_max = 64u << 20;
+  // Where much memory is taken, so much is made ready ahead per NumaNode, in the background.
+  uint64_t memory_ready_bytes_max = 32u << 20;
 
   // Each AEU has two incoming buffers of this size. Between 64 KiB and 1 GiB.
   size_t incoming_buffer_bytes = 1 << 20;

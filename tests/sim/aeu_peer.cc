@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "memory/memory_manager.h"
 #include "storage/index_partition.h"
 
 namespace eris::aeu {
@@ -43,7 +44,9 @@ ObjectSlot& AeuTestPeer::MakeSlot(Aeu& aeu, const routing::ObjectRoute& route,
                                   memory::MemoryManager& manager) {
   if (aeu.slots_.size() <= route.slot()) aeu.slots_.resize(route.slot() + 1);
   auto& slot = aeu.slots_[route.slot()];
-  if (slot == nullptr) slot = std::make_unique<ObjectSlot>(route.object(), route, manager);
+  if (slot == nullptr) {
+    slot = std::make_unique<ObjectSlot>(route.object(), route, *manager.NewCache());
+  }
   ERIS_CHECK(slot->object() == route.object());
   return *slot;
 }

@@ -27,7 +27,7 @@ class BatchBuilderTest : public testing::Test {
         route_(0, {1},
                std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0},
                                                      std::vector<AeuId>{{0}})),
-        slot_({1}, route_, manager_) {}
+        slot_({1}, route_, *manager_.NewCache()) {}
 
   void Own(uint64_t lo, std::optional<uint64_t> hi) {
     const Range range = Range::FromPublic({lo, hi});

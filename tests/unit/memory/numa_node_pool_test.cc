@@ -2,48 +2,55 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "tests/unit/memory/memory_fixture.h"
 #include "topology/topology.h"
 
 namespace eris::memory {
 namespace {
 
-constexpr uint64_t kPlenty = uint64_t{1} << 30;
+class RecordingKeeper final : public PoolKeeper {
+ public:
+  void Wake(bool now) override { ++(now ? urgent : wakes); }
+  std::atomic<int> wakes{0}, urgent{0};
+};
 
-topology::NumaNode Virtual(uint32_t id) {
-  topology::NumaNode numa_node;
-  numa_node.id = NumaNodeId{id};
-  numa_node.memory_bytes = kPlenty;
-  return numa_node;
-}
-
-// Whether the system has given the address away: mincore fails with ENOMEM on what is not mapped.
-bool IsMapped(void* page) {
-  unsigned char resident = 0;
-  return mincore(page, 4096, &resident) == 0 || errno != ENOMEM;
-}
-
-TEST(NumaNodePoolTest, SuperblocksAreAlignedAndWritable) {
+TEST(NumaNodePoolTest, SuperblocksAreAlignedAndAllTheirPagesAreThere) {
   MemoryBudget budget(kPlenty);
-  NumaNodePool pool(Virtual(3), /*bind=*/false, budget);
-  EXPECT_EQ(pool.id().value, 3u);
+  for (const size_t bytes : {kSuperblockBytesMin, 2 * kSuperblockBytesMin, kSuperblockBytesMax}) {
+    NumaNodePool pool(Virtual(3), /*bind=*/false, budget, {.superblock_bytes = bytes});
+    EXPECT_EQ(pool.id().value, 3u);
+    std::set<void*> superblocks;
+    for (int i = 0; i < 3; ++i) {
+      void* superblock = pool.TakeSuperblock();
+      ASSERT_NE(superblock, nullptr);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(superblock) % bytes, 0u);
+      EXPECT_EQ(ResidentBytes(superblock, bytes), bytes);
+      std::memset(superblock, i, bytes);
+      EXPECT_TRUE(superblocks.insert(superblock).second);
+    }
+    for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
+  }
+}
+
+TEST(NumaNodePoolTest, MoreThanARegionOfSuperblocksAreDisjoint) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
   std::set<void*> superblocks;
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < 100; ++i) {
     void* superblock = pool.TakeSuperblock();
     ASSERT_NE(superblock, nullptr);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(superblock) % kSuperblockBytes, 0u);
-    std::memset(superblock, i, kSuperblockBytes);
-    EXPECT_TRUE(superblocks.insert(superblock).second);
+    ASSERT_TRUE(superblocks.insert(superblock).second);
   }
+  EXPECT_EQ(pool.Ranges().size(), 100u);
+  EXPECT_EQ(ResidentBytes(pool), 100 * kSuperblockBytes);
   for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
 }
 
@@ -60,6 +67,7 @@ TEST(NumaNodePoolTest, FiguresFollowTakeAndReturn) {
   EXPECT_EQ(budget.taken_bytes(), kSuperblockBytes);
   pool.ReturnSuperblock(superblock);
   EXPECT_EQ(pool.in_use_bytes(), 0u);
+  EXPECT_EQ(pool.figures().kept_bytes, kSuperblockBytes);
   EXPECT_EQ(pool.reserved_bytes(), kSuperblockBytes);  // kept for reuse
 }
 
@@ -78,14 +86,75 @@ TEST(NumaNodePoolTest, LastReturnedIsTakenFirst) {
 
 TEST(NumaNodePoolTest, WhatIsBeyondTheKeptOnesGoesBackToTheSystem) {
   MemoryBudget budget(kPlenty);
-  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.kept_bytes_max = 4 * kSuperblockBytes});
   std::vector<void*> superblocks;
-  for (size_t i = 0; i < kKeptSuperblocksMax + 5; ++i) superblocks.push_back(pool.TakeSuperblock());
+  for (size_t i = 0; i < 9; ++i) superblocks.push_back(pool.TakeSuperblock());
   for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
-  EXPECT_EQ(pool.reserved_bytes(), kKeptSuperblocksMax * kSuperblockBytes);
-  EXPECT_EQ(budget.taken_bytes(), kKeptSuperblocksMax * kSuperblockBytes);
-  EXPECT_TRUE(IsMapped(superblocks.front()));
-  EXPECT_FALSE(IsMapped(superblocks.back()));
+  EXPECT_EQ(pool.reserved_bytes(), 4 * kSuperblockBytes);
+  EXPECT_EQ(budget.taken_bytes(), 4 * kSuperblockBytes);
+  // The oldest went, the newest are kept.
+  EXPECT_EQ(ResidentBytes(superblocks.front(), kSuperblockBytes), 0u);
+  EXPECT_EQ(ResidentBytes(superblocks.back(), kSuperblockBytes), kSuperblockBytes);
+  // What went is zero when it comes again.
+  std::vector<void*> again;
+  for (size_t i = 0; i < 9; ++i) again.push_back(pool.TakeSuperblock());
+  EXPECT_EQ(std::set<void*>(superblocks.begin(), superblocks.end()),
+            std::set<void*>(again.begin(), again.end()));
+  for (void* superblock : again) pool.ReturnSuperblock(superblock);
+}
+
+TEST(NumaNodePoolTest, KeptSuperblocksGoBackAfterTheirDecay) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.decay_ticks = 3});
+  void* first = pool.TakeSuperblock();
+  void* second = pool.TakeSuperblock();
+  pool.ReturnSuperblock(first);
+  EXPECT_TRUE(pool.Maintain(/*tick=*/true));
+  pool.ReturnSuperblock(second);
+  EXPECT_TRUE(pool.Maintain(/*tick=*/true));
+  EXPECT_TRUE(pool.Maintain(/*tick=*/false));  // no time has passed
+  EXPECT_EQ(budget.taken_bytes(), 2 * kSuperblockBytes);
+  EXPECT_TRUE(pool.Maintain(/*tick=*/true));
+  EXPECT_EQ(budget.taken_bytes(), kSuperblockBytes);
+  EXPECT_EQ(ResidentBytes(first, kSuperblockBytes), 0u);
+  EXPECT_FALSE(pool.Maintain(/*tick=*/true));
+  EXPECT_EQ(budget.taken_bytes(), 0u);
+  EXPECT_EQ(ResidentBytes(second, kSuperblockBytes), 0u);
+}
+
+TEST(NumaNodePoolTest, ManyTakenInATickMakeTheNextOnesReadyAndCalmGivesThemBack) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.ready_superblocks_max = 6});
+  RecordingKeeper keeper;
+  pool.SetKeeper(&keeper);
+  std::vector<void*> superblocks;
+  for (int i = 0; i < 3; ++i) superblocks.push_back(pool.TakeSuperblock());
+  EXPECT_EQ(keeper.urgent, 0);  // a few are not worth it
+  EXPECT_TRUE(pool.Maintain(/*tick=*/false));
+  EXPECT_EQ(pool.figures().ready_bytes, 0u);
+  for (int i = 0; i < 7; ++i) superblocks.push_back(pool.TakeSuperblock());
+  EXPECT_GT(keeper.urgent, 0);
+  EXPECT_TRUE(pool.Maintain(/*tick=*/false));
+  EXPECT_EQ(pool.figures().ready_bytes, 6 * kSuperblockBytes);
+  EXPECT_EQ(budget.taken_bytes(), 16 * kSuperblockBytes);
+  superblocks.push_back(pool.TakeSuperblock());
+  EXPECT_EQ(pool.figures().ready_bytes, 5 * kSuperblockBytes);
+  EXPECT_EQ(budget.taken_bytes(), 16 * kSuperblockBytes);
+  for (int tick = 0; pool.Maintain(/*tick=*/true); ++tick) ASSERT_LT(tick, 20);
+  EXPECT_EQ(pool.figures().ready_bytes, 0u);
+  EXPECT_EQ(budget.taken_bytes(), 11 * kSuperblockBytes);
+  pool.SetKeeper(nullptr);
+  for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
+}
+
+TEST(NumaNodePoolTest, NothingIsMadeReadyNearTheLimit) {
+  MemoryBudget budget(16 * kSuperblockBytes);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.ready_superblocks_max = 16});
+  std::vector<void*> superblocks;
+  for (int i = 0; i < 12; ++i) superblocks.push_back(pool.TakeSuperblock());
+  pool.Maintain(/*tick=*/false);
+  EXPECT_EQ(pool.figures().ready_bytes, 2 * kSuperblockBytes);
+  for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
 }
 
 TEST(NumaNodePoolTest, ReturnedExtentGoesBackToTheSystem) {
@@ -96,8 +165,24 @@ TEST(NumaNodePoolTest, ReturnedExtentGoesBackToTheSystem) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(extent) % kSuperblockBytes, 0u);
   std::memset(extent, 1, 5 * kSuperblockBytes);
   pool.ReturnExtent(extent, 5 * kSuperblockBytes);
-  EXPECT_FALSE(IsMapped(extent));
+  EXPECT_EQ(ResidentBytes(extent, 5 * kSuperblockBytes), 0u);
   EXPECT_EQ(pool.reserved_bytes(), 0u);
+}
+
+TEST(NumaNodePoolTest, WithAKeeperExtentsGoBackInItsThread) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  RecordingKeeper keeper;
+  pool.SetKeeper(&keeper);
+  void* extent = pool.TakeExtent(kSuperblockBytes);
+  std::memset(extent, 1, kSuperblockBytes);
+  pool.ReturnExtent(extent, kSuperblockBytes);
+  EXPECT_EQ(keeper.urgent, 1);
+  EXPECT_EQ(budget.taken_bytes(), kSuperblockBytes);
+  pool.Maintain(/*tick=*/false);
+  EXPECT_EQ(budget.taken_bytes(), 0u);
+  EXPECT_EQ(ResidentBytes(extent, kSuperblockBytes), 0u);
+  pool.SetKeeper(nullptr);
 }
 
 TEST(NumaNodePoolTest, EndOfThePoolReturnsWhatItKept) {
@@ -109,7 +194,7 @@ TEST(NumaNodePoolTest, EndOfThePoolReturnsWhatItKept) {
     pool.ReturnSuperblock(superblock);
   }
   EXPECT_EQ(budget.taken_bytes(), 0u);
-  EXPECT_FALSE(IsMapped(superblock));
+  EXPECT_EQ(ResidentBytes(superblock, kSuperblockBytes), 0u);
 }
 
 TEST(NumaNodePoolTest, LimitRefusesAndChangesNothing) {
@@ -128,6 +213,24 @@ TEST(NumaNodePoolTest, LimitRefusesAndChangesNothing) {
   pool.ReturnExtent(extent, 2 * kSuperblockBytes);
 }
 
+TEST(NumaNodePoolTest, AtTheLimitWhatAnotherPoolKeepsIsGivenBackFirst) {
+  MemoryBudget budget(3 * kSuperblockBytes);
+  NumaNodePool one(Virtual(0), /*bind=*/false, budget);
+  NumaNodePool other(Virtual(1), /*bind=*/false, budget);
+  void* first = one.TakeSuperblock();
+  void* second = one.TakeSuperblock();
+  one.ReturnSuperblock(first);
+  one.ReturnSuperblock(second);
+  void* mine = other.TakeSuperblock();
+  EXPECT_EQ(budget.taken_bytes(), 3 * kSuperblockBytes);
+  void* extent = other.TakeExtent(kSuperblockBytes + 1);  // both of them
+  EXPECT_NE(extent, nullptr);
+  EXPECT_EQ(one.reserved_bytes(), 0u);
+  EXPECT_EQ(budget.taken_bytes(), 3 * kSuperblockBytes);
+  other.ReturnExtent(extent, kSuperblockBytes + 1);
+  other.ReturnSuperblock(mine);
+}
+
 TEST(NumaNodePoolTest, RefusalOfTheSystemIsAValue) {
   MemoryBudget budget(UINT64_MAX);
   NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
@@ -136,6 +239,70 @@ TEST(NumaNodePoolTest, RefusalOfTheSystemIsAValue) {
   }
   EXPECT_EQ(pool.reserved_bytes(), 0u);
   EXPECT_EQ(budget.taken_bytes(), 0u);
+}
+
+TEST(NumaNodePoolTest, RefusedPagesLeaveNothingBehind) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  pool.system(0).populate_failures().Arm(1, FailurePoint::Mode::kOnce);
+  EXPECT_EQ(pool.TakeSuperblock(), nullptr);
+  EXPECT_EQ(budget.taken_bytes(), 0u);
+  EXPECT_EQ(pool.Ranges().size(), 0u);
+  void* superblock = pool.TakeSuperblock();
+  EXPECT_NE(superblock, nullptr);
+  pool.ReturnSuperblock(superblock);
+}
+
+TEST(NumaNodePoolTest, LittleAddressSpaceMeansASmallerRegion) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  pool.system(0).map_failures().Arm(1, FailurePoint::Mode::kOnce);
+  void* superblock = pool.TakeSuperblock();
+  ASSERT_NE(superblock, nullptr);
+  EXPECT_EQ(pool.figures().mapped_bytes, 16 * kSuperblockBytes);
+  pool.ReturnSuperblock(superblock);
+  pool.Reclaim(kSuperblockBytes);
+  pool.system(0).map_failures().Arm(1, FailurePoint::Mode::kFromThen);
+  std::vector<void*> superblocks;
+  while (void* one = pool.TakeSuperblock()) superblocks.push_back(one);
+  EXPECT_EQ(superblocks.size(), 16u);
+  EXPECT_EQ(budget.taken_bytes(), 16 * kSuperblockBytes);
+  for (void* one : superblocks) pool.ReturnSuperblock(one);
+}
+
+TEST(NumaNodePoolTest, WithoutReservedHugePagesTheNextKindServes) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget,
+                    {.pages = {PageKind::kReservedHuge, PageKind::kAnonymousHuge}});
+  pool.system(0).populate_failures().Arm(2, FailurePoint::Mode::kFromThen);
+  void* first = pool.TakeSuperblock();
+  void* second = pool.TakeSuperblock();
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  std::memset(first, 1, kSuperblockBytes);
+  std::memset(second, 1, kSuperblockBytes);
+  EXPECT_LE(pool.figures().reserved_huge_bytes, kSuperblockBytes);  // the machine may have one
+  EXPECT_EQ(pool.reserved_bytes(), 2 * kSuperblockBytes);
+  pool.ReturnSuperblock(first);
+  pool.ReturnSuperblock(second);
+  pool.Reclaim(2 * kSuperblockBytes);
+  EXPECT_EQ(pool.figures().reserved_huge_bytes, 0u);
+}
+
+TEST(NumaNodePoolTest, MemoryFilesServeAsAnonymousMemoryDoes) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.pages = {PageKind::kSharedHuge}});
+  void* superblock = pool.TakeSuperblock();
+  ASSERT_NE(superblock, nullptr);
+  std::memset(superblock, 7, kSuperblockBytes);
+  EXPECT_EQ(ResidentBytes(pool), kSuperblockBytes);
+  pool.ReturnSuperblock(superblock);
+  pool.Reclaim(kSuperblockBytes);
+  EXPECT_EQ(ResidentBytes(superblock, kSuperblockBytes), 0u);
+  void* again = pool.TakeSuperblock();
+  EXPECT_EQ(again, superblock);
+  EXPECT_EQ(*static_cast<char*>(again), 0);
+  pool.ReturnSuperblock(again);
 }
 
 TEST(NumaNodePoolTest, RefusedBindingIsKeptAndTheMemoryWorks) {
@@ -147,6 +314,7 @@ TEST(NumaNodePoolTest, RefusedBindingIsKeptAndTheMemoryWorks) {
   void* superblock = pool.TakeSuperblock();
   ASSERT_NE(superblock, nullptr);
   EXPECT_FALSE(pool.binding_status().ok());
+  EXPECT_TRUE(pool.allowed_os_nodes().empty());
   std::memset(superblock, 1, kSuperblockBytes);
   pool.ReturnSuperblock(superblock);
 }
@@ -177,17 +345,50 @@ TEST(NumaNodePoolTest, BoundPoolStopsBeforeItsNumaNodeIsFull) {
   for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
   if (!status.ok()) GTEST_SKIP() << "the system refuses binding: " << status;
   EXPECT_EQ(superblocks.size(), 15u);
-  EXPECT_EQ(budget.taken_bytes(), kKeptSuperblocksMax * kSuperblockBytes);
+  EXPECT_EQ(budget.taken_bytes(), 15 * kSuperblockBytes);
+}
+
+TEST(NumaNodePoolTest, BoundPoolStopsWhenOthersHaveFilledTheNumaNode) {
+  absl::StatusOr<topology::Topology> machine = topology::Topology::Discover();
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  // As if the machine were so large that what is free now is next to nothing.
+  topology::NumaNode large = machine->numa_nodes()[machine->cores()[0].numa_node.value];
+  large.memory_bytes *= 64;
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(large, /*bind=*/true, budget);
+  void* superblock = pool.TakeSuperblock();
+  const absl::Status status = pool.binding_status();
+  if (superblock != nullptr && status.ok()) {
+    // The binding is known after the first; a node that cannot be asked does not refuse.
+    void* second = pool.TakeSuperblock();
+    if (second != nullptr) pool.ReturnSuperblock(second);
+  }
+  if (superblock != nullptr) pool.ReturnSuperblock(superblock);
+  if (!status.ok()) GTEST_SKIP() << "the system refuses binding: " << status;
+  EXPECT_EQ(superblock, nullptr);
+}
+
+TEST(NumaNodePoolTest, InjectedRefusalsComeWhereAsked) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  pool.take_failures().Arm(2, FailurePoint::Mode::kOnce);
+  void* first = pool.TakeSuperblock();
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(pool.TakeExtent(1), nullptr);
+  void* extent = pool.TakeExtent(1);
+  EXPECT_NE(extent, nullptr);
+  pool.ReturnExtent(extent, 1);
+  pool.ReturnSuperblock(first);
 }
 
 TEST(NumaNodePoolTest, ThreadsGetDifferentSuperblocksAndFiguresAddUp) {
   MemoryBudget budget(64 * kSuperblockBytes);
-  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.kept_bytes_max = 8 * kSuperblockBytes});
   std::vector<std::thread> threads;
   std::atomic<int> overlaps{0};
   for (uintptr_t i = 1; i <= 4; ++i) {
     threads.emplace_back([&, i] {
-      for (int turn = 0; turn < 200; ++turn) {
+      for (int turn = 0; turn < 50; ++turn) {
         std::vector<uintptr_t*> mine;
         for (int j = 0; j < 6; ++j) {
           mine.push_back(static_cast<uintptr_t*>(pool.TakeSuperblock()));
@@ -204,7 +405,8 @@ TEST(NumaNodePoolTest, ThreadsGetDifferentSuperblocksAndFiguresAddUp) {
   EXPECT_EQ(overlaps, 0);
   EXPECT_EQ(pool.in_use_bytes(), 0u);
   EXPECT_EQ(pool.reserved_bytes(), budget.taken_bytes());
-  EXPECT_LE(pool.reserved_bytes(), kKeptSuperblocksMax * kSuperblockBytes);
+  EXPECT_LE(pool.reserved_bytes(), 8 * kSuperblockBytes);
+  EXPECT_EQ(ResidentBytes(pool), pool.reserved_bytes());
 }
 
 }  // namespace

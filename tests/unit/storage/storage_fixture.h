@@ -31,12 +31,12 @@ struct TreeMemory {
       : budget(limit_bytes),
         pool(topology::NumaNode{}, /*bind=*/false, budget),
         manager(ObjectId{1}, pool),
-        cache(manager) {}
+        cache(*manager.NewCache()) {}
 
   memory::MemoryBudget budget;
   memory::NumaNodePool pool;
   memory::MemoryManager manager;
-  memory::LocalCache cache;
+  memory::LocalCache& cache;
 };
 
 // ERIS_SEED from the environment, else a new one each run. Tests print it with SCOPED_TRACE.

@@ -1,0 +1,140 @@
+// A superblock's inside: a header that says whose its spans are, then the spans. Paper:
+// locality-aware scheduling in Bobox, 5.1 and 5.2.
+//
+//   base                                                                          base + bytes
+//   |colour|head|owners|Span x n|bitmaps x n| rest of that span | span | span | ... | span |
+//
+// Everything about a block is found from its address alone, in the superblock that it lies in: on
+// the same NumaNode and, with huge pages, behind the same TLB entry. Superblocks start at equal
+// addresses modulo their size, so headers that began there would compete for one set of each cache:
+// a colour of 0 .. 63 lines spreads them.
+//
+// Who may touch what: the head and the lists are guarded by the manager's mutex; a Span in use and
+// its bitmap belong to the thread of the LocalCache that owns it; `owners` is written when a span
+// without blocks changes hands, so whoever holds a block reads its owner safely.
+#ifndef ERIS_MEMORY_SUPERBLOCK_H_
+#define ERIS_MEMORY_SUPERBLOCK_H_
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/cache_line.h"
+#include "memory/size_class.h"
+
+namespace eris::memory {
+
+class LocalCache;
+class NumaNodePool;
+struct SuperblockList;
+
+inline constexpr size_t kSuperblockBytesMin = 2u << 20;  // one huge page
+inline constexpr size_t kSuperblockBytesMax = 32u << 20;
+inline constexpr size_t kSpansMax = kSuperblockBytesMax / kSpanBytes;
+
+// A LocalCache's number within its manager; 0: the span is free.
+using OwnerId = uint16_t;
+
+// A run of spans in use, described by its first one's entry.
+struct alignas(base::kCacheLineBytes) Span {
+  Span* next;  // in its cache's list of spans with free blocks
+  Span* prev;
+  uint64_t* free_bits;  // a bit per block: free, and not in a magazine
+  std::byte* blocks;    // the first one
+  uint32_t capacity;    // blocks
+  uint32_t used;        // blocks not marked free
+  uint64_t reciprocal;  // of the blocks' size, for BlockIndex
+  uint16_t size_class;
+  uint16_t spans;      // length of the run
+  uint16_t run_first;  // for every span of a run: the index of its first
+  uint8_t bucket;      // which list it is in
+};
+static_assert(sizeof(Span) == base::kCacheLineBytes);
+
+struct alignas(base::kCacheLineBytes) Superblock {
+  // Guarded by the manager's mutex.
+  NumaNodePool* pool;    // where it goes back to
+  SuperblockList* list;  // the cache's (it serves that one alone) or the manager's (shared)
+  Superblock* next;      // in the bucket of `list`
+  Superblock* prev;
+  Superblock* all_next;  // of the manager
+  Superblock* all_prev;
+  uint32_t free_spans;
+  uint32_t bucket;
+  std::array<uint64_t, kSpansMax / 64> free_bits;  // a bit per free span
+
+  OwnerId* owners() { return reinterpret_cast<OwnerId*>(this + 1); }
+};
+static_assert(sizeof(Superblock) % base::kCacheLineBytes == 0);
+
+// Where things are in a superblock of a given size. A value; any thread.
+class SuperblockLayout {
+ public:
+  // REQUIRES: a power of two, kSuperblockBytesMin .. kSuperblockBytesMax.
+  constexpr explicit SuperblockLayout(size_t bytes)
+      : mask_(bytes - 1), shift_(static_cast<uint32_t>(std::countr_zero(bytes))) {}
+
+  constexpr size_t bytes() const { return mask_ + 1; }
+  constexpr size_t spans() const { return bytes() / kSpanBytes; }
+
+  void* Base(const void* inside) const {
+    return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(inside) & ~mask_);
+  }
+  Superblock* HeaderOf(const void* inside) const {
+    const uintptr_t base = reinterpret_cast<uintptr_t>(inside) & ~mask_;
+    const uintptr_t colour = (base >> shift_) % kColours;
+    return reinterpret_cast<Superblock*>(base + colour * base::kCacheLineBytes);
+  }
+  size_t SpanIndex(const void* inside) const {
+    return (reinterpret_cast<uintptr_t>(inside) & mask_) / kSpanBytes;
+  }
+  Span* Spans(Superblock* superblock) const {
+    return reinterpret_cast<Span*>(reinterpret_cast<std::byte*>(superblock) + SpansOffset());
+  }
+  // The run that holds `block`. REQUIRES: it is in use.
+  Span* RunOf(const void* block) const {
+    Superblock* superblock = HeaderOf(block);
+    Span* spans = Spans(superblock);
+    return &spans[spans[SpanIndex(block)].run_first];
+  }
+  uint64_t* FreeBits(Superblock* superblock, size_t span) const {
+    return reinterpret_cast<uint64_t*>(reinterpret_cast<std::byte*>(superblock) + BitsOffset()) +
+           span * kWordsPerSpan;
+  }
+  // Everything before this offset from the base is header, whatever the colour.
+  constexpr size_t HeaderBytes() const {
+    return base::RoundUp(
+        kColours * base::kCacheLineBytes + BitsOffset() + spans() * kWordsPerSpan * 8, 4096);
+  }
+  // Of a span, how many bytes at its begin are header.
+  constexpr size_t HeaderBytesIn(size_t span) const {
+    const size_t begin = span * kSpanBytes;
+    return HeaderBytes() <= begin ? 0 : std::min(HeaderBytes() - begin, kSpanBytes);
+  }
+
+ private:
+  static constexpr size_t kColours = 64;
+  static constexpr size_t kWordsPerSpan = kBlocksPerSpanMax / 64;
+
+  constexpr size_t SpansOffset() const {
+    return base::RoundUp(sizeof(Superblock) + spans() * sizeof(OwnerId), base::kCacheLineBytes);
+  }
+  constexpr size_t BitsOffset() const { return SpansOffset() + spans() * sizeof(Span); }
+
+  uintptr_t mask_;
+  uint32_t shift_;
+};
+static_assert(SuperblockLayout(kSuperblockBytesMin).HeaderBytes() < kSpanBytes);
+
+// Superblocks with free spans, by how full they are: the fullest is used first, so that the
+// emptiest can run empty and go back.
+struct SuperblockList {
+  static constexpr uint32_t kBuckets = 4;
+  std::array<Superblock*, kBuckets> buckets{};
+};
+
+}  // namespace eris::memory
+
+#endif  // ERIS_MEMORY_SUPERBLOCK_H_

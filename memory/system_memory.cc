@@ -1,0 +1,167 @@
+#include "memory/system_memory.h"
+
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "base/cache_line.h"
+#include "topology/binding.h"
+
+// Newer than the C library's headers.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace eris::memory {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr const char* kReservedPages = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+
+bool IsFileBacked(PageKind kind) {
+  return kind == PageKind::kSharedHuge || kind == PageKind::kReservedHuge;
+}
+
+// A file without a name, of `bytes`; the mapping keeps it alive. -1: refused.
+int NewMemoryFile(PageKind kind, size_t bytes) {
+  const unsigned flags =
+      MFD_CLOEXEC | (kind == PageKind::kReservedHuge ? MFD_HUGETLB | MFD_HUGE_2MB : 0u);
+  const int file = memfd_create("eris", flags);
+  if (file >= 0 && ftruncate(file, static_cast<off_t>(bytes)) != 0) {
+    close(file);
+    return -1;
+  }
+  return file;
+}
+
+// The word in brackets of a kernel switch such as "always [madvise] never".
+std::string Chosen(const char* path) {
+  std::ifstream file(path);
+  std::string word;
+  while (file >> word) {
+    if (word.front() == '[' && word.back() == ']') return word.substr(1, word.size() - 2);
+  }
+  return "";
+}
+
+std::byte* MapAt(std::byte* at, size_t bytes, int protection, int flags, int file) {
+  void* memory = mmap(at, bytes, protection, flags, file, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+const char* PageKindName(PageKind kind) {
+  switch (kind) {
+    case PageKind::kAnonymous:
+      return "anonymous";
+    case PageKind::kAnonymousHuge:
+      return "anonymous, huge pages advised";
+    case PageKind::kSharedHuge:
+      return "memory file, huge pages advised";
+    case PageKind::kReservedHuge:
+      return "memory file, reserved huge pages";
+  }
+  return "";
+}
+
+PageOffer FindPageOffer() {
+  PageOffer offer;
+  uint64_t reserved = 0;
+  offer.reserved_huge =
+      static_cast<bool>(std::ifstream(kReservedPages) >> reserved) && reserved > 0;
+  const std::string advised = Chosen("/sys/kernel/mm/transparent_hugepage/enabled");
+  offer.advised_huge = advised == "madvise" || advised == "always";
+  const std::string shared = Chosen("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  offer.shared_huge =
+      offer.advised_huge && !shared.empty() && shared != "never" && shared != "deny";
+  return offer;
+}
+
+SystemMemory::SystemMemory(PageKind kind, PagePolicy policy)
+    : kind_(kind), policy_(std::move(policy)) {}
+
+std::byte* SystemMemory::Map(size_t bytes, size_t alignment) {
+  if (map_failures_.Fires()) return nullptr;
+  std::byte* memory = MapAligned(bytes, alignment);
+  if (memory == nullptr) return nullptr;
+  // Advice only: without huge pages everything works, at 1.7 times the cost of a random load.
+  if (kind_ == PageKind::kAnonymousHuge || kind_ == PageKind::kSharedHuge) {
+    madvise(memory, bytes, MADV_HUGEPAGE);
+  } else if (kind_ == PageKind::kAnonymous) {
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+  }
+  Bind(memory, bytes);
+  return memory;
+}
+
+// Address space of the wanted alignment is cut out of a wider piece; the mapping proper then
+// replaces it, so that a file's offset 0 stands at its begin.
+std::byte* SystemMemory::MapAligned(size_t bytes, size_t alignment) {
+  if (bytes + alignment < bytes) return nullptr;
+  const int file = IsFileBacked(kind_) ? NewMemoryFile(kind_, bytes) : -1;
+  if (IsFileBacked(kind_) && file < 0) return nullptr;
+  std::byte* memory = nullptr;
+  if (std::byte* wide = MapAt(nullptr, bytes + alignment, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)) {
+    const size_t head = base::RoundUp(reinterpret_cast<uintptr_t>(wide), alignment) -
+                        reinterpret_cast<uintptr_t>(wide);
+    if (head > 0) munmap(wide, head);
+    if (head < alignment) munmap(wide + head + bytes, alignment - head);
+    // Without a reservation: what counts is what Populate gets.
+    const int flags =
+        (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | MAP_FIXED;
+    memory = MapAt(wide + head, bytes, PROT_READ | PROT_WRITE, flags, file);
+    if (memory == nullptr) munmap(wide + head, bytes);
+  }
+  if (file >= 0) close(file);
+  return memory;
+}
+
+void SystemMemory::Bind(std::byte* memory, size_t bytes) {
+  if (policy_.numa_nodes.empty() || !binding_status().ok()) return;
+  const absl::Status status = policy_.numa_nodes.size() == 1
+                                  ? topology::BindMemory(memory, bytes, policy_.numa_nodes.front())
+                                  : topology::InterleaveMemory(memory, bytes, policy_.numa_nodes);
+  if (status.ok()) return;
+  base::MutexLock lock(&mu_);
+  if (binding_status_.ok()) binding_status_ = status;
+}
+
+void SystemMemory::Unmap(std::byte* memory, size_t bytes) {
+  if (munmap(memory, bytes) == 0) return;
+  // A hole in a mapping needs one more map entry, and the system has a limit on those: the address
+  // space is lost then, its pages are not.
+  Discard(memory, bytes);
+}
+
+bool SystemMemory::Populate(std::byte* memory, size_t bytes) {
+  if (populate_failures_.Fires()) return false;
+  if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno == EINVAL) {                                 // a kernel before 5.14: touch them
+    if (kind_ == PageKind::kReservedHuge) return false;  // a refusal would be a signal
+    for (size_t offset = 0; offset < bytes; offset += kPageBytes) {
+      // volatile: the store is the point.
+      *static_cast<volatile std::byte*>(memory + offset) = std::byte{0};
+    }
+    return true;
+  }
+  Discard(memory, bytes);
+  return false;
+}
+
+void SystemMemory::Discard(std::byte* memory, size_t bytes) {
+  madvise(memory, bytes, IsFileBacked(kind_) ? MADV_REMOVE : MADV_DONTNEED);
+}
+
+absl::Status SystemMemory::binding_status() const {
+  base::MutexLock lock(&mu_);
+  return binding_status_;
+}
+
+}  // namespace eris::memory

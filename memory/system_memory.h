@@ -1,0 +1,81 @@
+// Where a pool gets address space and pages from: the kernel, behind one interface. Address space
+// carries its policy (bound to NumaNodes, huge pages) before anything in it is touched; pages come
+// with Populate and go with Discard, the address space stays. Thread-safe; blocks in the kernel.
+// Papers: locality-aware scheduling in Bobox, 5.2; page_leap (why memory may be a file's).
+#ifndef ERIS_MEMORY_SYSTEM_MEMORY_H_
+#define ERIS_MEMORY_SYSTEM_MEMORY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "base/mutex.h"
+#include "memory/failure_point.h"
+#include "topology/topology.h"
+
+namespace eris::memory {
+
+enum class PageKind : uint8_t {
+  kAnonymous,      // small pages
+  kAnonymousHuge,  // huge ones where the kernel has them (madvise), small ones elsewhere
+  kSharedHuge,     // of a memory file, huge where the kernel has them
+  kReservedHuge,   // of a memory file, from the machine's reserved huge pages and nothing else
+};
+// "anonymous", "anonymous, huge pages advised", ...
+const char* PageKindName(PageKind kind);
+
+// What the machine offers now: reserved huge pages, huge pages for shared memory, advised ones.
+struct PageOffer {
+  bool reserved_huge = false;
+  bool shared_huge = false;
+  bool advised_huge = false;
+};
+PageOffer FindPageOffer();
+
+// Which NumaNodes pages may come from.
+struct PagePolicy {
+  std::vector<topology::NumaNode> numa_nodes;  // empty: unbound. More than one: interleaved
+};
+
+class SystemMemory {
+ public:
+  SystemMemory(PageKind kind, PagePolicy policy);
+  SystemMemory(const SystemMemory&) = delete;
+  SystemMemory& operator=(const SystemMemory&) = delete;
+
+  // Address space without pages, `alignment` a power of two, `bytes` a multiple of huge pages.
+  // nullptr: the system refuses.
+  [[nodiscard]] std::byte* Map(size_t bytes, size_t alignment);
+  void Unmap(std::byte* memory, size_t bytes);  // what Map gave, whole
+  // All pages of the range are there, or false and none is. Whole huge pages.
+  [[nodiscard]] bool Populate(std::byte* memory, size_t bytes);
+  // The pages go back to the system; what is read next is zero.
+  void Discard(std::byte* memory, size_t bytes);
+
+  PageKind kind() const { return kind_; }
+  // OK until the kernel has refused to bind once; the reason after that, and no further attempt.
+  absl::Status binding_status() const;
+
+  FailurePoint& map_failures() { return map_failures_; }
+  FailurePoint& populate_failures() { return populate_failures_; }
+
+ private:
+  std::byte* MapAligned(size_t bytes, size_t alignment);
+  void Bind(std::byte* memory, size_t bytes);
+
+  // Immutable after construction.
+  const PageKind kind_;
+  const PagePolicy policy_;
+
+  FailurePoint map_failures_;
+  FailurePoint populate_failures_;
+  mutable base::Mutex mu_;
+  absl::Status binding_status_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::memory
+
+#endif  // ERIS_MEMORY_SYSTEM_MEMORY_H_
