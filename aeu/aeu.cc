@@ -54,7 +54,7 @@ Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 bool Aeu::Step(const StepBudget& budget) {
   base::ThreadRoleScope role(thread_);
   const uint64_t begin_ns = NowNs();
-  bool worked = recollection_.Take() && CollectMemory();
+  bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
   worked |= TakeCommands(budget.ingress_bytes);
   if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
   if (joins_.running() > 0) worked |= joins_.Advance(NowNs() + budget.scan_ns);
@@ -78,7 +78,7 @@ bool Aeu::Step(const StepBudget& budget) {
 bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
          port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || idle_work_left_ ||
-         trim_worthwhile_ || recollection_.Waits();
+         trim_worthwhile_ || collect_again_ || recollection_.Waits();
 }
 
 bool Aeu::TakeCommands(size_t ingress_bytes) {
@@ -314,9 +314,10 @@ void Aeu::Drop(const CommandHeader* command) {
 
 bool Aeu::CollectMemory() {
   bool any = false;
+  collect_again_ = false;
   for (const auto& slot : slots_) {
     if (slot == nullptr || !slot->cache().Collect()) continue;
-    any = true;
+    any = collect_again_ = true;
     trim_worthwhile_ |= slot->cache().TrimWorthwhile();
   }
   return any;

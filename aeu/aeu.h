@@ -94,7 +94,7 @@ class Aeu {
   void Drop(const routing::CommandHeader* command);
   ObjectSlot* SlotOf(const routing::CommandHeader* command);
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
-  // Bins of all objects.
+  // A bounded piece out of the bins of all objects.
   bool CollectMemory();
   // Of one object that has shrunk, in a turn without other work.
   void TrimMemory();
@@ -126,6 +126,7 @@ class Aeu {
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;
   bool trim_worthwhile_ = false;
+  bool collect_again_ = false;
 
   // Guarded by loads_mu_. The caches outlive their entries.
   struct PublishedLoad {

@@ -62,7 +62,8 @@ absl::Status EngineImpl::Start(Threads threads) {
   const size_t half_bytes = resolved_.options.incoming_buffer_bytes;
   std::vector<NumaNodeId> numa_nodes;
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
-    void* extent = memory_.pool(place.numa_node).TakeExtent(2 * half_bytes);
+    void* extent = memory_.pool(place.numa_node)
+                       .TakeExtent(2 * half_bytes, memory::NumaNodePool::Pages::kOnTouch);
     if (extent == nullptr) {
       return absl::ResourceExhaustedError(
           absl::StrCat("incoming buffers of ", resolved_.plan.aeus.size(), " AEUs with ",

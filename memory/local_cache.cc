@@ -11,9 +11,17 @@
 namespace eris::memory {
 
 LocalCache::LocalCache(MemoryManager& manager, OwnerId id)
-    : manager_(manager), layout_(manager.layout_), id_(id) {
+    : manager_(manager), layout_(manager.layout_), owners_(manager.pool_.owners()), id_(id) {
   for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     classes_[size_class].first.blocks_max = MagazineBlocks(size_class);
+  }
+}
+
+LocalCache::~LocalCache() {
+  while (carriers_ != nullptr) {
+    ReturnCarrier* const next = carriers_->all_next;
+    delete carriers_;
+    carriers_ = next;
   }
 }
 
@@ -28,7 +36,8 @@ void* LocalCache::AllocateSlowly(size_t size_class) {
     state.second.count.store(0, std::memory_order_relaxed);
   } else if (!Refill(size_class)) {
     // At the limit: what others have freed, and what lies in magazines, may be whole spans.
-    Collect();
+    while (Collect()) {
+    }
     Trim();
     if (!Refill(size_class)) return nullptr;
   }
@@ -41,7 +50,7 @@ void* LocalCache::AllocateSlowly(size_t size_class) {
 
 bool LocalCache::Refill(size_t size_class) {
   ClassState& state = classes_[size_class];
-  const uint32_t wanted = state.first.blocks_max;
+  const uint32_t wanted = std::max(state.first.blocks_max, uint32_t{1});
   uint32_t got = 0;
   FreeBlock** link = &state.first.head;
   // The fullest spans have few blocks to give: several of them, so that it lasts a while.
@@ -60,9 +69,10 @@ bool LocalCache::Refill(size_t size_class) {
   if (got == 0) return false;
   *link = nullptr;
   Poison(link, sizeof(FreeBlock));
-  state.first.Count(static_cast<int32_t>(got));
+  // In this order, so that who reads both meanwhile sees no more free than there are.
   figures_[size_class].out.Add(got);
-  freed_to_spans_ -= std::min<uint64_t>(freed_to_spans_, got);
+  state.first.Count(static_cast<int32_t>(got));
+  freed_to_spans_bytes_ -= std::min(freed_to_spans_bytes_, got * SizeClassBytes(size_class));
   return true;
 }
 
@@ -127,6 +137,10 @@ void LocalCache::ReturnRun(Span* run) {
 
 void LocalCache::MagazineFull(size_t size_class) {
   ClassState& state = classes_[size_class];
+  if (state.first.blocks_max == 0) {
+    Empty(state.first, size_class);
+    return;
+  }
   if (state.second.head != nullptr) Empty(state.second, size_class);
   state.second.head = state.first.head;
   state.second.Count(static_cast<int32_t>(state.first.Count(0)));
@@ -152,7 +166,7 @@ void LocalCache::Empty(Magazine& magazine, size_t size_class) {
     if (i + 8 < count) __builtin_prefetch(layout_.RunOf(blocks[i + 8]));
     ReturnToSpan(blocks[i], size_class);
   }
-  freed_to_spans_ += count;
+  freed_to_spans_bytes_ += count * SizeClassBytes(size_class);
 }
 
 void LocalCache::ReturnToSpan(void* block, size_t size_class) {
@@ -172,7 +186,7 @@ void LocalCache::ReturnToSpan(void* block, size_t size_class) {
   if (!was_full) Unlink(run);
   if (run->used > 0) {
     Link(run);
-  } else if (empty_runs_[size_class] == nullptr) {
+  } else if (empty_runs_[size_class] == nullptr && run->spans == 1) {
     empty_runs_[size_class] = run;
   } else {
     ReturnRun(run);
@@ -210,10 +224,19 @@ void LocalCache::Trim() {
       empty_runs_[size_class] = nullptr;
     }
   }
-  freed_to_spans_ = 0;
+  freed_to_spans_bytes_ = 0;
 }
 
 // --- blocks of other caches ----------------------------------------------------------------------
+
+void LocalCache::FreeElsewhere(void* block, size_t size_class) {
+  const OwnerId owner = layout_.HeaderOf(block)->pool->owners().Of(block);
+  if (owner == id_) {
+    FreeOwn(block, size_class);
+  } else {
+    FreeForeign(block, owner, size_class);
+  }
+}
 
 void LocalCache::FreeForeign(void* block, OwnerId owner, size_t size_class) {
   ERIS_CHECK(owner != 0);  // the span is free: freed twice
@@ -245,7 +268,9 @@ ReturnCarrier* LocalCache::TakeCarrier() {
     carrier = new (std::nothrow) ReturnCarrier;
     if (carrier == nullptr) return nullptr;
     carrier->home = this;
-    carriers_[carriers_made_++].reset(carrier);
+    carrier->all_next = carriers_;
+    carriers_ = carrier;
+    ++carriers_made_;
   } else {
     return nullptr;
   }
@@ -271,17 +296,19 @@ void LocalCache::PushTo(LocalCache& owner, ReturnBatch* batch) {
 }
 
 bool LocalCache::Collect() {
-  ReturnBatch* batch = bin_.TakeAll();
-  if (batch == nullptr) return false;
+  if (collecting_ == nullptr) collecting_ = bin_.TakeAll();
+  if (collecting_ == nullptr) return false;
   const auto come_home = [this](void* block) {
     const size_t size_class = layout_.RunOf(block)->size_class;
     Poison(block, SizeClassBytes(size_class));
     figures_[size_class].balance.Add(1);
     ReturnToSpan(block, size_class);
-    ++freed_to_spans_;
+    freed_to_spans_bytes_ += SizeClassBytes(size_class);
   };
-  while (batch != nullptr) {
-    ReturnBatch* const next = batch->next;
+  for (uint32_t taken = 0; collecting_ != nullptr && taken < kBatchesAtOnce; ++taken) {
+    ReturnBatch* const batch = collecting_;
+    collecting_ = batch->next;
+    __builtin_prefetch(collecting_);
     if (batch->count == 0) {
       come_home(batch);
     } else {
@@ -294,7 +321,6 @@ bool LocalCache::Collect() {
       }
       carrier->home->returned_carriers_.Push(carrier);
     }
-    batch = next;
   }
   return true;
 }
@@ -317,7 +343,9 @@ void LocalCache::FreeExtent(void* block, size_t bytes) {
 uint64_t LocalCache::used_bytes() const {
   ObjectAccount account;
   AddTo(account);
-  return account.used_bytes + extent_bytes_.Read();
+  // Below nothing where it frees what others have allocated.
+  const auto used = static_cast<int64_t>(account.used_bytes + extent_bytes_.Read());
+  return static_cast<uint64_t>(std::max<int64_t>(used, 0));
 }
 
 void LocalCache::AddTo(ObjectAccount& account) const {

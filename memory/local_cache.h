@@ -17,12 +17,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "base/check.h"
 #include "base/counter.h"
 #include "memory/failure_point.h"
 #include "memory/memory_account.h"
+#include "memory/owner_table.h"
 #include "memory/poison.h"
 #include "memory/recollection_bin.h"
 #include "memory/size_class.h"
@@ -37,7 +37,7 @@ class LocalCache {
   // At least `bytes` (>= 1), aligned to 16; to 64 if `bytes` is a multiple of 64 (what alignas(64)
   // types are) or above 1 KiB. Contents unspecified. nullptr at the memory limit or by an injected
   // failure: the caller's structure must be unchanged.
-  [[nodiscard]] void* Allocate(size_t bytes) {
+  [[nodiscard, gnu::always_inline]] void* Allocate(size_t bytes) {
     ERIS_DCHECK(bytes >= 1);
     if (failures_.Fires()) [[unlikely]]
       return nullptr;
@@ -57,7 +57,7 @@ class LocalCache {
   // `bytes` as given to Allocate. REQUIRES: `block` comes from this cache or another one of the
   // same manager. A block of another cache goes home with the next EndTurn of this one, at the
   // latest.
-  void Free(void* block, size_t bytes) {
+  [[gnu::always_inline]] void Free(void* block, size_t bytes) {
     ERIS_DCHECK(block != nullptr);
     if (bytes > kClassedBytesMax) [[unlikely]] {
       FreeExtent(block, bytes);
@@ -65,18 +65,11 @@ class LocalCache {
     }
     const size_t size_class = SizeClassOf(bytes);
     ERIS_DCHECK(layout_.RunOf(block)->size_class == size_class);
-    const OwnerId owner = layout_.HeaderOf(block)->owners()[layout_.SpanIndex(block)];
-    if (owner != id_) [[unlikely]] {
-      FreeForeign(block, owner, size_class);
+    if (owners_.Of(block) != id_) [[unlikely]] {
+      FreeElsewhere(block, size_class);
       return;
     }
-    ClassState& state = classes_[size_class];
-    auto* free_block = static_cast<FreeBlock*>(block);
-    free_block->next = state.first.head;
-    Poison(block, SizeClassBytes(size_class));
-    state.first.head = free_block;
-    if (state.first.Count(1) >= state.first.blocks_max) [[unlikely]]
-      MagazineFull(size_class);
+    FreeOwn(block, size_class);
   }
 
   // Sends the blocks of other caches home that this one has freed since. To be called after a batch
@@ -85,13 +78,14 @@ class LocalCache {
     if (outgoing_used_ > 0) [[unlikely]]
       SendHome();
   }
-  // Takes in what others have freed of this cache's blocks. True: there was something.
+  // Takes in what others have freed of this cache's blocks, a bounded piece of it. True: there was
+  // something; call again.
   bool Collect();
   // Gives magazines and empty spans back, for an owner that has nothing else to do. Bounded by the
   // magazines' sizes.
   void Trim();
   // Whether so much has been freed since the last Trim that another one may free whole spans.
-  bool TrimWorthwhile() const { return freed_to_spans_ >= kTrimWorthwhileBlocks; }
+  bool TrimWorthwhile() const { return freed_to_spans_bytes_ >= kTrimWorthwhileBytes; }
 
   // Before other caches of the manager free this one's blocks. Outlives that.
   void SetListener(RecollectionListener* listener) { listener_ = listener; }
@@ -124,7 +118,7 @@ class LocalCache {
     FreeBlock* head = nullptr;
     std::atomic<uint32_t> count{0};
     // Here, not in a table: that would lie on one NumaNode, and be read with every Free.
-    uint32_t blocks_max = 0;
+    uint32_t blocks_max = 0;  // 0: blocks so large that they go to their span at once
     uint32_t Count(int32_t change) {
       const uint32_t now = count.load(std::memory_order_relaxed) + static_cast<uint32_t>(change);
       count.store(now, std::memory_order_relaxed);
@@ -152,12 +146,24 @@ class LocalCache {
     OwnerId owner = 0;
     ReturnCarrier* carrier = nullptr;
   };
-  static constexpr size_t kOutgoing = 8;
-  static constexpr uint32_t kCarriersMax = 64;
-  static constexpr uint64_t kTrimWorthwhileBlocks = 4096;
+  static constexpr size_t kOutgoing = 32;
+  // More than an owner that is busy for a while lets pile up; then blocks travel one by one.
+  static constexpr uint32_t kCarriersMax = 1024;
+  static constexpr uint32_t kBatchesAtOnce = 64;
+  static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
 
   LocalCache(MemoryManager& manager, OwnerId id);
+  ~LocalCache();
 
+  void FreeOwn(void* block, size_t size_class) {
+    Magazine& magazine = classes_[size_class].first;
+    auto* free_block = static_cast<FreeBlock*>(block);
+    free_block->next = magazine.head;
+    Poison(block, SizeClassBytes(size_class));
+    magazine.head = free_block;
+    if (magazine.Count(1) >= magazine.blocks_max) [[unlikely]]
+      MagazineFull(size_class);
+  }
   void* AllocateSlowly(size_t size_class);
   // The first magazine, empty so far, gets blocks of the spans. False: there are none.
   bool Refill(size_t size_class);
@@ -180,6 +186,9 @@ class LocalCache {
   }
   static_assert(kBuckets == 4);
 
+  // A block that the owner table does not know as this cache's: another one's, or one that lies in
+  // the superblock of another NumaNode's pool.
+  void FreeElsewhere(void* block, size_t size_class);
   void FreeForeign(void* block, OwnerId owner, size_t size_class);
   ReturnCarrier* TakeCarrier();
   void Send(Outgoing& outgoing);
@@ -192,20 +201,22 @@ class LocalCache {
   // Immutable after construction.
   MemoryManager& manager_;
   const SuperblockLayout layout_;
+  const OwnerTable owners_;  // the manager's own pool's
   const OwnerId id_;
   RecollectionListener* listener_ = nullptr;
 
   // Owned by the AEU thread.
   FailurePoint failures_;
   uint32_t outgoing_used_ = 0;
-  uint64_t freed_to_spans_ = 0;  // less those taken from there, since the last Trim
+  uint64_t freed_to_spans_bytes_ = 0;  // less those taken from there, since the last Trim
   std::array<ClassState, kSizeClasses> classes_;
   // A run without used blocks, kept back from the manager: one per class at most.
   std::array<Span*, kSizeClasses> empty_runs_{};
   std::array<Outgoing, kOutgoing> outgoing_;
-  std::array<std::unique_ptr<ReturnCarrier>, kCarriersMax> carriers_;  // made so far
+  ReturnCarrier* carriers_ = nullptr;  // all that were made
   uint32_t carriers_made_ = 0;
   ReturnBatch* free_carriers_ = nullptr;
+  ReturnBatch* collecting_ = nullptr;  // out of the bin, not yet taken in
 
   // Owned by the AEU thread, read by anyone.
   std::array<ClassFigures, kSizeClasses> figures_;

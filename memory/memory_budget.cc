@@ -17,7 +17,7 @@ bool MemoryBudget::TryTake(uint64_t bytes) {
 
 bool MemoryBudget::TryTakeReclaiming(uint64_t bytes) {
   if (TryTake(bytes)) return true;
-  if (bytes > limit_bytes_) return false;
+  if (bytes > limit_bytes_ || reclaimable_bytes_.load(std::memory_order_relaxed) <= 0) return false;
   base::MutexLock lock(&mu_);
   for (Reclaimable* keeper : keepers_) {
     keeper->Reclaim(bytes);

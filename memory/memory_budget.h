@@ -33,6 +33,12 @@ class MemoryBudget {
   [[nodiscard]] bool TryTakeReclaiming(uint64_t bytes);
   void Return(uint64_t bytes);
 
+  // What could be given back grows by `bytes`, or shrinks. Without any, nobody is asked.
+  void AddReclaimable(int64_t bytes) {
+    // relaxed: a figure; who reads it late asks in vain, or refuses what could have been had.
+    reclaimable_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
   // Both before the end of whoever it is. The caller holds no lock of its own.
   void Add(Reclaimable* keeper);
   void Remove(Reclaimable* keeper);
@@ -44,6 +50,7 @@ class MemoryBudget {
   const uint64_t limit_bytes_;
   // Shared: a counter only, it publishes no data, so relaxed orders are enough.
   std::atomic<uint64_t> taken_bytes_{0};
+  std::atomic<int64_t> reclaimable_bytes_{0};
 
   base::Mutex mu_;  // held while they reclaim
   std::vector<Reclaimable*> keepers_ ABSL_GUARDED_BY(mu_);

@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
-
-#include "absl/time/clock.h"
 
 namespace eris::memory {
 
@@ -32,16 +32,19 @@ void MemoryKeeper::Wake(bool now) {
 
 void MemoryKeeper::Run() {
   pthread_setname_np(pthread_self(), "eris-memory");
-  absl::Time last_tick = absl::Now();
-  bool more = false;
+  // A clock that nobody sets.
+  auto last_tick = std::chrono::steady_clock::now();
+  NumaNodePool::Work work = NumaNodePool::Work::kNone;
   while (true) {
     {
       base::MutexLock lock(&mu_);
-      ticking_ = more;
-      while (!stop_ && !woken_) {
-        if (!more) {
+      ticking_ = work == NumaNodePool::Work::kWithTheNextTick;
+      while (!stop_ && !woken_ && work != NumaNodePool::Work::kNow) {
+        const absl::Duration left =
+            tick_ - absl::FromChrono(std::chrono::steady_clock::now() - last_tick);
+        if (!ticking_) {
           woken_cv_.Wait(&mu_);
-        } else if (woken_cv_.WaitWithDeadline(&mu_, last_tick + tick_)) {
+        } else if (left <= absl::ZeroDuration() || woken_cv_.WaitWithTimeout(&mu_, left)) {
           break;
         }
       }
@@ -49,11 +52,11 @@ void MemoryKeeper::Run() {
       woken_ = false;
       ticking_ = false;  // whatever comes while pools are looked after asks for another round
     }
-    const absl::Time now = absl::Now();
-    const bool tick = now - last_tick >= tick_;
+    const auto now = std::chrono::steady_clock::now();
+    const bool tick = absl::FromChrono(now - last_tick) >= tick_;
     if (tick) last_tick = now;
-    more = false;
-    for (NumaNodePool* pool : pools_) more |= pool->Maintain(tick);
+    work = NumaNodePool::Work::kNone;
+    for (NumaNodePool* pool : pools_) work = std::max(work, pool->Maintain(tick));
   }
 }
 

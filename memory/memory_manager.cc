@@ -11,11 +11,14 @@ namespace {
 
 // What the header leaves of its last span serves small blocks alone.
 constexpr size_t kBesideHeaderBytesMax = 4u << 10;
+bool FitsBesideHeader(size_t size_class) {
+  return SizeClassBytes(size_class) <= kBesideHeaderBytesMax;
+}
 
 // The first of neighbouring free spans for a run of that class, or kSpansMax.
 size_t FindRun(const Superblock& superblock, const SuperblockLayout& layout, size_t size_class) {
   const size_t spans = RunSpans(size_class);
-  const bool beside_header = SizeClassBytes(size_class) <= kBesideHeaderBytesMax;
+  const bool beside_header = FitsBesideHeader(size_class);
   size_t length = 0;
   for (size_t i = 0; i < layout.spans(); ++i) {
     const uint64_t word = superblock.free_bits[i / 64];
@@ -31,7 +34,8 @@ size_t FindRun(const Superblock& superblock, const SuperblockLayout& layout, siz
 }
 
 // Superblocks looked at before another one is taken: those of a bucket are about as full.
-constexpr int kTriesPerBucket = 8;
+constexpr uint64_t kTriesPerBucket = 8;
+constexpr uint64_t kAll = ~uint64_t{0};
 
 }  // namespace
 
@@ -68,25 +72,36 @@ LocalCache* MemoryManager::NewCache() {
 Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
   if (run_failures_.Fires()) return nullptr;
   base::MutexLock lock(&mu_);
-  SuperblockList& list = cache.spans_ < kSharedSpansMax ? shared_ : cache.superblocks_;
-  Span* run = TakeFrom(list, cache, size_class);
+  const bool share = cache.spans_ < kSharedSpansMax;
+  SuperblockList& list = share ? shared_ : cache.superblocks_;
+  Span* run = TakeFrom(list, cache, size_class, kTriesPerBucket);
+  // All AEUs get a new object at once: one superblock is enough for many of them.
+  while (run == nullptr && share && taking_shared_) {
+    shared_taken_.Wait(&mu_);
+    run = TakeFrom(list, cache, size_class, kTriesPerBucket);
+  }
   if (run == nullptr) {
-    if (Superblock* superblock = TakeSuperblock()) {
-      superblock->list = &list;
-      Link(superblock);
+    if (share) taking_shared_ = true;
+    if (Superblock* superblock = TakeSuperblock(list)) {
       run = TakeFrom(superblock, cache, size_class);
     } else {
       run = TakeFromAny(cache, size_class);
+    }
+    if (share) {
+      taking_shared_ = false;
+      shared_taken_.SignalAll();
     }
   }
   if (run != nullptr) cache.spans_ += run->spans;
   return run;
 }
 
-Span* MemoryManager::TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class) {
-  for (size_t bucket = SuperblockList::kBuckets; bucket-- > 0;) {
-    int tries = kTriesPerBucket;
-    for (Superblock* superblock = list.buckets[bucket]; superblock != nullptr && tries-- > 0;
+Span* MemoryManager::TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class,
+                              uint64_t tries) {
+  for (uint32_t bucket = SuperblockList::kBuckets; bucket-- > 0;) {
+    if (bucket == SuperblockList::kBesideHeader && !FitsBesideHeader(size_class)) continue;
+    uint64_t left = tries;
+    for (Superblock* superblock = list.buckets[bucket]; superblock != nullptr && left-- > 0;
          superblock = superblock->next) {
       if (Span* run = TakeFrom(superblock, cache, size_class)) return run;
     }
@@ -102,7 +117,7 @@ Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t 
   Span* const entries = layout_.Spans(superblock);
   for (size_t i = first; i < first + spans; ++i) {
     superblock->free_bits[i / 64] &= ~(uint64_t{1} << i % 64);
-    superblock->owners()[i] = cache.id_;
+    superblock->pool->owners().Set(SpanAt(superblock, i), cache.id_);
     entries[i].run_first = static_cast<uint16_t>(first);
     free_span_bytes_ -= kSpanBytes - layout_.HeaderBytesIn(i);
   }
@@ -114,16 +129,16 @@ Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t 
 
 // Whatever there is: a span in a superblock that serves another cache is better than a refusal.
 Span* MemoryManager::TakeFromAny(LocalCache& cache, size_t size_class) {
-  if (Span* run = TakeFrom(shared_, cache, size_class)) return run;
+  if (Span* run = TakeFrom(shared_, cache, size_class, kAll)) return run;
   for (uint32_t id = 1; id <= cache_count_; ++id) {
     // relaxed: written under this lock.
     LocalCache* other = caches_[id].load(std::memory_order_relaxed);
-    if (Span* run = TakeFrom(other->superblocks_, cache, size_class)) return run;
+    if (Span* run = TakeFrom(other->superblocks_, cache, size_class, kAll)) return run;
   }
   return nullptr;
 }
 
-Superblock* MemoryManager::TakeSuperblock() {
+Superblock* MemoryManager::TakeSuperblock(SuperblockList& list) {
   mu_.Unlock();
   NumaNodePool* from = &pool_;
   void* base = pool_.TakeSuperblock();
@@ -135,8 +150,8 @@ Superblock* MemoryManager::TakeSuperblock() {
   if (base == nullptr) return nullptr;
   auto* superblock = new (layout_.HeaderOf(base)) Superblock{};
   superblock->pool = from;
+  superblock->list = &list;
   for (size_t i = 0; i < layout_.spans(); ++i) {
-    superblock->owners()[i] = 0;
     const size_t header_bytes = layout_.HeaderBytesIn(i);
     if (header_bytes == kSpanBytes) continue;
     superblock->free_bits[i / 64] |= uint64_t{1} << i % 64;
@@ -148,6 +163,7 @@ Superblock* MemoryManager::TakeSuperblock() {
   all_ = superblock;
   ++superblocks_;
   if (from != &pool_) ++spilled_;
+  Link(superblock);
   return superblock;
 }
 
@@ -162,7 +178,7 @@ void MemoryManager::ReturnRun(LocalCache& cache, Span* run) {
     const size_t first = run->run_first;
     for (size_t i = first; i < first + run->spans; ++i) {
       superblock->free_bits[i / 64] |= uint64_t{1} << i % 64;
-      superblock->owners()[i] = 0;
+      superblock->pool->owners().Set(SpanAt(superblock, i), OwnerId{0});
       free_span_bytes_ += kSpanBytes - layout_.HeaderBytesIn(i);
     }
     superblock->free_spans += run->spans;
@@ -187,11 +203,20 @@ void MemoryManager::ReturnRun(LocalCache& cache, Span* run) {
   pool->ReturnSuperblock(whole);
 }
 
+const std::byte* MemoryManager::SpanAt(const Superblock* superblock, size_t span) const {
+  return static_cast<const std::byte*>(layout_.Base(superblock)) + span * kSpanBytes;
+}
+
 void MemoryManager::Link(Superblock* superblock) {
   superblock->bucket = SuperblockList::kBuckets;
   if (superblock->free_spans == 0) return;
   const size_t used = layout_.spans() - superblock->free_spans;
-  superblock->bucket = static_cast<uint32_t>(used * SuperblockList::kBuckets / layout_.spans());
+  superblock->bucket = static_cast<uint32_t>(used * SuperblockList::kQuarters / layout_.spans());
+  const size_t beside_header = layout_.HeaderBytes() / kSpanBytes;
+  if (superblock->free_spans == 1 &&
+      (superblock->free_bits[beside_header / 64] >> beside_header % 64 & 1) != 0) {
+    superblock->bucket = SuperblockList::kBesideHeader;
+  }
   Superblock*& head = superblock->list->buckets[superblock->bucket];
   superblock->prev = nullptr;
   superblock->next = head;
@@ -213,10 +238,15 @@ void* MemoryManager::TakeExtent(size_t bytes) {
   if (run_failures_.Fires()) return nullptr;
   void* extent = pool_.TakeExtent(bytes);
   if (extent == nullptr) return nullptr;
-  base::MutexLock lock(&mu_);
-  extents_[extent] = bytes;
-  extent_bytes_ += pool_.ExtentBytes(bytes);
-  return extent;
+  try {
+    base::MutexLock lock(&mu_);
+    extents_[extent] = bytes;
+    extent_bytes_ += pool_.ExtentBytes(bytes);
+    return extent;
+  } catch (const std::bad_alloc&) {  // the general heap's word for "no"
+    pool_.ReturnExtent(extent, bytes);
+    return nullptr;
+  }
 }
 
 void MemoryManager::ReturnExtent(void* extent, size_t bytes) {

@@ -70,13 +70,15 @@ class MemoryManager {
     return *caches_[id].load(std::memory_order_acquire);
   }
 
-  Span* TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class)
+  // `tries`: superblocks of each bucket that are looked at.
+  Span* TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class, uint64_t tries)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Span* TakeFrom(Superblock* superblock, LocalCache& cache, size_t size_class)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Span* TakeFromAny(LocalCache& cache, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // A superblock of the pools, in no list yet. The lock is given up meanwhile.
-  Superblock* TakeSuperblock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A superblock of the pools for `list`. The lock is given up meanwhile.
+  Superblock* TakeSuperblock(SuperblockList& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  const std::byte* SpanAt(const Superblock* superblock, size_t span) const;
   void Link(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Unlink(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -90,6 +92,8 @@ class MemoryManager {
   // Guarded by mu_.
   mutable base::Mutex mu_;
   SuperblockList shared_ ABSL_GUARDED_BY(mu_);
+  bool taking_shared_ ABSL_GUARDED_BY(mu_) = false;  // a superblock for it is on its way
+  base::CondVar shared_taken_ ABSL_GUARDED_BY(mu_);
   Superblock* all_ ABSL_GUARDED_BY(mu_) = nullptr;
   uint64_t superblocks_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t spilled_ ABSL_GUARDED_BY(mu_) = 0;  // of those

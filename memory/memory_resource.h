@@ -6,6 +6,8 @@
 #define ERIS_MEMORY_MEMORY_RESOURCE_H_
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <memory_resource>
 #include <new>
 
@@ -19,13 +21,14 @@ class CacheMemoryResource final : public std::pmr::memory_resource {
   explicit CacheMemoryResource(LocalCache& cache) : cache_(cache) {}  // outlives the resource
 
  private:
+  static constexpr size_t kBytesMax = std::numeric_limits<ptrdiff_t>::max();
   // Alignments over a cache line are refused: no class has them.
   static size_t BytesFor(size_t bytes, size_t alignment) {
     bytes = std::max<size_t>(bytes, 1);
     return alignment > kBlockAlignment ? base::RoundUp(bytes, base::kCacheLineBytes) : bytes;
   }
   void* do_allocate(size_t bytes, size_t alignment) override {
-    if (alignment > base::kCacheLineBytes) throw std::bad_alloc();
+    if (alignment > base::kCacheLineBytes || bytes > kBytesMax) throw std::bad_alloc();
     void* block = cache_.Allocate(BytesFor(bytes, alignment));
     if (block == nullptr) throw std::bad_alloc();
     return block;

@@ -1,11 +1,15 @@
 #include "memory/numa_node_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <limits>
+#include <new>
 
 #include "base/cache_line.h"
 #include "base/check.h"
 #include "memory/poison.h"
+#include "topology/binding.h"
 #include "topology/free_memory.h"
 
 namespace eris::memory {
@@ -18,6 +22,11 @@ constexpr size_t kRegionBytesMax = size_t{4} << 30;
 // Readings of what a NumaNode has free cost some 50 us: one for so many superblocks while there is
 // plenty.
 constexpr uint32_t kTakesPerReading = 64;
+// At most so much address space for one pool: what a process has is 128 TiB.
+constexpr uint64_t kWindowBytesMax = uint64_t{16} << 40;
+// In one call of Maintain.
+constexpr size_t kGivenBackAtOnce = 64;
+constexpr uint32_t kMadeReadyAtOnce = 8;
 // Superblocks taken within a tick that make it worth having some ready.
 constexpr uint64_t kTakenWorthReady = 4;
 
@@ -38,14 +47,43 @@ NumaNodePool::NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudg
       interleaved_(interleaved),
       layout_(options.superblock_bytes),
       budget_(budget) {
-  ERIS_CHECK(!options_.pages.empty());
+  // Extents come from the last kind, with their first touch: one that runs out would be a signal.
+  ERIS_CHECK(!options_.pages.empty() && options_.pages.back() != PageKind::kReservedHuge);
   for (const PageKind kind : options_.pages) {
-    sources_.push_back(
-        {std::make_unique<SystemMemory>(kind, PagePolicy{NumaNodesOf(node_, bind_, interleaved_)}),
-         {},
-         0});
+    Source source;
+    source.system =
+        std::make_unique<SystemMemory>(kind, PagePolicy{NumaNodesOf(node_, bind_, interleaved_)});
+    sources_.push_back(std::move(source));
   }
+  MakeWindow();
   budget_.Add(this);
+}
+
+void NumaNodePool::MakeWindow() {
+  uint64_t most = budget_.limit_bytes();
+  if (bind_ && interleaved_.empty() && node_.memory_bytes > 0) {
+    most = std::min(most, node_.memory_bytes);
+  }
+  most = std::min(most, kWindowBytesMax / sources_.size()) * sources_.size();
+  size_t bytes = base::RoundUp(most, layout_.bytes()) + kRegionSuperblocks * layout_.bytes();
+  // A process that may have little address space gets as much as there is, and less memory.
+  for (; bytes >= layout_.bytes(); bytes = bytes / 2 & ~(layout_.bytes() - 1)) {
+    window_ = ReserveAddressSpace(bytes, layout_.bytes());
+    if (window_ == nullptr) continue;
+    const size_t entries_bytes = bytes / kSpanBytes * sizeof(OwnerId);
+    void* entries = mmap(nullptr, entries_bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (entries == MAP_FAILED) {
+      ReturnAddressSpace(window_, bytes);
+      continue;
+    }
+    // A refusal is told with the superblocks' own.
+    if (bind_) (void)topology::BindMemory(entries, entries_bytes, node_);
+    window_bytes_ = bytes;
+    owner_entries_ = static_cast<OwnerId*>(entries);
+    owners_ = OwnerTable(window_, window_bytes_, owner_entries_);
+    return;
+  }
 }
 
 NumaNodePool::~NumaNodePool() {
@@ -55,9 +93,11 @@ NumaNodePool::~NumaNodePool() {
   for (const auto& [memory, bytes] : dead_extents_) {
     sources_.back().system->Unmap(static_cast<std::byte*>(memory), bytes);
   }
-  for (const auto& [memory, region] : regions_) {
-    sources_[region.source].system->Unmap(memory, region.bytes);
+  if (window_bytes_ > 0) {
+    ReturnAddressSpace(window_, window_bytes_);
+    munmap(owner_entries_, window_bytes_ / kSpanBytes * sizeof(OwnerId));
   }
+  budget_.AddReclaimable(-static_cast<int64_t>(reserved_bytes_));
   budget_.Return(reserved_bytes_);
 }
 
@@ -66,7 +106,6 @@ void* NumaNodePool::TakeSuperblock() {
   void* superblock = nullptr;
   {
     base::MutexLock lock(&mu_);
-    ++taken_in_tick_;
     if (!kept_.empty()) {
       superblock = kept_.back().superblock;
       kept_.pop_back();
@@ -74,22 +113,22 @@ void* NumaNodePool::TakeSuperblock() {
       superblock = ready_.back();
       ready_.pop_back();
     }
-    if (superblock != nullptr) in_use_bytes_ += layout_.bytes();
-    const bool low =
-        kept_.empty() && ready_.size() <= ready_wanted_ / 2 && taken_in_tick_ >= kTakenWorthReady;
-    if (low && keeper_ != nullptr) keeper_->Wake(/*now=*/true);
+    if (superblock != nullptr) budget_.AddReclaimable(-static_cast<int64_t>(layout_.bytes()));
   }
-  if (superblock != nullptr) return superblock;
-  superblock = TakeFromSystem();
+  if (superblock == nullptr) superblock = TakeFromSystem(/*reclaim=*/true);
   if (superblock == nullptr) return nullptr;
   base::MutexLock lock(&mu_);
   in_use_bytes_ += layout_.bytes();
+  ++taken_in_tick_;
+  const bool low =
+      kept_.empty() && ready_.size() <= ready_wanted_ / 2 && taken_in_tick_ >= kTakenWorthReady;
+  if (low && keeper_ != nullptr) keeper_->Wake(/*now=*/true);
   return superblock;
 }
 
 // The lock is not held while pages are made: other AEUs go on taking what is there.
-void* NumaNodePool::TakeFromSystem() {
-  if (!TryReserve(layout_.bytes(), /*reclaim=*/true)) return nullptr;
+void* NumaNodePool::TakeFromSystem(bool reclaim) {
+  if (!TryReserve(layout_.bytes(), reclaim)) return nullptr;
   for (size_t source = 0; source < sources_.size(); ++source) {
     if (void* superblock = PopulateFrom(source)) return superblock;
   }
@@ -101,6 +140,8 @@ void* NumaNodePool::PopulateFrom(size_t source) {
   void* superblock = nullptr;
   {
     base::MutexLock lock(&mu_);
+    // The last one is always asked: there is nothing else.
+    if (tick_ < sources_[source].dry_until_tick && source + 1 < sources_.size()) return nullptr;
     superblock = TakeBare(source);
   }
   if (superblock == nullptr) return nullptr;
@@ -112,31 +153,47 @@ void* NumaNodePool::PopulateFrom(size_t source) {
     return superblock;
   }
   sources_[source].bare.push_back(superblock);
+  sources_[source].dry_until_tick = tick_ + 1;
   return nullptr;
 }
 
 void* NumaNodePool::TakeBare(size_t source) {
   std::vector<void*>& bare = sources_[source].bare;
-  if (bare.empty()) {
-    const size_t least = kRegionSuperblocks * layout_.bytes();
-    size_t bytes = std::clamp(base::RoundUp(mapped_bytes_ / 4, layout_.bytes()), least,
-                              std::max(least, kRegionBytesMax));
-    std::byte* region = nullptr;
-    // A system that has little address space to give may have enough for one.
-    while ((region = sources_[source].system->Map(bytes, layout_.bytes())) == nullptr) {
-      if (bytes == layout_.bytes()) return nullptr;
-      bytes = base::RoundUp(bytes / 2, layout_.bytes());
-    }
-    regions_[region] = {bytes, source};
-    mapped_bytes_ += bytes;
-    // The lowest address is to be taken first.
-    for (size_t offset = bytes; offset > 0; offset -= layout_.bytes()) {
-      bare.push_back(region + offset - layout_.bytes());
-    }
-  }
+  if (bare.empty() && !MapRegion(source)) return nullptr;
   void* superblock = bare.back();
   bare.pop_back();
   return superblock;
+}
+
+bool NumaNodePool::MapRegion(size_t source) {
+  const size_t left = window_bytes_ - window_used_bytes_;
+  if (left < layout_.bytes()) return false;
+  const size_t least = kRegionSuperblocks * layout_.bytes();
+  size_t bytes = std::clamp(base::RoundUp(window_used_bytes_ / 4, layout_.bytes()), least,
+                            std::max(least, kRegionBytesMax));
+  bytes = std::min(bytes, left);
+  std::byte* const region = window_ + window_used_bytes_;
+  // A system that has little to give may have enough for one.
+  while (!sources_[source].system->MapAt(region, bytes)) {
+    if (bytes == layout_.bytes()) return false;
+    bytes = base::RoundUp(bytes / 2, layout_.bytes());
+  }
+  try {  // these stand on the general heap, whose only word for "no" is an exception
+    // Nothing that is pushed later needs memory.
+    const size_t all = (window_used_bytes_ + bytes) / layout_.bytes();
+    sources_[source].bare.reserve(all);
+    ready_.reserve(all);
+    regions_[region] = {bytes, source};
+  } catch (const std::bad_alloc&) {
+    return false;  // mapped over at the next attempt
+  }
+  window_used_bytes_ += bytes;
+  mapped_bytes_ += bytes;
+  // The lowest address is to be taken first.
+  for (size_t offset = bytes; offset > 0; offset -= layout_.bytes()) {
+    sources_[source].bare.push_back(region + offset - layout_.bytes());
+  }
+  return true;
 }
 
 size_t NumaNodePool::SourceOf(const void* superblock) const {
@@ -150,12 +207,18 @@ size_t NumaNodePool::SourceOf(const void* superblock) const {
 
 bool NumaNodePool::TryReserve(size_t bytes, bool reclaim) {
   if (!(reclaim ? budget_.TryTakeReclaiming(bytes) : budget_.TryTake(bytes))) return false;
+  if (TakeFromNumaNode(bytes)) return true;
+  // What is kept, or about to be given back, fills the NumaNode as well.
+  if (reclaim) Reclaim(bytes);
+  if (reclaim && TakeFromNumaNode(bytes)) return true;
+  budget_.Return(bytes);
+  return false;
+}
+
+bool NumaNodePool::TakeFromNumaNode(size_t bytes) {
   const bool is_bound = bound() && interleaved_.empty() && node_.memory_bytes > 0;
   base::MutexLock lock(&mu_);
-  if (is_bound && !NumaNodeHasRoom(bytes)) {
-    budget_.Return(bytes);
-    return false;
-  }
+  if (is_bound && !NumaNodeHasRoom(bytes)) return false;
   reserved_bytes_ += bytes;
   return true;
 }
@@ -166,6 +229,8 @@ bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
   if (takes_until_read_ == 0 || node_free_bytes_ < bytes + 4 * stays_free) {
     const std::optional<uint64_t> free = topology::FreeMemoryBytes(node_);
     node_free_bytes_ = free.value_or(std::numeric_limits<uint64_t>::max() / 2);
+    // They may all be touched yet.
+    node_free_bytes_ -= std::min(node_free_bytes_, on_touch_bytes_);
     takes_until_read_ = kTakesPerReading;
   }
   --takes_until_read_;
@@ -189,12 +254,13 @@ void NumaNodePool::ReturnSuperblock(void* superblock) {
     ERIS_CHECK(in_use_bytes_ >= layout_.bytes());
     in_use_bytes_ -= layout_.bytes();
     kept_.push_back({superblock, tick_});
+    budget_.AddReclaimable(static_cast<int64_t>(layout_.bytes()));
     const bool too_many = kept_.size() * layout_.bytes() > options_.kept_bytes_max;
     if (keeper_ != nullptr) {
       keeper_->Wake(too_many);
     } else if (too_many) {
       beyond.push_back(kept_.front().superblock);
-      kept_.erase(kept_.begin());
+      kept_.pop_front();
     }
   }
   ReturnToSystem(beyond);
@@ -207,11 +273,17 @@ void NumaNodePool::ReturnToSystem(const std::vector<void*>& superblocks) {
       base::MutexLock lock(&mu_);
       source = SourceOf(superblock);
     }
-    sources_[source].system->Discard(static_cast<std::byte*>(superblock), layout_.bytes());
+    const bool gone =
+        sources_[source].system->Discard(static_cast<std::byte*>(superblock), layout_.bytes());
     base::MutexLock lock(&mu_);
+    if (!gone) {  // memory that is locked, say: ours still
+      kept_.push_back({superblock, tick_});
+      continue;
+    }
     sources_[source].populated_bytes -= layout_.bytes();
     sources_[source].bare.push_back(superblock);
     reserved_bytes_ -= layout_.bytes();
+    budget_.AddReclaimable(-static_cast<int64_t>(layout_.bytes()));
     budget_.Return(layout_.bytes());
   }
 }
@@ -222,20 +294,26 @@ size_t NumaNodePool::ExtentBytes(size_t bytes) const {
 }
 
 // From the last source: reserved huge pages are few, and would have to be there at once.
-void* NumaNodePool::TakeExtent(size_t bytes) {
+void* NumaNodePool::TakeExtent(size_t bytes, Pages pages) {
   const size_t rounded = ExtentBytes(bytes);
   if (rounded == kNoBytes || take_failures_.Fires()) return nullptr;
   if (!TryReserve(rounded, /*reclaim=*/true)) return nullptr;
-  std::byte* memory = sources_.back().system->Map(rounded, layout_.bytes());
-  if (memory == nullptr) {
-    Unreserve(rounded);
-    return nullptr;
+  SystemMemory& system = *sources_.back().system;
+  std::byte* memory = system.Map(rounded, layout_.bytes());
+  if (memory != nullptr && (pages == Pages::kOnTouch || system.Populate(memory, rounded))) {
+    base::MutexLock lock(&mu_);
+    try {
+      extents_[memory] = {rounded, pages};
+      in_use_bytes_ += rounded;
+      mapped_bytes_ += rounded;
+      if (pages == Pages::kOnTouch) on_touch_bytes_ += rounded;
+      return memory;
+    } catch (const std::bad_alloc&) {  // the general heap's word for "no"
+    }
   }
-  base::MutexLock lock(&mu_);
-  in_use_bytes_ += rounded;
-  mapped_bytes_ += rounded;
-  extents_[memory] = rounded;
-  return memory;
+  if (memory != nullptr) system.Unmap(memory, rounded);
+  Unreserve(rounded);
+  return nullptr;
 }
 
 void NumaNodePool::ReturnExtent(void* extent, size_t bytes) {
@@ -246,9 +324,11 @@ void NumaNodePool::ReturnExtent(void* extent, size_t bytes) {
     base::MutexLock lock(&mu_);
     const auto found = extents_.find(static_cast<std::byte*>(extent));
     ERIS_CHECK(found != extents_.end());
-    ERIS_CHECK(found->second == rounded);
+    ERIS_CHECK(found->second.bytes == rounded);
+    if (found->second.pages == Pages::kOnTouch) on_touch_bytes_ -= rounded;
     extents_.erase(found);
     in_use_bytes_ -= rounded;
+    budget_.AddReclaimable(static_cast<int64_t>(rounded));
     // Giving back many pages takes a while: not the AEU's while.
     (keeper_ != nullptr ? dead_extents_ : now).emplace_back(extent, rounded);
     if (keeper_ != nullptr) keeper_->Wake(/*now=*/true);
@@ -262,6 +342,7 @@ void NumaNodePool::UnmapExtents(const std::vector<std::pair<void*, size_t>>& ext
     base::MutexLock lock(&mu_);
     mapped_bytes_ -= bytes;
     reserved_bytes_ -= bytes;
+    budget_.AddReclaimable(-static_cast<int64_t>(bytes));
     budget_.Return(bytes);
   }
 }
@@ -271,7 +352,7 @@ void NumaNodePool::SetKeeper(PoolKeeper* keeper) {
   keeper_ = keeper;
 }
 
-bool NumaNodePool::Maintain(bool tick) {
+NumaNodePool::Work NumaNodePool::Maintain(bool tick) {
   std::vector<void*> old;
   std::vector<std::pair<void*, size_t>> extents;
   {
@@ -285,14 +366,13 @@ bool NumaNodePool::Maintain(bool tick) {
       ++tick_;
       taken_in_tick_ = 0;
     }
-    size_t gone = 0;
-    while (gone < kept_.size() &&
-           (tick_ - kept_[gone].since_tick >= options_.decay_ticks ||
-            (kept_.size() - gone) * layout_.bytes() > options_.kept_bytes_max)) {
-      old.push_back(kept_[gone++].superblock);
+    while (old.size() < kGivenBackAtOnce && !kept_.empty() &&
+           (tick_ - kept_.front().since_tick >= options_.decay_ticks ||
+            kept_.size() * layout_.bytes() > options_.kept_bytes_max)) {
+      old.push_back(kept_.front().superblock);
+      kept_.pop_front();
     }
-    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(gone));
-    while (ready_.size() > ready_wanted_) {
+    while (old.size() < kGivenBackAtOnce && ready_.size() > ready_wanted_) {
       old.push_back(ready_.back());
       ready_.pop_back();
     }
@@ -300,25 +380,29 @@ bool NumaNodePool::Maintain(bool tick) {
   }
   ReturnToSystem(old);
   UnmapExtents(extents);
-  MakeReady();
+  const bool more_to_make = MakeReady();
   base::MutexLock lock(&mu_);
-  return !kept_.empty() || !ready_.empty() || ready_wanted_ > 0 || taken_in_tick_ > 0;
+  if (more_to_make || old.size() == kGivenBackAtOnce || !dead_extents_.empty()) return Work::kNow;
+  const bool later = !kept_.empty() || !ready_.empty() || ready_wanted_ > 0 || taken_in_tick_ > 0;
+  return later ? Work::kWithTheNextTick : Work::kNone;
 }
 
-void NumaNodePool::MakeReady() {
-  while (true) {
+bool NumaNodePool::MakeReady() {
+  for (uint32_t made = 0; made < kMadeReadyAtOnce; ++made) {
     {
       base::MutexLock lock(&mu_);
       // What is kept serves as well, and costs no zeroing.
-      if (kept_.size() + ready_.size() >= ready_wanted_) return;
+      if (kept_.size() + ready_.size() >= ready_wanted_) return false;
     }
     // The last eighth of the limit is for those who really ask.
-    if (budget_.taken_bytes() + layout_.bytes() > budget_.limit_bytes() / 8 * 7) return;
-    void* superblock = TakeFromSystem();
-    if (superblock == nullptr) return;
+    if (budget_.taken_bytes() + layout_.bytes() > budget_.limit_bytes() / 8 * 7) return false;
+    void* superblock = TakeFromSystem(/*reclaim=*/false);
+    if (superblock == nullptr) return false;
     base::MutexLock lock(&mu_);
     ready_.push_back(superblock);
+    budget_.AddReclaimable(static_cast<int64_t>(layout_.bytes()));
   }
+  return true;
 }
 
 void NumaNodePool::Reclaim(uint64_t bytes) {
@@ -333,11 +417,12 @@ void NumaNodePool::Reclaim(uint64_t bytes) {
       superblocks.push_back(ready_.back());
       ready_.pop_back();
     }
-    size_t oldest = 0;
-    for (; given < bytes && oldest < kept_.size(); given += layout_.bytes()) {
-      superblocks.push_back(kept_[oldest++].superblock);
+    for (; given < bytes && !kept_.empty(); given += layout_.bytes()) {
+      superblocks.push_back(kept_.front().superblock);
+      kept_.pop_front();
     }
-    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(oldest));
+    // Whatever was known of the NumaNode is out of date.
+    takes_until_read_ = 0;
   }
   ReturnToSystem(superblocks);
   UnmapExtents(extents);
@@ -389,7 +474,9 @@ std::vector<PoolRange> NumaNodePool::Ranges() const {
       ranges.push_back({memory + offset, layout_.bytes(), /*populated=*/true});
     }
   }
-  for (const auto& [memory, bytes] : extents_) ranges.push_back({memory, bytes, false});
+  for (const auto& [memory, extent] : extents_) {
+    ranges.push_back({memory, extent.bytes, extent.pages == Pages::kNow});
+  }
   return ranges;
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "base/mutex.h"
 #include "memory/failure_point.h"
 #include "memory/memory_budget.h"
+#include "memory/owner_table.h"
 #include "memory/superblock.h"
 #include "memory/system_memory.h"
 #include "topology/topology.h"
@@ -54,7 +56,8 @@ class PoolKeeper {
   ~PoolKeeper() = default;
 };
 
-// What a pool has from the system now. reserved = in use + kept + ready, in bytes.
+// What a pool has from the system now: reserved = in use + kept + ready, in bytes, and what is on
+// its way between the system and one of those.
 struct PoolFigures {
   uint64_t reserved_bytes = 0;
   uint64_t in_use_bytes = 0;
@@ -90,9 +93,10 @@ class NumaNodePool final : public Reclaimable {
   // free of whatever else is on the machine.
   [[nodiscard]] void* TakeSuperblock();
   void ReturnSuperblock(void* superblock);
-  // A piece of its own, `bytes` rounded up to superblocks; for what is larger than one. Its pages
-  // come with the first touch, and count from now on.
-  [[nodiscard]] void* TakeExtent(size_t bytes);
+  // A piece of its own, `bytes` rounded up to superblocks; for what is larger than one. All its
+  // pages are there or, with kOnTouch, come with their first touch and count from now on.
+  enum class Pages : uint8_t { kNow, kOnTouch };
+  [[nodiscard]] void* TakeExtent(size_t bytes, Pages pages = Pages::kNow);
   void ReturnExtent(void* extent, size_t bytes);  // `bytes` as given to TakeExtent
   static constexpr size_t kNoBytes = 0;           // rounding up would wrap
   size_t ExtentBytes(size_t bytes) const;         // what an extent of `bytes` takes
@@ -106,14 +110,18 @@ class NumaNodePool final : public Reclaimable {
   absl::Status binding_status() const;
   // The operating system's numbers of the NumaNodes that its pages may come from; empty: any.
   std::vector<uint32_t> allowed_os_nodes() const;
-  // All that it has from the system now. A copy: pieces may be returned meanwhile.
+  // All that it has from the system now. A copy: pieces may be returned meanwhile, and some may be
+  // about to get their pages.
   std::vector<PoolRange> Ranges() const;
+  // By span, of all its superblocks; as long as the pool.
+  const OwnerTable& owners() const { return owners_; }
 
   // Before the first superblock is taken; nullptr at any time (nobody runs Maintain any more).
   void SetKeeper(PoolKeeper* keeper);
-  // What a keeper does: makes superblocks ready if many were taken of late, gives old ones back.
-  // `tick`: one more tick has passed. True: call again, there will be more to do.
-  bool Maintain(bool tick);
+  // What a keeper does: makes superblocks ready if many were taken of late, gives old ones back; a
+  // bounded piece of either, so that other pools get their turn. `tick`: one more tick has passed.
+  enum class Work : uint8_t { kNone, kWithTheNextTick, kNow };
+  Work Maintain(bool tick);
   void Reclaim(uint64_t bytes) override;
 
   // Tests: refusals of superblocks and extents; of the kernel: index as in options.pages.
@@ -125,30 +133,40 @@ class NumaNodePool final : public Reclaimable {
     std::unique_ptr<SystemMemory> system;
     std::vector<void*> bare;
     uint64_t populated_bytes = 0;
+    uint64_t dry_until_tick = 0;  // has refused pages
   };
   struct Region {
     size_t bytes;
     size_t source;
+  };
+  struct Extent {
+    size_t bytes;
+    Pages pages;
   };
   struct Kept {
     void* superblock;
     uint64_t since_tick;
   };
 
+  // Address space for all superblocks that the limit allows, and the table of its owners.
+  void MakeWindow();
   // From any source; nullptr when budget, NumaNode or system refuse. Counts as reserved.
-  void* TakeFromSystem() ABSL_LOCKS_EXCLUDED(mu_);
+  void* TakeFromSystem(bool reclaim) ABSL_LOCKS_EXCLUDED(mu_);
   void* PopulateFrom(size_t source) ABSL_LOCKS_EXCLUDED(mu_);
   // A bare superblock of that source, mapping a region if there is none.
   void* TakeBare(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MapRegion(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReturnToSystem(const std::vector<void*>& superblocks) ABSL_LOCKS_EXCLUDED(mu_);
   void UnmapExtents(const std::vector<std::pair<void*, size_t>>& extents) ABSL_LOCKS_EXCLUDED(mu_);
   bool TryReserve(size_t bytes, bool reclaim) ABSL_LOCKS_EXCLUDED(mu_);
   void Unreserve(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   bool NumaNodeHasRoom(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool TakeFromNumaNode(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   size_t SourceOf(const void* superblock) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool bound() const { return bind_ && binding_status().ok(); }
-  // Makes superblocks ready up to what the last tick's demand asks for.
-  void MakeReady() ABSL_LOCKS_EXCLUDED(mu_);
+  // Makes superblocks ready for the last tick's demand, some at a time. True: there are more to
+  // make.
+  bool MakeReady() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Immutable after construction.
   const topology::NumaNode node_;
@@ -158,14 +176,20 @@ class NumaNodePool final : public Reclaimable {
   const SuperblockLayout layout_;
   MemoryBudget& budget_;
   FailurePoint take_failures_;
+  std::byte* window_ = nullptr;
+  size_t window_bytes_ = 0;
+  OwnerTable owners_;
+  OwnerId* owner_entries_ = nullptr;
 
   // Guarded by mu_.
   mutable base::Mutex mu_;
   std::vector<Source> sources_;  // its size and the systems are immutable
   std::map<std::byte*, Region> regions_ ABSL_GUARDED_BY(mu_);
-  std::map<std::byte*, size_t> extents_ ABSL_GUARDED_BY(mu_);
+  size_t window_used_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::byte*, Extent> extents_ ABSL_GUARDED_BY(mu_);
+  uint64_t on_touch_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // of extents
   // Ordered by since_tick: taken from the end, given back from the begin.
-  std::vector<Kept> kept_ ABSL_GUARDED_BY(mu_);
+  std::deque<Kept> kept_ ABSL_GUARDED_BY(mu_);
   std::vector<void*> ready_ ABSL_GUARDED_BY(mu_);
   std::vector<std::pair<void*, size_t>> dead_extents_ ABSL_GUARDED_BY(mu_);
   uint64_t reserved_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -23,8 +23,9 @@ struct ReturnBatch {
   uint64_t count;
 };
 struct ReturnCarrier : ReturnBatch {
-  static constexpr uint64_t kBlocksMax = 61;
-  LocalCache* home;  // whose carrier this is
+  static constexpr uint64_t kBlocksMax = 60;
+  LocalCache* home;         // whose carrier this is
+  ReturnCarrier* all_next;  // of those
   std::array<void*, kBlocksMax> blocks;
 };
 static_assert(sizeof(ReturnBatch) == 16);  // the smallest block

@@ -71,13 +71,10 @@ inline constexpr size_t kSizeClasses = internal::kSmallClasses + internal::kLarg
 static_assert(internal::kSmallClasses == 128);
 static_assert(internal::kLargeSizes.back() == kLargeBytesMax);
 
-// REQUIRES: 1 <= bytes <= kClassedBytesMax.
-constexpr size_t SizeClassOf(size_t bytes) {
-  using namespace internal;
-  if (bytes <= kFineBytesMax) return (bytes - 1) / kBlockAlignment;
-  if (bytes <= kMiddleBytesMax) {
-    return kFineClasses + (bytes - kFineBytesMax - 1) / base::kCacheLineBytes;
-  }
+namespace internal {
+
+// Out of line: it would not let its callers be inlined.
+[[gnu::noinline]] constexpr size_t LargeSizeClassOf(size_t bytes) {
   if (bytes <= kSmallBytesMax) {
     return kFineClasses + kMiddleClasses + (bytes - kMiddleBytesMax - 1) / kSmallStepBytes;
   }
@@ -86,6 +83,18 @@ constexpr size_t SizeClassOf(size_t bytes) {
     return kSmallClasses + static_cast<size_t>(at - kLargeSizes.begin());
   }
   return kSmallClasses + kLargeClasses + (bytes - kLargeBytesMax - 1) / kSpanBytes;
+}
+
+}  // namespace internal
+
+// REQUIRES: 1 <= bytes <= kClassedBytesMax.
+constexpr size_t SizeClassOf(size_t bytes) {
+  using namespace internal;
+  if (bytes <= kFineBytesMax) return (bytes - 1) / kBlockAlignment;
+  if (bytes <= kMiddleBytesMax) {
+    return kFineClasses + (bytes - kFineBytesMax - 1) / base::kCacheLineBytes;
+  }
+  return LargeSizeClassOf(bytes);
 }
 
 // The bytes of a block of that class.
@@ -136,8 +145,8 @@ struct Figures {
   uint16_t magazine_blocks;
 };
 
-// A magazine holds 16 KiB: enough that the trips to the spans are rare, little enough to stay in
-// the core's cache.
+// A magazine holds 16 KiB, and nothing above a span: enough that the trips to the spans are rare,
+// little enough to stay in the core's cache.
 inline constexpr size_t kMagazineBytes = 16u << 10;
 
 constexpr std::array<Figures, kSizeClasses> AllFigures() {
@@ -147,8 +156,10 @@ constexpr std::array<Figures, kSizeClasses> AllFigures() {
     all[c] = {.reciprocal = ((uint64_t{1} << 48) + bytes - 1) / bytes,
               .bytes = static_cast<uint32_t>(bytes),
               .run_spans = static_cast<uint16_t>(FindRunSpans(bytes)),
-              .magazine_blocks = static_cast<uint16_t>(
-                  std::clamp<size_t>(kMagazineBytes / bytes, 1, kBlocksInMagazineMax))};
+              .magazine_blocks = bytes > kSpanBytes
+                                     ? uint16_t{0}
+                                     : static_cast<uint16_t>(std::clamp<size_t>(
+                                           kMagazineBytes / bytes, 1, kBlocksInMagazineMax))};
   }
   return all;
 }

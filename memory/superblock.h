@@ -2,7 +2,7 @@
 // locality-aware scheduling in Bobox, 5.1 and 5.2.
 //
 //   base                                                                          base + bytes
-//   |colour|head|owners|Span x n|bitmaps x n| rest of that span | span | span | ... | span |
+//   |colour|head|Span x n|bitmaps x n| rest of that span | span | span | ... | span |
 //
 // Everything about a block is found from its address alone, in the superblock that it lies in: on
 // the same NumaNode and, with huge pages, behind the same TLB entry. Superblocks start at equal
@@ -10,8 +10,8 @@
 // a colour of 0 .. 63 lines spreads them.
 //
 // Who may touch what: the head and the lists are guarded by the manager's mutex; a Span in use and
-// its bitmap belong to the thread of the LocalCache that owns it; `owners` is written when a span
-// without blocks changes hands, so whoever holds a block reads its owner safely.
+// its bitmap belong to the thread of the LocalCache that owns it; a Span's place in its run is
+// written when spans without blocks change hands.
 #ifndef ERIS_MEMORY_SUPERBLOCK_H_
 #define ERIS_MEMORY_SUPERBLOCK_H_
 
@@ -34,9 +34,6 @@ inline constexpr size_t kSuperblockBytesMin = 2u << 20;  // one huge page
 inline constexpr size_t kSuperblockBytesMax = 32u << 20;
 inline constexpr size_t kSpansMax = kSuperblockBytesMax / kSpanBytes;
 
-// A LocalCache's number within its manager; 0: the span is free.
-using OwnerId = uint16_t;
-
 // A run of spans in use, described by its first one's entry.
 struct alignas(base::kCacheLineBytes) Span {
   Span* next;  // in its cache's list of spans with free blocks
@@ -55,7 +52,7 @@ static_assert(sizeof(Span) == base::kCacheLineBytes);
 
 struct alignas(base::kCacheLineBytes) Superblock {
   // Guarded by the manager's mutex.
-  NumaNodePool* pool;    // where it goes back to
+  NumaNodePool* pool;    // where it comes from
   SuperblockList* list;  // the cache's (it serves that one alone) or the manager's (shared)
   Superblock* next;      // in the bucket of `list`
   Superblock* prev;
@@ -64,8 +61,6 @@ struct alignas(base::kCacheLineBytes) Superblock {
   uint32_t free_spans;
   uint32_t bucket;
   std::array<uint64_t, kSpansMax / 64> free_bits;  // a bit per free span
-
-  OwnerId* owners() { return reinterpret_cast<OwnerId*>(this + 1); }
 };
 static_assert(sizeof(Superblock) % base::kCacheLineBytes == 0);
 
@@ -118,9 +113,7 @@ class SuperblockLayout {
   static constexpr size_t kColours = 64;
   static constexpr size_t kWordsPerSpan = kBlocksPerSpanMax / 64;
 
-  constexpr size_t SpansOffset() const {
-    return base::RoundUp(sizeof(Superblock) + spans() * sizeof(OwnerId), base::kCacheLineBytes);
-  }
+  constexpr size_t SpansOffset() const { return sizeof(Superblock); }
   constexpr size_t BitsOffset() const { return SpansOffset() + spans() * sizeof(Span); }
 
   uintptr_t mask_;
@@ -131,7 +124,11 @@ static_assert(SuperblockLayout(kSuperblockBytesMin).HeaderBytes() < kSpanBytes);
 // Superblocks with free spans, by how full they are: the fullest is used first, so that the
 // emptiest can run empty and go back.
 struct SuperblockList {
-  static constexpr uint32_t kBuckets = 4;
+  // By quarters; the last are those with nothing left but what is beside the header, which serves
+  // small blocks alone.
+  static constexpr uint32_t kQuarters = 4;
+  static constexpr uint32_t kBesideHeader = kQuarters;
+  static constexpr uint32_t kBuckets = kQuarters + 1;
   std::array<Superblock*, kBuckets> buckets{};
 };
 

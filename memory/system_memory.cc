@@ -49,11 +49,6 @@ std::string Chosen(const char* path) {
   return "";
 }
 
-std::byte* MapAt(std::byte* at, size_t bytes, int protection, int flags, int file) {
-  void* memory = mmap(at, bytes, protection, flags, file, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
-}
-
 }  // namespace
 
 const char* PageKindName(PageKind kind) {
@@ -83,44 +78,51 @@ PageOffer FindPageOffer() {
   return offer;
 }
 
+// Cut out of a wider piece.
+std::byte* ReserveAddressSpace(size_t bytes, size_t alignment) {
+  if (bytes + alignment < bytes) return nullptr;
+  void* wide = mmap(nullptr, bytes + alignment, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (wide == MAP_FAILED) return nullptr;
+  auto* begin = static_cast<std::byte*>(wide);
+  const size_t head = base::RoundUp(reinterpret_cast<uintptr_t>(begin), alignment) -
+                      reinterpret_cast<uintptr_t>(begin);
+  if (head > 0) munmap(begin, head);
+  if (head < alignment) munmap(begin + head + bytes, alignment - head);
+  return begin + head;
+}
+
+void ReturnAddressSpace(std::byte* memory, size_t bytes) { munmap(memory, bytes); }
+
 SystemMemory::SystemMemory(PageKind kind, PagePolicy policy)
     : kind_(kind), policy_(std::move(policy)) {}
 
 std::byte* SystemMemory::Map(size_t bytes, size_t alignment) {
-  if (map_failures_.Fires()) return nullptr;
-  std::byte* memory = MapAligned(bytes, alignment);
+  std::byte* memory = ReserveAddressSpace(bytes, alignment);
   if (memory == nullptr) return nullptr;
-  // Advice only: without huge pages everything works, at 1.7 times the cost of a random load.
-  if (kind_ == PageKind::kAnonymousHuge || kind_ == PageKind::kSharedHuge) {
-    madvise(memory, bytes, MADV_HUGEPAGE);
-  } else if (kind_ == PageKind::kAnonymous) {
-    madvise(memory, bytes, MADV_NOHUGEPAGE);
-  }
-  Bind(memory, bytes);
-  return memory;
+  if (MapAt(memory, bytes)) return memory;
+  ReturnAddressSpace(memory, bytes);
+  return nullptr;
 }
 
-// Address space of the wanted alignment is cut out of a wider piece; the mapping proper then
-// replaces it, so that a file's offset 0 stands at its begin.
-std::byte* SystemMemory::MapAligned(size_t bytes, size_t alignment) {
-  if (bytes + alignment < bytes) return nullptr;
+bool SystemMemory::MapAt(std::byte* at, size_t bytes) {
+  if (map_failures_.Fires()) return false;
   const int file = IsFileBacked(kind_) ? NewMemoryFile(kind_, bytes) : -1;
-  if (IsFileBacked(kind_) && file < 0) return nullptr;
-  std::byte* memory = nullptr;
-  if (std::byte* wide = MapAt(nullptr, bytes + alignment, PROT_NONE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)) {
-    const size_t head = base::RoundUp(reinterpret_cast<uintptr_t>(wide), alignment) -
-                        reinterpret_cast<uintptr_t>(wide);
-    if (head > 0) munmap(wide, head);
-    if (head < alignment) munmap(wide + head + bytes, alignment - head);
-    // Without a reservation: what counts is what Populate gets.
-    const int flags =
-        (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | MAP_FIXED;
-    memory = MapAt(wide + head, bytes, PROT_READ | PROT_WRITE, flags, file);
-    if (memory == nullptr) munmap(wide + head, bytes);
-  }
+  if (IsFileBacked(kind_) && file < 0) return false;
+  // Without a reservation: what counts is what Populate gets.
+  const int flags =
+      (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | MAP_FIXED;
+  const bool mapped = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, file, 0) != MAP_FAILED;
   if (file >= 0) close(file);
-  return memory;
+  if (!mapped) return false;
+  // Advice only: without huge pages everything works, at 1.7 times the cost of a random load.
+  if (kind_ == PageKind::kAnonymousHuge || kind_ == PageKind::kSharedHuge) {
+    madvise(at, bytes, MADV_HUGEPAGE);
+  } else if (kind_ == PageKind::kAnonymous) {
+    madvise(at, bytes, MADV_NOHUGEPAGE);
+  }
+  Bind(at, bytes);
+  return true;
 }
 
 void SystemMemory::Bind(std::byte* memory, size_t bytes) {
@@ -155,8 +157,8 @@ bool SystemMemory::Populate(std::byte* memory, size_t bytes) {
   return false;
 }
 
-void SystemMemory::Discard(std::byte* memory, size_t bytes) {
-  madvise(memory, bytes, IsFileBacked(kind_) ? MADV_REMOVE : MADV_DONTNEED);
+bool SystemMemory::Discard(std::byte* memory, size_t bytes) {
+  return madvise(memory, bytes, IsFileBacked(kind_) ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
 absl::Status SystemMemory::binding_status() const {

@@ -40,6 +40,10 @@ struct PagePolicy {
   std::vector<topology::NumaNode> numa_nodes;  // empty: unbound. More than one: interleaved
 };
 
+// Address space that nothing else gets, without memory behind it. nullptr: the system refuses.
+[[nodiscard]] std::byte* ReserveAddressSpace(size_t bytes, size_t alignment);
+void ReturnAddressSpace(std::byte* memory, size_t bytes);
+
 class SystemMemory {
  public:
   SystemMemory(PageKind kind, PagePolicy policy);
@@ -49,11 +53,14 @@ class SystemMemory {
   // Address space without pages, `alignment` a power of two, `bytes` a multiple of huge pages.
   // nullptr: the system refuses.
   [[nodiscard]] std::byte* Map(size_t bytes, size_t alignment);
+  // The same at `at`, in reserved address space; false: the system refuses, and nothing has
+  // changed.
+  [[nodiscard]] bool MapAt(std::byte* at, size_t bytes);
   void Unmap(std::byte* memory, size_t bytes);  // what Map gave, whole
   // All pages of the range are there, or false and none is. Whole huge pages.
   [[nodiscard]] bool Populate(std::byte* memory, size_t bytes);
-  // The pages go back to the system; what is read next is zero.
-  void Discard(std::byte* memory, size_t bytes);
+  // The pages go back to the system; what is read next is zero. False: the system keeps them.
+  bool Discard(std::byte* memory, size_t bytes);
 
   PageKind kind() const { return kind_; }
   // OK until the kernel has refused to bind once; the reason after that, and no further attempt.
@@ -63,7 +70,6 @@ class SystemMemory {
   FailurePoint& populate_failures() { return populate_failures_; }
 
  private:
-  std::byte* MapAligned(size_t bytes, size_t alignment);
   void Bind(std::byte* memory, size_t bytes);
 
   // Immutable after construction.

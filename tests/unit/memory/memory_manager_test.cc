@@ -171,6 +171,37 @@ TEST_F(MemoryManagerTest, ABlockOfEachClassAloneLeavesNothingBehind) {
   }
 }
 
+TEST_F(MemoryManagerTest, FreeSpansAreFoundBehindSuperblocksThatHaveNoneOfUse) {
+  MemoryBudget plenty(64 * kSuperblockBytes);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, plenty);
+  MemoryManager manager(ObjectId{1}, pool);
+  LocalCache* cache = manager.NewCache();
+  std::vector<void*> blocks;
+  while (void* block = cache->Allocate(kSpanBytes)) blocks.push_back(block);
+  // One in each superblock goes; beside their headers something is free all the time.
+  std::set<void*> superblocks;
+  size_t freed = 0;
+  for (void* block : blocks) {
+    if (!superblocks.insert(kLayout.Base(block)).second) continue;
+    cache->Free(block, kSpanBytes);
+    ++freed;
+  }
+  cache->Trim();
+  EXPECT_EQ(freed, 64u);
+  for (size_t i = 0; i < freed; ++i) ASSERT_NE(cache->Allocate(kSpanBytes), nullptr) << i;
+  EXPECT_EQ(cache->Allocate(kSpanBytes), nullptr);
+}
+
+TEST_F(MemoryManagerTest, CachesThatBeginAtOnceShareASuperblock) {
+  MemoryManager manager(ObjectId{1}, pool_);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&manager] { EXPECT_NE(manager.NewCache()->Allocate(64), nullptr); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(manager.reserved_bytes(), kSuperblockBytes);
+}
+
 TEST_F(MemoryManagerTest, InjectedRefusalOfARunLeavesEverythingAsItWas) {
   MemoryManager manager(ObjectId{1}, pool_);
   LocalCache* cache = manager.NewCache();

@@ -45,6 +45,7 @@ TEST_F(MemoryResourceTest, AlignmentsUpToACacheLineAreKept) {
     }
   }
   EXPECT_THROW((void)resource.allocate(64, 128), std::bad_alloc);
+  EXPECT_THROW((void)resource.allocate(SIZE_MAX - 3, 64), std::bad_alloc);
   EXPECT_EQ(cache_.used_bytes(), 0u);
 }
 

@@ -16,6 +16,9 @@
 namespace eris::memory {
 namespace {
 
+constexpr auto kLater = NumaNodePool::Work::kWithTheNextTick;
+constexpr auto kNothing = NumaNodePool::Work::kNone;
+
 class RecordingKeeper final : public PoolKeeper {
  public:
   void Wake(bool now) override { ++(now ? urgent : wakes); }
@@ -109,15 +112,15 @@ TEST(NumaNodePoolTest, KeptSuperblocksGoBackAfterTheirDecay) {
   void* first = pool.TakeSuperblock();
   void* second = pool.TakeSuperblock();
   pool.ReturnSuperblock(first);
-  EXPECT_TRUE(pool.Maintain(/*tick=*/true));
+  EXPECT_EQ(pool.Maintain(/*tick=*/true), kLater);
   pool.ReturnSuperblock(second);
-  EXPECT_TRUE(pool.Maintain(/*tick=*/true));
-  EXPECT_TRUE(pool.Maintain(/*tick=*/false));  // no time has passed
+  EXPECT_EQ(pool.Maintain(/*tick=*/true), kLater);
+  EXPECT_EQ(pool.Maintain(/*tick=*/false), kLater);  // no time has passed
   EXPECT_EQ(budget.taken_bytes(), 2 * kSuperblockBytes);
-  EXPECT_TRUE(pool.Maintain(/*tick=*/true));
+  EXPECT_EQ(pool.Maintain(/*tick=*/true), kLater);
   EXPECT_EQ(budget.taken_bytes(), kSuperblockBytes);
   EXPECT_EQ(ResidentBytes(first, kSuperblockBytes), 0u);
-  EXPECT_FALSE(pool.Maintain(/*tick=*/true));
+  EXPECT_EQ(pool.Maintain(/*tick=*/true), kNothing);
   EXPECT_EQ(budget.taken_bytes(), 0u);
   EXPECT_EQ(ResidentBytes(second, kSuperblockBytes), 0u);
 }
@@ -130,17 +133,17 @@ TEST(NumaNodePoolTest, ManyTakenInATickMakeTheNextOnesReadyAndCalmGivesThemBack)
   std::vector<void*> superblocks;
   for (int i = 0; i < 3; ++i) superblocks.push_back(pool.TakeSuperblock());
   EXPECT_EQ(keeper.urgent, 0);  // a few are not worth it
-  EXPECT_TRUE(pool.Maintain(/*tick=*/false));
+  EXPECT_EQ(pool.Maintain(/*tick=*/false), kLater);
   EXPECT_EQ(pool.figures().ready_bytes, 0u);
   for (int i = 0; i < 7; ++i) superblocks.push_back(pool.TakeSuperblock());
   EXPECT_GT(keeper.urgent, 0);
-  EXPECT_TRUE(pool.Maintain(/*tick=*/false));
+  EXPECT_EQ(pool.Maintain(/*tick=*/false), kLater);
   EXPECT_EQ(pool.figures().ready_bytes, 6 * kSuperblockBytes);
   EXPECT_EQ(budget.taken_bytes(), 16 * kSuperblockBytes);
   superblocks.push_back(pool.TakeSuperblock());
   EXPECT_EQ(pool.figures().ready_bytes, 5 * kSuperblockBytes);
   EXPECT_EQ(budget.taken_bytes(), 16 * kSuperblockBytes);
-  for (int tick = 0; pool.Maintain(/*tick=*/true); ++tick) ASSERT_LT(tick, 20);
+  for (int tick = 0; pool.Maintain(/*tick=*/true) != kNothing; ++tick) ASSERT_LT(tick, 20);
   EXPECT_EQ(pool.figures().ready_bytes, 0u);
   EXPECT_EQ(budget.taken_bytes(), 11 * kSuperblockBytes);
   pool.SetKeeper(nullptr);
@@ -366,6 +369,47 @@ TEST(NumaNodePoolTest, BoundPoolStopsWhenOthersHaveFilledTheNumaNode) {
   if (superblock != nullptr) pool.ReturnSuperblock(superblock);
   if (!status.ok()) GTEST_SKIP() << "the system refuses binding: " << status;
   EXPECT_EQ(superblock, nullptr);
+}
+
+TEST(NumaNodePoolTest, MuchToGiveBackGoesInPieces) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget,
+                    {.kept_bytes_max = kPlenty, .decay_ticks = 1, .ready_superblocks_max = 0});
+  std::vector<void*> superblocks;
+  for (int i = 0; i < 100; ++i) superblocks.push_back(pool.TakeSuperblock());
+  for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
+  EXPECT_EQ(pool.Maintain(/*tick=*/true), NumaNodePool::Work::kNow);
+  EXPECT_EQ(budget.taken_bytes(), 36 * kSuperblockBytes);
+  EXPECT_EQ(pool.Maintain(/*tick=*/false), kNothing);
+  EXPECT_EQ(budget.taken_bytes(), 0u);
+}
+
+TEST(NumaNodePoolTest, OwnersAreKnownByAddress) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  auto* superblock = static_cast<std::byte*>(pool.TakeSuperblock());
+  EXPECT_EQ(pool.owners().Of(superblock), 0u);
+  pool.owners().Set(superblock + 3 * kSpanBytes, 7);
+  EXPECT_EQ(pool.owners().Of(superblock + 3 * kSpanBytes), 7u);
+  EXPECT_EQ(pool.owners().Of(superblock + 4 * kSpanBytes - 1), 7u);
+  EXPECT_EQ(pool.owners().Of(superblock + 4 * kSpanBytes), 0u);
+  EXPECT_EQ(pool.owners().Of(&budget), 0u);
+  pool.ReturnSuperblock(superblock);
+}
+
+TEST(NumaNodePoolTest, ExtentsHavePagesAtOnceOrWithTheirFirstTouch) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  void* now = pool.TakeExtent(kSuperblockBytes);
+  void* later = pool.TakeExtent(kSuperblockBytes, NumaNodePool::Pages::kOnTouch);
+  EXPECT_EQ(ResidentBytes(now, kSuperblockBytes), kSuperblockBytes);
+  EXPECT_EQ(ResidentBytes(later, kSuperblockBytes), 0u);
+  EXPECT_EQ(budget.taken_bytes(), 2 * kSuperblockBytes);
+  pool.system(0).populate_failures().Arm(1, FailurePoint::Mode::kOnce);
+  EXPECT_EQ(pool.TakeExtent(kSuperblockBytes), nullptr);
+  EXPECT_EQ(budget.taken_bytes(), 2 * kSuperblockBytes);
+  pool.ReturnExtent(now, kSuperblockBytes);
+  pool.ReturnExtent(later, kSuperblockBytes);
 }
 
 TEST(NumaNodePoolTest, InjectedRefusalsComeWhereAsked) {

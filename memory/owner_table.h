@@ -1,0 +1,47 @@
+// Whose each span of a pool's address space is: one entry a span, found by subtraction and shift. A
+// Free asks it first, and it is so small (2 bytes for 64 KiB) that it stays in the core's cache,
+// where the superblocks' headers do not.
+#ifndef ERIS_MEMORY_OWNER_TABLE_H_
+#define ERIS_MEMORY_OWNER_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+#include "memory/size_class.h"
+
+namespace eris::memory {
+
+// A LocalCache's number within its manager; 0: the span is free.
+using OwnerId = uint16_t;
+
+// A value: where a window of address space begins, and the entries of its spans. An entry is
+// written when a span without blocks changes hands, so whoever holds a block reads its owner
+// safely.
+class OwnerTable {
+ public:
+  OwnerTable() = default;
+  OwnerTable(const std::byte* begin, size_t bytes, OwnerId* entries)
+      : begin_(reinterpret_cast<uintptr_t>(begin)), spans_(bytes / kSpanBytes), entries_(entries) {}
+
+  // 0 also for what lies outside.
+  OwnerId Of(const void* block) const {
+    const uintptr_t span = (reinterpret_cast<uintptr_t>(block) - begin_) / kSpanBytes;
+    return span < spans_ ? entries_[span] : OwnerId{0};
+  }
+  // REQUIRES: inside.
+  void Set(const void* span, OwnerId owner) const {
+    const uintptr_t at = (reinterpret_cast<uintptr_t>(span) - begin_) / kSpanBytes;
+    ERIS_DCHECK(at < spans_);
+    entries_[at] = owner;
+  }
+
+ private:
+  uintptr_t begin_ = 0;
+  size_t spans_ = 0;
+  OwnerId* entries_ = nullptr;
+};
+
+}  // namespace eris::memory
+
+#endif  // ERIS_MEMORY_OWNER_TABLE_H_
