@@ -66,6 +66,60 @@ AeuStats FromProto(const v1::AeuStats& in) {
   return out;
 }
 
+NumaNodeMemory FromProto(const v1::NumaNodeMemory& in) {
+  return {.id = NumaNodeId{in.id()},
+          .bound = in.bound(),
+          .reserved_bytes = in.reserved_bytes(),
+          .in_use_bytes = in.in_use_bytes(),
+          .buffers_bytes = in.buffers_bytes(),
+          .kept_bytes = in.kept_bytes(),
+          .ready_bytes = in.ready_bytes(),
+          .reserved_huge_bytes = in.reserved_huge_bytes(),
+          .mapped_bytes = in.mapped_bytes()};
+}
+
+ObjectMemory FromProto(const v1::ObjectMemory& in) {
+  ObjectMemory out{.object = in.object(),
+                   .id = ObjectId{in.id()},
+                   .numa_node = NumaNodeId{in.numa_node()},
+                   .committed_bytes = in.committed_bytes(),
+                   .used_bytes = in.used_bytes(),
+                   .cached_bytes = in.cached_bytes(),
+                   .spare_bytes = in.spare_bytes(),
+                   .header_bytes = in.header_bytes(),
+                   .extent_bytes = in.extent_bytes(),
+                   .spilled_bytes = in.spilled_bytes(),
+                   .classes = {}};
+  for (const v1::SizeClassMemory& one : in.classes()) {
+    out.classes.push_back({.block_bytes = one.block_bytes(),
+                           .used_blocks = one.used_blocks(),
+                           .cached_blocks = one.cached_blocks()});
+  }
+  return out;
+}
+
+NumaNodePlacement FromProto(const v1::NumaNodePlacement& in) {
+  NumaNodePlacement out{.id = NumaNodeId{in.id()},
+                        .bound = in.bound(),
+                        .os_numa_nodes = {in.os_numa_nodes().begin(), in.os_numa_nodes().end()},
+                        .pages_asked = in.pages_asked(),
+                        .pages_local = in.pages_local(),
+                        .pages_elsewhere = in.pages_elsewhere(),
+                        .pages_absent = in.pages_absent(),
+                        .located = {},
+                        .resident_bytes = in.resident_bytes(),
+                        .anonymous_huge_bytes = in.anonymous_huge_bytes(),
+                        .shared_huge_bytes = in.shared_huge_bytes(),
+                        .reserved_huge_bytes = in.reserved_huge_bytes()};
+  for (const v1::LocatedMemory& one : in.located()) {
+    out.located.push_back({.os_numa_node = one.os_numa_node(),
+                           .pages = one.pages(),
+                           .local = one.local(),
+                           .addresses = {one.addresses().begin(), one.addresses().end()}});
+  }
+  return out;
+}
+
 }  // namespace
 
 struct Client::Stubs {
@@ -230,6 +284,38 @@ absl::StatusOr<std::string> Client::Topology() {
                                     v1::GetTopologyRequest(), response);
   if (!status.ok()) return status;
   return response.text();
+}
+
+absl::StatusOr<MemoryStats> Client::Memory() {
+  v1::GetMemoryResponse response;
+  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetMemory, options_.timeout,
+                                    v1::GetMemoryRequest(), response);
+  if (!status.ok()) return status;
+  MemoryStats stats{.limit_bytes = response.limit_bytes(),
+                    .reserved_bytes = response.reserved_bytes(),
+                    .superblock_bytes = response.superblock_bytes(),
+                    .pages = {response.pages().begin(), response.pages().end()},
+                    .numa_nodes = {},
+                    .objects = {}};
+  for (const v1::NumaNodeMemory& one : response.numa_nodes()) {
+    stats.numa_nodes.push_back(FromProto(one));
+  }
+  for (const v1::ObjectMemory& one : response.objects()) stats.objects.push_back(FromProto(one));
+  return stats;
+}
+
+absl::StatusOr<MemoryVerification> Client::VerifyMemory(const VerifyMemoryOptions& options) {
+  v1::VerifyMemoryRequest request;
+  request.set_pages_max(options.pages_max);
+  v1::VerifyMemoryResponse response;
+  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::VerifyMemory,
+                                    options_.timeout, request, response);
+  if (!status.ok()) return status;
+  MemoryVerification verification;
+  for (const v1::NumaNodePlacement& one : response.numa_nodes()) {
+    verification.numa_nodes.push_back(FromProto(one));
+  }
+  return verification;
 }
 
 }  // namespace eris::client

@@ -69,6 +69,11 @@ class Client {
 
   absl::StatusOr<EngineStats> Stats();
   absl::StatusOr<std::string> Topology();
+  // What the system has given for data, and what each object has of it.
+  absl::StatusOr<MemoryStats> Memory();
+  // Where the server's memory lies, as its kernel says. Errors: InvalidArgument (too many pages),
+  // Unimplemented or PermissionDenied (the server's system does not tell).
+  absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options = {});
 
   // For batch_stream.h and callers that need the protocol itself.
   v1::Data::Stub& data_stub();

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/join_state.h"
+#include "engine/memory_report.h"
 #include "engine/scan_state.h"
 #include "engine/session_impl.h"
 #include "topology/placement.h"
@@ -22,7 +23,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const Options& options) {
 
 absl::StatusOr<std::string> ExplainTopology(const Options& options) {
   ERIS_ASSIGN_OR_RETURN(engine::ResolvedOptions resolved, engine::ResolveOptions(options));
-  return topology::Explain(resolved.topology, resolved.plan);
+  return absl::StrCat(topology::Explain(resolved.topology, resolved.plan),
+                      engine::ExplainMemory(resolved));
 }
 
 }  // namespace eris
@@ -50,7 +52,7 @@ EngineImpl::~EngineImpl() {
   Close();
   // AEUs end before the managers and buffers they use; objects that were not dropped end with them.
   aeus_.clear();
-  for (const ObjectRef& object : core_.catalogue.List()) object->managers.clear();
+  for (const ObjectRef& object : core_.catalogue.List()) object->DropManagers();
   core_.control.reset();
   const size_t bytes = 2 * resolved_.options.incoming_buffer_bytes;
   for (size_t i = 0; i < buffer_extents_.size(); ++i) {
@@ -234,10 +236,22 @@ EngineStats EngineImpl::Stats() {
   return stats;
 }
 
+MemoryStats EngineImpl::Memory() {
+  return ReportMemory(resolved_, memory_, core_.catalogue.List());
+}
+
+absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOptions& options) {
+  // It may take seconds, and nobody waits for it: Close ends it.
+  return engine::VerifyMemory(resolved_, memory_, options, [this] {
+    return core_.in_flight.closed() ? absl::UnavailableError("the engine is closing")
+                                    : absl::OkStatus();
+  });
+}
+
 std::string EngineImpl::ExplainTopology() const {
   topology::PlacementPlan plan = resolved_.plan;
   plan.notes = notes_;  // those of the plan, and what the system refused
-  return topology::Explain(resolved_.topology, plan);
+  return absl::StrCat(topology::Explain(resolved_.topology, plan), ExplainMemory(resolved_));
 }
 
 void EngineImpl::Close() {

@@ -36,6 +36,8 @@ class EngineImpl final : public Engine {
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
   EngineStats Stats() override;
+  MemoryStats Memory() override;
+  absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options) override;
   std::string ExplainTopology() const override;
   std::vector<std::string> Notes() const override { return notes_; }
   void Close() override;

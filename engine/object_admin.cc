@@ -58,11 +58,7 @@ class ControlRequest {
 
 memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
   memory::NumaNodePool& pool = memory_.pool(aeu_numa_nodes_[aeu.value]);
-  std::unique_ptr<memory::MemoryManager>& manager = entry.managers[pool.id()];
-  if (manager == nullptr)
-    manager = std::make_unique<memory::MemoryManager>(entry.route.object(), pool,
-                                                      memory_.spill(pool.id()));
-  return *manager;
+  return entry.ManagerOn(pool, memory_.spill(pool.id()));
 }
 
 absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
@@ -139,7 +135,7 @@ void ObjectAdmin::Withdraw(ObjectEntry& entry) {
     }
     aeus = std::move(again);
   }
-  entry.managers.clear();
+  entry.DropManagers();
 }
 
 absl::Status ObjectAdmin::Drop(absl::string_view name) {

@@ -9,7 +9,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "base/mutex.h"
 #include "eris/types.h"
 #include "memory/memory_manager.h"
 #include "routing/object_route.h"
@@ -27,8 +31,30 @@ struct ObjectEntry {
 
   routing::ObjectRoute route;
 
-  // Owned by the one thread that creates or drops the object.
-  std::map<NumaNodeId, std::unique_ptr<memory::MemoryManager>> managers;
+  // The object's manager on the pool's NumaNode, made where there is none. Lives until
+  // DropManagers. Any thread.
+  memory::MemoryManager& ManagerOn(memory::NumaNodePool& pool,
+                                   const std::vector<memory::NumaNodePool*>& spill) {
+    base::MutexLock lock(&mu_);
+    std::unique_ptr<memory::MemoryManager>& manager = managers_[pool.id()];
+    if (manager == nullptr) {
+      manager = std::make_unique<memory::MemoryManager>(route.object(), pool, spill);
+    }
+    return *manager;
+  }
+  // Gives all memory back. REQUIRES: no AEU has a partition of the object any more.
+  void DropManagers() {
+    Managers dropped;
+    {
+      base::MutexLock lock(&mu_);
+      dropped.swap(managers_);
+    }
+  }  // not under the lock: it takes a while
+  // Visits each manager, by NumaNode; none ends meanwhile. Any thread; `visit` must not block.
+  void VisitManagers(absl::FunctionRef<void(const memory::MemoryManager&)> visit) const {
+    base::MutexLock lock(&mu_);
+    for (const auto& [numa_node, manager] : managers_) visit(*manager);
+  }
 
   // Shared: written by Drop, read by sessions. relaxed: a session that reads it late sends commands
   // to AEUs that answer kNoObject.
@@ -36,7 +62,12 @@ struct ObjectEntry {
   bool dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
  private:
+  using Managers = std::map<NumaNodeId, std::unique_ptr<memory::MemoryManager>>;
+
   std::atomic<bool> dropped_{false};
+
+  mutable base::Mutex mu_;
+  Managers managers_ ABSL_GUARDED_BY(mu_);
 };
 
 using ObjectRef = std::shared_ptr<ObjectEntry>;

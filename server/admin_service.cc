@@ -1,5 +1,6 @@
 #include "server/admin_service.h"
 
+#include "base/status_macros.h"
 #include "server/control_call.h"
 #include "server/messages.h"
 
@@ -21,6 +22,28 @@ grpc::ServerUnaryReactor* AdminService::GetTopology(grpc::CallbackServerContext*
     response->set_text(engine->ExplainTopology());
     return absl::OkStatus();
   });
+}
+
+grpc::ServerUnaryReactor* AdminService::GetMemory(grpc::CallbackServerContext* context,
+                                                  const v1::GetMemoryRequest* request,
+                                                  v1::GetMemoryResponse* response) {
+  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine, response] {
+    FillMemory(engine->Memory(), response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* AdminService::VerifyMemory(grpc::CallbackServerContext* context,
+                                                     const v1::VerifyMemoryRequest* request,
+                                                     v1::VerifyMemoryResponse* response) {
+  return ControlCall::Begin(
+      server_, *context, *request, [engine = server_.engine, request, response]() -> absl::Status {
+        VerifyMemoryOptions options;
+        if (request->has_pages_max()) options.pages_max = request->pages_max();
+        ERIS_ASSIGN_OR_RETURN(const MemoryVerification verification, engine->VerifyMemory(options));
+        FillVerification(verification, response);
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace eris::server

@@ -18,6 +18,12 @@ class AdminService final : public v1::Admin::CallbackService {
   grpc::ServerUnaryReactor* GetTopology(grpc::CallbackServerContext* context,
                                         const v1::GetTopologyRequest* request,
                                         v1::GetTopologyResponse* response) override;
+  grpc::ServerUnaryReactor* GetMemory(grpc::CallbackServerContext* context,
+                                      const v1::GetMemoryRequest* request,
+                                      v1::GetMemoryResponse* response) override;
+  grpc::ServerUnaryReactor* VerifyMemory(grpc::CallbackServerContext* context,
+                                         const v1::VerifyMemoryRequest* request,
+                                         v1::VerifyMemoryResponse* response) override;
 
  private:
   ServerState& server_;

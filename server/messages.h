@@ -11,6 +11,8 @@ namespace eris::server {
 
 void FillObject(const ObjectInfo& info, v1::Object* object);
 void FillStats(const EngineStats& stats, v1::GetStatsResponse* response);
+void FillMemory(const MemoryStats& stats, v1::GetMemoryResponse* response);
+void FillVerification(const MemoryVerification& verification, v1::VerifyMemoryResponse* response);
 
 }  // namespace eris::server
 

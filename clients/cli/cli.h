@@ -41,6 +41,7 @@ void AddImport(CLI::App& app, Cli& cli);
 void AddExport(CLI::App& app, Cli& cli);
 void AddStats(CLI::App& app, Cli& cli);
 void AddTopology(CLI::App& app, Cli& cli);
+void AddMemory(CLI::App& app, Cli& cli);
 
 }  // namespace eris::cli
 

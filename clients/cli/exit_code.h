@@ -11,6 +11,8 @@ inline constexpr int kExitNotFound = 1;     // no such object; get: a key is mis
 inline constexpr int kExitInvalid = 2;      // usage, or input that is refused as invalid
 inline constexpr int kExitUnavailable = 3;  // server unreachable, stopping, or too slow
 inline constexpr int kExitRefused = 4;      // everything else that the server refuses
+inline constexpr int kExitMisplaced = 5;    // memory verify: a page is not where it should be
+inline constexpr int kExitUnverified = 6;   // memory verify: that cannot be told
 
 int ExitCodeOf(const absl::Status& status);
 

@@ -14,6 +14,8 @@ constexpr char kFooter[] =
     "  2  usage, or input that is refused as invalid\n"
     "  3  the server cannot be reached, is stopping, or did not answer in time\n"
     "  4  refused: name taken, memory limit, overload; serve: the server could not start\n"
+    "  5  memory verify: pages lie on another NumaNode than they should\n"
+    "  6  memory verify: where they lie or should lie cannot be told\n"
     "\n"
     "Examples:\n"
     "  eris serve --memory-limit 4GiB &\n"
@@ -56,6 +58,7 @@ int main(int argc, char** argv) {
   eris::cli::AddExport(app, cli);
   eris::cli::AddStats(app, cli);
   eris::cli::AddTopology(app, cli);
+  eris::cli::AddMemory(app, cli);
 
   try {
     app.parse(argc, argv);

@@ -238,6 +238,16 @@ class Engine {
   virtual std::unique_ptr<Session> NewSession() = 0;
 
   virtual EngineStats Stats() = 0;
+  // The accounts of the memory: what the system has given, and what each object has of it. Any
+  // thread; O(objects x AEUs), stops nobody.
+  virtual MemoryStats Memory() = 0;
+  // Asks the kernel where the memory lies, and in which pages. Moves nothing. Any thread; blocks in
+  // the kernel, some 100 us for each thousand pages and, on machines without huge pages, as long
+  // for each 100 MiB. Errors: InvalidArgument (pages_max above kVerifyPagesMax), Unimplemented (a
+  // kernel without NUMA), PermissionDenied (a system that does not tell), Unavailable (the engine
+  // is closing). Paper: locality-aware scheduling in Bobox, 5.2.
+  virtual absl::StatusOr<MemoryVerification> VerifyMemory(
+      const VerifyMemoryOptions& options = {}) = 0;
   // The machine and where the AEUs are, as text.
   virtual std::string ExplainTopology() const = 0;
   // What the system refused when the engine opened (pinning, binding memory), a sentence each: the

@@ -15,11 +15,12 @@
 namespace eris {
 namespace {
 
-bool RefuseBinding() {
+// Two system calls from now on; what has been refused before stays so.
+bool Refuse(uint32_t one, uint32_t other) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -29,7 +30,8 @@ bool RefuseBinding() {
 }
 
 TEST(RefusedBindingTest, TheEngineSaysSoAndServes) {
-  if (!RefuseBinding()) GTEST_SKIP() << "this kernel has no seccomp filters";
+  if (!Refuse(SYS_mbind, SYS_sched_setaffinity))
+    GTEST_SKIP() << "this kernel has no seccomp filters";
   Options options;
   options.aeu_count = 2;
   options.memory_limit_bytes = uint64_t{1} << 30;
@@ -54,6 +56,17 @@ TEST(RefusedBindingTest, TheEngineSaysSoAndServes) {
   ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
   ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
   EXPECT_EQ(values, keys);
+
+  for (const NumaNodeMemory& node : (*engine)->Memory().numa_nodes) EXPECT_FALSE(node.bound);
+  const auto verification = (*engine)->VerifyMemory();
+  if (absl::IsUnimplemented(verification.status())) GTEST_SKIP() << "a kernel without NUMA";
+  ASSERT_TRUE(verification.ok()) << verification.status();
+  for (const NumaNodePlacement& node : verification->numa_nodes) {
+    EXPECT_FALSE(node.bound);
+    EXPECT_EQ(node.pages_local + node.pages_elsewhere, 0u);
+  }
+  ASSERT_TRUE(Refuse(SYS_move_pages, SYS_move_pages));
+  EXPECT_TRUE(absl::IsPermissionDenied((*engine)->VerifyMemory().status()));
 }
 
 }  // namespace

@@ -94,8 +94,6 @@ class JoinLab {
         std::move(name), ObjectKind::kIndex, slot, ObjectId{slot + 1},
         std::make_unique<routing::RangeTable>(1, starts, owners));
     objects_.push_back(object);
-    object->managers[NumaNodeId{0}] =
-        std::make_unique<memory::MemoryManager>(ObjectId{slot + 1}, memory_.pool);
     const auto table = object->route.Pin();
     for (size_t i = 0; i < table->size(); ++i) {
       storage::ExchangeChunk chunk;
@@ -132,7 +130,7 @@ class JoinLab {
   }
   aeu::ObjectSlot& Slot(engine::ObjectEntry& object, AeuId aeu) {
     return aeu::AeuTestPeer::MakeSlot(*aeus_[aeu.value], object.route,
-                                      *object.managers[NumaNodeId{0}]);
+                                      object.ManagerOn(memory_.pool, {}));
   }
   // Sends the drop; AEUs have not seen it yet.
   void Drop(engine::ObjectEntry& object) {

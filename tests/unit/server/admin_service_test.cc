@@ -1,5 +1,7 @@
 #include "server/admin_service.h"
 
+#include "clients/cli/memory_text.h"
+#include "clients/eris_client.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {
@@ -27,6 +29,53 @@ TEST_F(AdminServiceTest, TopologyIsTheEnginesText) {
   grpc::ClientContext context;
   ASSERT_TRUE(admin->GetTopology(&context, {}, &topology).ok());
   EXPECT_EQ(topology.text(), "a fake machine\n");
+}
+
+class AdminClientTest : public RpcTest {
+ protected:
+  AdminClientTest() {
+    auto connected = client::Client::Connect({.server = server->address()});
+    EXPECT_TRUE(connected.ok()) << connected.status();
+    client_ = *std::move(connected);
+  }
+  std::unique_ptr<client::Client> client_;
+};
+
+// Every field is a number of its own, and JSON has them all.
+TEST_F(AdminClientTest, EveryFigureOfTheMemoryArrives) {
+  const auto stats = client_->Memory();
+  ASSERT_TRUE(stats.ok()) << stats.status();
+  EXPECT_EQ(cli::ToJson(*stats), cli::ToJson(engine.Memory()));
+  const nlohmann::ordered_json json = cli::ToJson(*stats);
+  EXPECT_EQ(json["limit_bytes"], "1048576");
+  EXPECT_EQ(json["numa_nodes"][0]["mapped_bytes"], "7");
+  EXPECT_EQ(json["objects"][0]["spilled_bytes"], "17");
+  EXPECT_EQ(json["objects"][0]["classes"][0]["cached_blocks"], "6");
+}
+
+TEST_F(AdminClientTest, EveryFigureOfAVerificationArrives) {
+  for (const uint64_t pages_max : {uint64_t{0}, uint64_t{77}, kVerifyPagesMax}) {
+    const auto verification = client_->VerifyMemory({.pages_max = pages_max});
+    ASSERT_TRUE(verification.ok()) << verification.status();
+    EXPECT_EQ(cli::ToJson(*verification),
+              cli::ToJson(*engine.VerifyMemory({.pages_max = pages_max})));
+    EXPECT_EQ(verification->numa_nodes[0].pages_asked, pages_max);
+    EXPECT_EQ(verification->numa_nodes[0].reserved_huge_bytes, 24u);
+  }
+}
+
+TEST_F(AdminClientTest, VerificationThatDoesNotSayHowManyPagesHasTheDefault) {
+  v1::VerifyMemoryResponse response;
+  grpc::ClientContext context;
+  ASSERT_TRUE(admin->VerifyMemory(&context, {}, &response).ok());
+  EXPECT_EQ(response.numa_nodes(0).pages_asked(), kVerifyPagesDefault);
+}
+
+TEST_F(AdminClientTest, VerificationThatTheEngineRefusesIsRefused) {
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(client_->VerifyMemory({.pages_max = kVerifyPagesMax + 1}).status()));
+  engine.Close();
+  EXPECT_TRUE(absl::IsUnavailable(client_->VerifyMemory().status()));
 }
 
 }  // namespace

@@ -309,6 +309,55 @@ EngineStats FakeEngine::Stats() {
   return stats;
 }
 
+MemoryStats FakeEngine::Memory() {
+  return {.limit_bytes = 1 << 20,
+          .reserved_bytes = 1001,
+          .superblock_bytes = 1002,
+          .pages = {"small", "huge"},
+          .numa_nodes = {{.id = NumaNodeId{3},
+                          .bound = true,
+                          .reserved_bytes = 1,
+                          .in_use_bytes = 2,
+                          .buffers_bytes = 3,
+                          .kept_bytes = 4,
+                          .ready_bytes = 5,
+                          .reserved_huge_bytes = 6,
+                          .mapped_bytes = 7}},
+          .objects = {{.object = "orders",
+                       .id = ObjectId{9},
+                       .numa_node = NumaNodeId{3},
+                       .committed_bytes = 11,
+                       .used_bytes = 12,
+                       .cached_bytes = 13,
+                       .spare_bytes = 14,
+                       .header_bytes = 15,
+                       .extent_bytes = 16,
+                       .spilled_bytes = 17,
+                       .classes = {{.block_bytes = 64, .used_blocks = 5, .cached_blocks = 6}}}}};
+}
+
+absl::StatusOr<MemoryVerification> FakeEngine::VerifyMemory(const VerifyMemoryOptions& options) {
+  if (options.pages_max > kVerifyPagesMax) return absl::InvalidArgumentError("too many pages");
+  {
+    base::MutexLock lock(&mu_);
+    if (closed_) return Closing();
+  }
+  NumaNodePlacement one{.id = NumaNodeId{3},
+                        .bound = true,
+                        .os_numa_nodes = {8, 9},
+                        .pages_asked = options.pages_max,
+                        .pages_local = 2,
+                        .pages_elsewhere = 3,
+                        .pages_absent = 4,
+                        .located = {{.os_numa_node = 8, .pages = 2, .local = true},
+                                    {.os_numa_node = 1, .pages = 3, .addresses = {4096, 8192}}},
+                        .resident_bytes = 21,
+                        .anonymous_huge_bytes = 22,
+                        .shared_huge_bytes = 23,
+                        .reserved_huge_bytes = 24};
+  return MemoryVerification{.numa_nodes = {std::move(one)}};
+}
+
 void FakeEngine::Close() {
   Release();
   base::MutexLock lock(&mu_);

@@ -44,6 +44,8 @@ class FakeEngine final : public Engine {
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
   EngineStats Stats() override;
+  MemoryStats Memory() override;
+  absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options) override;
   std::string ExplainTopology() const override { return "a fake machine\n"; }
   void Close() override;
 

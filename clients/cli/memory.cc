@@ -1,0 +1,100 @@
+// eris memory: the accounts of a running server's memory. eris memory verify: where its pages lie.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/memory_text.h"
+#include "clients/cli/output.h"
+#include "clients/cli/parse.h"
+
+namespace eris::cli {
+namespace {
+
+struct MemoryFlags {
+  bool classes = false;
+  std::string pages = std::to_string(kVerifyPagesDefault);
+};
+
+int RunMemory(const Cli& cli, const MemoryFlags& flags) {
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<MemoryStats> stats = (*client)->Memory();
+  if (!stats.ok()) return Report(stats.status());
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(ToJson(*stats));
+  } else {
+    output.Write(ToText(*stats, flags.classes));
+  }
+  return output.Finish(kExitOk);
+}
+
+int RunVerify(const Cli& cli, const MemoryFlags& flags) {
+  VerifyMemoryOptions options;
+  if (!ParseU64(flags.pages, options.pages_max) || options.pages_max > kVerifyPagesMax) {
+    return Report(absl::InvalidArgumentError(absl::StrCat(
+        "--pages is '", flags.pages, "', must be a number from 0 to ", kVerifyPagesMax)));
+  }
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<MemoryVerification> verification = (*client)->VerifyMemory(options);
+  if (!verification.ok()) {
+    const int code = Report(verification.status());
+    // Its system, or its age, does not let it.
+    return absl::IsUnimplemented(verification.status()) ||
+                   absl::IsPermissionDenied(verification.status())
+               ? kExitUnverified
+               : code;
+  }
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(ToJson(*verification));
+  } else {
+    output.Write(ToText(*verification));
+  }
+  return output.Finish(ExitCodeOf(*verification));
+}
+
+}  // namespace
+
+void AddMemory(CLI::App& app, Cli& cli) {
+  auto flags = std::make_shared<MemoryFlags>();
+  CLI::App* verb = app.add_subcommand("memory", "Show what data has of the server's memory");
+  verb->add_flag("--classes", flags->classes, "Also blocks by size (JSON has them always)");
+  verb->footer(
+      "Per NumaNode: RESERVED from the system is IN USE, KEPT for reuse or READY ahead of use. IN\n"
+      "USE are the AEUs' BUFFERS, and what objects have COMMITTED: in live blocks (USED), in free\n"
+      "ones that AEUs keep (CACHED), not cut into blocks (SPARE), headers, and pieces of their "
+      "own\n"
+      "(EXTENT). SPILLED, of those committed, lies on other NumaNodes since this one was full.\n"
+      "\n"
+      "Examples:\n"
+      "  eris memory\n"
+      "  eris memory --output json | jq '.objects[].used_bytes'\n"
+      "  eris memory verify\n");
+  CLI::App* verify =
+      verb->add_subcommand("verify", "Ask the server's kernel on which NumaNodes the pages lie");
+  verify->add_option("--pages", flags->pages, "4 KiB pages to look at per NumaNode; 0: every one")
+      ->capture_default_str();
+  verify->footer(
+      "The pages are spread evenly over all that the server has for data. ABSENT are those not\n"
+      "touched yet, or given back meanwhile. HUGE is what lies in huge pages. Every page of a big\n"
+      "server takes a while (10 s for 400 GiB): set --timeout.\n"
+      "\n"
+      "Exit codes: 0 every page found lies where it should, 5 some do not, 6 that cannot be told\n"
+      "(memory is not bound to NumaNodes, or the server's system does not say); else as usual.\n"
+      "\n"
+      "Examples:\n"
+      "  eris memory verify\n"
+      "  eris memory verify --pages 0 --timeout 600\n"
+      "  eris memory verify --output json | jq '.numa_nodes[].percent_local'\n");
+  verify->callback([flags, &cli] { cli.run = [flags, &cli] { return RunVerify(cli, *flags); }; });
+  // Called after that of `verify`.
+  verb->callback([flags, verify, &cli] {
+    if (!verify->parsed()) cli.run = [flags, &cli] { return RunMemory(cli, *flags); };
+  });
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,34 @@
+// The engine's memory as its callers see it: the accounts of pools and objects, where pages lie,
+// and what was asked for. Any thread; blocks in VerifyMemory alone.
+#ifndef ERIS_ENGINE_MEMORY_REPORT_H_
+#define ERIS_ENGINE_MEMORY_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/object_entry.h"
+#include "engine/resolve_options.h"
+#include "eris/stats.h"
+#include "memory/memory_system.h"
+
+namespace eris::engine {
+
+// As Engine::Memory. `objects` by name.
+MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySystem& memory,
+                         const std::vector<ObjectRef>& objects);
+
+// As Engine::VerifyMemory. `interrupted` is asked now and then; its error ends the verification.
+absl::StatusOr<MemoryVerification> VerifyMemory(const ResolvedOptions& resolved,
+                                                const memory::MemorySystem& memory,
+                                                const VerifyMemoryOptions& options,
+                                                absl::FunctionRef<absl::Status()> interrupted);
+
+// Placement, pages and limit as text for a person; lines as topology::Explain has them.
+std::string ExplainMemory(const ResolvedOptions& resolved);
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_MEMORY_REPORT_H_

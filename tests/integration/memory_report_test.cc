@@ -1,0 +1,233 @@
+// The accounts of memory and the verification of where it lies, of an engine with running AEUs.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "eris/engine.h"
+
+namespace eris {
+namespace {
+
+std::unique_ptr<Engine> OpenOrDie(const std::string& topology,
+                                  const std::function<void(Options&)>& change = nullptr) {
+  Options options;
+  options.topology = topology;
+  options.aeu_count = 2;
+  options.memory_limit_bytes = uint64_t{1} << 30;
+  if (change) change(options);
+  auto engine = Engine::Open(options);
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  return engine.ok() ? *std::move(engine) : nullptr;
+}
+
+void Fill(Engine& engine, const std::string& object, uint64_t keys) {
+  ASSERT_TRUE(engine.Create(object, {.expected = {0, keys}}).ok());
+  std::vector<uint64_t> batch(keys);
+  std::iota(batch.begin(), batch.end(), 0);
+  ASSERT_TRUE(engine.NewSession()->Upsert(object, batch, batch).ok());
+}
+
+// Why the figures contradict each other; empty: they do not.
+std::string Contradiction(const MemoryStats& stats) {
+  uint64_t reserved = 0;
+  for (const NumaNodeMemory& one : stats.numa_nodes) {
+    reserved += one.reserved_bytes;
+    uint64_t in_use = one.buffers_bytes;
+    for (const ObjectMemory& object : stats.objects) {
+      if (object.numa_node == one.id) in_use += object.committed_bytes;
+    }
+    if (in_use != one.in_use_bytes) {
+      return absl::StrCat("in use ", one.in_use_bytes, ", accounted for ", in_use);
+    }
+    if (one.reserved_bytes != one.in_use_bytes + one.kept_bytes + one.ready_bytes) {
+      return absl::StrCat("reserved ", one.reserved_bytes);
+    }
+  }
+  if (reserved != stats.reserved_bytes) return absl::StrCat("reserved ", stats.reserved_bytes);
+  for (const ObjectMemory& object : stats.objects) {
+    const uint64_t parts = object.used_bytes + object.cached_bytes + object.spare_bytes +
+                           object.header_bytes + object.extent_bytes;
+    if (object.committed_bytes != parts) {
+      return absl::StrCat("committed ", object.committed_bytes, ", parts ", parts);
+    }
+    uint64_t used = 0;
+    for (const SizeClassMemory& one : object.classes) used += one.block_bytes * one.used_blocks;
+    if (used != object.used_bytes) return absl::StrCat("used ", object.used_bytes, ", ", used);
+  }
+  return "";
+}
+
+// AEUs and the keeper tidy up after the answer; a minute without agreement is a failure.
+MemoryStats StatsAtRest(Engine& engine) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  for (;;) {
+    MemoryStats stats = engine.Memory();
+    const std::string contradiction = Contradiction(stats);
+    if (contradiction.empty()) return stats;
+    if (std::chrono::steady_clock::now() > end) {
+      ADD_FAILURE() << contradiction;
+      return stats;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(MemoryReportTest, AccountsAddUpPerNumaNodeAndObject) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1");
+  Fill(*engine, "b", 100'000);
+  Fill(*engine, "a", 1000);
+  const MemoryStats stats = StatsAtRest(*engine);
+  EXPECT_EQ(stats.limit_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(stats.superblock_bytes, 2u << 20);
+  EXPECT_FALSE(stats.pages.empty());
+  ASSERT_EQ(stats.numa_nodes.size(), 2u);
+  for (const NumaNodeMemory& one : stats.numa_nodes) {
+    EXPECT_FALSE(one.bound);
+    EXPECT_EQ(one.buffers_bytes, 2u << 20);  // two incoming buffers of 1 MiB
+    EXPECT_GE(one.mapped_bytes, one.reserved_bytes);
+  }
+  ASSERT_EQ(stats.objects.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const ObjectMemory& one = stats.objects[i];
+    EXPECT_EQ(one.object, i < 2 ? "a" : "b");
+    EXPECT_EQ(one.numa_node.value, i % 2);
+    EXPECT_GT(one.used_bytes, 0u);
+    EXPECT_EQ(one.spilled_bytes, 0u);
+    EXPECT_EQ(one.committed_bytes % (2 << 20), 0u);
+  }
+  EXPECT_GT(stats.objects[2].used_bytes, 100'000 / 2 * 8u);
+}
+
+TEST(MemoryReportTest, DroppedObjectHasNothing) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1");
+  Fill(*engine, "a", 100'000);
+  ASSERT_TRUE(engine->Drop("a").ok());
+  const MemoryStats stats = StatsAtRest(*engine);
+  EXPECT_TRUE(stats.objects.empty());
+  for (const NumaNodeMemory& one : stats.numa_nodes) EXPECT_EQ(one.in_use_bytes, one.buffers_bytes);
+}
+
+TEST(MemoryReportTest, AnyThreadAsksWhileObjectsComeChangeAndGo) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1");
+  Fill(*engine, "stays", 10'000);
+  std::atomic<bool> done{false};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      // relaxed: a flag for the test's end, it orders nothing.
+      while (!done.load(std::memory_order_relaxed)) {
+        for (const ObjectMemory& one : engine->Memory().objects) {
+          for (const SizeClassMemory& blocks : one.classes) {
+            // Whatever moment it is, no figure is a wrapped one.
+            EXPECT_LT(blocks.block_bytes * (blocks.used_blocks + blocks.cached_blocks), 1u << 30);
+          }
+        }
+        const auto verified = engine->VerifyMemory({.pages_max = 500});
+        if (!verified.ok()) {
+          EXPECT_TRUE(absl::IsUnimplemented(verified.status()) ||
+                      absl::IsPermissionDenied(verified.status()))
+              << verified.status();
+        }
+      }
+    });
+  }
+  for (int round = 0; round < 20; ++round) {
+    Fill(*engine, "goes", 20'000);
+    EXPECT_TRUE(engine->Drop("goes").ok());
+  }
+  done.store(true, std::memory_order_relaxed);
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(StatsAtRest(*engine).objects.size(), 2u);
+}
+
+TEST(MemoryReportTest, ClosedEngineStillHasAccountsButVerifiesNothing) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1");
+  Fill(*engine, "a", 1000);
+  engine->Close();
+  EXPECT_EQ(engine->Memory().objects.size(), 2u);
+  EXPECT_TRUE(absl::IsUnavailable(engine->VerifyMemory().status()));
+}
+
+TEST(MemoryReportTest, TooManyPagesAreRefusedWithTheLimit) {
+  auto engine = OpenOrDie("numa:1 core:2 pu:1");
+  const absl::Status status = engine->VerifyMemory({.pages_max = kVerifyPagesMax + 1}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_NE(status.message().find(absl::StrCat(kVerifyPagesMax)), std::string::npos) << status;
+}
+
+// nullopt: this system does not tell.
+std::optional<MemoryVerification> Verify(Engine& engine, uint64_t pages_max) {
+  auto verification = engine.VerifyMemory({.pages_max = pages_max});
+  if (absl::IsUnimplemented(verification.status()) ||
+      absl::IsPermissionDenied(verification.status())) {
+    return std::nullopt;
+  }
+  EXPECT_TRUE(verification.ok()) << verification.status();
+  return verification.ok() ? *std::move(verification) : MemoryVerification{};
+}
+
+TEST(MemoryReportTest, PagesOfThisMachineLieWhereEachPlacementWantsThem) {
+  for (const MemoryPlacement placement :
+       {MemoryPlacement::kLocal, MemoryPlacement::kInterleaved, MemoryPlacement::kOneNumaNode}) {
+    auto engine = OpenOrDie("", [&](Options& options) { options.memory_placement = placement; });
+    Fill(*engine, "a", 100'000);
+    const auto verification = Verify(*engine, 0);
+    if (!verification) GTEST_SKIP() << "this system does not tell where pages lie";
+    ASSERT_EQ(verification->numa_nodes.size(), engine->Memory().numa_nodes.size());
+    uint64_t found = 0;
+    for (const NumaNodePlacement& one : verification->numa_nodes) {
+      EXPECT_EQ(one.pages_elsewhere, 0u);
+      uint64_t located = 0;
+      for (const LocatedMemory& pages : one.located) located += pages.pages;
+      EXPECT_EQ(one.pages_asked, located + one.pages_absent);
+      if (one.bound) {
+        EXPECT_EQ(one.pages_local, located);
+        EXPECT_FALSE(one.os_numa_nodes.empty());
+      }
+      EXPECT_GE(one.resident_bytes, one.anonymous_huge_bytes);
+      found += located;
+    }
+    EXPECT_GE(found, (2u << 20) / 4096);
+    const auto sampled = Verify(*engine, 100);
+    for (const NumaNodePlacement& one : sampled->numa_nodes) EXPECT_EQ(one.pages_asked, 100u);
+  }
+}
+
+TEST(MemoryReportTest, UnboundMemoryIsFoundButNeitherLocalNorElsewhere) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1");
+  Fill(*engine, "a", 1000);
+  const auto verification = Verify(*engine, 0);
+  if (!verification) GTEST_SKIP() << "this system does not tell where pages lie";
+  ASSERT_EQ(verification->numa_nodes.size(), 2u);
+  for (const NumaNodePlacement& one : verification->numa_nodes) {
+    EXPECT_FALSE(one.bound);
+    EXPECT_TRUE(one.os_numa_nodes.empty());
+    EXPECT_EQ(one.pages_local + one.pages_elsewhere, 0u);
+    ASSERT_FALSE(one.located.empty());
+    EXPECT_GE(one.located[0].pages, (2u << 20) / 4096);
+    EXPECT_TRUE(one.located[0].addresses.empty());
+  }
+}
+
+TEST(MemoryReportTest, TopologyTellsWhereMemoryIsToLie) {
+  Options options;
+  options.topology = "numa:2 core:1 pu:1";
+  options.memory_placement = MemoryPlacement::kOneNumaNode;
+  options.memory_numa_node = 1;
+  options.huge_pages = HugePages::kNone;
+  options.superblock_bytes = 4 << 20;
+  options.memory_limit_bytes = 64 << 20;
+  const auto text = ExplainTopology(options);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_NE(text->find("at most 64 MiB, all on NumaNode 1\n"), std::string::npos) << *text;
+  EXPECT_NE(text->find("Pages: anonymous; superblocks of 4 MiB\n"), std::string::npos) << *text;
+}
+
+}  // namespace
+}  // namespace eris
