@@ -40,8 +40,11 @@ struct Text {
 struct Flag {
   Field<bool> field;
 };
-struct PlacementName {
-  Field<Placement> field;
+// One of an enum's values, by name.
+struct Choice {
+  std::vector<absl::string_view> names;  // names[i] is value i's
+  std::function<size_t(ServerConfig&)> get;
+  std::function<void(ServerConfig&, size_t)> set;
 };
 struct CpuList {
   Field<std::vector<uint32_t>> field;
@@ -58,7 +61,7 @@ struct Setting {
   absl::string_view section;
   absl::string_view key;
   absl::string_view meaning;
-  std::variant<Text, Flag, PlacementName, CpuList, Number> kind;
+  std::variant<Text, Flag, Choice, CpuList, Number> kind;
 };
 
 static_assert(sizeof(size_t) == sizeof(uint64_t));  // buffer sizes are size_t in Options
@@ -79,6 +82,10 @@ const std::vector<Setting>& Settings() {
   };
   const auto engine64 = [](uint64_t Options::*m) {
     return Field<uint64_t>([m](C& c) -> uint64_t& { return c.engine.*m; });
+  };
+  const auto choice = []<class E>(E Options::*m, std::vector<absl::string_view> names) {
+    return Choice{std::move(names), [m](C& c) { return static_cast<size_t>(c.engine.*m); },
+                  [m](C& c, size_t value) { c.engine.*m = static_cast<E>(value); }};
   };
   constexpr uint64_t kU32Max = std::numeric_limits<uint32_t>::max();
   static const std::vector<Setting> settings = {
@@ -117,7 +124,7 @@ const std::vector<Setting>& Settings() {
       {"engine", "aeu_count", "0: one per core, less network_cores",
        Number{engine32(&Options::aeu_count), 0, kU32Max}},
       {"engine", "placement", "dense, sparse or none",
-       PlacementName{[](C& c) -> Placement& { return c.engine.placement; }}},
+       choice(&Options::placement, {"dense", "sparse", "none"})},
       {"engine", "aeu_per_hardware_thread", "one AEU per hardware thread instead of per core",
        Flag{[](C& c) -> bool& { return c.engine.aeu_per_hardware_thread; }}},
       {"engine", "network_cores", "cores on which no AEU is placed",
@@ -126,6 +133,26 @@ const std::vector<Setting>& Settings() {
        CpuList{[](C& c) -> std::vector<uint32_t>& { return c.engine.aeu_cpus; }}},
       {"engine", "memory_limit_bytes", "for data, over all NumaNodes; 0: 80 % of what is there",
        Number{engine64(&Options::memory_limit_bytes), 0, kNoLimit, true}},
+      {"engine", "memory_placement",
+       "local: on the NumaNode of its AEU; for experiments also interleaved, one_numa_node",
+       choice(&Options::memory_placement, {"local", "interleaved", "one_numa_node"})},
+      {"engine", "memory_numa_node", "which one, where memory_placement is one_numa_node",
+       Number{engine32(&Options::memory_numa_node), 0, kU32Max}},
+      {"engine", "memory_spill", "when a NumaNode is full: take the nearest that is not, or refuse",
+       Flag{[](C& c) -> bool& { return c.engine.memory_spill; }}},
+      {"engine", "huge_pages",
+       "auto; or reserved, shared (memory files), advised (anonymous memory) ones, or none",
+       choice(&Options::huge_pages, {"auto", "reserved", "shared", "advised", "none"})},
+      {"engine", "superblock_bytes",
+       "memory comes in pieces of this size, a power of two; an object takes at least one per "
+       "NumaNode",
+       Number{engine64(&Options::superblock_bytes), 2 * kMiB, 32 * kMiB, true}},
+      {"engine", "memory_decay_ms", "what has been freed goes back to the system after this long",
+       Number{engine32(&Options::memory_decay_ms), 8, 3'600'000}},
+      {"engine", "memory_kept_bytes_max", "beyond this, per NumaNode, at once",
+       Number{engine64(&Options::memory_kept_bytes_max), 0, kNoLimit, true}},
+      {"engine", "memory_ready_bytes_max", "made ready ahead of use, per NumaNode",
+       Number{engine64(&Options::memory_ready_bytes_max), 0, kNoLimit, true}},
       {"engine", "incoming_buffer_bytes", "each AEU has two",
        Number{engine64(&Options::incoming_buffer_bytes), 64 * kKiB, kGiB, true}},
       {"engine", "outgoing_buffer_bytes", "what a session collects for one AEU",
@@ -160,26 +187,17 @@ std::optional<uint64_t> ParseBytes(absl::string_view text) {
   return count * unit;
 }
 
-std::optional<Placement> ParsePlacement(absl::string_view name) {
-  if (name == "dense") return Placement::kDense;
-  if (name == "sparse") return Placement::kSparse;
-  if (name == "none") return Placement::kNone;
-  return std::nullopt;
-}
-
-absl::string_view PlacementText(Placement placement) {
-  switch (placement) {
-    case Placement::kDense:
-      return "dense";
-    case Placement::kSparse:
-      return "sparse";
-    case Placement::kNone:
-      return "none";
-  }
-  return "?";
-}
-
 std::string Quoted(absl::string_view text) { return absl::StrCat("\"", text, "\""); }
+
+// "a", "b" or "c"
+std::string Alternatives(const std::vector<absl::string_view>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const absl::string_view separator = i == 0 ? "" : i + 1 < names.size() ? ", " : " or ";
+    absl::StrAppend(&text, separator, Quoted(names[i]));
+  }
+  return text;
+}
 
 // The message after "<where>: <key>: ".
 absl::Status Wrong(absl::string_view value, absl::string_view wanted) {
@@ -219,12 +237,14 @@ absl::Status Assign(const Flag& flag, const toml::node& value, ServerConfig* con
   return absl::OkStatus();
 }
 
-absl::Status Assign(const PlacementName& name, const toml::node& value, ServerConfig* config) {
+absl::Status Assign(const Choice& choice, const toml::node& value, ServerConfig* config) {
   const auto* string = value.as_string();
-  const auto placement = string == nullptr ? std::nullopt : ParsePlacement(string->get().c_str());
-  if (!placement) return Wrong(Print(value), "\"dense\", \"sparse\" or \"none\"");
-  name.field(*config) = *placement;
-  return absl::OkStatus();
+  for (size_t i = 0; string != nullptr && i < choice.names.size(); ++i) {
+    if (View(string->get()) != choice.names[i]) continue;
+    choice.set(*config, i);
+    return absl::OkStatus();
+  }
+  return Wrong(Print(value), Alternatives(choice.names));
 }
 
 absl::Status Assign(const CpuList& list, const toml::node& value, ServerConfig* config) {
@@ -390,8 +410,8 @@ std::string DefaultConfigText() {
       value = Quoted(text->field(defaults));
     } else if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
       value = flag->field(defaults) ? "true" : "false";
-    } else if (const auto* name = std::get_if<PlacementName>(&setting.kind)) {
-      value = Quoted(PlacementText(name->field(defaults)));
+    } else if (const auto* choice = std::get_if<Choice>(&setting.kind)) {
+      value = Quoted(choice->names[choice->get(defaults)]);
     } else if (std::holds_alternative<CpuList>(setting.kind)) {
       value = "[]";
     } else {

@@ -22,6 +22,14 @@ struct EngineFlags {
   std::optional<bool> hardware_threads;
   std::optional<std::string> aeu_cpus;
   std::optional<std::string> memory_limit;
+  std::optional<std::string> memory_placement;
+  std::optional<uint32_t> memory_numa_node;
+  std::optional<bool> memory_spill;
+  std::optional<std::string> huge_pages;
+  std::optional<std::string> superblock;
+  std::optional<uint32_t> memory_decay_ms;
+  std::optional<std::string> memory_kept;
+  std::optional<std::string> memory_ready;
   std::optional<std::string> incoming_buffer;
   std::optional<std::string> outgoing_buffer;
 
@@ -29,6 +37,9 @@ struct EngineFlags {
   void AddTo(CLI::App& app);
   // Errors: InvalidArgument (text that does not parse); `options` is then unspecified.
   absl::Status Apply(Options& options) const;
+
+ private:
+  absl::Status ApplyMemory(Options& options) const;
 };
 
 }  // namespace eris::cli

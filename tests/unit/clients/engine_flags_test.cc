@@ -24,6 +24,14 @@ TEST(EngineFlagsTest, FlagsThatAreNotGivenChangeNothing) {
   options.network_cores = 1;
   options.aeu_cpus = {0, 1};
   options.memory_limit_bytes = 5;
+  options.memory_placement = MemoryPlacement::kInterleaved;
+  options.memory_numa_node = 8;
+  options.memory_spill = true;
+  options.huge_pages = HugePages::kNone;
+  options.superblock_bytes = 9;
+  options.memory_decay_ms = 10;
+  options.memory_kept_bytes_max = 11;
+  options.memory_ready_bytes_max = 12;
   options.incoming_buffer_bytes = 6;
   options.outgoing_buffer_bytes = 7;
   ASSERT_TRUE(Parse("", options).ok());
@@ -34,6 +42,14 @@ TEST(EngineFlagsTest, FlagsThatAreNotGivenChangeNothing) {
   EXPECT_EQ(options.network_cores, 1u);
   EXPECT_EQ(options.aeu_cpus, (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(options.memory_limit_bytes, 5u);
+  EXPECT_EQ(options.memory_placement, MemoryPlacement::kInterleaved);
+  EXPECT_EQ(options.memory_numa_node, 8u);
+  EXPECT_TRUE(options.memory_spill);
+  EXPECT_EQ(options.huge_pages, HugePages::kNone);
+  EXPECT_EQ(options.superblock_bytes, 9u);
+  EXPECT_EQ(options.memory_decay_ms, 10u);
+  EXPECT_EQ(options.memory_kept_bytes_max, 11u);
+  EXPECT_EQ(options.memory_ready_bytes_max, 12u);
   EXPECT_EQ(options.incoming_buffer_bytes, 6u);
   EXPECT_EQ(options.outgoing_buffer_bytes, 7u);
 }
@@ -43,7 +59,10 @@ TEST(EngineFlagsTest, EveryFlagReachesItsOption) {
   options.aeu_per_hardware_thread = true;
   ASSERT_TRUE(Parse("--topology \"numa:4 core:2 pu:1\" --aeus 5 --placement none "
                     "--no-hardware-threads --network-cores 2 --aeu-cpus 3,1 --memory-limit 4GiB "
-                    "--incoming-buffer 2MiB --outgoing-buffer 8KiB",
+                    "--incoming-buffer 2MiB --outgoing-buffer 8KiB "
+                    "--memory-placement one_numa_node --memory-numa-node 2 --memory-spill "
+                    "--huge-pages reserved --superblock 8MiB --memory-decay-ms 100 "
+                    "--memory-kept 1MiB --memory-ready 0",
                     options)
                   .ok());
   EXPECT_EQ(options.topology, "numa:4 core:2 pu:1");
@@ -55,11 +74,39 @@ TEST(EngineFlagsTest, EveryFlagReachesItsOption) {
   EXPECT_EQ(options.memory_limit_bytes, uint64_t{4} << 30);
   EXPECT_EQ(options.incoming_buffer_bytes, size_t{2} << 20);
   EXPECT_EQ(options.outgoing_buffer_bytes, size_t{8} << 10);
+  EXPECT_EQ(options.memory_placement, MemoryPlacement::kOneNumaNode);
+  EXPECT_EQ(options.memory_numa_node, 2u);
+  EXPECT_TRUE(options.memory_spill);
+  EXPECT_EQ(options.huge_pages, HugePages::kReserved);
+  EXPECT_EQ(options.superblock_bytes, size_t{8} << 20);
+  EXPECT_EQ(options.memory_decay_ms, 100u);
+  EXPECT_EQ(options.memory_kept_bytes_max, uint64_t{1} << 20);
+  EXPECT_EQ(options.memory_ready_bytes_max, 0u);
+}
+
+TEST(EngineFlagsTest, EveryNameIsItsValue) {
+  const auto parsed = [](const std::string& flags) {
+    Options options;
+    options.memory_placement = MemoryPlacement::kOneNumaNode;
+    options.huge_pages = HugePages::kReserved;
+    options.memory_spill = true;
+    EXPECT_TRUE(Parse(flags, options).ok()) << flags;
+    return options;
+  };
+  EXPECT_EQ(parsed("--memory-placement local").memory_placement, MemoryPlacement::kLocal);
+  EXPECT_EQ(parsed("--memory-placement interleaved").memory_placement,
+            MemoryPlacement::kInterleaved);
+  EXPECT_EQ(parsed("--huge-pages auto").huge_pages, HugePages::kAuto);
+  EXPECT_EQ(parsed("--huge-pages shared").huge_pages, HugePages::kShared);
+  EXPECT_EQ(parsed("--huge-pages advised").huge_pages, HugePages::kAdvised);
+  EXPECT_EQ(parsed("--huge-pages none").huge_pages, HugePages::kNone);
+  EXPECT_FALSE(parsed("--no-memory-spill").memory_spill);
 }
 
 TEST(EngineFlagsTest, TextThatDoesNotParseIsRefusedWithTheFlagsName) {
   Options options;
-  for (const char* flags : {"--memory-limit lots", "--aeu-cpus 1,x", "--aeu-cpus 4294967296"}) {
+  for (const char* flags : {"--memory-limit lots", "--aeu-cpus 1,x", "--aeu-cpus 4294967296",
+                            "--superblock big", "--memory-kept -1", "--memory-ready x"}) {
     const absl::Status status = Parse(flags, options);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << flags;
     EXPECT_EQ(status.message().find("--"), 0u) << status;

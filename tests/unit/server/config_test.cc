@@ -47,6 +47,14 @@ aeu_per_hardware_thread = true
 network_cores = 1
 aeu_cpus = [0, 2]
 memory_limit_bytes = "4 GiB"
+memory_placement = "one_numa_node"
+memory_numa_node = 3
+memory_spill = true
+huge_pages = "shared"
+superblock_bytes = "4 MiB"
+memory_decay_ms = 11
+memory_kept_bytes_max = "1 MiB"
+memory_ready_bytes_max = 12
 incoming_buffer_bytes = 65536
 outgoing_buffer_bytes = "8 KiB"
 session_in_flight_bytes_max = 2048
@@ -77,6 +85,14 @@ scan_chunks_max = 10
   EXPECT_EQ(config.engine.network_cores, 1u);
   EXPECT_THAT(config.engine.aeu_cpus, ElementsAre(0, 2));
   EXPECT_EQ(config.engine.memory_limit_bytes, uint64_t{4} << 30);
+  EXPECT_EQ(config.engine.memory_placement, MemoryPlacement::kOneNumaNode);
+  EXPECT_EQ(config.engine.memory_numa_node, 3u);
+  EXPECT_TRUE(config.engine.memory_spill);
+  EXPECT_EQ(config.engine.huge_pages, HugePages::kShared);
+  EXPECT_EQ(config.engine.superblock_bytes, 4u << 20);
+  EXPECT_EQ(config.engine.memory_decay_ms, 11u);
+  EXPECT_EQ(config.engine.memory_kept_bytes_max, 1u << 20);
+  EXPECT_EQ(config.engine.memory_ready_bytes_max, 12u);
   EXPECT_EQ(config.engine.incoming_buffer_bytes, 65536u);
   EXPECT_EQ(config.engine.outgoing_buffer_bytes, 8192u);
   EXPECT_EQ(config.engine.session_in_flight_bytes_max, 2048u);
@@ -101,6 +117,10 @@ TEST(ConfigTest, WrongTypeIsRefusedByNameFileAndLine) {
   EXPECT_THAT(Refusal("[server]\ndrain_timeout_ms = 1.5\n"), HasSubstr("is 1.5, must be"));
   EXPECT_THAT(Refusal("[engine]\nplacement = \"spare\"\n"), HasSubstr("\"sparse\" or \"none\""));
   EXPECT_THAT(Refusal("[engine]\nplacement = 1\n"), HasSubstr("placement is 1"));
+  EXPECT_THAT(Refusal("[engine]\nhuge_pages = \"some\"\n"),
+              HasSubstr("\"auto\", \"reserved\", \"shared\", \"advised\" or \"none\""));
+  EXPECT_THAT(Refusal("[engine]\nmemory_placement = \"\"\n"),
+              HasSubstr("\"local\", \"interleaved\" or \"one_numa_node\""));
   EXPECT_THAT(Refusal("[engine]\naeu_per_hardware_thread = 1\n"), HasSubstr("true or false"));
   EXPECT_THAT(Refusal("[engine]\naeu_cpus = 1\n"), HasSubstr("an array of cpu numbers"));
   EXPECT_THAT(Refusal("[engine]\naeu_cpus = [1, -1]\n"), HasSubstr("between 0 and"));
@@ -116,6 +136,9 @@ TEST(ConfigTest, ValueOutOfRangeNamesTheLimits) {
   EXPECT_THAT(Refusal("[server]\nsample_interval_ms = 99\n"), HasSubstr("0, or between 100 and"));
   EXPECT_THAT(Refusal("[engine]\naeu_count = -1\n"), HasSubstr("aeu_count is -1"));
   EXPECT_THAT(Refusal("[engine]\naeu_count = 4294967296\n"), HasSubstr("4294967295"));
+  EXPECT_THAT(Refusal("[engine]\nsuperblock_bytes = \"64 MiB\"\n"),
+              HasSubstr("must be between 2097152 and 33554432"));
+  EXPECT_THAT(Refusal("[engine]\nmemory_decay_ms = 7\n"), HasSubstr("between 8 and 3600000"));
 }
 
 TEST(ConfigTest, SyntaxErrorNamesFileAndLine) {
@@ -146,6 +169,28 @@ TEST(ConfigTest, DefaultTextIsTheDefaults) {
   EXPECT_EQ(config.in_flight_bytes_max, defaults.in_flight_bytes_max);
   EXPECT_EQ(config.engine.scan_chunks_max, defaults.engine.scan_chunks_max);
   EXPECT_TRUE(ValidateConfig(defaults).ok());
+}
+
+// The names stand in the order of the enums' values; the engine's own defaults are printed.
+TEST(ConfigTest, EveryNameIsItsValue) {
+  const auto parsed = [](const std::string& line) {
+    ServerConfig config;
+    EXPECT_TRUE(ApplyConfigText("[engine]\n" + line, "x", &config).ok()) << line;
+    return config.engine;
+  };
+  EXPECT_EQ(parsed("placement = \"dense\"").placement, Placement::kDense);
+  EXPECT_EQ(parsed("placement = \"none\"").placement, Placement::kNone);
+  EXPECT_EQ(parsed("memory_placement = \"local\"").memory_placement, MemoryPlacement::kLocal);
+  EXPECT_EQ(parsed("memory_placement = \"interleaved\"").memory_placement,
+            MemoryPlacement::kInterleaved);
+  EXPECT_EQ(parsed("huge_pages = \"auto\"").huge_pages, HugePages::kAuto);
+  EXPECT_EQ(parsed("huge_pages = \"reserved\"").huge_pages, HugePages::kReserved);
+  EXPECT_EQ(parsed("huge_pages = \"advised\"").huge_pages, HugePages::kAdvised);
+  EXPECT_EQ(parsed("huge_pages = \"none\"").huge_pages, HugePages::kNone);
+  for (const char* line : {"placement = \"dense\"\n", "memory_placement = \"local\"\n",
+                           "huge_pages = \"auto\"\n", "superblock_bytes = 2097152\n"}) {
+    EXPECT_THAT(DefaultConfigText(), HasSubstr(line));
+  }
 }
 
 TEST(ConfigTest, LimitsOfTimeHaveDefaultsMayBeNoneAndEndAtADay) {
