@@ -88,8 +88,7 @@ ObjectMemory FromProto(const v1::ObjectMemory& in) {
                    .spare_bytes = in.spare_bytes(),
                    .header_bytes = in.header_bytes(),
                    .extent_bytes = in.extent_bytes(),
-                   .spilled_bytes = in.spilled_bytes(),
-                   .classes = {}};
+                   .spilled_bytes = in.spilled_bytes()};
   for (const v1::SizeClassMemory& one : in.classes()) {
     out.classes.push_back({.block_bytes = one.block_bytes(),
                            .used_blocks = one.used_blocks(),
@@ -106,7 +105,6 @@ NumaNodePlacement FromProto(const v1::NumaNodePlacement& in) {
                         .pages_local = in.pages_local(),
                         .pages_elsewhere = in.pages_elsewhere(),
                         .pages_absent = in.pages_absent(),
-                        .located = {},
                         .resident_bytes = in.resident_bytes(),
                         .anonymous_huge_bytes = in.anonymous_huge_bytes(),
                         .shared_huge_bytes = in.shared_huge_bytes(),
@@ -294,9 +292,7 @@ absl::StatusOr<MemoryStats> Client::Memory() {
   MemoryStats stats{.limit_bytes = response.limit_bytes(),
                     .reserved_bytes = response.reserved_bytes(),
                     .superblock_bytes = response.superblock_bytes(),
-                    .pages = {response.pages().begin(), response.pages().end()},
-                    .numa_nodes = {},
-                    .objects = {}};
+                    .pages = {response.pages().begin(), response.pages().end()}};
   for (const v1::NumaNodeMemory& one : response.numa_nodes()) {
     stats.numa_nodes.push_back(FromProto(one));
   }

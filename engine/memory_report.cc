@@ -46,8 +46,7 @@ ObjectMemory AccountOf(const ObjectEntry& object, const memory::MemoryManager& m
                       .spare_bytes = account.spare_bytes,
                       .header_bytes = account.header_bytes,
                       .extent_bytes = account.extent_bytes,
-                      .spilled_bytes = manager.spilled_bytes(),
-                      .classes = {}};
+                      .spilled_bytes = manager.spilled_bytes()};
   for (size_t i = 0; i < memory::kSizeClasses; ++i) {
     const memory::ClassAccount& one = account.classes[i];
     const uint64_t blocks = one.used_blocks + one.cached_blocks;
@@ -67,8 +66,7 @@ NumaNodePlacement PlacementOf(const memory::NumaNodePool& pool,
   NumaNodePlacement result{.id = pool.id(),
                            .os_numa_nodes = pool.allowed_os_nodes(),
                            .pages_asked = check.asked,
-                           .pages_absent = check.absent,
-                           .located = {}};
+                           .pages_absent = check.absent};
   result.bound = !result.os_numa_nodes.empty();
   if (result.bound) {
     result.pages_local = check.allowed_pages();
@@ -103,9 +101,7 @@ MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySy
   MemoryStats stats{.limit_bytes = memory.limit_bytes(),
                     .reserved_bytes = memory.reserved_bytes(),
                     .superblock_bytes = resolved.memory.pool.superblock_bytes,
-                    .pages = PageNames(resolved),
-                    .numa_nodes = {},
-                    .objects = {}};
+                    .pages = PageNames(resolved)};
   for (const memory::NumaNodePool* pool : PoolsOf(resolved, memory)) {
     const memory::PoolFigures figures = pool->figures();
     NumaNodeMemory one{.id = pool->id(),
@@ -148,8 +144,9 @@ absl::StatusOr<MemoryVerification> VerifyMemory(const ResolvedOptions& resolved,
     ranges.push_back(pool->Ranges());
   }
   ERIS_RETURN_IF_ERROR(interrupted());
-  ERIS_ASSIGN_OR_RETURN(const std::vector<memory::Mapping> mappings, memory::ReadMappings());
-  const std::vector<memory::PageUse> uses = memory::PageUseOf(mappings, ranges);
+  const absl::StatusOr<std::vector<memory::Mapping>> mappings = memory::ReadMappings();
+  if (!mappings.ok()) return verification;  // a system without /proc
+  const std::vector<memory::PageUse> uses = memory::PageUseOf(*mappings, ranges);
   for (size_t i = 0; i < uses.size(); ++i) {
     NumaNodePlacement& one = verification.numa_nodes[i];
     one.resident_bytes = uses[i].resident_bytes;

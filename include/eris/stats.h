@@ -71,24 +71,24 @@ struct SizeClassMemory {
 //   committed = used + cached + spare + header + extent
 // Exact while nobody writes; otherwise a moment's change may be in one figure and not in another.
 struct ObjectMemory {
-  std::string object;
-  ObjectId id;
-  NumaNodeId numa_node;
+  std::string object{};
+  ObjectId id{};
+  NumaNodeId numa_node{};
   uint64_t committed_bytes = 0;  // taken from the NumaNode's pool
   uint64_t used_bytes = 0;       // in live blocks
   uint64_t cached_bytes = 0;     // in free blocks that AEUs keep
   uint64_t spare_bytes = 0;      // not cut into blocks, or left over where they end
   uint64_t header_bytes = 0;
-  uint64_t extent_bytes = 0;             // in pieces of their own, for what is larger
-  uint64_t spilled_bytes = 0;            // of those committed: really on other NumaNodes
-  std::vector<SizeClassMemory> classes;  // by size; only those with a block
+  uint64_t extent_bytes = 0;               // in pieces of their own, for what is larger
+  uint64_t spilled_bytes = 0;              // of those committed: really on other NumaNodes
+  std::vector<SizeClassMemory> classes{};  // by size; only those with a block
 };
 
 // What the pool of one NumaNode has from the system now.
 //   reserved = in use + kept + ready (+ what is on its way back)
 //   in use = buffers + what objects have committed here (+ objects being created or dropped)
 struct NumaNodeMemory {
-  NumaNodeId id;
+  NumaNodeId id{};
   bool bound = false;  // the kernel accepts the binding
   uint64_t reserved_bytes = 0;
   uint64_t in_use_bytes = 0;
@@ -103,9 +103,9 @@ struct MemoryStats {
   uint64_t limit_bytes = 0;
   uint64_t reserved_bytes = 0;  // over all NumaNodes; never above the limit
   uint64_t superblock_bytes = 0;
-  std::vector<std::string> pages;          // the kinds asked for, in this order
-  std::vector<NumaNodeMemory> numa_nodes;  // those with a pool, by id
-  std::vector<ObjectMemory> objects;       // by name, then NumaNode
+  std::vector<std::string> pages{};          // the kinds asked for, in this order
+  std::vector<NumaNodeMemory> numa_nodes{};  // those with a pool, by id
+  std::vector<ObjectMemory> objects{};       // by name, then NumaNode
 };
 
 // Pages of 4 KiB per NumaNode that VerifyMemory looks at.
@@ -127,17 +127,18 @@ struct LocatedMemory {
 // Where the memory of one NumaNode's pool was found. What other NumaNodes' objects have spilled
 // here counts here.
 struct NumaNodePlacement {
-  NumaNodeId id;
+  NumaNodeId id{};
   // False (a synthetic topology, or a kernel that refuses): pages may be anywhere, none is local or
   // elsewhere.
   bool bound = false;
-  std::vector<uint32_t> os_numa_nodes;  // where they are asked to be; all where interleaved
+  std::vector<uint32_t> os_numa_nodes{};  // where they are asked to be; all where interleaved
   uint64_t pages_asked = 0;
   uint64_t pages_local = 0;
   uint64_t pages_elsewhere = 0;
   uint64_t pages_absent = 0;  // not touched yet, or given back meanwhile
-  std::vector<LocatedMemory> located;
-  // Of the whole pool, as the kernel has it mapped now; the last three are huge pages.
+  std::vector<LocatedMemory> located{};
+  // Of the whole pool, as the kernel has it mapped now; the last three are huge pages. All 0 where
+  // the system does not show it (/proc/self/smaps).
   uint64_t resident_bytes = 0;
   uint64_t anonymous_huge_bytes = 0;
   uint64_t shared_huge_bytes = 0;    // of memory files
@@ -145,7 +146,7 @@ struct NumaNodePlacement {
 };
 
 struct MemoryVerification {
-  std::vector<NumaNodePlacement> numa_nodes;  // those with a pool, by id
+  std::vector<NumaNodePlacement> numa_nodes{};  // those with a pool, by id
 };
 
 }  // namespace eris

@@ -70,6 +70,8 @@ def main():
         stats = json.loads(call("eris.v1.Admin/GetStats", {}))
         harness.check("aeus" in stats, "stats")
         call("eris.v1.Admin/GetTopology", {})
+        memory = json.loads(call("eris.v1.Admin/GetMemory", {}))
+        harness.check_equal(memory["objects"][0]["object"], "orders", "object")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ TEST(MemoryTextTest, UnboundMemoryHasNoPercentButAPlace) {
 }
 
 TEST(MemoryTextTest, ClassesAreShownOnRequest) {
-  MemoryStats stats{.pages = {"reserved ones", "others"}, .numa_nodes = {}, .objects = {}};
+  MemoryStats stats{.pages = {"reserved ones", "others"}};
   stats.objects.push_back(
       {.object = "orders",
        .classes = {{.block_bytes = 704, .used_blocks = 12, .cached_blocks = 3}}});

@@ -1,6 +1,7 @@
 #include "memory/huge_pages.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <string>
@@ -118,7 +119,8 @@ TEST(HugePagesTest, LivePoolIsResidentAsFarAsItIsPopulated) {
   ASSERT_NE(superblock, nullptr);
   const auto mappings = ReadMappings();
   ASSERT_TRUE(mappings.ok()) << mappings.status();
-  const std::vector<PageUse> uses = PageUseOf(*mappings, std::vector{pool.Ranges()});
+  const std::vector<std::vector<PoolRange>> ranges{pool.Ranges()};
+  const std::vector<PageUse> uses = PageUseOf(*mappings, ranges);
   EXPECT_GE(uses[0].resident_bytes, kSuperblockBytes);
   EXPECT_LE(uses[0].huge_bytes(), uses[0].resident_bytes);
   pool.ReturnSuperblock(superblock);
