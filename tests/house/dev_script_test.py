@@ -15,7 +15,7 @@ def dev(*arguments, **more):
 class DevScriptTest(unittest.TestCase):
     def test_help_names_every_verb(self):
         text = dev("help").stdout
-        for verb in ("deps", "build", "test", "demo", "bench", "goals", "lint", "format", "help"):
+        for verb in ("deps", "build", "test", "demo", "bench", "goals", "numa", "lint", "format", "help"):
             self.assertIn(f"\n  {verb} ", text)
 
     def test_unknown_verb_preset_and_group_are_refused(self):
@@ -27,7 +27,7 @@ class DevScriptTest(unittest.TestCase):
     def test_every_package_line_has_group_name_and_reason(self):
         for line in (ROOT / "tools/dev/packages").read_text().splitlines():
             if line and not line.startswith("#"):
-                self.assertRegex(line, r"^(build|test|bench) +[a-z0-9.+-]+ +# \S")
+                self.assertRegex(line, r"^(build|test|bench|lab) +[a-z0-9.+-]+ +# \S")
 
     def test_deps_installs_nothing_when_all_is_there(self):
         started = time.monotonic()

@@ -1,0 +1,1 @@
+"""Parts of the NUMA lab's harness, tests/numa/guest.py."""
