@@ -32,6 +32,8 @@ class BasicIncomingBuffer {
   BasicIncomingBuffer& operator=(const BasicIncomingBuffer&) = delete;
 
   size_t half_bytes() const { return half_bytes_; }
+  // Both halves, for whoever asks where they lie; what is in them is the owner's alone.
+  std::span<const std::byte> memory() const { return {memory_, 2 * half_bytes_}; }
 
   // Any thread. Copies `records` (whole records, a multiple of 8 bytes, at most half_bytes) as one
   // run. False when the writable half has no room (or 65535 writers just now): nothing was written,

@@ -1,0 +1,155 @@
+// An engine with running AEUs on this machine, and load for all of them, for tests of placement.
+#ifndef ERIS_TESTS_NUMA_LAB_ENGINE_H_
+#define ERIS_TESTS_NUMA_LAB_ENGINE_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine_impl.h"
+#include "tests/numa/pool_ranges.h"
+#include "topology/topology.h"
+
+namespace eris::numa_lab {
+
+inline constexpr char kObject[] = "object";
+inline constexpr size_t kBatchKeys = 16 << 10;
+
+// A bijection of the 64-bit integers: i-th key, spread evenly over all partitions.
+inline uint64_t KeyOf(uint64_t i) {
+  i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9ull;
+  i = (i ^ (i >> 27)) * 0x94d049bb133111ebull;
+  return i ^ (i >> 31);
+}
+
+class LabEngine {
+ public:
+  // One AEU per core, and one object whose partitions divide all keys evenly. Errors: the engine's.
+  static absl::StatusOr<std::unique_ptr<LabEngine>> Open(const Options& options = {});
+
+  Engine& engine() { return *engine_; }
+  engine::EngineImpl& impl() { return *engine_; }
+  Session& session() { return *session_; }
+  const topology::Topology& topology() const { return topology_; }
+  uint32_t OsIndex(NumaNodeId id) const { return topology_.numa_nodes()[id.value].os_index; }
+
+  // Keys KeyOf(first) .. KeyOf(first + count - 1), each with its number as value. Errors: the
+  // session's, at the first batch that has one.
+  absl::Status Upsert(uint64_t first, uint64_t count);
+  absl::Status Erase(uint64_t first, uint64_t count);
+  // How many of these keys are there with their number as value.
+  absl::StatusOr<uint64_t> CountCorrect(uint64_t first, uint64_t count);
+
+ private:
+  LabEngine() = default;
+
+  topology::Topology topology_;
+  std::unique_ptr<engine::EngineImpl> engine_;
+  std::unique_ptr<Session> session_;
+};
+
+inline absl::StatusOr<std::unique_ptr<LabEngine>> LabEngine::Open(const Options& options) {
+  std::unique_ptr<LabEngine> lab(new LabEngine);
+  absl::StatusOr<topology::Topology> topology = topology::Topology::Discover();
+  if (!topology.ok()) return topology.status();
+  lab->topology_ = *std::move(topology);
+  auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
+  if (!engine.ok()) return engine.status();
+  lab->engine_ = *std::move(engine);
+  const absl::Status created = lab->engine_->Create(kObject, {}).status();
+  if (!created.ok()) return created;
+  lab->session_ = lab->engine_->NewSession();
+  return lab;
+}
+
+// Calls `batch` with the keys and their numbers, kBatchKeys at a time.
+template <class Batch>
+absl::Status ForEachBatch(uint64_t first, uint64_t count, Batch batch) {
+  std::vector<uint64_t> keys, numbers;
+  for (uint64_t i = first; i < first + count;) {
+    keys.clear();
+    numbers.clear();
+    for (; i < first + count && keys.size() < kBatchKeys; ++i) {
+      keys.push_back(KeyOf(i));
+      numbers.push_back(i);
+    }
+    const absl::Status status = batch(keys, numbers);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+inline absl::Status LabEngine::Upsert(uint64_t first, uint64_t count) {
+  return ForEachBatch(first, count, [&](const auto& keys, const auto& numbers) {
+    return session_->Upsert(kObject, keys, numbers);
+  });
+}
+
+inline absl::Status LabEngine::Erase(uint64_t first, uint64_t count) {
+  return ForEachBatch(
+      first, count, [&](const auto& keys, const auto&) { return session_->Erase(kObject, keys); });
+}
+
+inline absl::StatusOr<uint64_t> LabEngine::CountCorrect(uint64_t first, uint64_t count) {
+  uint64_t correct = 0;
+  const absl::Status status =
+      ForEachBatch(first, count, [&](const auto& keys, const auto& numbers) {
+        std::vector<uint64_t> values(keys.size());
+        std::vector<uint8_t> found(keys.size());
+        const absl::Status looked_up =
+            session_->Lookup(kObject, keys, absl::MakeSpan(values), absl::MakeSpan(found));
+        for (size_t i = 0; i < keys.size(); ++i)
+          correct += found[i] == 1 && values[i] == numbers[i];
+        return looked_up;
+      });
+  if (!status.ok()) return status;
+  return correct;
+}
+
+// What the pools say that they have taken, by the system's NumaNode number; none with 0 bytes.
+inline std::map<uint32_t, uint64_t> ReservedBytes(LabEngine& lab) {
+  std::map<uint32_t, uint64_t> reserved;
+  for (const NumaNodeStats& node : lab.engine().Stats().numa_nodes) {
+    if (node.reserved_bytes > 0) reserved[lab.OsIndex(node.id)] = node.reserved_bytes;
+  }
+  return reserved;
+}
+
+inline std::map<uint32_t, uint64_t> BytesOf(const std::vector<PoolRange>& ranges) {
+  std::map<uint32_t, uint64_t> bytes;
+  for (const PoolRange& range : ranges) bytes[range.os_numa_node] += range.bytes();
+  return bytes;
+}
+
+// Every page of every pool lies on its NumaNode; and by the pools' own accounting the ranges looked
+// at are all of their memory, with no page that they do not know of. The AEUs are at rest.
+inline void ExpectEveryPageInPlace(LabEngine& lab) {
+  constexpr int kAttemptsMax = 50;
+  for (int attempt = 1;; ++attempt) {
+    const std::map<uint32_t, uint64_t> reserved = ReservedBytes(lab);
+    const std::vector<PoolRange> ranges = PoolRanges();
+    Census census = TakeCensus(ranges);
+    // Pools make memory ready, and give it back, in the background.
+    if (reserved != ReservedBytes(lab) && attempt < kAttemptsMax) continue;
+    std::map<uint32_t, uint64_t> bound = BytesOf(ranges);
+    for (const auto& [numa_node, bytes] : reserved) {
+      EXPECT_LE(bytes, bound[numa_node]) << "NumaNode " << numa_node;
+      EXPECT_LE(census.present_on[numa_node] * kPageBytes, bytes) << "NumaNode " << numa_node;
+    }
+    EXPECT_GT(census.present, 0u);
+    EXPECT_EQ(census.unknown.size(), 0u);
+    EXPECT_EQ(census.misplaced.size(), 0u) << "of " << census.present << " pages";
+    std::cout << census.present << " pages looked at\n";
+    return;
+  }
+}
+
+}  // namespace eris::numa_lab
+
+#endif  // ERIS_TESTS_NUMA_LAB_ENGINE_H_

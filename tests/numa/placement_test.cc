@@ -1,0 +1,278 @@
+// Where a running engine's memory lies and where its AEUs run, asked of the kernel page by page.
+// Means something only on a machine with several NumaNodes: ./dev numa.
+//
+// ERIS_LAB_KEYS: how many keys the churn upserts, default 3000000 (three seconds in the emulated
+// machine).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/numa/lab_engine.h"
+
+namespace eris::numa_lab {
+namespace {
+
+uint64_t ChurnKeys() {
+  const char* text = std::getenv("ERIS_LAB_KEYS");
+  return text == nullptr ? 3'000'000 : std::strtoull(text, nullptr, 10);
+}
+
+// A thread of this process that may run on one cpu only.
+struct Pinned {
+  uint32_t allowed = 0;    // that cpu
+  uint32_t last_seen = 0;  // the one it was last seen on
+  uint64_t ran_ns = 0;
+};
+// By thread number.
+std::map<std::string, Pinned> PinnedThreads() {
+  std::map<std::string, Pinned> threads;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string allowed;
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("Cpus_allowed_list:", 0) == 0) allowed = line.substr(line.find('\t') + 1);
+    }
+    if (allowed.empty() || allowed.find_first_not_of("0123456789") != std::string::npos) continue;
+    // Field 39 of stat; the name, field 2, ends with the last parenthesis.
+    std::ifstream stat(task.path() / "stat");
+    std::string text;
+    std::getline(stat, text);
+    std::istringstream fields(text.substr(text.rfind(')') + 1));
+    std::string field;
+    for (int number = 3; number <= 39; ++number) fields >> field;
+    uint64_t ran_ns = 0;
+    std::ifstream(task.path() / "schedstat") >> ran_ns;
+    threads[task.path().filename()] = {.allowed = static_cast<uint32_t>(std::stoul(allowed)),
+                                       .last_seen = static_cast<uint32_t>(std::stoul(field)),
+                                       .ran_ns = ran_ns};
+  }
+  return threads;
+}
+
+class PlacementTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<LabEngine>> lab = LabEngine::Open();
+    ASSERT_TRUE(lab.ok()) << lab.status();
+    lab_ = *std::move(lab);
+    if (lab_->topology().numa_nodes().size() < 2) {
+      GTEST_SKIP() << "one NumaNode only: nothing can lie on the wrong one; ./dev numa has more";
+    }
+    ASSERT_THAT(lab_->engine().Notes(), testing::IsEmpty());  // nothing was refused
+  }
+  void TearDown() override {
+    if (lab_) lab_->engine().Close();
+  }
+
+  // Where an AEU's data belongs, by the system's number.
+  uint32_t NumaNodeOf(const AeuStats& aeu) { return lab_->OsIndex(aeu.numa_node); }
+
+  std::unique_ptr<LabEngine> lab_;
+};
+
+TEST_F(PlacementTest, EveryAeuRunsOnItsOwnCpuAndStaysThere) {
+  std::vector<uint32_t> expected;
+  for (const AeuStats& aeu : lab_->engine().Stats().aeus) {
+    ASSERT_GE(aeu.cpu, 0);
+    expected.push_back(static_cast<uint32_t>(aeu.cpu));
+  }
+  EXPECT_EQ(expected.size(), lab_->topology().cores().size());
+  for (uint64_t round = 0; round < 5; ++round) {
+    ASSERT_TRUE(lab_->Upsert(round * 2000, 2000).ok());  // every AEU has had a turn since
+    std::vector<uint32_t> allowed;
+    for (const auto& [thread, cpus] : PinnedThreads()) {
+      allowed.push_back(cpus.allowed);
+      EXPECT_EQ(cpus.last_seen, cpus.allowed) << "thread " << thread;
+    }
+    EXPECT_THAT(allowed, testing::UnorderedElementsAreArray(expected));
+  }
+}
+
+TEST_F(PlacementTest, EveryAeuRunsNextToItsMemory) {
+  const topology::Topology& topology = lab_->topology();
+  const absl::StatusOr<ObjectInfo> object = lab_->engine().Describe(kObject);
+  ASSERT_TRUE(object.ok());
+  const EngineStats stats = lab_->engine().Stats();
+  for (size_t i = 0; i < object->partition_starts.size(); ++i) {
+    const AeuStats& aeu = stats.aeus[object->partition_owners[i].value];
+    // The thread that runs when there is work for this AEU alone.
+    std::vector<uint64_t> keys;
+    for (uint64_t k = 0; k < 50'000; ++k) {
+      keys.push_back(object->partition_starts[i] + (KeyOf(k) >> 8));
+    }
+    const auto before = PinnedThreads();
+    ASSERT_TRUE(lab_->session().Upsert(kObject, keys, keys).ok());
+    uint64_t longest_ns = 0;
+    uint32_t cpu = 0;
+    for (const auto& [thread, now] : PinnedThreads()) {
+      const uint64_t ran_ns = now.ran_ns - before.at(thread).ran_ns;
+      if (ran_ns > longest_ns) longest_ns = ran_ns, cpu = now.allowed;
+    }
+    EXPECT_EQ(cpu, static_cast<uint32_t>(aeu.cpu)) << "AEU " << aeu.id.value;
+    for (const topology::Core& core : topology.cores()) {
+      if (std::find(core.cpus.begin(), core.cpus.end(), static_cast<uint32_t>(aeu.cpu)) ==
+          core.cpus.end()) {
+        continue;
+      }
+      const NumaNodeId nearest = topology.NearestWithMemory(core.home_numa_node);
+      EXPECT_EQ(aeu.numa_node, nearest) << "AEU " << aeu.id.value << " on cpu " << aeu.cpu;
+    }
+  }
+}
+
+TEST_F(PlacementTest, EveryIncomingBufferLiesOnItsAeusNumaNode) {
+  // Only AEUs write into each other's incoming buffers: a join makes them. The value of row i is
+  // the key of row i + 1, mostly another AEU's.
+  std::vector<uint64_t> keys, values;
+  for (uint64_t i = 0; i < 20'000; ++i) {
+    keys.push_back(KeyOf(i));
+    values.push_back(KeyOf(i + 1));
+  }
+  ASSERT_TRUE(lab_->session().Upsert(kObject, keys, values).ok());
+  auto join = lab_->session().OpenJoin(kObject, kObject, {});
+  ASSERT_TRUE(join.ok()) << join.status();
+  uint64_t rows = 0;
+  for (;;) {
+    auto chunk = (*join)->Next();
+    ASSERT_TRUE(chunk.ok()) << chunk.status();
+    if (!*chunk) break;
+    rows += (*chunk)->join_keys().size();
+  }
+  EXPECT_EQ(rows, keys.size() - 1);
+
+  const std::vector<PoolRange> ranges = PoolRanges();
+  for (const AeuStats& aeu : lab_->engine().Stats().aeus) {
+    const auto memory = lab_->impl().core().directory[aeu.id].incoming.memory();
+    const auto begin = reinterpret_cast<uintptr_t>(memory.data());
+    const uintptr_t end = begin + memory.size();
+    // Where its pages have to be, those too that nothing has been written to yet.
+    uint64_t bound_bytes = 0;
+    for (const PoolRange& range : ranges) {
+      if (range.os_numa_node != NumaNodeOf(aeu)) continue;
+      const uintptr_t from = std::max(begin, range.begin), to = std::min(end, range.end);
+      if (from < to) bound_bytes += to - from;
+    }
+    EXPECT_EQ(bound_bytes, memory.size()) << "AEU " << aeu.id.value;
+    uint64_t present = 0;
+    for (const int location : PageLocations(begin, end)) {
+      if (location == kAbsent) continue;
+      ++present;
+      EXPECT_EQ(location, static_cast<int>(NumaNodeOf(aeu))) << "AEU " << aeu.id.value;
+    }
+    EXPECT_GT(present, 0u) << "AEU " << aeu.id.value << ": nobody has written to it";
+  }
+}
+
+// Each value says which AEU it was sent to, and is looked for in the memory of all pools.
+TEST_F(PlacementTest, WhatAnAeuStoresLiesOnItsNumaNode) {
+  constexpr uint64_t kKeys = 20'000;
+  constexpr uint64_t kTag = 0xe8150000'00000000;
+  constexpr int kAeuShift = 32;
+  const absl::StatusOr<ObjectInfo> object = lab_->engine().Describe(kObject);
+  ASSERT_TRUE(object.ok());
+  for (size_t i = 0; i < object->partition_starts.size(); ++i) {
+    std::vector<uint64_t> keys, values;
+    for (uint64_t k = 0; k < kKeys; ++k) {
+      // Far apart, so that each has TreeNodes of its own.
+      keys.push_back(object->partition_starts[i] + (KeyOf(k) >> 8));
+      values.push_back(kTag + (uint64_t{object->partition_owners[i].value} << kAeuShift) + k);
+    }
+    ASSERT_TRUE(lab_->session().Upsert(kObject, keys, values).ok());
+  }
+
+  const EngineStats stats = lab_->engine().Stats();
+  std::vector<std::vector<bool>> seen(stats.aeus.size(), std::vector<bool>(kKeys));
+  uint64_t elsewhere = 0;
+  for (const PoolRange& range : PoolRanges()) {
+    uintptr_t page = range.begin;
+    for (const int location : PageLocations(range.begin, range.end)) {
+      const auto* words = reinterpret_cast<const uint64_t*>(page);
+      page += kPageBytes;
+      if (location == kAbsent) continue;
+      for (size_t i = 0; i < kPageBytes / sizeof(uint64_t); ++i) {
+        if (words[i] >> 48 != kTag >> 48) continue;
+        const uint64_t aeu = (words[i] - kTag) >> kAeuShift;
+        const uint64_t k = words[i] & 0xffffffff;
+        if (aeu >= stats.aeus.size() || k >= kKeys) continue;
+        seen[aeu][k] = true;
+        elsewhere += location != static_cast<int>(NumaNodeOf(stats.aeus[aeu]));
+      }
+    }
+  }
+  EXPECT_EQ(elsewhere, 0u);
+  for (size_t aeu = 0; aeu < seen.size(); ++aeu) {
+    EXPECT_EQ(std::count(seen[aeu].begin(), seen[aeu].end(), true), kKeys) << "AEU " << aeu;
+  }
+  ExpectEveryPageInPlace(*lab_);
+}
+
+// Three generations of keys: each is upserted while the one before is erased, so that blocks,
+// spans and superblocks are freed and used again.
+TEST_F(PlacementTest, EveryPageStaysInPlaceThroughUpsertsAndErases) {
+  constexpr uint64_t kStep = kBatchKeys;
+  const uint64_t keys = ChurnKeys(), generation = keys / 3 / kStep * kStep;
+  ASSERT_GE(generation, kStep) << "ERIS_LAB_KEYS is too small";
+  const auto began = std::chrono::steady_clock::now();
+  for (uint64_t first = 0; first < 3 * generation; first += kStep) {
+    ASSERT_TRUE(lab_->Upsert(first, kStep).ok());
+    if (first >= generation) {
+      ASSERT_TRUE(lab_->Erase(first - generation, kStep).ok());
+    }
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  std::cout << 3 * generation << " upserts and " << 2 * generation << " erases in " << took.count()
+            << " s\n";
+
+  ExpectEveryPageInPlace(*lab_);
+  for (const AeuStats& aeu : lab_->engine().Stats().aeus) {
+    EXPECT_GE(aeu.keys, 5 * generation / lab_->impl().aeu_count() / 2) << "AEU " << aeu.id.value;
+  }
+  const auto gone = lab_->CountCorrect(generation, kStep);
+  const auto kept = lab_->CountCorrect(3 * generation - kStep, kStep);
+  ASSERT_TRUE(gone.ok() && kept.ok());
+  EXPECT_EQ(*gone, 0u);
+  EXPECT_EQ(*kept, kStep);
+}
+
+// The check itself: a page that lies elsewhere is found, and nothing once it is back.
+TEST_F(PlacementTest, PlantedMisplacementIsFound) {
+  ASSERT_TRUE(lab_->Upsert(0, 50'000).ok());
+  const std::vector<PoolRange> ranges = PoolRanges();
+  ASSERT_THAT(TakeCensus(ranges).misplaced, testing::IsEmpty());
+  std::vector<uint32_t> with_memory;
+  for (const topology::NumaNode& node : lab_->topology().numa_nodes()) {
+    if (node.memory_bytes > 0) with_memory.push_back(node.os_index);
+  }
+  int planted = 0;
+  for (const PoolRange& range : ranges) {
+    const std::vector<int> locations = PageLocations(range.begin, range.end);
+    const auto present =
+        std::find(locations.begin(), locations.end(), static_cast<int>(range.os_numa_node));
+    if (present == locations.end()) continue;
+    const uintptr_t page =
+        range.begin + static_cast<uintptr_t>(present - locations.begin()) * kPageBytes;
+    const uint32_t other =
+        with_memory.front() == range.os_numa_node ? with_memory.back() : with_memory.front();
+    ASSERT_NE(other, range.os_numa_node);
+    ASSERT_TRUE(MovePage(page, other));
+    EXPECT_EQ(PageLocations(page, page + kPageBytes).front(), static_cast<int>(other));
+    EXPECT_THAT(TakeCensus(ranges).misplaced, testing::Contains(page));
+    ASSERT_TRUE(MovePage(page, range.os_numa_node));
+    ++planted;
+  }
+  EXPECT_GT(planted, 0);
+  EXPECT_THAT(TakeCensus(ranges).misplaced, testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace eris::numa_lab
