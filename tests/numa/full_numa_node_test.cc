@@ -1,0 +1,117 @@
+// A NumaNode whose memory is used up while the engine's limit, which counts all NumaNodes, is not
+// reached: writes there are refused, nothing is lost, reads and the other NumaNodes go on, and the
+// kernel never has to end the process. Needs a machine where one NumaNode is small:
+// ./dev numa --memory 768M,256M 2x2.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iostream>
+#include <vector>
+
+#include "tests/numa/lab_engine.h"
+
+namespace eris::numa_lab {
+namespace {
+
+class FullNumaNodeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<LabEngine>> lab = LabEngine::Open();
+    ASSERT_TRUE(lab.ok()) << lab.status();
+    lab_ = *std::move(lab);
+    const auto& numa_nodes = lab_->topology().numa_nodes();
+    small_ = numa_nodes.front();
+    for (const topology::NumaNode& node : numa_nodes) {
+      if (node.memory_bytes < small_.memory_bytes) small_ = node;
+    }
+    if (numa_nodes.size() < 2 || 2 * small_.memory_bytes > lab_->topology().memory_bytes()) {
+      GTEST_SKIP() << "no NumaNode is much smaller than the others";
+    }
+    ASSERT_GT(lab_->engine().Stats().memory_limit_bytes, small_.memory_bytes);
+
+    const absl::StatusOr<ObjectInfo> object = lab_->engine().Describe(kObject);
+    ASSERT_TRUE(object.ok()) << object.status();
+    const EngineStats stats = lab_->engine().Stats();
+    for (size_t i = 0; i < object->partition_starts.size(); ++i) {
+      const bool on_small = stats.aeus[object->partition_owners[i].value].numa_node == small_.id;
+      (on_small ? small_starts_ : other_starts_).push_back(object->partition_starts[i]);
+    }
+    ASSERT_FALSE(small_starts_.empty() || other_starts_.empty());
+  }
+
+  // The n-th key of the partitions that begin there, taking turns between them.
+  static uint64_t KeyIn(const std::vector<uint64_t>& starts, uint64_t n) {
+    return starts[n % starts.size()] + (KeyOf(n) >> 8);
+  }
+  static std::vector<uint64_t> KeysIn(const std::vector<uint64_t>& starts, uint64_t first) {
+    std::vector<uint64_t> keys;
+    for (uint64_t n = first; n < first + kBatchKeys; ++n) keys.push_back(KeyIn(starts, n));
+    return keys;
+  }
+  // How many of the keys are there with the value `key + 1`.
+  uint64_t CountCorrectKeys(const std::vector<uint64_t>& keys) {
+    std::vector<uint64_t> values(keys.size());
+    std::vector<uint8_t> found(keys.size());
+    const absl::Status status =
+        lab_->session().Lookup(kObject, keys, absl::MakeSpan(values), absl::MakeSpan(found));
+    EXPECT_TRUE(status.ok()) << status;
+    uint64_t correct = 0;
+    for (size_t i = 0; i < keys.size(); ++i) correct += found[i] == 1 && values[i] == keys[i] + 1;
+    return correct;
+  }
+  absl::Status Upsert(const std::vector<uint64_t>& keys) {
+    std::vector<uint64_t> values(keys);
+    for (uint64_t& value : values) ++value;
+    return lab_->session().Upsert(kObject, keys, values);
+  }
+
+  std::unique_ptr<LabEngine> lab_;
+  topology::NumaNode small_;
+  std::vector<uint64_t> small_starts_;  // of the partitions on the small NumaNode
+  std::vector<uint64_t> other_starts_;
+};
+
+TEST_F(FullNumaNodeTest, WritesAreRefusedAndReadsGoOn) {
+  // Every key has at least its value, 16 bytes: more batches than this cannot fit.
+  const uint64_t batches_max = small_.memory_bytes / (16 * kBatchKeys);
+  uint64_t stored = 0;  // batches
+  absl::Status refused;
+  while (refused.ok() && stored <= batches_max) {
+    refused = Upsert(KeysIn(small_starts_, stored * kBatchKeys));
+    if (refused.ok()) ++stored;
+  }
+  ASSERT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  ASSERT_GT(stored, 0u);
+  const uint64_t reserved = ReservedBytes(*lab_)[small_.os_index];
+  std::cout << stored * kBatchKeys << " keys stored; " << (reserved >> 20) << " of "
+            << (small_.memory_bytes >> 20) << " MiB of the small NumaNode are the pool's\n"
+            << refused << "\n";
+  // It was the NumaNode that was full, not the engine's limit.
+  EXPECT_GT(reserved, small_.memory_bytes / 2);
+  EXPECT_LT(reserved, small_.memory_bytes);
+  ExpectEveryPageInPlace(*lab_);
+
+  // Refusals go on without harm, and what was acknowledged is there.
+  for (uint64_t more = 1; more <= 20; ++more) {
+    const absl::Status again = Upsert(KeysIn(small_starts_, (stored + more) * kBatchKeys));
+    EXPECT_EQ(again.code(), absl::StatusCode::kResourceExhausted) << again;
+  }
+  for (uint64_t batch = 0; batch < stored; batch += 1 + stored / 20) {
+    EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, batch * kBatchKeys)), kBatchKeys);
+  }
+  // The other NumaNodes take writes.
+  const std::vector<uint64_t> elsewhere = KeysIn(other_starts_, 0);
+  EXPECT_TRUE(Upsert(elsewhere).ok());
+  EXPECT_EQ(CountCorrectKeys(elsewhere), kBatchKeys);
+  // And room that is made is used again.
+  for (uint64_t batch = 0; batch < stored / 2; ++batch) {
+    ASSERT_TRUE(lab_->session().Erase(kObject, KeysIn(small_starts_, batch * kBatchKeys)).ok());
+  }
+  EXPECT_TRUE(Upsert(KeysIn(small_starts_, 0)).ok());
+  EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, 0)), kBatchKeys);
+  ExpectEveryPageInPlace(*lab_);
+}
+
+}  // namespace
+}  // namespace eris::numa_lab
