@@ -1,7 +1,9 @@
 """./dev: its help, its refusals, and a quick deps when all is there."""
 import os
 import pathlib
+import shutil
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -37,26 +39,34 @@ class DevScriptTest(unittest.TestCase):
         self.assertLess(time.monotonic() - started, 30)  # no apt-get update
 
     def test_deps_without_root_or_sudo_says_what_to_do(self):
-        packages = subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip()
-        copy = pathlib.Path(packages)
+        done = self.deps_as_nobody("build no-such-package-anywhere  # never there\n", "build")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("needs root or sudo", done.stderr)
+        self.assertIn("no-such-package-anywhere", done.stderr)
+
+    def test_deps_goes_on_without_the_lab_but_not_when_it_was_asked_for(self):
+        packages = "build bash  # always there\nlab no-such-package-anywhere  # never there\n"
+        done = self.deps_as_nobody(packages)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no-such-package-anywhere", done.stderr)
+        self.assertIn("going on without the NUMA lab", done.stdout)
+        self.assertNotEqual(self.deps_as_nobody(packages, "lab").returncode, 0)
+
+    def deps_as_nobody(self, packages, *groups):
+        """./dev deps with that list of packages, as a user who may not install any."""
         nobody = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
-        try:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder)
             (copy / "tools/dev").mkdir(parents=True)
             (copy / "dev").write_text((ROOT / "dev").read_text())
-            (copy / "tools/dev/packages").write_text("build no-such-package-anywhere  # never there\n")
+            (copy / "tools/dev/packages").write_text(packages)
             os.chmod(copy, 0o755)
             os.chmod(copy / "dev", 0o755)
             (copy / "bin").mkdir()
             for tool in ("bash", "env", "sed", "tr", "dirname", "nproc", "dpkg-query", "apt-get"):
-                found = subprocess.run(["which", tool], capture_output=True, text=True).stdout.strip()
-                (copy / "bin" / tool).symlink_to(found)
-            done = subprocess.run([copy / "dev", "deps", "build"], capture_output=True, text=True,
+                (copy / "bin" / tool).symlink_to(shutil.which(tool))
+            return subprocess.run([copy / "dev", "deps", *groups], capture_output=True, text=True,
                                   env={"PATH": str(copy / "bin")}, **nobody)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn("needs root or sudo", done.stderr)
-            self.assertIn("no-such-package-anywhere", done.stderr)
-        finally:
-            subprocess.run(["rm", "-rf", packages], check=True)
 
 
 if __name__ == "__main__":
