@@ -46,6 +46,7 @@ NumaNodePool::NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudg
       options_(options),
       interleaved_(interleaved),
       layout_(options.superblock_bytes),
+      stays_free_bytes_(bind ? node.memory_bytes / 32 + topology::KernelReserveBytes(node) : 0),
       budget_(budget) {
   // Extents come from the last kind, with their first touch: one that runs out would be a signal.
   ERIS_CHECK(!options_.pages.empty() && options_.pages.back() != PageKind::kReservedHuge);
@@ -225,8 +226,10 @@ bool NumaNodePool::TakeFromNumaNode(size_t bytes) {
 
 bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
   if (reserved_bytes_ + bytes > node_.memory_bytes - node_.memory_bytes / 16) return false;
-  const uint64_t stays_free = node_.memory_bytes / 32;
-  if (takes_until_read_ == 0 || node_free_bytes_ < bytes + 4 * stays_free) {
+  // Near the end each one counts; but who has been refused asks again and again, and gets the same
+  // answer for a while.
+  const bool near_end = node_free_bytes_ < bytes + 4 * stays_free_bytes_;
+  if (takes_until_read_ == 0 || (near_end && !node_full_)) {
     const std::optional<uint64_t> free = topology::FreeMemoryBytes(node_);
     node_free_bytes_ = free.value_or(std::numeric_limits<uint64_t>::max() / 2);
     // They may all be touched yet.
@@ -234,9 +237,9 @@ bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
     takes_until_read_ = kTakesPerReading;
   }
   --takes_until_read_;
-  if (node_free_bytes_ < bytes || node_free_bytes_ - bytes < stays_free) return false;
-  node_free_bytes_ -= bytes;
-  return true;
+  node_full_ = node_free_bytes_ < bytes + stays_free_bytes_;
+  if (!node_full_) node_free_bytes_ -= bytes;
+  return !node_full_;
 }
 
 void NumaNodePool::Unreserve(size_t bytes) {

@@ -90,7 +90,7 @@ class NumaNodePool final : public Reclaimable {
   // refuses. Contents unspecified. May block in the kernel, not on other threads' work.
   // A bound pool also refuses near the end of its NumaNode's memory, since the kernel answers a
   // bound page fault without a free page by killing the process: 1/16 of it stays untaken, and 1/32
-  // free of whatever else is on the machine.
+  // free of whatever else is on the machine, beyond what the kernel keeps for itself.
   [[nodiscard]] void* TakeSuperblock();
   void ReturnSuperblock(void* superblock);
   // A piece of its own, `bytes` rounded up to superblocks; for what is larger than one. All its
@@ -174,6 +174,7 @@ class NumaNodePool final : public Reclaimable {
   const PoolOptions options_;
   const std::vector<topology::NumaNode> interleaved_;
   const SuperblockLayout layout_;
+  const uint64_t stays_free_bytes_;  // of a bound pool's NumaNode
   MemoryBudget& budget_;
   FailurePoint take_failures_;
   std::byte* window_ = nullptr;
@@ -201,6 +202,7 @@ class NumaNodePool final : public Reclaimable {
   // What the NumaNode has free, as last read, less what has been taken since.
   uint64_t node_free_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t takes_until_read_ ABSL_GUARDED_BY(mu_) = 0;
+  bool node_full_ ABSL_GUARDED_BY(mu_) = false;
   PoolKeeper* keeper_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 

@@ -1,5 +1,6 @@
 #include "topology/free_memory.h"
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -18,6 +19,25 @@ std::optional<uint64_t> FreeMemoryBytes(const NumaNode& node, const std::string&
     std::getline(file, line);
   }
   return free;
+}
+
+// A zone begins with "Node 0, zone   Normal"; in it stands "        high     13345", in pages, the
+// mark above which the kernel stops looking for memory to take back. ("high:" is another figure.)
+uint64_t KernelReserveBytes(const NumaNode& node, const std::string& file) {
+  constexpr uint64_t kPageBytes = 4096;
+  std::ifstream zones(file);
+  uint64_t pages = 0;
+  bool ours = false;
+  for (std::string line; std::getline(zones, line);) {
+    unsigned os_index = 0;
+    unsigned long long high = 0;
+    if (std::sscanf(line.c_str(), "Node %u, zone", &os_index) == 1) {
+      ours = os_index == node.os_index;
+    } else if (ours && std::sscanf(line.c_str(), " high %llu", &high) == 1) {
+      pages += high;
+    }
+  }
+  return pages * kPageBytes;
 }
 
 }  // namespace eris::topology

@@ -15,6 +15,11 @@ namespace eris::topology {
 std::optional<uint64_t> FreeMemoryBytes(const NumaNode& node,
                                         const std::string& directory = "/sys/devices/system/node");
 
+// What the kernel keeps of it for itself: a program that asks for memory bound to the NumaNode
+// while less than that is free is ended, sooner or later. On a small machine with huge pages it is
+// a twentieth of all memory. Reads a long file: once is enough. 0: nothing can be read.
+uint64_t KernelReserveBytes(const NumaNode& node, const std::string& file = "/proc/zoneinfo");
+
 }  // namespace eris::topology
 
 #endif  // ERIS_TOPOLOGY_FREE_MEMORY_H_

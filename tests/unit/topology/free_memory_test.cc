@@ -35,6 +35,27 @@ TEST_F(FreeMemoryTest, WhatCannotBeReadIsNoAnswer) {
   EXPECT_EQ(Read("nonsense\n"), std::nullopt);
 }
 
+TEST_F(FreeMemoryTest, WhatTheKernelKeepsIsTheHighMarkOfAllZones) {
+  const std::string file = (directory_ / "zoneinfo").string();
+  std::ofstream(file) << "Node 0, zone      DMA\n"
+                         "  pages free     3808\n"
+                         "        min      190\n"
+                         "        high     284\n"
+                         "    cpu: 0\n"
+                         "              count: 0\n"
+                         "              high:  777\n"
+                         "Node 3, zone    DMA32\n"
+                         "        high     100\n"
+                         "Node 3, zone   Normal\n"
+                         "        high     20\n"
+                         "Node 30, zone   Normal\n"
+                         "        high     5000\n";
+  EXPECT_EQ(KernelReserveBytes({.os_index = 3}, file), 120u * 4096);
+  EXPECT_EQ(KernelReserveBytes({.os_index = 0}, file), 284u * 4096);
+  EXPECT_EQ(KernelReserveBytes({.os_index = 1}, file), 0u);
+  EXPECT_EQ(KernelReserveBytes({.os_index = 3}, file + ".none"), 0u);
+}
+
 TEST_F(FreeMemoryTest, TheRealMachineAnswersOrHasNoNuma) {
   const std::optional<uint64_t> free = FreeMemoryBytes({.os_index = 0});
   if (!free) GTEST_SKIP() << "the kernel shows no NumaNode 0";
