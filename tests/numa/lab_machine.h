@@ -15,6 +15,7 @@ namespace eris::numa_lab {
 struct LabMachine {
   std::vector<uint32_t> cpus;                    // by the system's NumaNode number; 0: none
   std::vector<uint32_t> memory_mib;              // likewise
+  std::vector<uint32_t> huge_pages;              // likewise, of 2 MiB, reserved
   std::vector<std::vector<uint32_t>> distances;  // rows
 
   static std::optional<LabMachine> Get();
@@ -32,9 +33,15 @@ inline std::vector<uint32_t> ParseList(const std::string& text) {
 inline std::optional<LabMachine> LabMachine::Get() {
   const char* cpus = std::getenv("NUMA_LAB_CPUS");
   const char* memory = std::getenv("NUMA_LAB_MEMORY_MIB");
+  const char* huge_pages = std::getenv("NUMA_LAB_HUGE_PAGES");
   const char* distances = std::getenv("NUMA_LAB_DISTANCES");
-  if (cpus == nullptr || memory == nullptr || distances == nullptr) return std::nullopt;
-  LabMachine machine{.cpus = ParseList(cpus), .memory_mib = ParseList(memory), .distances = {}};
+  if (cpus == nullptr || memory == nullptr || huge_pages == nullptr || distances == nullptr) {
+    return std::nullopt;
+  }
+  LabMachine machine{.cpus = ParseList(cpus),
+                     .memory_mib = ParseList(memory),
+                     .huge_pages = ParseList(huge_pages),
+                     .distances = {}};
   std::istringstream rows(distances);
   for (std::string row; std::getline(rows, row, '/');) machine.distances.push_back(ParseList(row));
   return machine;

@@ -13,14 +13,18 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/numa/lab_engine.h"
+#include "tests/numa/lab_machine.h"
 
 namespace eris::numa_lab {
 namespace {
+
+constexpr uint64_t kHugePageBytes = 2 << 20;
 
 uint64_t ChurnKeys() {
   const char* text = std::getenv("ERIS_LAB_KEYS");
@@ -234,6 +238,20 @@ TEST_F(PlacementTest, EveryPageStaysInPlaceThroughUpsertsAndErases) {
             << " s\n";
 
   ExpectEveryPageInPlace(*lab_);
+  // Where the machine has reserved huge pages, they were the ones to use.
+  const std::optional<LabMachine> machine = LabMachine::Get();
+  if (machine && !std::all_of(machine->huge_pages.begin(), machine->huge_pages.end(),
+                              [](uint32_t pages) { return pages == 0; })) {
+    std::map<uint32_t, uint64_t> huge_pages_on;
+    for (const PoolRange& range : PoolRanges()) {
+      if (range.page_bytes != kHugePageBytes) continue;
+      for (const auto& [numa_node, pages] : range.pages_on) huge_pages_on[numa_node] += pages;
+    }
+    for (uint32_t i = 0; i < machine->huge_pages.size(); ++i) {
+      if (machine->huge_pages[i] == 0) continue;
+      EXPECT_GT(huge_pages_on[i], 0u) << "NumaNode " << i;
+    }
+  }
   for (const AeuStats& aeu : lab_->engine().Stats().aeus) {
     EXPECT_GE(aeu.keys, 5 * generation / lab_->impl().aeu_count() / 2) << "AEU " << aeu.id.value;
   }
