@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <map>
 #include <vector>
 
 #include "tests/numa/lab_engine.h"
@@ -16,8 +17,10 @@ namespace {
 
 class FullNumaNodeTest : public testing::Test {
  protected:
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<LabEngine>> lab = LabEngine::Open();
+  void SetUp() override { Open({}); }
+
+  void Open(const Options& options) {
+    absl::StatusOr<std::unique_ptr<LabEngine>> lab = LabEngine::Open(options);
     ASSERT_TRUE(lab.ok()) << lab.status();
     lab_ = *std::move(lab);
     const auto& numa_nodes = lab_->topology().numa_nodes();
@@ -94,7 +97,7 @@ TEST_F(FullNumaNodeTest, WritesAreRefusedAndReadsGoOn) {
 
   // Asking on does no harm (the kernel may find a little more room), and what was acknowledged is
   // there.
-  for (uint64_t more = 1; more <= 20; ++more) {
+  for (uint64_t more = 1; more <= 10; ++more) {
     const absl::Status again = Upsert(KeysIn(small_starts_, (stored + more) * kBatchKeys));
     EXPECT_TRUE(again.ok() || again.code() == absl::StatusCode::kResourceExhausted) << again;
   }
@@ -111,6 +114,40 @@ TEST_F(FullNumaNodeTest, WritesAreRefusedAndReadsGoOn) {
   }
   EXPECT_TRUE(Upsert(KeysIn(small_starts_, 0)).ok());
   EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, 0)), kBatchKeys);
+  ExpectEveryPageInPlace(*lab_);
+}
+
+class SpillTest : public FullNumaNodeTest {
+ protected:
+  void SetUp() override { Open({.memory_spill = true}); }
+};
+
+TEST_F(SpillTest, WritesGoOnInTheMemoryOfTheNearest) {
+  // Until a quarter more is stored than the small NumaNode has.
+  const auto stored_bytes = [&] {
+    uint64_t bytes = 0;
+    for (const AeuStats& aeu : lab_->engine().Stats().aeus) {
+      if (aeu.numa_node == small_.id) bytes += aeu.memory_bytes;
+    }
+    return bytes;
+  };
+  uint64_t stored = 0;  // batches
+  while (stored_bytes() < small_.memory_bytes + small_.memory_bytes / 4) {
+    const absl::Status status = Upsert(KeysIn(small_starts_, stored * kBatchKeys));
+    ASSERT_TRUE(status.ok()) << status << " after " << stored << " batches";
+    ++stored;
+  }
+  const std::map<uint32_t, uint64_t> reserved = ReservedBytes(*lab_);
+  EXPECT_GT(reserved.at(small_.os_index), small_.memory_bytes / 2);
+  uint64_t elsewhere = 0;
+  for (const auto& [numa_node, bytes] : reserved) {
+    if (numa_node != small_.os_index) elsewhere += bytes;
+  }
+  EXPECT_GT(elsewhere, small_.memory_bytes / 4);
+  for (uint64_t batch = 0; batch < stored; batch += 1 + stored / 20) {
+    EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, batch * kBatchKeys)), kBatchKeys);
+  }
+  // What has spilled over lies on the NumaNode of the pool that it came from.
   ExpectEveryPageInPlace(*lab_);
 }
 
