@@ -127,10 +127,11 @@ def run(args):
     files = [plan.parse_file(text) for text in args.file]
     if not os.path.isfile(args.init):
         raise BadInput(f"--init: no file {args.init}; ./dev build makes it")
-    machine.require_qemu()
-    kernel_file = kernel.find(args.kernel)
     archive = plan.build_archive(args.init, programs, files, shape.huge_pages)
     shape.check_room(archive.size)
+    # Last: wrong arguments are wrong also where nothing can run.
+    machine.require_qemu()
+    kernel_file = kernel.find(args.kernel)
 
     def command(archive_path, ports):
         words = shape.command(kernel_file, archive_path, ports, args.kernel_arguments,

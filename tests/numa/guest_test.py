@@ -6,6 +6,7 @@ with 77 where qemu or the kernel is missing, after the part that needs neither.
 import io
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -115,7 +116,6 @@ class ArgumentsTest(unittest.TestCase):
         self.refused("between 11 and 254", "--distances", "10,9/20,10", "2x2", TRUE)
         self.refused("is not NAME=VALUE", "--env", "NAME", "2x2", TRUE)
         self.refused("no file or folder /no/such/file", "--file", "/no/such/file", "2x2", TRUE)
-        self.refused("no file /no/kernel", "--kernel", "/no/kernel", "2x2", TRUE)
         self.refused("it must be more than 0", "--timeout", "0", "2x2", TRUE)
 
     def test_program_whose_library_is_missing_is_refused(self):
@@ -128,7 +128,9 @@ class ArgumentsTest(unittest.TestCase):
         self.assertIn("libgone.so.1", done.stderr)
 
     def test_without_qemu_it_says_skipped_and_what_is_missing(self):
-        done = guest("2x2", TRUE, env={"PATH": "/no/such/folder"})
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(shutil.which("ldd"), f"{folder}/ldd")
+            done = guest("2x2", TRUE, env={"PATH": folder})
         self.assertEqual(done.returncode, SKIPPED, done.stderr)
         self.assertIn("SKIPPED: qemu-system-x86 cannot be installed: ", done.stdout)
 
@@ -201,6 +203,11 @@ class GuestTest(unittest.TestCase):
         self.assertTrue(done.stderr.startswith("err\n"), done.stderr)
         for code in (3, 128 + signal.SIGSEGV, 0):
             self.assertIn(f"sh ended with {code} after", done.stderr)
+
+    def test_kernel_that_is_not_there_is_refused(self):
+        done = guest("--kernel", "/no/kernel", "1x1", TRUE)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("no file /no/kernel", done.stderr)
 
     def test_planted_wrong_exit_code_is_seen(self):
         self.assertEqual(guest("1x1", TRUE).returncode, 0)
