@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Local accesses of the data path: runs local_access.cc in a guest of 4 NumaNodes x 2 cpus, counted.
+
+    tests/numa/local_access.py --build build/release [--explain]
+
+Prints for each part of the run how many of the loads and stores, and of the misses of a simulated
+cache, went to memory of the cpu's own NumaNode. --explain adds where the remote ones come from and go
+to. Exit code 77 where qemu, the guest's kernel or the plugin's header cannot be had.
+"""
+import argparse
+import bisect
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "plugin"))
+
+import counting  # noqa: E402
+
+SKIPPED = 77
+SHAPE = "4x2"
+# A cache that the partition of an AEU does not fit, as a real one has it with real data.
+CACHE = {"cache_kib": 256, "cache_ways": 8}
+# The phases of local_access.cc.
+LOCAL = {"upserts": 1, "look-ups": 2}
+BLIND = {"upserts": 3, "look-ups": 4}
+GOAL = 0.995
+EXPLAINED_SITES = 1 << 16
+EXPLAINED_LINES = 25
+
+
+def measure(build, *arguments, **options):
+    """Errors: counting.CANNOT_COUNT, counting.CountFailed."""
+    program = pathlib.Path(build, "tests", "numa", "local_access")
+    return counting.count(build, SHAPE, program, *arguments, **CACHE, **options)
+
+
+def describe(result):
+    """A line for each phase."""
+    for placement, phases in (("local", LOCAL), ("blind", BLIND)):
+        for name, phase in phases.items():
+            yield (f"{placement} {name}: {result.total([phase]):>10} accesses, {result.local_ratio([phase]):.4f} local; "
+                   f"{result.total([phase], 'misses'):>8} misses, {result.local_ratio([phase], 'misses'):.4f} local")
+
+
+class Maps:
+    """The program's /proc/self/maps, which it has printed."""
+
+    def __init__(self, output):
+        self.ranges = []  # begin, end, rights, offset in the file, file or kind
+        self.base = {}  # file -> where its first byte would be
+        for line in output.splitlines():
+            if line.startswith("map\t"):
+                addresses, rights, offset, _, _, *name = line[4:].split(None, 5)
+                begin, end = (int(word, 16) for word in addresses.split("-"))
+                name = name[0].strip() if name else f"anonymous, {(end - begin) >> 10} KiB"
+                self.ranges.append((begin, end, rights, name))
+                self.base.setdefault(name, begin - int(offset, 16))
+        self.ranges.sort()
+
+    def find(self, address):
+        at = bisect.bisect(self.ranges, (address, 1 << 64)) - 1
+        if at >= 0 and address < self.ranges[at][1]:
+            return self.ranges[at][2:]
+        return "", "unknown"
+
+    def memory(self, address):
+        rights, name = self.find(address)
+        return f"{os.path.basename(name)} {rights}"
+
+    def functions(self, addresses):
+        """Address -> function, where the file is here, too."""
+        by_file = collections.defaultdict(list)
+        for address in addresses:
+            by_file[self.find(address)[1]].append(address)
+        names = {}
+        for file, of_file in by_file.items():
+            relative = [hex(address - self.base.get(file, 0)) for address in of_file]
+            told = []
+            if os.path.exists(file):
+                done = subprocess.run(["addr2line", "-Cfe", file], input="\n".join(relative), capture_output=True, text=True)
+                told = done.stdout.splitlines()[::2]
+            for i, address in enumerate(of_file):
+                known = i < len(told) and told[i] != "??"
+                names[address] = told[i].split("(")[0] if known else f"{os.path.basename(file)}+{relative[i]}"
+        return names
+
+
+def explain(result):
+    maps = Maps(result.output)
+    functions = maps.functions({site.instruction for site in result.sites})
+    for name, phase in LOCAL.items():
+        places = collections.Counter()
+        for site in result.sites:
+            if site.phase == phase:
+                places[maps.memory(site.page), functions[site.instruction]] += site.accesses
+        yield f"local {name}: {sum(places.values())} remote accesses"
+        kinds = collections.Counter()
+        for (memory, _), accesses in places.items():
+            kinds[memory] += accesses
+        yield from (f"  {accesses:>10} to {memory}" for memory, accesses in kinds.most_common(EXPLAINED_LINES))
+        yield "  of these"
+        yield from (f"  {accesses:>10} to {memory} by {function}"
+                    for (memory, function), accesses in places.most_common(EXPLAINED_LINES))
+    if result.sites_left_out:
+        yield f"{result.sites_left_out} more at places that were too many to tell"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--explain", action="store_true")
+    args = parser.parse_args()
+    try:
+        if args.explain:
+            result = measure(args.build, "--maps", sites=EXPLAINED_SITES)
+            print(*describe(result), *explain(result), sep="\n")
+        else:
+            print(*describe(measure(args.build)), sep="\n")
+    except counting.CANNOT_COUNT as error:
+        print(error)
+        return SKIPPED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
