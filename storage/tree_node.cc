@@ -26,8 +26,12 @@ template <class Node>
 void InsertSorted(Node* node, unsigned byte, uint64_t word) {
   const unsigned count = static_cast<unsigned>(node->header.children);
   const unsigned at = internal::RankIn(node->bytes, count, byte);
-  std::copy_backward(node->bytes + at, node->bytes + count, node->bytes + count + 1);
-  std::copy_backward(node->slots + at, node->slots + count, node->slots + count + 1);
+  // A loop: few steps, and a call of memmove reads its address from memory that lies on one
+  // NumaNode.
+  for (unsigned to = count; to > at; --to) {
+    node->bytes[to] = node->bytes[to - 1];
+    node->slots[to] = node->slots[to - 1];
+  }
   node->bytes[at] = static_cast<uint8_t>(byte);
   node->slots[at] = word;
 }
@@ -36,8 +40,10 @@ template <class Node>
 void RemoveSorted(Node* node, unsigned byte) {
   const unsigned count = static_cast<unsigned>(node->header.children);
   const unsigned at = internal::RankIn(node->bytes, count, byte);
-  std::copy(node->bytes + at + 1, node->bytes + count, node->bytes + at);
-  std::copy(node->slots + at + 1, node->slots + count, node->slots + at);
+  for (unsigned to = at; to + 1 < count; ++to) {
+    node->bytes[to] = node->bytes[to + 1];
+    node->slots[to] = node->slots[to + 1];
+  }
 }
 
 void Remove48(TreeNode48* node, unsigned byte) {
