@@ -1,9 +1,9 @@
 // What the access counter counts for the goal "local accesses of the data path": an engine with an
 // AEU on every cpu of the guest, each of which sends batches of upserts and then of look-ups of its
 // own keys to itself. Counted is the AEU's whole turn on such a batch, from taking its incoming
-// buffer to the answers; left out is the sending, which is routing. First with memory where the
-// engine places it, then with memory that does not know of NumaNodes: all pages of an engine that
-// takes the guest for something else, interleaved over all NumaNodes.
+// buffer to the answers; left out is the sending, which is routing. Three engines: one that
+// places memory as it does, one whose own memory is interleaved over all NumaNodes, and one in a
+// process that knows of no NumaNodes at all, as an allocator for any program leaves it.
 //
 // A batch is sent from the completion function of the batch before, which runs on the AEU's own
 // thread: so an engine as it is opened by anybody will do, and everything that an AEU touches here
@@ -47,8 +47,10 @@ enum class Phase : uint8_t {
   kNone = 0,
   kLocalUpsert = 1,
   kLocalLookup = 2,
-  kBlindUpsert = 3,
-  kBlindLookup = 4
+  kInterleavedUpsert = 3,
+  kInterleavedLookup = 4,
+  kBlindUpsert = 5,
+  kBlindLookup = 6
 };
 
 inline void Count(Phase phase) {
@@ -59,10 +61,14 @@ inline void Count(Phase phase) {
       return CountInto<1>();
     case Phase::kLocalLookup:
       return CountInto<2>();
-    case Phase::kBlindUpsert:
+    case Phase::kInterleavedUpsert:
       return CountInto<3>();
-    case Phase::kBlindLookup:
+    case Phase::kInterleavedLookup:
       return CountInto<4>();
+    case Phase::kBlindUpsert:
+      return CountInto<5>();
+    case Phase::kBlindLookup:
+      return CountInto<6>();
   }
 }
 
@@ -261,6 +267,11 @@ int Main(bool print_maps) {
   Options options;
   options.memory_limit_bytes = 256 << 20;
   if (!Run(options, Phase::kLocalUpsert, Phase::kLocalLookup, print_maps)) return 1;
+  // Ordinary pages: a few huge ones would be local or not by luck.
+  options.huge_pages = HugePages::kNone;
+  options.memory_placement = MemoryPlacement::kInterleaved;
+  if (!Run(options, Phase::kInterleavedUpsert, Phase::kInterleavedLookup, false)) return 1;
+  options.memory_placement = MemoryPlacement::kLocal;
   if (!InterleaveAll()) {
     std::perror("set_mempolicy");
     return 1;

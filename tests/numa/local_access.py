@@ -26,7 +26,8 @@ SHAPE = "4x2"
 CACHE = {"cache_kib": 256, "cache_ways": 8}
 # The phases of local_access.cc.
 LOCAL = {"upserts": 1, "look-ups": 2}
-BLIND = {"upserts": 3, "look-ups": 4}
+INTERLEAVED = {"upserts": 3, "look-ups": 4}
+BLIND = {"upserts": 5, "look-ups": 6}
 GOAL = 0.995
 EXPLAINED_SITES = 1 << 16
 EXPLAINED_LINES = 25
@@ -40,7 +41,7 @@ def measure(build, *arguments, **options):
 
 def describe(result):
     """A line for each phase."""
-    for placement, phases in (("local", LOCAL), ("blind", BLIND)):
+    for placement, phases in (("local", LOCAL), ("interleaved", INTERLEAVED), ("blind", BLIND)):
         for name, phase in phases.items():
             yield (f"{placement} {name}: {result.total([phase]):>10} accesses, {result.local_ratio([phase]):.4f} local; "
                    f"{result.total([phase], 'misses'):>8} misses, {result.local_ratio([phase], 'misses'):.4f} local")

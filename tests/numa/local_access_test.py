@@ -10,21 +10,25 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import local_access  # noqa: E402
-from local_access import BLIND, GOAL, LOCAL, counting  # noqa: E402
+from local_access import BLIND, GOAL, INTERLEAVED, LOCAL, counting  # noqa: E402
 
+# The AEU's own objects lie in the heap of whoever opened the engine: a few lines a turn.
+MISSES_MIN = 0.99
 BLIND_MAX = 0.5  # a quarter of the memory is local by chance
 
 
 def problems(result):
     for name, phase in LOCAL.items():
-        for what in ("accesses", "misses"):
+        for what, least in (("accesses", GOAL), ("misses", MISSES_MIN)):
             ratio = result.local_ratio([phase], what)
-            if ratio < GOAL:
-                yield f"{name}: {ratio:.4f} of the {what} are local, expected {GOAL} or more (--explain tells which are not)"
-    for name, phase in BLIND.items():
-        ratio = result.local_ratio([phase])
-        if ratio > BLIND_MAX:
-            yield f"{name} in interleaved memory: {ratio:.4f} local, which cannot be"
+            if ratio < least:
+                yield f"{name}: {ratio:.4f} of the {what} are local, expected {least} or more (--explain tells which are not)"
+    # Misses alone where the AEUs' stacks stay local.
+    for kind, phases, what in (("interleaved", INTERLEAVED, "misses"), ("blindly placed", BLIND, "accesses")):
+        for name, phase in phases.items():
+            ratio = result.local_ratio([phase], what)
+            if ratio > BLIND_MAX:
+                yield f"{name} in {kind} memory: {ratio:.4f} of the {what} are local, which cannot be"
 
 
 def main():
