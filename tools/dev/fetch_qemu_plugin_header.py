@@ -25,6 +25,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "build" / "numa-guest" / 
 APT_SOURCES = pathlib.Path("/etc/apt")
 BINARY_PACKAGE = "qemu-system-x86"
 SOURCE_PACKAGE = "qemu"
+CONNECT_SECONDS = 15
 
 
 class CannotFetch(Exception):
@@ -65,7 +66,8 @@ def download(folder):
     apt = ["apt-get", "-q", "-o", "Dir::Etc::sourcelist=/dev/null",
            "-o", f"Dir::Etc::sourceparts={folder}/sources", "-o", f"Dir::State::lists={folder}/lists",
            "-o", f"Dir::Cache={folder}/cache", "-o", "APT::Sandbox::User=root",
-           "-o", "Acquire::Languages=none"]
+           "-o", "Acquire::Languages=none", "-o", f"Acquire::http::Timeout={CONNECT_SECONDS}",
+           "-o", f"Acquire::https::Timeout={CONNECT_SECONDS}"]
     update = subprocess.run([*apt, "update"], capture_output=True, text=True, cwd=folder)
     version = installed_version()
     reason = update.stderr
