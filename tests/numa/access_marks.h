@@ -25,10 +25,10 @@ constexpr uint32_t MarkWord(uint8_t kind, uint8_t value) {
   return kMarkTag | uint32_t{kind} << 8 | value;
 }
 
-// This cpu counts into `phase` from here; 0: no longer. The compiler moves no access of the program's
-// memory across it, but may put some of its own between it and what follows: loads of what it keeps
-// on the stack. Where every access has to be known, mark and code are one piece of machine code
-// (plugin/known_accesses.cc).
+// This cpu counts into `phase` from here; 0: no longer. The compiler moves no access of the
+// program's memory across it, but may put some of its own between it and what follows: loads of
+// what it keeps on the stack. Where every access has to be known, mark and code are one piece of
+// machine code (plugin/known_accesses.cc).
 template <uint8_t phase>
 inline void CountInto() {
   static_assert(phase < kPhasesMax);
