@@ -18,6 +18,8 @@ def memory_local_access(build, goal):
     except counting.CANNOT_COUNT as error:
         print(f"GOAL {NAME} not measured  # {error}", flush=True)
         return
+    except counting.CountFailed as error:
+        raise OSError(f"{NAME}: {error}") from error  # goals.py goes on with the next folder, and fails at the end
     local, interleaved, blind = LOCAL.values(), INTERLEAVED.values(), BLIND.values()
     apart = ", ".join(f"{name} {result.local_ratio([phase]):.4f}" for name, phase in LOCAL.items())
     goal(NAME, result.local_ratio(local), ">=", GOAL,
