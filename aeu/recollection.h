@@ -6,20 +6,23 @@
 
 #include <atomic>
 
+#include "base/memory_ops.h"
 #include "memory/recollection_bin.h"
 #include "routing/waker.h"
 
 namespace eris::aeu {
 
-class Recollection final : public memory::RecollectionListener {
+template <class Memory>
+class BasicRecollection final : public memory::RecollectionListener {
  public:
-  explicit Recollection(routing::Waker& waker) : waker_(waker) {}
+  explicit BasicRecollection(routing::BasicWaker<Memory>& waker) : waker_(waker) {}
 
   // Any AEU's thread.
   void BinFilled() override {
     // seq_cst: release for the bin (pairs with Take), and in one order with the owner's
-    // announcement that it sleeps (Waker).
-    filled_.store(true, std::memory_order_seq_cst);
+    // announcement that it sleeps (Waker). An exchange, since a plain store would end the release
+    // sequence of an earlier one: the owner would see the flag, and not that one's bin filled.
+    filled_.exchange(true, std::memory_order_seq_cst);
     waker_.Wake();
   }
   // The owner. True: some bin has something; asked before the bins are emptied, so that what comes
@@ -33,10 +36,12 @@ class Recollection final : public memory::RecollectionListener {
   bool Waits() const { return filled_.load(std::memory_order_seq_cst); }
 
  private:
-  routing::Waker& waker_;
+  routing::BasicWaker<Memory>& waker_;
   // Shared: set by other AEUs, cleared by the owner.
-  std::atomic<bool> filled_{false};
+  typename Memory::template Atomic<bool> filled_{false};
 };
+
+using Recollection = BasicRecollection<base::RealMemory>;
 
 }  // namespace eris::aeu
 
