@@ -1,8 +1,8 @@
 #include "tests/explore/orders.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace eris::explore {
@@ -42,8 +42,10 @@ std::string NameIn(const std::string& signature) {
     if (signature[at] == '>') --depth;
   }
   name.erase(0, name.rfind(' ') + 1);  // what it returns
-  constexpr char kNamespace[] = "eris::routing::";
-  return name.starts_with(kNamespace) ? name.substr(std::strlen(kNamespace)) : name;
+  for (const std::string_view space : {"eris::routing::", "eris::memory::", "eris::aeu::"}) {
+    if (name.starts_with(space)) return name.substr(space.size());
+  }
+  return name;
 }
 
 }  // namespace
