@@ -1,0 +1,117 @@
+// The price of a block that another thread frees. The owner allocates a batch; either it frees it
+// itself, or a second thread does, after which the owner ends its turn (ours: collects). Who frees
+// has read each block before, as a tree has. Phases follow each other, so that a thread's figure
+// is its own work; the two take turns by spinning.
+#ifndef ERIS_BENCH_MEMORY_FOREIGN_FREES_H_
+#define ERIS_BENCH_MEMORY_FOREIGN_FREES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "bench/memory/replay.h"
+#include "bench/memory/small_loads.h"
+#include "bench/memory/trace.h"
+#include "bench/routing/machine.h"
+
+namespace eris::bench {
+
+// Medians, in nanoseconds per block.
+struct ForeignFrees {
+  double local_allocate = 0;  // of blocks that the owner had freed itself
+  double local_free = 0;
+  double local_collect = 0;
+  double foreign_allocate = 0;  // of blocks that the other thread had freed
+  double foreign_free = 0;      // on the other thread, with the end of its turn
+  double foreign_collect = 0;   // on the owner
+};
+
+// end_turn(0) is the owner's, end_turn(1) the other thread's.
+template <class Allocator, class EndTurn>
+ForeignFrees MeasureForeignFrees(const TraceHeader& header, Allocator& owner, Allocator& other,
+                                 const EndTurn& end_turn) {
+  constexpr uint32_t kBlocks = 4096;
+  constexpr uint32_t kRounds = 600;
+  std::mt19937_64 random(header.seed);
+  std::vector<uint32_t> classes(kBlocks);
+  for (uint32_t& one : classes) one = TreeNodeClassOf(random());
+  std::vector<void*> blocks(kBlocks);
+  // The order of freeing is not that of allocating.
+  std::vector<uint32_t> order(kBlocks);
+  for (uint32_t i = 0; i < kBlocks; ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), random);
+
+  uint64_t sum = 0;
+  const auto timed = [](const auto& work) {
+    const uint64_t begin_ns = NowNs();
+    work();
+    return static_cast<double>(NowNs() - begin_ns) / kBlocks;
+  };
+  const auto allocate = [&] {
+    for (uint32_t i = 0; i < kBlocks; ++i) {
+      blocks[i] = owner.Allocate(classes[i], nullptr);
+      if (blocks[i] == nullptr) Die("no memory");
+      Touch(blocks[i], i);
+    }
+  };
+  const auto read = [&] {
+    for (const uint32_t i : order) sum += *static_cast<volatile uint64_t*>(blocks[i]);
+  };
+  const auto free_all = [&](Allocator& allocator) {
+    for (const uint32_t i : order) allocator.Free(blocks[i], classes[i]);
+  };
+
+  std::vector<double> local_allocate, local_free, local_collect, foreign_allocate, foreign_free,
+      foreign_collect;
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    local_allocate.push_back(timed(allocate));
+    read();
+    local_free.push_back(timed([&] { free_all(owner); }));
+    local_collect.push_back(timed([&] { end_turn(0); }));
+  }
+  // Whose turn it is: 0 the owner's, 1 the other's, 2 nobody's any more. Release hands over all
+  // that the thread has written; the acquire of the other one takes it.
+  std::atomic<uint32_t> turn{0};
+  const std::vector<int> cpus = AllowedCpus();
+  std::thread helper([&] {
+    PinTo(cpus[1 % cpus.size()]);
+    for (;;) {
+      uint32_t now;
+      while ((now = turn.load(std::memory_order_acquire)) == 0) std::this_thread::yield();
+      if (now == 2) return;
+      read();
+      foreign_free.push_back(timed([&] {
+        free_all(other);
+        end_turn(1);
+      }));
+      turn.store(0, std::memory_order_release);
+    }
+  });
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    foreign_allocate.push_back(timed(allocate));
+    turn.store(1, std::memory_order_release);
+    while (turn.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    foreign_collect.push_back(timed([&] { end_turn(0); }));
+  }
+  turn.store(2, std::memory_order_release);
+  helper.join();
+  volatile uint64_t keep = sum;
+  static_cast<void>(keep);
+  return {MedianOf(local_allocate),   MedianOf(local_free),   MedianOf(local_collect),
+          MedianOf(foreign_allocate), MedianOf(foreign_free), MedianOf(foreign_collect)};
+}
+
+inline void PrintForeignFrees(const ForeignFrees& ns) {
+  std::printf(
+      "{\"possible\": true, \"local_allocate\": %.3f, \"local_free\": %.3f, \"local_collect\": "
+      "%.3f, \"foreign_allocate\": %.3f, \"foreign_free\": %.3f, \"foreign_collect\": %.3f}\n",
+      ns.local_allocate, ns.local_free, ns.local_collect, ns.foreign_allocate, ns.foreign_free,
+      ns.foreign_collect);
+}
+
+}  // namespace eris::bench
+
+#endif  // ERIS_BENCH_MEMORY_FOREIGN_FREES_H_

@@ -1,0 +1,24 @@
+// A stand-in for the engine's memory::LocalCache, for tree_trace alone: storage's sources are built
+// against it, so that the recorder sees each block that the real PrefixTree takes and gives back.
+// Single-threaded.
+#ifndef ERIS_BENCH_MEMORY_LOGGING_MEMORY_LOCAL_CACHE_H_
+#define ERIS_BENCH_MEMORY_LOGGING_MEMORY_LOCAL_CACHE_H_
+
+#include <cstddef>
+
+namespace eris::memory {
+
+class LocalCache {
+ public:
+  LocalCache() = default;
+  virtual ~LocalCache() = default;
+  LocalCache(const LocalCache&) = delete;
+  LocalCache& operator=(const LocalCache&) = delete;
+
+  [[nodiscard]] virtual void* Allocate(size_t bytes) = 0;
+  virtual void Free(void* block, size_t bytes) = 0;
+};
+
+}  // namespace eris::memory
+
+#endif  // ERIS_BENCH_MEMORY_LOGGING_MEMORY_LOCAL_CACHE_H_

@@ -1,0 +1,70 @@
+// The engine's memory as the benchmarks set it up: one object on one unbound NumaNode, and caches
+// for its AEUs. Thread-safe but for the caches, which belong to one thread each.
+#ifndef ERIS_BENCH_MEMORY_OUR_MEMORY_H_
+#define ERIS_BENCH_MEMORY_OUR_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bench/routing/machine.h"
+#include "eris/types.h"
+#include "memory/local_cache.h"
+#include "memory/memory_manager.h"
+#include "memory/memory_system.h"
+#include "topology/topology.h"
+
+namespace eris::bench {
+
+class OurMemory {
+ public:
+  explicit OurMemory(size_t caches) : topology_(Synthetic()) {
+    manager_ = std::make_unique<memory::MemoryManager>(ObjectId{1}, system_.pool(NumaNodeId{0}));
+    for (size_t i = 0; i < caches; ++i) {
+      caches_.push_back(std::make_unique<memory::LocalCache>(*manager_));
+    }
+  }
+
+  memory::LocalCache& cache(size_t i) { return *caches_[i]; }
+  // What an AEU does for its cache in each turn.
+  static void EndTurn(memory::LocalCache& cache) { Collect(cache); }
+  // Whether a cache takes blocks of another one.
+  static constexpr bool FreesForeign() { return HasCollect<memory::LocalCache>; }
+  uint64_t used_bytes() const {
+    uint64_t used = 0;
+    for (const auto& cache : caches_) used += cache->used_bytes();
+    return used;
+  }
+  // Drops the object: all of its memory goes back to the pool, or further.
+  void DropObject() {
+    caches_.clear();
+    manager_.reset();
+  }
+
+ private:
+  template <class Cache>
+  static constexpr bool HasCollect = requires(Cache& cache) {
+    cache.Collect();
+  };
+  template <class Cache>
+  static void Collect(Cache& cache) {
+    if constexpr (HasCollect<Cache>) cache.Collect();
+  }
+  // As the machine is, but not bound: the placement is no part of these measurements.
+  static topology::Topology Synthetic() {
+    auto made = topology::Topology::Synthetic("numa:1 core:2 pu:1");
+    if (!made.ok()) Die(std::string(made.status().message()));
+    return *std::move(made);
+  }
+
+  static constexpr uint64_t kLimitBytes = uint64_t{16} << 30;
+  const topology::Topology topology_;
+  memory::MemorySystem system_{topology_, kLimitBytes};
+  std::unique_ptr<memory::MemoryManager> manager_;
+  std::vector<std::unique_ptr<memory::LocalCache>> caches_;
+};
+
+}  // namespace eris::bench
+
+#endif  // ERIS_BENCH_MEMORY_OUR_MEMORY_H_

@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""The allocator benchmark: the engine's own memory against glibc, jemalloc, mimalloc, tbbmalloc and tcmalloc, in one run.
+
+    bench/memory/run.py <builddir> [--parts trace,small,foreign,memory,paper,tree] [--rounds 7] [--json out.json]
+
+Peers are Debian's libraries (group bench of tools/dev/packages), preloaded into processes of one program, allocator_lab,
+each with its own settings for huge pages; where those gave fewer than half of the memory huge pages, it runs once more
+with its memory collapsed onto huge pages from outside. Every way of calling an allocator is measured, its best one counts.
+Rounds are interleaved, their order rotates; a figure is the median, with the least and the largest.
+
+  trace    tree_trace's record of the engine's prefix tree, replayed; net: without the floor, the replay alone
+  small    pairs of allocate and free, and a small working set
+  foreign  one thread allocates, another one frees
+  memory   resident bytes over live bytes, and what is left after most, then all, is freed
+  paper    the micro-benchmark of the allocators' paper, from 1 thread up
+  tree     tree_memory: the real prefix tree, 100 million upserts and erases, then erased, then dropped
+"""
+import argparse
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HOME = os.path.dirname(os.path.abspath(__file__))
+PARTS = ("trace", "small", "foreign", "memory", "paper", "tree")
+# What each allocator's own documentation offers for huge pages, and its ways of being called.
+#   glibc      manual, "Memory Allocation Tunables": 1 makes it madvise (2 wants reserved pages)
+#   jemalloc   jemalloc(3): opt.thp, opt.metadata_thp
+#   mimalloc   readme, "Environment Options": it asks for reserved huge pages, falls back to madvise
+#   tbbmalloc  "Configuring the Memory Allocator": takes reserved pages, or transparent ones where the system's policy
+#              is `always`; it never calls madvise
+#   tcmalloc   gperftools' tcmalloc.html: only a file in a hugetlbfs (TCMALLOC_MEMFS_MALLOC_PATH), so nothing where no
+#              pages are reserved; there is no knob for transparent ones
+ALLOCATORS = {
+    "floor": ({}, ["none"]),
+    "eris": ({}, ["cache", "cache_table"]),
+    "glibc": ({"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, ["malloc"]),
+    "jemalloc": ({"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "thp:always,metadata_thp:always"},
+                 ["malloc", "sdallocx"]),
+    "mimalloc": ({"LD_PRELOAD": "libmimalloc.so.2", "MIMALLOC_LARGE_OS_PAGES": "1", "MIMALLOC_EAGER_COMMIT_DELAY": "0"},
+                 ["malloc", "mi_sized"]),
+    "tbbmalloc": ({"LD_PRELOAD": "libtbbmalloc_proxy.so.2 libtbbmalloc.so.2", "TBB_MALLOC_USE_HUGE_PAGES": "1"},
+                  ["malloc", "scalable"]),
+    "tcmalloc": ({"LD_PRELOAD": "libtcmalloc_minimal.so.4"}, ["malloc", "tc_sized"]),
+}
+PEERS = [name for name in ALLOCATORS if name not in ("floor", "eris")]
+
+
+class Lab:
+    """A process of allocator_lab that waits for commands."""
+
+    def __init__(self, build, trace, name, way, collapsed=False):
+        self.name, self.way, self.collapsed = name, way, collapsed
+        self.process = subprocess.Popen(
+            [f"{build}/bench/memory/allocator_lab", "--trace", trace, "--way", way],
+            env={**os.environ, **ALLOCATORS[name][0]}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.built = self.ask("build")
+        self.rounds = []
+        if collapsed:
+            self.built = {**self.built, **self.ask("collapse")}
+
+    def label(self):
+        return f"{self.way}, collapsed" if self.collapsed else self.way
+
+    def send(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise OSError(f"allocator_lab of {self.name} ({self.way}) ended")
+        return json.loads(line)
+
+    def ask(self, command):
+        self.send(command)
+        return self.answer()
+
+    def huge_share(self):
+        return self.built["huge"] / max(1, self.built["anonymous"])
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+def spread(values):
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def start_labs(build, trace):
+    labs = []
+    for name, (_, ways) in ALLOCATORS.items():
+        for way in ways:
+            lab = Lab(build, trace, name, way)
+            labs.append(lab)
+            if name in PEERS and lab.huge_share() < 0.5:
+                labs.append(Lab(build, trace, name, way, collapsed=True))
+    return labs
+
+
+def rotated(items, by):
+    return items[by % len(items):] + items[:by % len(items)]
+
+
+def part_trace(labs, rounds, report):
+    # The first section warms up; each later one is replayed by all before the next one begins.
+    for section in range(rounds + 1):
+        for lab in rotated(labs, section):
+            answer = lab.ask(f"round {section}")
+            if section > 0:
+                lab.rounds.append(answer["ns"])
+    floor = next(lab for lab in labs if lab.name == "floor").rounds
+    ours = best_lab(labs, "eris").rounds
+    rows = {}
+    for lab in labs:
+        net = [mine - least for mine, least in zip(lab.rounds, floor)]
+        rows.setdefault(lab.name, []).append({
+            "way": lab.label(), "gross_ns": spread(lab.rounds), "net_ns": spread(net), "build_ns": lab.built["ns"],
+            "huge_share": lab.huge_share(), "gross_over_ours": statistics.median(map(lambda a, b: a / b, lab.rounds, ours))})
+    report["trace"] = {name: min(ways, key=lambda row: row["gross_ns"]["median"]) for name, ways in rows.items()}
+    report["trace_ways"] = rows
+
+
+def best_lab(labs, name):
+    """The way of being called that the trace showed to be the fastest, or the first without a trace."""
+    return min((lab for lab in labs if lab.name == name),
+               key=lambda lab: statistics.median(lab.rounds) if lab.rounds else 0)
+
+
+def part_small(labs, rounds, report):
+    rows = {}
+    for turn in range(rounds):
+        for lab in rotated(labs, turn):
+            one = rows.setdefault(lab.name, {}).setdefault(lab.label(), {"random": [], "pairs": []})
+            one["random"].append(lab.ask("random")["ns"])
+            if turn < 3:
+                one["pairs"].append(lab.ask("pairs")["ns"])
+    report["small"] = {
+        name: min(({"way": way, "random_ns": spread(one["random"]),
+                    "pair_ns_by_class": [statistics.median(ns) for ns in zip(*one["pairs"])]}
+                   for way, one in ways.items()), key=lambda row: row["random_ns"]["median"])
+        for name, ways in rows.items()}
+
+
+def part_foreign(labs, rounds, report):
+    rows = {}
+    for turn in range(min(rounds, 5)):
+        for lab in rotated(labs, turn):
+            answer = lab.ask("foreign")
+            if answer.pop("possible"):
+                rows.setdefault(lab.name, {}).setdefault(lab.label(), []).append(answer)
+    report["foreign"] = {}
+    for name, ways in rows.items():
+        for way, answers in ways.items():
+            ns = {key: statistics.median(one[key] for one in answers) for key in answers[0]}
+            local = ns["local_free"] + ns["local_collect"]
+            foreign = ns["foreign_free"] + ns["foreign_collect"]
+            row = {"way": way, **ns, "over_local": foreign / local,
+                   "cycle_over_local": (foreign + ns["foreign_allocate"]) / (local + ns["local_allocate"])}
+            kept = report["foreign"].get(name)
+            if kept is None or foreign < kept["foreign_free"] + kept["foreign_collect"]:
+                report["foreign"][name] = row
+
+
+def part_memory(labs, report):
+    chosen = [best_lab(labs, name) for name in ALLOCATORS if name != "floor"]
+    erased = together(chosen, "erase 10")
+    dropped = together(chosen, "drop")
+    report["memory"] = {}
+    for lab, erase, drop in zip(chosen, erased, dropped):
+        before = erase["before"]["anonymous"]
+        report["memory"][lab.name] = {
+            "way": lab.label(), "live_bytes": erase["live_before"], "resident_bytes": before,
+            "resident_over_live": before / erase["live_before"],
+            "huge_share": erase["before"]["huge"] / before,
+            "erased_live_bytes": erase["live"],
+            "resident_after_erase": erase["now"]["anonymous"], "resident_after_erase_5s": erase["later"]["anonymous"],
+            "resident_after_drop": drop["now"]["anonymous"], "resident_after_drop_5s": drop["later"]["anonymous"]}
+
+
+def together(labs, command):
+    """The waits of the command pass side by side."""
+    for lab in labs:
+        lab.send(command)
+    return [lab.answer() for lab in labs]
+
+
+def part_paper(build, rounds, operations, report):
+    names = [name for name in ALLOCATORS if name != "floor"]
+    cpus = len(os.sched_getaffinity(0))
+    counts = sorted({1, cpus} | {2 ** i for i in range(1, 10) if 2 ** i <= cpus})
+    found = {}
+    for turn in range(rounds):
+        for threads in counts:
+            for name in rotated(names, turn):
+                settings, ways = ALLOCATORS[name]
+                done = subprocess.run(
+                    [f"{build}/bench/memory/allocator_lab", "--paper", "--way", ways[0], "--threads", str(threads),
+                     "--operations", str(operations), "--seed", str(turn + 1)],
+                    env={**os.environ, **settings}, text=True, stdout=subprocess.PIPE, check=True)
+                found.setdefault((name, threads), []).append(json.loads(done.stdout))
+    report["paper"] = [
+        {"allocator": name, "threads": threads, "operations_per_thread": operations,
+         "seconds": spread([one["seconds"] for one in answers]),
+         "peak_over_requested": statistics.median(one["peak"] / one["requested"] for one in answers)}
+        for (name, threads), answers in found.items()]
+
+
+def part_tree(build, report):
+    done = subprocess.run([f"{build}/bench/memory/tree_memory"], text=True, stdout=subprocess.PIPE, check=True)
+    report["tree"] = json.loads(done.stdout)
+
+
+# --- the table ---
+
+def ns_of(one):
+    return f"{one['median']:6.2f} ({one['min']:.2f} .. {one['max']:.2f})"
+
+
+def print_report(report):
+    out = [f"{report['cpu']}, {report['cpus']} cpus; {report['date']}; seed {report['seed']}; "
+           f"huge pages: {report['huge_pages']}"]
+    if "trace" in report:
+        out.append("\nThe tree's trace: ns per allocation or free        gross                    net of the floor"
+                   "         over ours   build-up   huge pages")
+        for name, ways in report["trace_ways"].items():
+            for row in ways:
+                out.append(f"  {name:10} {row['way']:22} {ns_of(row['gross_ns']):>26} {ns_of(row['net_ns']):>26}"
+                           f" {row['gross_over_ours']:9.2f} {row['build_ns']:10.2f} {row['huge_share']:9.0%}")
+    if "small" in report:
+        out.append("\nIn the cache: ns             random, per call           a pair, by class")
+        for name, row in report["small"].items():
+            out.append(f"  {name:10} {row['way']:20} {ns_of(row['random_ns']):>20}   "
+                       + " ".join(f"{ns:6.2f}" for ns in row["pair_ns_by_class"]))
+    if "foreign" in report:
+        out.append("\nForeign frees: ns     allocate  free  collect   | foreign: allocate  free  collect"
+                   " | free over local, whole cycle")
+        for name, row in report["foreign"].items():
+            out.append(f"  {name:10} {row['way']:14} {row['local_allocate']:6.2f} {row['local_free']:6.2f} "
+                       f"{row['local_collect']:6.2f}   |  {row['foreign_allocate']:12.2f} {row['foreign_free']:6.2f} "
+                       f"{row['foreign_collect']:6.2f}  | {row['over_local']:6.2f} {row['cycle_over_local']:6.2f}")
+    if "memory" in report:
+        out.append("\nMemory, MB            live  resident  over live | a tenth left, then after 5 s | all freed, then after 5 s")
+        for name, row in report["memory"].items():
+            out.append(f"  {name:10} {row['live_bytes'] / 1e6:12.1f} {row['resident_bytes'] / 1e6:9.1f} "
+                       f"{row['resident_over_live']:9.3f}  | {row['resident_after_erase'] / 1e6:9.1f} "
+                       f"{row['resident_after_erase_5s'] / 1e6:9.1f}  | {row['resident_after_drop'] / 1e6:12.1f} "
+                       f"{row['resident_after_drop_5s'] / 1e6:9.1f}")
+    if "paper" in report:
+        out.append("\nThe paper's micro-benchmark: threads, seconds, peak resident over requested bytes")
+        for row in report["paper"]:
+            out.append(f"  {row['allocator']:10} {row['threads']:3} {ns_of(row['seconds']):>26} "
+                       f"{row['peak_over_requested']:8.3f}")
+    if "tree" in report:
+        out.append("\nThe real tree: " + json.dumps(report["tree"]))
+    return "\n".join(out) + "\n"
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def measure(build, parts, rounds, operations):
+    report = {"cpu": next((line.split(":")[1].strip() for line in read("/proc/cpuinfo").splitlines()
+                           if line.startswith("model name")), "unknown"),
+              "cpus": len(os.sched_getaffinity(0)), "rounds": rounds,
+              "date": datetime.date.today().isoformat(),
+              "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+              "settings": {name: settings for name, (settings, _) in ALLOCATORS.items()}}
+    if {"trace", "small", "foreign", "memory"} & set(parts):
+        with tempfile.TemporaryDirectory() as work:
+            trace = os.path.join(work, "tree.trace")
+            report["recorded"] = subprocess.run(
+                [f"{build}/bench/memory/tree_trace", "--out", trace, "--sections", str(rounds + 1)], text=True,
+                stdout=subprocess.PIPE, check=True).stdout
+            labs = start_labs(build, trace)
+            report["seed"] = labs[0].built["seed"]
+            if "trace" in parts:
+                part_trace(labs, rounds, report)
+            if "small" in parts:
+                part_small(labs, rounds, report)
+            if "foreign" in parts:
+                part_foreign(labs, rounds, report)
+            if "memory" in parts:
+                part_memory(labs, report)
+            for lab in labs:
+                lab.stop()
+    report.setdefault("seed", 1)
+    if "paper" in parts:
+        part_paper(build, min(rounds, 5), operations, report)
+    if "tree" in parts:
+        part_tree(build, report)
+    return report
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--parts", type=lambda names: names.split(","), default=list(PARTS))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--operations", type=int, default=10_000_000, help="per thread, of the paper's micro-benchmark")
+    parser.add_argument("--json", help="a file, or - for the JSON in place of the table")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"no parts {', '.join(sorted(unknown))}")
+    report = measure(arguments.build, arguments.parts, arguments.rounds, arguments.operations)
+    if arguments.json == "-":
+        print(json.dumps(report))
+        return
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
+    sys.stdout.write(print_report(report))
+
+
+if __name__ == "__main__":
+    main()
