@@ -5,7 +5,7 @@
 
 One line a goal:  GOAL <id> reached=<x> goal=<op><y> held|short
 It reports and never fails: a short goal is a figure to work on, not an error. Exit code 1 only when
-something could not be measured. Folders: storage, routing, engine, server.
+something could not be measured. Folders: storage, memory, routing, engine, server.
 """
 import json
 import os
@@ -138,7 +138,45 @@ def server(build):
     goal("server.fullest_aeu_over_mean", max(rows) / statistics.mean(rows), "<=", 1.2, f"{len(rows)} AEUs")
 
 
-FOLDERS = {"storage": storage, "routing": routing, "engine": engine, "server": server}
+def memory(build):
+    """The engine's own memory against five allocators on its tree's trace, and what it costs the system."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    report = json.loads(run([sys.executable, f"{here}/../bench/memory/run.py", build, "--json", "-",
+                             "--parts", "trace,small,foreign,memory,tree"]))
+    small = report["small"]
+    floor = small["floor"]["random_ns"]["median"]
+    both = {name: 2 * (row["random_ns"]["median"] - floor) for name, row in small.items() if name != "floor"}
+    pairs = {name: max(row["pair_ns_by_class"]) for name, row in small.items() if name != "floor"}
+    goal("memory.treenode_alloc_free_ns", both["eris"], "<=", 10,
+         f"an allocate and its free among 65536 random TreeNodes, {floor:.1f} ns of the replay itself taken off each; "
+         f"at once, slowest class: {pairs['eris']:.1f}; beside: "
+         + ", ".join(f"{name} {both[name]:.1f}, {pairs[name]:.1f}" for name in both if name != "eris"))
+    trace = report["trace"]
+    ours, floor = trace["eris"], trace["floor"]["gross_ns"]["median"]
+    peers = {name: row for name, row in trace.items() if name not in ("eris", "floor")}
+    best = min(peers, key=lambda name: peers[name]["gross_ns"]["median"])
+    goal("memory.trace_over_best_peer", peers[best]["net_over_ours"], ">=", 1.5,
+         f"{ours['net_ns']['median']:.2f} beside {peers[best]['net_ns']['median']:.2f} ns a call of {best} "
+         f"({peers[best]['way']}), the replay's own {floor:.2f} ns taken off; with them {peers[best]['gross_over_ours']:.2f}; "
+         + ", ".join(f"{name} {row['net_over_ours']:.2f}" for name, row in peers.items() if name != best))
+    foreign = report["foreign"]
+    ours = foreign["eris"]
+    goal("memory.foreign_free_over_local", ours["over_local"], "<=", 2,
+         f"{ours['foreign_free']:.1f} ns and {ours['foreign_collect']:.1f} to collect, beside {ours['local_free']:.1f}; "
+         f"with the next allocation {ours['cycle_over_local']:.2f}; beside: "
+         + ", ".join(f"{name} {row['over_local']:.2f}, {row['cycle_over_local']:.2f}"
+                     for name, row in foreign.items() if name != "eris"))
+    tree = report["tree"]
+    goal("memory.rss_over_live", tree["resident_over_live"], "<=", 1.15,
+         f"{tree['operations'] / 1e6:.0f} M operations on {tree['keys'] / 1e6:.1f} M keys, {tree['seconds']:.0f} s; "
+         "after the trace: " + ", ".join(f"{name} {row['resident_over_live']:.2f}"
+                                         for name, row in report["memory"].items()))
+    goal("memory.returned_after_drop", tree["returned_after_drop"], ">=", 0.9,
+         f"after {tree['dropped_seconds']:.1f} s; with a tenth of the keys left {tree['erased_resident_5s'] / 1e6:.0f} MB "
+         f"for {tree['erased_live'] / 1e6:.0f} MB live")
+
+
+FOLDERS = {"storage": storage, "memory": memory, "routing": routing, "engine": engine, "server": server}
 
 
 def main():

@@ -20,7 +20,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <random>
@@ -81,7 +81,10 @@ bool IsOurs(const std::string& way) { return way.rfind("cache", 0) == 0; }
 class TraceRun {
  public:
   TraceRun(const std::string& path, std::string way)
-      : way_(std::move(way)), trace_(path), slots_((trace_.header().slots + 1) * sizeof(void*)) {
+      : way_(std::move(way)),
+        trace_(path),
+        slots_(trace_.header().slots * sizeof(void*)),
+        classes_(trace_.header().slots) {
     lab_.class_bytes = trace_.header().class_bytes;
     if (way_ == "none") PlaceBlocks();
     before_ = ProcessMemory::Now();
@@ -103,9 +106,11 @@ class TraceRun {
     std::printf("}\n");
   }
   void Round(uint64_t section) {
-    if (section >= trace_.header().sections) Die("allocator_lab: the trace has no such section");
+    if (section != sections_done_ || section >= trace_.header().sections) {
+      Die("allocator_lab: not the next section");
+    }
     const double ns = Run(trace_.Section(section));
-    done_sections_.push_back(section);
+    ++sections_done_;
     std::printf("{\"ns\": %.3f, ", ns);
     PrintMemory();
     std::printf("}\n");
@@ -146,30 +151,30 @@ class TraceRun {
   }
   // Which slots are live is told by the records that have run.
   void Erase(uint64_t keep_every) {
-    const std::vector<uint8_t> live = LiveClasses();
+    FollowRecords();
     uint64_t live_bytes = 0;
-    for (const uint8_t size_class : live) {
-      if (size_class != kDead) live_bytes += lab_.class_bytes[size_class];
+    for (uint32_t slot = 0; slot < slot_count(); ++slot) {
+      if (classes()[slot] != kDead) live_bytes += lab_.class_bytes[classes()[slot]];
     }
     std::printf("{\"live_before\": %llu, \"before\": {",
                 static_cast<unsigned long long>(live_bytes));
     PrintMemory();
     std::mt19937_64 random(trace_.header().seed);
     uint64_t left = 0;
-    std::vector<std::pair<uint32_t, uint8_t>> kept;
     WithAllocator(way_, lab_, [&](const auto& make) {
       auto allocator = make(0);
-      for (uint32_t slot = 0; slot < live.size(); ++slot) {
-        if (live[slot] == kDead) continue;
+      for (uint32_t slot = 0; slot < slot_count(); ++slot) {
+        uint8_t& size_class = classes()[slot];
+        if (size_class == kDead) continue;
         if (keep_every != 0 && random() % keep_every == 0) {
-          kept.emplace_back(slot, live[slot]);
-          left += lab_.class_bytes[live[slot]];
+          left += lab_.class_bytes[size_class];
         } else {
-          allocator.Free(slots()[slot], live[slot]);
+          allocator.Free(slots()[slot], size_class);
+          size_class = kDead;
         }
       }
     });
-    kept_ = std::move(kept);
+    if (IsOurs(way_)) OurMemory::EndTurn(lab_.cache(0));
     std::printf("}, \"live\": %llu, ", static_cast<unsigned long long>(left));
     PrintMemoryOverTime();
   }
@@ -179,7 +184,9 @@ class TraceRun {
     } else {
       WithAllocator(way_, lab_, [&](const auto& make) {
         auto allocator = make(0);
-        for (const auto& [slot, size_class] : kept_) allocator.Free(slots()[slot], size_class);
+        for (uint32_t slot = 0; slot < slot_count(); ++slot) {
+          if (classes()[slot] != kDead) allocator.Free(slots()[slot], classes()[slot]);
+        }
       });
     }
     std::printf("{\"live\": 0, ");
@@ -189,14 +196,22 @@ class TraceRun {
  private:
   static constexpr uint8_t kDead = 0xff;
 
+  uint64_t slot_count() const { return trace_.header().slots; }
+  uint8_t* classes() { return reinterpret_cast<uint8_t*>(classes_.data()); }
   void** slots() { return reinterpret_cast<void**>(slots_.data()); }
+  // The processor's time, with the kernel's for this thread: another program's turn does not count.
+  static uint64_t ThreadNs() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  }
   double Run(std::span<const TraceRecord> records) {
     double ns = 0;
     WithAllocator(way_, lab_, [&](const auto& make) {
       auto allocator = make(0);
-      const uint64_t begin_ns = NowNs();
+      const uint64_t begin_ns = ThreadNs();
       sum_ += Replay(allocator, records, slots());
-      ns = static_cast<double>(NowNs() - begin_ns) / static_cast<double>(records.size());
+      ns = static_cast<double>(ThreadNs() - begin_ns) / static_cast<double>(records.size());
     });
     return ns;
   }
@@ -227,17 +242,19 @@ class TraceRun {
       at += header.class_bytes[class_of[slot]];
     }
   }
-  // By slot: the class of its live block, or kDead.
-  std::vector<uint8_t> LiveClasses() const {
-    std::vector<uint8_t> live(trace_.header().slots, kDead);
+  // Learns which blocks are live after the records that have run.
+  void FollowRecords() {
+    std::memset(classes(), kDead, slot_count());
     const auto follow = [&](std::span<const TraceRecord> records) {
       for (const TraceRecord record : records) {
-        live[record.slot()] = record.is_free() ? kDead : static_cast<uint8_t>(record.size_class());
+        classes()[record.slot()] =
+            record.is_free() ? kDead : static_cast<uint8_t>(record.size_class());
       }
     };
     follow(trace_.BuildUp());
-    for (const uint64_t section : done_sections_) follow(trace_.Section(section));
-    return live;
+    for (uint64_t section = 0; section < sections_done_; ++section) {
+      follow(trace_.Section(section));
+    }
   }
   void PrintMemory() const {
     const ProcessMemory now = ProcessMemory::Now();
@@ -257,11 +274,11 @@ class TraceRun {
   const std::string way_;
   const Trace trace_;
   HugeBuffer slots_;
+  HugeBuffer classes_;  // by slot, of its live block, or kDead
   std::optional<HugeBuffer> blocks_;
   Lab lab_;
   ProcessMemory before_;
-  std::vector<uint64_t> done_sections_;
-  std::vector<std::pair<uint32_t, uint8_t>> kept_;
+  uint64_t sections_done_ = 0;
   uint64_t sum_ = 0;
 };
 
@@ -311,7 +328,7 @@ void RunPaperLoad(const std::string& way, uint32_t threads, uint64_t operations,
 
 int Main(int argc, char** argv) {
   std::string trace, way;
-  uint32_t threads = 1, operations = 10'000'000, seed = 1, cpu = 0;
+  uint32_t threads = 1, operations = 20'000'000, seed = 1, cpu = 0;
   bool paper = false;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];

@@ -52,7 +52,8 @@ class PaperLoad {
         OneThread& mine = *threads_[i];
         ready.fetch_add(1);  // seq_cst: before the clock starts
         while (!go.load()) std::this_thread::yield();
-        mine.sum = Replay(allocator, mine.Records(), reinterpret_cast<void**>(mine.slots.data()));
+        mine.sum = Replay(allocator, mine.Records(), reinterpret_cast<void**>(mine.slots.data()),
+                          TouchLines{kClassBytes});
         end_ns[i] = NowNs();
       });
     }

@@ -5,10 +5,12 @@
 #ifndef ERIS_BENCH_MEMORY_REPLAY_H_
 #define ERIS_BENCH_MEMORY_REPLAY_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/cache_line.h"
 #include "bench/memory/trace.h"
 #include "bench/routing/machine.h"
 
@@ -23,10 +25,33 @@ inline void Touch(void* block, uint64_t value) {
   words[1] = value;
 }
 
+// What is touched of a block: the header of a TreeNode.
+struct TouchHeader {
+  void Write(void* block, uint32_t, uint64_t value) const { Touch(block, value); }
+  uint64_t Read(void* block, uint32_t) const { return *static_cast<volatile uint64_t*>(block); }
+};
+// Each of its cache lines.
+struct TouchLines {
+  void Write(void* block, uint32_t size_class, uint64_t value) const {
+    for (size_t at = 0; at < bytes[size_class]; at += base::kCacheLineBytes) {
+      *reinterpret_cast<volatile uint64_t*>(static_cast<std::byte*>(block) + at) = value;
+    }
+  }
+  uint64_t Read(void* block, uint32_t size_class) const {
+    uint64_t sum = 0;
+    for (size_t at = 0; at < bytes[size_class]; at += base::kCacheLineBytes) {
+      sum += *reinterpret_cast<volatile uint64_t*>(static_cast<std::byte*>(block) + at);
+    }
+    return sum;
+  }
+  const std::array<uint32_t, kTraceClassesMax>& bytes;
+};
+
 // Returns the sum of what was read, for the compiler's sake. The look-ahead is read behind the end
 // of `records` too (trace.h).
-template <class Allocator>
-uint64_t Replay(Allocator& allocator, std::span<const TraceRecord> records, void** slots) {
+template <class Allocator, class TouchPolicy = TouchHeader>
+uint64_t Replay(Allocator& allocator, std::span<const TraceRecord> records, void** slots,
+                const TouchPolicy& touch = {}) {
   uint64_t sum = 0;
   const TraceRecord* const begin = records.data();
   for (size_t i = 0; i < records.size(); ++i) {
@@ -39,14 +64,14 @@ uint64_t Replay(Allocator& allocator, std::span<const TraceRecord> records, void
     void*& slot = slots[record.slot()];
     if (record.is_free()) {
       void* block = slot;
-      sum += *static_cast<volatile uint64_t*>(block);
+      sum += touch.Read(block, record.size_class());
       allocator.Free(block, record.size_class());
     } else {
       void* block = allocator.Allocate(record.size_class(), slot);
       if (block == nullptr) [[unlikely]]
         Die("no memory");
       slot = block;
-      Touch(block, i);
+      touch.Write(block, record.size_class(), i);
     }
   }
   return sum;

@@ -120,7 +120,10 @@ def part_trace(labs, rounds, report):
         net = [mine - least for mine, least in zip(lab.rounds, floor)]
         rows.setdefault(lab.name, []).append({
             "way": lab.label(), "gross_ns": spread(lab.rounds), "net_ns": spread(net), "build_ns": lab.built["ns"],
-            "huge_share": lab.huge_share(), "gross_over_ours": statistics.median(map(lambda a, b: a / b, lab.rounds, ours))})
+            "huge_share": lab.huge_share(),
+            "gross_over_ours": statistics.median(mine / one for mine, one in zip(lab.rounds, ours)),
+            "net_over_ours": statistics.median(
+                (mine - least) / (one - least) for mine, one, least in zip(lab.rounds, ours, floor))})
     report["trace"] = {name: min(ways, key=lambda row: row["gross_ns"]["median"]) for name, ways in rows.items()}
     report["trace_ways"] = rows
 
@@ -226,11 +229,11 @@ def print_report(report):
            f"huge pages: {report['huge_pages']}"]
     if "trace" in report:
         out.append("\nThe tree's trace: ns per allocation or free        gross                    net of the floor"
-                   "         over ours   build-up   huge pages")
+                   "     over ours: gross    net  build-up  huge pages")
         for name, ways in report["trace_ways"].items():
             for row in ways:
                 out.append(f"  {name:10} {row['way']:22} {ns_of(row['gross_ns']):>26} {ns_of(row['net_ns']):>26}"
-                           f" {row['gross_over_ours']:9.2f} {row['build_ns']:10.2f} {row['huge_share']:9.0%}")
+                           f" {row['gross_over_ours']:16.2f} {row['net_over_ours']:6.2f} {row['build_ns']:9.2f} {row['huge_share']:11.0%}")
     if "small" in report:
         out.append("\nIn the cache: ns             random, per call           a pair, by class")
         for name, row in report["small"].items():
@@ -303,7 +306,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--parts", type=lambda names: names.split(","), default=list(PARTS))
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--operations", type=int, default=10_000_000, help="per thread, of the paper's micro-benchmark")
+    parser.add_argument("--operations", type=int, default=20_000_000, help="per thread, of the paper's micro-benchmark")
     parser.add_argument("--json", help="a file, or - for the JSON in place of the table")
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(PARTS):

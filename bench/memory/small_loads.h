@@ -3,8 +3,9 @@
 #ifndef ERIS_BENCH_MEMORY_SMALL_LOADS_H_
 #define ERIS_BENCH_MEMORY_SMALL_LOADS_H_
 
+#include <array>
+#include <bitset>
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <vector>
 
@@ -27,28 +28,25 @@ class SmallLoads {
   SmallLoads(const TraceHeader& header, bool blocks_known)
       : header_(header),
         blocks_known_(blocks_known),
+        records_memory_(kRecordsMax * sizeof(TraceRecord)),
         slots_(kSlots * sizeof(void*)),
         blocks_(blocks_known ? kSlots * kBlockBytesMax : 1) {
     std::mt19937_64 random(header.seed);
-    std::vector<uint8_t> classes(kSlots);
-    for (uint8_t& one : classes) one = static_cast<uint8_t>(TreeNodeClassOf(random()));
-    std::vector<bool> live(kSlots);
-    records_.reserve(kChunks * kChunkRecords + kLookAhead);
+    for (uint8_t& one : classes_) one = static_cast<uint8_t>(TreeNodeClassOf(random()));
+    std::bitset<kSlots> live;
     for (uint64_t i = 0; i < kChunks * kChunkRecords; ++i) {
       const auto slot = static_cast<uint32_t>(random() % kSlots);
-      records_.emplace_back(live[slot], classes[slot], slot);
-      live[slot] = !live[slot];
+      records()[counted_++] = TraceRecord(live[slot], classes_[slot], slot);
+      live.flip(slot);
     }
     for (uint32_t slot = 0; slot < kSlots; ++slot) {  // none is left
-      if (live[slot]) records_.emplace_back(true, classes[slot], slot);
+      if (live[slot]) records()[counted_++] = TraceRecord(true, classes_[slot], slot);
     }
-    counted_ = records_.size();
-    records_.resize(counted_ + kLookAhead);
     if (blocks_known_) {
       size_t at = 0;
       for (uint32_t slot = 0; slot < kSlots; ++slot) {
         slots()[slot] = blocks_.data() + at;
-        at += header.class_bytes[classes[slot]];
+        at += header.class_bytes[classes_[slot]];
       }
     }
   }
@@ -60,12 +58,12 @@ class SmallLoads {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < kChunks; ++i) {
       const uint64_t begin_ns = NowNs();
-      sum += Replay(allocator, {records_.data() + i * kChunkRecords, kChunkRecords}, slots());
+      sum += Replay(allocator, {records() + i * kChunkRecords, kChunkRecords}, slots());
       ns.push_back(static_cast<double>(NowNs() - begin_ns) / kChunkRecords);
     }
-    sum += Replay(allocator,
-                  {records_.data() + kChunks * kChunkRecords, counted_ - kChunks * kChunkRecords},
-                  slots());
+    sum +=
+        Replay(allocator, {records() + kChunks * kChunkRecords, counted_ - kChunks * kChunkRecords},
+               slots());
     sum_ = sum;
     return ns;
   }
@@ -98,15 +96,19 @@ class SmallLoads {
   static constexpr uint32_t kSlots = 1u << 16;
   static constexpr uint64_t kChunks = 400;
   static constexpr uint64_t kChunkRecords = 4096;
+  static constexpr uint64_t kRecordsMax = kChunks * kChunkRecords + kSlots + kLookAhead;
   static constexpr size_t kBlockBytesMax = 256;  // on average
 
+  TraceRecord* records() { return reinterpret_cast<TraceRecord*>(records_memory_.data()); }
   void** slots() { return reinterpret_cast<void**>(slots_.data()); }
 
   const TraceHeader& header_;
   const bool blocks_known_;
+  // Not of the allocator under measurement.
+  HugeBuffer records_memory_;
   HugeBuffer slots_;
   HugeBuffer blocks_;
-  std::vector<TraceRecord> records_;
+  std::array<uint8_t, kSlots> classes_;
   uint64_t counted_ = 0;
   uint64_t sum_ = 0;
 };

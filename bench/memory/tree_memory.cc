@@ -1,0 +1,218 @@
+// What the real prefix tree's memory costs the system: resident over live bytes after many random
+// upserts and erases in steady state, what comes back after most keys are erased, and what after
+// the object is dropped. Prints JSON.
+//
+//   tree_memory [--keys 8000000] [--operations 100000000] [--aeus 2] [--seed 1]
+//
+// As in the engine, each AEU has a partition, an equal part of the key space, and a cache of its
+// own, all of one object. Keys come from a universe of twice as many; an operation picks one at
+// random and upserts or erases it.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/memory/our_memory.h"
+#include "bench/memory/process_memory.h"
+#include "bench/routing/flags.h"
+#include "bench/routing/machine.h"
+#include "bench/storage/key_order.h"
+#include "storage/prefix_tree.h"
+
+namespace eris::bench {
+namespace {
+
+// An AEU's share of the keys.
+class Share {
+ public:
+  // The `index`-th of `shares`, with `keys` of its own.
+  Share(memory::LocalCache& cache, uint64_t keys, uint32_t index, uint32_t shares, uint64_t seed)
+      : cache_(cache),
+        tree_(cache),
+        universe_(2 * keys),
+        first_key_(~uint64_t{0} / shares * index),
+        divisor_(shares),
+        random_(seed + index) {}
+
+  void InsertHalf() {
+    for (uint64_t i = 0; i < universe_; i += 2) Upsert(Key(i));
+    OurMemory::EndTurn(cache_);
+  }
+  // Random upserts and erases, in groups that are looked up first, as an index partition does it.
+  void Churn(uint64_t operations) {
+    uint64_t keys[storage::kFindGroupMax];
+    uint64_t* values[storage::kFindGroupMax];
+    for (uint64_t done = 0; done < operations; done += storage::kFindGroupMax) {
+      for (uint64_t& key : keys) key = Key(((random_() >> 32) * universe_) >> 32);
+      tree_.FindGroup(keys, storage::kFindGroupMax, values);
+      uint64_t coins = random_();
+      for (const uint64_t key : keys) {
+        if (coins & 1) {
+          Upsert(key);
+        } else {
+          tree_.Erase(key);
+        }
+        coins >>= 1;
+      }
+      if (done % kTurnOperations == 0) OurMemory::EndTurn(cache_);
+    }
+  }
+  // All but every n-th.
+  void Erase(uint64_t keep_every) {
+    for (uint64_t i = 0; i < universe_; ++i) {
+      if (Mix(i) % keep_every != 0) tree_.Erase(Key(i));
+    }
+    OurMemory::EndTurn(cache_);
+  }
+  void EndTurn() { OurMemory::EndTurn(cache_); }
+  void Abandon() { tree_.Abandon(); }
+  uint64_t keys() const { return tree_.size(); }
+
+ private:
+  static constexpr uint64_t kTurnOperations = 4096;
+
+  uint64_t Key(uint64_t i) const { return first_key_ + KeyAt(i, /*sparse=*/true) / divisor_; }
+  void Upsert(uint64_t key) {
+    if (tree_.Upsert(key, key) == storage::UpsertResult::kNoMemory) Die("no memory");
+  }
+
+  memory::LocalCache& cache_;
+  storage::PrefixTree tree_;
+  const uint64_t universe_;
+  const uint64_t first_key_;
+  const uint64_t divisor_;
+  std::mt19937_64 random_;
+};
+
+class Object {
+ public:
+  Object(uint32_t aeus, uint64_t keys, uint64_t seed) : memory_(aeus) {
+    for (uint32_t i = 0; i < aeus; ++i) {
+      shares_.push_back(std::make_unique<Share>(memory_.cache(i), keys / aeus, i, aeus, seed));
+    }
+  }
+  // Each AEU on a thread and cpu of its own.
+  void OnAll(const std::function<void(Share&)>& work) {
+    const std::vector<int> cpus = AllowedCpus();
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < shares_.size(); ++i) {
+      threads.emplace_back([&, i] {
+        PinTo(cpus[i % cpus.size()]);
+        work(*shares_[i]);
+      });
+    }
+    for (std::thread& one : threads) one.join();
+  }
+  void Drop() {
+    for (auto& share : shares_) share->Abandon();
+    shares_.clear();
+    memory_.DropObject();
+  }
+  uint64_t live_bytes() const { return memory_.used_bytes(); }
+  uint64_t keys() const {
+    uint64_t keys = 0;
+    for (const auto& share : shares_) keys += share->keys();
+    return keys;
+  }
+
+ private:
+  OurMemory memory_;
+  std::vector<std::unique_ptr<Share>> shares_;
+};
+
+int64_t Anonymous(const ProcessMemory& before) {
+  return ProcessMemory::Now().anonymous - before.anonymous;
+}
+
+// Waits until `wanted` bytes or fewer are resident, at most 5 s. Returns the seconds it took.
+double AwaitResident(const ProcessMemory& before, int64_t wanted,
+                     const std::function<void()>& meanwhile) {
+  const uint64_t begin_ns = NowNs();
+  const auto seconds = [&] { return static_cast<double>(NowNs() - begin_ns) * 1e-9; };
+  while (Anonymous(before) > wanted && seconds() < 5) {
+    meanwhile();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return seconds();
+}
+
+int Main(int argc, char** argv) {
+  uint32_t keys = 8'000'000, operations = 100'000'000, seed = 1;
+  auto aeus = static_cast<uint32_t>(std::min<size_t>(2, AllowedCpus().size()));
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--keys") {
+      keys = Number(argv[i + 1], 10'000, 500'000'000);
+    } else if (name == "--operations") {
+      operations = Number(argv[i + 1], 1000, 4'000'000'000);
+    } else if (name == "--aeus") {
+      aeus = Number(argv[i + 1], 1, 256);
+    } else if (name == "--seed") {
+      seed = Number(argv[i + 1], 0, ~0u);
+    } else {
+      Die("tree_memory: no flag " + name);
+    }
+  }
+  const ProcessMemory before = ProcessMemory::Now();
+  Object object(aeus, keys, seed);
+  object.OnAll([](Share& share) { share.InsertHalf(); });
+  std::printf(
+      "{\"seed\": %u, \"aeus\": %u, \"keys_inserted\": %llu, \"loaded_live\": %llu, "
+      "\"loaded_resident\": %lld, ",
+      seed, aeus, static_cast<unsigned long long>(object.keys()),
+      static_cast<unsigned long long>(object.live_bytes()),
+      static_cast<long long>(Anonymous(before)));
+
+  const uint64_t begin_ns = NowNs();
+  object.OnAll([&](Share& share) { share.Churn(operations / aeus); });
+  const double seconds = static_cast<double>(NowNs() - begin_ns) * 1e-9;
+  const uint64_t live = object.live_bytes();
+  const ProcessMemory after = ProcessMemory::Now();
+  const int64_t resident = after.anonymous - before.anonymous;
+  std::printf(
+      "\"operations\": %u, \"seconds\": %.2f, \"keys\": %llu, \"live\": %llu, "
+      "\"resident\": %lld, \"resident_over_live\": %.4f, \"huge\": %lld, ",
+      operations, seconds, static_cast<unsigned long long>(object.keys()),
+      static_cast<unsigned long long>(live), static_cast<long long>(resident),
+      static_cast<double>(resident) / static_cast<double>(live),
+      static_cast<long long>(after.huge - before.huge));
+
+  // Most keys go; their AEUs go on with their turns.
+  object.OnAll([](Share& share) { share.Erase(10); });
+  const int64_t erased_at_once = Anonymous(before);
+  const auto live_erased = static_cast<int64_t>(object.live_bytes());
+  const double erase_seconds =
+      AwaitResident(before, live_erased + (resident - live_erased) / 10,
+                    [&] { object.OnAll([](Share& share) { share.EndTurn(); }); });
+  std::printf(
+      "\"erased_live\": %lld, \"erased_resident\": %lld, \"erased_resident_5s\": %lld, "
+      "\"erased_seconds\": %.2f, ",
+      static_cast<long long>(live_erased), static_cast<long long>(erased_at_once),
+      static_cast<long long>(Anonymous(before)), erase_seconds);
+
+  // Full again, then dropped as a whole.
+  object.OnAll([](Share& share) { share.InsertHalf(); });
+  const int64_t full = Anonymous(before);
+  object.Drop();
+  const int64_t dropped_at_once = Anonymous(before);
+  const double drop_seconds = AwaitResident(before, full / 10, [] {});
+  const int64_t dropped = Anonymous(before);
+  std::printf(
+      "\"full_resident\": %lld, \"dropped_resident\": %lld, \"dropped_resident_5s\": %lld, "
+      "\"dropped_seconds\": %.2f, \"returned_after_drop\": %.4f}\n",
+      static_cast<long long>(full), static_cast<long long>(dropped_at_once),
+      static_cast<long long>(dropped), drop_seconds,
+      1 - static_cast<double>(dropped) / static_cast<double>(full));
+  return 0;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Main(argc, argv); }
