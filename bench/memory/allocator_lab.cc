@@ -136,7 +136,7 @@ class TraceRun {
     std::printf("]}\n");
   }
   void Foreign() {
-    if (way_ == "none" || (IsOurs(way_) && !OurMemory::FreesForeign())) {
+    if (way_ == "none") {
       std::printf("{\"possible\": false}\n");
       return;
     }
@@ -174,7 +174,7 @@ class TraceRun {
         }
       }
     });
-    if (IsOurs(way_)) OurMemory::EndTurn(lab_.cache(0));
+    if (IsOurs(way_)) OurMemory::EndIdleTurn(lab_.cache(0));
     std::printf("}, \"live\": %llu, ", static_cast<unsigned long long>(left));
     PrintMemoryOverTime();
   }

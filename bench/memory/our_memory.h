@@ -19,50 +19,53 @@ namespace eris::bench {
 
 class OurMemory {
  public:
-  explicit OurMemory(size_t caches) : topology_(Synthetic()) {
+  explicit OurMemory(size_t caches) : topology_(Synthetic()), system_(topology_, Options()) {
     manager_ = std::make_unique<memory::MemoryManager>(ObjectId{1}, system_.pool(NumaNodeId{0}));
     for (size_t i = 0; i < caches; ++i) {
-      caches_.push_back(std::make_unique<memory::LocalCache>(*manager_));
+      caches_.push_back(manager_->NewCache());
+      if (caches_.back() == nullptr) Die("no memory");
     }
   }
 
   memory::LocalCache& cache(size_t i) { return *caches_[i]; }
-  // What an AEU does for its cache in each turn.
-  static void EndTurn(memory::LocalCache& cache) { Collect(cache); }
-  // Whether a cache takes blocks of another one.
-  static constexpr bool FreesForeign() { return HasCollect<memory::LocalCache>; }
+  // What an AEU does for its cache in each turn, and in one without other work.
+  static void EndTurn(memory::LocalCache& cache) {
+    cache.EndTurn();
+    cache.Collect();
+  }
+  static void EndIdleTurn(memory::LocalCache& cache) {
+    EndTurn(cache);
+    if (cache.TrimWorthwhile()) cache.Trim();
+  }
   uint64_t used_bytes() const {
     uint64_t used = 0;
-    for (const auto& cache : caches_) used += cache->used_bytes();
+    for (const memory::LocalCache* cache : caches_) used += cache->used_bytes();
     return used;
   }
-  // Drops the object: all of its memory goes back to the pool, or further.
+  // Drops the object: all of its memory goes back to the pool, and in time to the system.
   void DropObject() {
     caches_.clear();
     manager_.reset();
   }
 
  private:
-  template <class Cache>
-  static constexpr bool HasCollect = requires(Cache& cache) {
-    cache.Collect();
-  };
-  template <class Cache>
-  static void Collect(Cache& cache) {
-    if constexpr (HasCollect<Cache>) cache.Collect();
-  }
   // As the machine is, but not bound: the placement is no part of these measurements.
   static topology::Topology Synthetic() {
     auto made = topology::Topology::Synthetic("numa:1 core:2 pu:1");
     if (!made.ok()) Die(std::string(made.status().message()));
     return *std::move(made);
   }
+  static memory::MemoryOptions Options() {
+    memory::MemoryOptions options;
+    options.limit_bytes = uint64_t{16} << 30;
+    options.keeper = true;
+    return options;
+  }
 
-  static constexpr uint64_t kLimitBytes = uint64_t{16} << 30;
   const topology::Topology topology_;
-  memory::MemorySystem system_{topology_, kLimitBytes};
+  memory::MemorySystem system_;
   std::unique_ptr<memory::MemoryManager> manager_;
-  std::vector<std::unique_ptr<memory::LocalCache>> caches_;
+  std::vector<memory::LocalCache*> caches_;
 };
 
 }  // namespace eris::bench

@@ -70,7 +70,7 @@ class Share {
     }
     OurMemory::EndTurn(cache_);
   }
-  void EndTurn() { OurMemory::EndTurn(cache_); }
+  void EndIdleTurn() { OurMemory::EndIdleTurn(cache_); }
   void Abandon() { tree_.Abandon(); }
   uint64_t keys() const { return tree_.size(); }
 
@@ -189,7 +189,7 @@ int Main(int argc, char** argv) {
   const auto live_erased = static_cast<int64_t>(object.live_bytes());
   const double erase_seconds =
       AwaitResident(before, live_erased + (resident - live_erased) / 10,
-                    [&] { object.OnAll([](Share& share) { share.EndTurn(); }); });
+                    [&] { object.OnAll([](Share& share) { share.EndIdleTurn(); }); });
   std::printf(
       "\"erased_live\": %lld, \"erased_resident\": %lld, \"erased_resident_5s\": %lld, "
       "\"erased_seconds\": %.2f, ",
