@@ -57,9 +57,13 @@ uint64_t Replay(Allocator& allocator, std::span<const TraceRecord> records, void
   for (size_t i = 0; i < records.size(); ++i) {
     __builtin_prefetch(&slots[begin[i + kLookAhead - 1].slot()], 1);
     const TraceRecord soon = begin[i + kBlockLookAhead];
-    // A block that is yet to be allocated is not known here, and a stale address must not help.
-    const void* block_soon = soon.is_free() ? slots[soon.slot()] : &slots[soon.slot()];
-    __builtin_prefetch(block_soon, 1);
+    // A block that is yet to be allocated is not known here, and a stale address must not help: the
+    // slot again. Without a branch, which nobody could predict.
+    void** slot_soon = &slots[soon.slot()];
+    const auto known = reinterpret_cast<uintptr_t>(*slot_soon);
+    const auto unknown = reinterpret_cast<uintptr_t>(slot_soon);
+    const uintptr_t mask = uintptr_t{0} - uintptr_t{soon.is_free()};
+    __builtin_prefetch(reinterpret_cast<const void*>((known & mask) | (unknown & ~mask)), 1);
     const TraceRecord record = begin[i];
     void*& slot = slots[record.slot()];
     if (record.is_free()) {
