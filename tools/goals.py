@@ -169,7 +169,9 @@ def memory(build):
     tree = report["tree"]
     goal("memory.rss_over_live", tree["resident_over_live"], "<=", 1.15,
          f"{tree['operations'] / 1e6:.0f} M operations on {tree['keys'] / 1e6:.1f} M keys, {tree['seconds']:.0f} s; "
-         "after the trace: " + ", ".join(f"{name} {row['resident_over_live']:.2f}"
+         "with "
+         + ", ".join(f"{row['keys'] / 1e6:.0f} M keys {row['resident_over_live']:.2f}" for row in report["tree_other_sizes"])
+         + "; after the trace: " + ", ".join(f"{name} {row['resident_over_live']:.2f}"
                                          for name, row in report["memory"].items()))
     goal("memory.returned_after_drop", tree["returned_after_drop"], ">=", 0.9,
          f"after {tree['dropped_seconds']:.1f} s; with a tenth of the keys left {tree['erased_resident_5s'] / 1e6:.0f} MB "

@@ -214,8 +214,11 @@ def part_paper(build, rounds, operations, report):
 
 
 def part_tree(build, report):
-    done = subprocess.run([f"{build}/bench/memory/tree_memory"], text=True, stdout=subprocess.PIPE, check=True)
-    report["tree"] = json.loads(done.stdout)
+    # A tree's kinds of TreeNodes follow from how many keys it has, so other sizes stand beside.
+    runs = [("8000000", "100000000")] + [(keys, "50000000") for keys in ("1000000", "2000000", "4000000")]
+    report["tree"], *report["tree_other_sizes"] = (
+        json.loads(subprocess.run([f"{build}/bench/memory/tree_memory", "--keys", keys, "--operations", operations],
+                                  text=True, stdout=subprocess.PIPE, check=True).stdout) for keys, operations in runs)
 
 
 # --- the table ---
@@ -259,7 +262,12 @@ def print_report(report):
             out.append(f"  {row['allocator']:10} {row['threads']:3} {ns_of(row['seconds']):>26} "
                        f"{row['peak_over_requested']:8.3f}")
     if "tree" in report:
-        out.append("\nThe real tree: " + json.dumps(report["tree"]))
+        out.append("\nThe real tree, MB  M keys  M operations, s     live  resident  over live | a tenth of the keys: live, "
+                   "resident | dropped: 90 % after, s")
+        for row in [report["tree"], *report["tree_other_sizes"]]:
+            out.append(f"  {row['keys'] / 1e6:20.1f} {row['operations'] / 1e6:8.0f} {row['seconds']:8.1f} {row['live'] / 1e6:9.1f}"
+                       f" {row['resident'] / 1e6:9.1f} {row['resident_over_live']:10.3f} | {row['erased_live'] / 1e6:15.1f} "
+                       f"{row['erased_resident_5s'] / 1e6:14.1f} | {row['dropped_seconds']:8.2f}")
     return "\n".join(out) + "\n"
 
 

@@ -130,16 +130,26 @@ int64_t Anonymous(const ProcessMemory& before) {
   return ProcessMemory::Now().anonymous - before.anonymous;
 }
 
-// Waits until `wanted` bytes or fewer are resident, at most 5 s. Returns the seconds it took.
-double AwaitResident(const ProcessMemory& before, int64_t wanted,
-                     const std::function<void()>& meanwhile) {
+struct Return {
+  double seconds = -1;   // until nine tenths of what was freed had come back; -1: it did not
+  int64_t resident = 0;  // at the end: after 5 s, or when nearly all was back
+};
+
+// Watches `from` bytes go down to `live`.
+Return AwaitReturn(const ProcessMemory& before, int64_t from, int64_t live,
+                   const std::function<void()>& meanwhile) {
   const uint64_t begin_ns = NowNs();
-  const auto seconds = [&] { return static_cast<double>(NowNs() - begin_ns) * 1e-9; };
-  while (Anonymous(before) > wanted && seconds() < 5) {
+  Return result;
+  for (;;) {
+    const double seconds = static_cast<double>(NowNs() - begin_ns) * 1e-9;
+    result.resident = Anonymous(before);
+    if (result.seconds < 0 && result.resident <= live + (from - live) / 10) {
+      result.seconds = seconds;
+    }
+    if (seconds >= 5 || result.resident <= live + (from - live) / 100) return result;
     meanwhile();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return seconds();
 }
 
 int Main(int argc, char** argv) {
@@ -187,28 +197,27 @@ int Main(int argc, char** argv) {
   object.OnAll([](Share& share) { share.Erase(10); });
   const int64_t erased_at_once = Anonymous(before);
   const auto live_erased = static_cast<int64_t>(object.live_bytes());
-  const double erase_seconds =
-      AwaitResident(before, live_erased + (resident - live_erased) / 10,
-                    [&] { object.OnAll([](Share& share) { share.EndIdleTurn(); }); });
+  const Return erased = AwaitReturn(before, resident, live_erased, [&] {
+    object.OnAll([](Share& share) { share.EndIdleTurn(); });
+  });
   std::printf(
       "\"erased_live\": %lld, \"erased_resident\": %lld, \"erased_resident_5s\": %lld, "
       "\"erased_seconds\": %.2f, ",
       static_cast<long long>(live_erased), static_cast<long long>(erased_at_once),
-      static_cast<long long>(Anonymous(before)), erase_seconds);
+      static_cast<long long>(erased.resident), erased.seconds);
 
   // Full again, then dropped as a whole.
   object.OnAll([](Share& share) { share.InsertHalf(); });
   const int64_t full = Anonymous(before);
   object.Drop();
   const int64_t dropped_at_once = Anonymous(before);
-  const double drop_seconds = AwaitResident(before, full / 10, [] {});
-  const int64_t dropped = Anonymous(before);
+  const Return dropped = AwaitReturn(before, full, 0, [] {});
   std::printf(
       "\"full_resident\": %lld, \"dropped_resident\": %lld, \"dropped_resident_5s\": %lld, "
       "\"dropped_seconds\": %.2f, \"returned_after_drop\": %.4f}\n",
       static_cast<long long>(full), static_cast<long long>(dropped_at_once),
-      static_cast<long long>(dropped), drop_seconds,
-      1 - static_cast<double>(dropped) / static_cast<double>(full));
+      static_cast<long long>(dropped.resident), dropped.seconds,
+      1 - static_cast<double>(dropped.resident) / static_cast<double>(full));
   return 0;
 }
 
