@@ -424,8 +424,8 @@ void NumaNodePool::Reclaim(uint64_t bytes) {
       superblocks.push_back(kept_.front().superblock);
       kept_.pop_front();
     }
-    // Whatever was known of the NumaNode is out of date.
-    takes_until_read_ = 0;
+    // What was known of the NumaNode is out of date.
+    if (!superblocks.empty() || !extents.empty()) takes_until_read_ = 0;
   }
   ReturnToSystem(superblocks);
   UnmapExtents(extents);

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from goals_local_access import memory_local_access
+
 
 def run(command, env=None):
     """Standard output of a command that must succeed."""
@@ -176,6 +178,14 @@ def memory(build):
     goal("memory.returned_after_drop", tree["returned_after_drop"], ">=", 0.9,
          f"after {tree['dropped_seconds']:.1f} s; with a tenth of the keys left {tree['erased_resident_5s'] / 1e6:.0f} MB "
          f"for {tree['erased_live'] / 1e6:.0f} MB live")
+    memory_local_access(build, goal)
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        subprocess.run([f"{build}/tests/unit/memory/memory_memory_accounting_test", f"--gtest_output=json:{file.name}"],
+                       stdout=subprocess.DEVNULL)  # drift is a failed test, and a figure here
+        cases = json.load(file)["testsuites"][0]["testsuite"]
+    goal("memory.accounting_drift_bytes", sum(int(case["drift_bytes"]) for case in cases), "<=", 0,
+         ", ".join(f"{int(case['operations']) / 1e6:.0f} M operations, {case['refused']} refused at some level"
+                   for case in cases))
 
 
 FOLDERS = {"storage": storage, "memory": memory, "routing": routing, "engine": engine, "server": server}

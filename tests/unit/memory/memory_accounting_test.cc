@@ -2,10 +2,11 @@
 // list of resident pages on the other, while allocations fail at every level. Not a byte of drift.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "memory/memory_manager.h"
@@ -75,26 +76,36 @@ TEST_P(MemoryAccountingTest, NoDriftOverAMillionOperationsWithFailuresAtEveryLev
       pools[node]->system(0).map_failures().Arm(0, FailurePoint::Mode::kOnce);
     }
   };
+  // Bytes by which the account is off, over all checks.
+  uint64_t drift_bytes = 0, peak_bytes = 0;
+  const auto compare = [&](uint64_t told, uint64_t is) {
+    drift_bytes += told > is ? told - is : is - told;
+    return told;
+  };
   const auto check = [&] {
     uint64_t reserved = 0;
     for (size_t node = 0; node < kPools; ++node) {
       const ObjectAccount account = managers[node]->Account();
-      ASSERT_TRUE(AddsUp(account));
+      compare(account.committed_bytes, account.used_bytes + account.cached_bytes +
+                                           account.spare_bytes + account.header_bytes +
+                                           account.extent_bytes);
       uint64_t used_bytes = 0;
       for (size_t c = 0; c < kSizeClasses; ++c) {
-        ASSERT_EQ(account.classes[c].used_blocks, used[node][c]) << SizeClassBytes(c);
+        compare(account.classes[c].used_blocks * SizeClassBytes(c),
+                used[node][c] * SizeClassBytes(c));
         used_bytes += used[node][c] * SizeClassBytes(c);
       }
-      ASSERT_EQ(account.used_bytes, used_bytes);
+      compare(account.used_bytes, used_bytes);
       const PoolFigures figures = pools[node]->figures();
-      ASSERT_EQ(figures.in_use_bytes, account.committed_bytes);
-      ASSERT_EQ(figures.reserved_bytes,
-                figures.in_use_bytes + figures.kept_bytes + figures.ready_bytes);
+      compare(figures.in_use_bytes, account.committed_bytes);
+      compare(figures.reserved_bytes,
+              figures.in_use_bytes + figures.kept_bytes + figures.ready_bytes);
       // The kernel agrees: these pages are there, and all of them.
-      ASSERT_EQ(ResidentBytes(*pools[node]), figures.reserved_bytes);
-      reserved += figures.reserved_bytes;
+      reserved += compare(figures.reserved_bytes, ResidentBytes(*pools[node]));
     }
-    ASSERT_EQ(reserved, budget.taken_bytes());
+    compare(budget.taken_bytes(), reserved);
+    peak_bytes = std::max(peak_bytes, reserved);
+    ASSERT_EQ(drift_bytes, 0u);
     ASSERT_LE(reserved, kLimit);
   };
 
@@ -140,6 +151,10 @@ TEST_P(MemoryAccountingTest, NoDriftOverAMillionOperationsWithFailuresAtEveryLev
     }
   }
   check();
+  EXPECT_GE(peak_bytes + 2 * kSuperblockBytes, kLimit);
+  RecordProperty("operations", std::to_string(operations));
+  RecordProperty("refused", std::to_string(refused));
+  RecordProperty("drift_bytes", std::to_string(drift_bytes));
   EXPECT_GT(refused, 5000u);  // most of them at the limit
 
   disarm_all();
