@@ -317,7 +317,8 @@ bool Aeu::CollectMemory() {
   collect_again_ = false;
   for (const auto& slot : slots_) {
     if (slot == nullptr || !slot->cache().Collect()) continue;
-    any = collect_again_ = true;
+    any = true;
+    collect_again_ |= slot->cache().CollectsMore();
     trim_worthwhile_ |= slot->cache().TrimWorthwhile();
   }
   return any;

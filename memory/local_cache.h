@@ -79,8 +79,10 @@ class LocalCache {
       SendHome();
   }
   // Takes in what others have freed of this cache's blocks, a bounded piece of it. True: there was
-  // something; call again.
+  // something.
   bool Collect();
+  // Whether there is more to take in that the owner has not been told of again.
+  bool CollectsMore() const { return collecting_ != nullptr; }
   // Gives magazines and empty spans back, for an owner that has nothing else to do. Bounded by the
   // magazines' sizes.
   void Trim();

@@ -156,7 +156,7 @@ TEST_F(PlacementCheckTest, PoolIsCheckedAgainstItsOwnPolicy) {
     NumaNodePool pool(numa_node, bind, budget);
     std::vector<void*> superblocks;
     for (int i = 0; i < 3; ++i) superblocks.push_back(pool.TakeSuperblock());
-    void* const extent = pool.TakeExtent(kSuperblockBytes);
+    void* const extent = pool.TakeExtent(kSuperblockBytes, NumaNodePool::Pages::kOnTouch);
     const auto check = CheckPlacement(pool, 0, GoOn);
     ASSERT_TRUE(check.ok()) << check.status();
     EXPECT_EQ(check->asked, 4 * kSuperblockBytes / kPage);
