@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/join_state.h"
@@ -240,11 +241,13 @@ MemoryStats EngineImpl::Memory() {
   return ReportMemory(resolved_, memory_, core_.catalogue.List());
 }
 
-absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOptions& options) {
-  // It may take seconds, and nobody waits for it: Close ends it.
-  return engine::VerifyMemory(resolved_, memory_, options, [this] {
-    return core_.in_flight.closed() ? absl::UnavailableError("the engine is closing")
-                                    : absl::OkStatus();
+absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOptions& options,
+                                                            absl::Time deadline) {
+  // It may take minutes, and Close does not wait for it, but ends it.
+  return engine::VerifyMemory(resolved_, memory_, options, [this, deadline] {
+    if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+    if (absl::Now() < deadline) return absl::OkStatus();
+    return absl::DeadlineExceededError("not all pages were located in time");
   });
 }
 

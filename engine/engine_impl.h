@@ -37,7 +37,8 @@ class EngineImpl final : public Engine {
   std::unique_ptr<Session> NewSession() override;
   EngineStats Stats() override;
   MemoryStats Memory() override;
-  absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options) override;
+  absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options,
+                                                  absl::Time deadline) override;
   std::string ExplainTopology() const override;
   std::vector<std::string> Notes() const override { return notes_; }
   void Close() override;

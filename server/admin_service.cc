@@ -1,5 +1,8 @@
 #include "server/admin_service.h"
 
+#include <algorithm>
+
+#include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "server/control_call.h"
 #include "server/messages.h"
@@ -36,11 +39,17 @@ grpc::ServerUnaryReactor* AdminService::GetMemory(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* AdminService::VerifyMemory(grpc::CallbackServerContext* context,
                                                      const v1::VerifyMemoryRequest* request,
                                                      v1::VerifyMemoryResponse* response) {
+  absl::Time deadline = absl::FromChrono(context->deadline());
+  if (const uint32_t ms = server_.config.call_ms_max; ms > 0) {
+    deadline = std::min(deadline, absl::Now() + absl::Milliseconds(ms));
+  }
   return ControlCall::Begin(
-      server_, *context, *request, [engine = server_.engine, request, response]() -> absl::Status {
+      server_, *context, *request,
+      [engine = server_.engine, deadline, request, response]() -> absl::Status {
         VerifyMemoryOptions options;
         if (request->has_pages_max()) options.pages_max = request->pages_max();
-        ERIS_ASSIGN_OR_RETURN(const MemoryVerification verification, engine->VerifyMemory(options));
+        ERIS_ASSIGN_OR_RETURN(const MemoryVerification verification,
+                              engine->VerifyMemory(options, deadline));
         FillVerification(verification, response);
         return absl::OkStatus();
       });

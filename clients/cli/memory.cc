@@ -81,7 +81,8 @@ void AddMemory(CLI::App& app, Cli& cli) {
   verify->footer(
       "The pages are spread evenly over all that the server has for data. ABSENT are those not\n"
       "touched yet, or given back meanwhile. HUGE is what lies in huge pages. Every page of a big\n"
-      "server takes a while (10 s for 400 GiB): set --timeout.\n"
+      "server takes a while (a second for 80 GiB, ten without huge pages): mind --timeout and the\n"
+      "server's call_ms_max.\n"
       "\n"
       "Exit codes: 0 every page found lies where it should, 5 some do not, 6 that cannot be told\n"
       "(memory is not bound to NumaNodes, or the server's system does not say); else as usual.\n"

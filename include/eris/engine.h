@@ -242,12 +242,12 @@ class Engine {
   // thread; O(objects x AEUs), stops nobody.
   virtual MemoryStats Memory() = 0;
   // Asks the kernel where the memory lies, and in which pages. Moves nothing. Any thread; blocks in
-  // the kernel, some 100 us for each thousand pages and, on machines without huge pages, as long
-  // for each 100 MiB. Errors: InvalidArgument (pages_max above kVerifyPagesMax), Unimplemented (a
-  // kernel without NUMA), PermissionDenied (a system that does not tell), Unavailable (the engine
-  // is closing). Paper: locality-aware scheduling in Bobox, 5.2.
+  // the kernel, some 50 us for each thousand pages, ten times that without huge pages. Errors:
+  // InvalidArgument (pages_max above kVerifyPagesMax), Unimplemented (a kernel without NUMA),
+  // PermissionDenied (a system that does not tell), DeadlineExceeded, Unavailable (the engine is
+  // closing). Paper: locality-aware scheduling in Bobox, 5.2.
   virtual absl::StatusOr<MemoryVerification> VerifyMemory(
-      const VerifyMemoryOptions& options = {}) = 0;
+      const VerifyMemoryOptions& options = {}, absl::Time deadline = absl::InfiniteFuture()) = 0;
   // The machine and where the AEUs are, as text.
   virtual std::string ExplainTopology() const = 0;
   // What the system refused when the engine opened (pinning, binding memory), a sentence each: the

@@ -154,6 +154,11 @@ TEST(MemoryReportTest, ClosedEngineStillHasAccountsButVerifiesNothing) {
   EXPECT_TRUE(absl::IsUnavailable(engine->VerifyMemory().status()));
 }
 
+TEST(MemoryReportTest, VerificationEndsAtItsDeadline) {
+  auto engine = OpenOrDie("numa:1 core:2 pu:1");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(engine->VerifyMemory({}, absl::InfinitePast()).status()));
+}
+
 TEST(MemoryReportTest, TooManyPagesAreRefusedWithTheLimit) {
   auto engine = OpenOrDie("numa:1 core:2 pu:1");
   const absl::Status status = engine->VerifyMemory({.pages_max = kVerifyPagesMax + 1}).status();

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/memory/memory_fixture.h"
@@ -166,6 +167,38 @@ TEST_F(PlacementCheckTest, PoolIsCheckedAgainstItsOwnPolicy) {
     for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
     pool.ReturnExtent(extent, kSuperblockBytes);
   }
+}
+
+// An unbound pool, so that every page found would be worth a second look.
+TEST_F(PlacementCheckTest, ItLooksAgainWhenExtentsHaveGoneMeanwhileButNotForEver) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget);
+  void* const superblock = pool.TakeSuperblock();
+  void* extent = pool.TakeExtent(kSuperblockBytes);
+  int looked = 0;
+  auto check = CheckPlacement(pool, 0, [&] {
+    if (++looked == 1) pool.ReturnExtent(std::exchange(extent, nullptr), kSuperblockBytes);
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_EQ(looked, 2);
+  EXPECT_EQ(check->asked, kSuperblockBytes / kPage);
+
+  looked = 0;
+  check = CheckPlacement(pool, 0, [&] {
+    ++looked;
+    if (extent == nullptr) {
+      extent = pool.TakeExtent(kSuperblockBytes);
+    } else {
+      pool.ReturnExtent(std::exchange(extent, nullptr), kSuperblockBytes);
+    }
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_GT(looked, 1);
+  EXPECT_LT(looked, 10);
+  if (extent != nullptr) pool.ReturnExtent(extent, kSuperblockBytes);
+  pool.ReturnSuperblock(superblock);
 }
 
 }  // namespace

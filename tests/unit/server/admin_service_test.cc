@@ -54,11 +54,12 @@ TEST_F(AdminClientTest, EveryFigureOfTheMemoryArrives) {
 }
 
 TEST_F(AdminClientTest, EveryFigureOfAVerificationArrives) {
+  const absl::Time limit = absl::InfiniteFuture();
   for (const uint64_t pages_max : {uint64_t{0}, uint64_t{77}, kVerifyPagesMax}) {
     const auto verification = client_->VerifyMemory({.pages_max = pages_max});
     ASSERT_TRUE(verification.ok()) << verification.status();
     EXPECT_EQ(cli::ToJson(*verification),
-              cli::ToJson(*engine.VerifyMemory({.pages_max = pages_max})));
+              cli::ToJson(*engine.VerifyMemory({.pages_max = pages_max}, limit)));
     EXPECT_EQ(verification->numa_nodes[0].pages_asked, pages_max);
     EXPECT_EQ(verification->numa_nodes[0].reserved_huge_bytes, 24u);
   }
@@ -69,6 +70,17 @@ TEST_F(AdminClientTest, VerificationThatDoesNotSayHowManyPagesHasTheDefault) {
   grpc::ClientContext context;
   ASSERT_TRUE(admin->VerifyMemory(&context, {}, &response).ok());
   EXPECT_EQ(response.numa_nodes(0).pages_asked(), kVerifyPagesDefault);
+}
+
+TEST_F(AdminClientTest, VerificationHasTheShorterOfClientsAndServersTime) {
+  const absl::Time limit = absl::Now() + absl::Milliseconds(config.call_ms_max);
+  ASSERT_TRUE(client_->VerifyMemory().ok());  // the client's: 30 s
+  EXPECT_LT(engine.last_deadline(), limit);
+  v1::VerifyMemoryResponse response;
+  grpc::ClientContext context;  // without a deadline
+  ASSERT_TRUE(admin->VerifyMemory(&context, {}, &response).ok());
+  EXPECT_GE(engine.last_deadline(), limit);
+  EXPECT_NE(engine.last_deadline(), absl::InfiniteFuture());
 }
 
 TEST_F(AdminClientTest, VerificationThatTheEngineRefusesIsRefused) {

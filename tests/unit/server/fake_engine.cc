@@ -336,11 +336,13 @@ MemoryStats FakeEngine::Memory() {
                        .classes = {{.block_bytes = 64, .used_blocks = 5, .cached_blocks = 6}}}}};
 }
 
-absl::StatusOr<MemoryVerification> FakeEngine::VerifyMemory(const VerifyMemoryOptions& options) {
+absl::StatusOr<MemoryVerification> FakeEngine::VerifyMemory(const VerifyMemoryOptions& options,
+                                                            absl::Time deadline) {
   if (options.pages_max > kVerifyPagesMax) return absl::InvalidArgumentError("too many pages");
   {
     base::MutexLock lock(&mu_);
     if (closed_) return Closing();
+    last_deadline_ = deadline;
   }
   NumaNodePlacement one{.id = NumaNodeId{3},
                         .bound = true,
@@ -400,6 +402,10 @@ int FakeEngine::chunks_out() const {
 int FakeEngine::sessions_made() const {
   base::MutexLock lock(&mu_);
   return sessions_made_;
+}
+absl::Time FakeEngine::last_deadline() const {
+  base::MutexLock lock(&mu_);
+  return last_deadline_;
 }
 
 bool FakeEngine::Await(const std::function<bool()>& condition) {

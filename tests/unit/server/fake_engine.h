@@ -45,7 +45,8 @@ class FakeEngine final : public Engine {
   std::unique_ptr<Session> NewSession() override;
   EngineStats Stats() override;
   MemoryStats Memory() override;
-  absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options) override;
+  absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options,
+                                                  absl::Time deadline) override;
   std::string ExplainTopology() const override { return "a fake machine\n"; }
   void Close() override;
 
@@ -60,6 +61,7 @@ class FakeEngine final : public Engine {
   int scans_open() const;
   int chunks_out() const;
   int sessions_made() const;
+  absl::Time last_deadline() const;
   // Blocks until `condition` of the numbers above holds; false after ten seconds.
   bool AwaitHeld(int n) const {
     return Await([&] { return held() == n; });
@@ -94,6 +96,7 @@ class FakeEngine final : public Engine {
   int scans_open_ ABSL_GUARDED_BY(mu_) = 0;
   int chunks_out_ ABSL_GUARDED_BY(mu_) = 0;
   int sessions_made_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time last_deadline_ ABSL_GUARDED_BY(mu_);
   std::thread completion_thread_;
 };
 
