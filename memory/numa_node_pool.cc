@@ -478,7 +478,7 @@ std::vector<PoolRange> NumaNodePool::Ranges() const {
     }
   }
   for (const auto& [memory, extent] : extents_) {
-    ranges.push_back({memory, extent.bytes, extent.pages == Pages::kNow});
+    ranges.push_back({memory, extent.bytes, extent.pages == Pages::kNow, /*extent=*/true});
   }
   return ranges;
 }

@@ -71,7 +71,8 @@ struct PoolFigures {
 struct PoolRange {
   const std::byte* begin = nullptr;
   size_t bytes = 0;
-  bool populated = true;  // false: pages come with the first touch (an extent)
+  bool populated = true;  // false: pages come with the first touch
+  bool extent = false;    // its address space goes when it is returned; superblocks keep theirs
 };
 
 class NumaNodePool final : public Reclaimable {

@@ -80,7 +80,7 @@ class Tally {
 std::vector<const std::byte*> ExtentsOf(std::span<const PoolRange> ranges) {
   std::vector<const std::byte*> extents;
   for (const PoolRange& range : ranges) {
-    if (!range.populated) extents.push_back(range.begin);
+    if (range.extent) extents.push_back(range.begin);
   }
   return extents;
 }
