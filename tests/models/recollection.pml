@@ -6,7 +6,8 @@
  * time, of up to IN blocks, and sends it when it is full or at the end of a turn, which may be after
  * any block. It has CARRIERS of them; while all are under way, a block goes alone. Whoever pushes to
  * an empty bin tells the owner: the flag, then Wake. The owner clears the flag, takes all, reads
- * each carrier's blocks and pushes the carrier onto its home's bin; it sleeps when the flag is clear.
+ * each carrier's blocks and pushes the carrier onto its home's bin, one batch a turn; it sleeps when
+ * nothing of that is left and the flag is clear.
  * LOOKS times it looks into its bin without having been told, as it does at the memory limit.
  *
  * Abstracted: several owners and several bins of one owner (one flag for all of them), what is in
@@ -228,12 +229,18 @@ inline carrier_goes_home() {
   seen = 0
 }
 
-/* LocalCache::Collect. */
+/* LocalCache::Collect, of a piece of one batch: `batch` is collecting_. */
 inline collect() {
-  take_all(bin, batch);
-  do
-  :: batch == NONE -> break
+  if
+  :: batch == NONE -> take_all(bin, batch)
+  :: else
+  fi;
+  if
+  :: batch == NONE -> again = false
   :: else ->
+#ifndef REST_FORGOTTEN
+    again = true;
+#endif
 #ifndef NEXT_TOO_LATE
     following = next[batch];
 #endif
@@ -257,13 +264,23 @@ inline collect() {
     following = next[batch];
 #endif
     atomic { batch = following; following = NONE }
-  od
+  fi
 }
 
 proctype Owner() {
   byte batch, following, blocks, read, seen, looks;
+  bool again; /* Aeu::collect_again_ */
   do
-  :: looks < LOOKS -> looks++; collect()
+  :: looks < LOOKS -> /* all of it, as at the memory limit */
+    looks++;
+    do
+    :: collect();
+      if
+      :: again || batch != NONE
+      :: else -> break
+      fi
+    od
+  :: again && !filled -> collect()
   :: filled ->
 #ifdef CLEAR_AFTER_TAKE
     collect();
@@ -272,7 +289,7 @@ proctype Owner() {
     filled = false;
     collect()
 #endif
-  :: !filled ->
+  :: !filled && !again ->
 #ifdef CHECK_BEFORE_STORE
     state = SLEEPING;
 #else
