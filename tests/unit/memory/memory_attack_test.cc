@@ -128,32 +128,16 @@ TEST(MemoryAttackTest, FiguresReadWhileTheOwnerWorksAreNeverNegative) {
 }
 
 // A keeper that cannot get away from one pool looks after no other.
-class NoKeeper final : public PoolKeeper {
- public:
-  void Wake(bool) override {}
-};
-TEST(MemoryAttackTest, MaintainEndsAlthoughOthersTakeWhatItMakesReady) {
-  constexpr size_t kTakenMax = 300;
+TEST(MemoryAttackTest, MaintainMakesABoundedPieceReadyAndSaysThatThereIsMore) {
   MemoryBudget budget(kPlenty);
-  NumaNodePool pool(topology::NumaNode{}, /*bind=*/false, budget);
-  NoKeeper keeper;
-  pool.SetKeeper(&keeper);
+  NumaNodePool pool(topology::NumaNode{}, /*bind=*/false, budget, {.ready_superblocks_max = 12});
   std::vector<void*> taken;
-  std::atomic<size_t> count{0};
-  std::atomic<bool> stop{false};
-  std::thread taker([&] {
-    while (!stop.load() && taken.size() < kTakenMax) {
-      taken.push_back(pool.TakeSuperblock());
-      count.store(taken.size());
-    }
-  });
-  while (count.load() < 4) std::this_thread::yield();
-  (void)pool.Maintain(false);
-  const size_t at_end = count.load();
-  stop.store(true);
-  taker.join();
+  for (int i = 0; i < 12; ++i) taken.push_back(pool.TakeSuperblock());
+  EXPECT_EQ(pool.Maintain(false), NumaNodePool::Work::kNow);
+  EXPECT_EQ(pool.figures().ready_bytes, 8 * kSuperblockBytes);
+  EXPECT_EQ(pool.Maintain(false), NumaNodePool::Work::kWithTheNextTick);
+  EXPECT_EQ(pool.figures().ready_bytes, 12 * kSuperblockBytes);
   for (void* superblock : taken) pool.ReturnSuperblock(superblock);
-  EXPECT_LT(at_end, kTakenMax);
 }
 
 TEST(MemoryAttackTest, ARefusalWakesNoKeeper) {
