@@ -1,5 +1,6 @@
 #include "memory/memory_manager.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <utility>
@@ -278,6 +279,18 @@ ObjectAccount MemoryManager::Account() const {
   for (uint32_t id = 1; id <= cache_count_; ++id) {
     // relaxed: written under this lock.
     caches_[id].load(std::memory_order_relaxed)->AddTo(account);
+  }
+  // Figures that are read while their owners work may be torn: never below nothing.
+  account.used_bytes = account.cached_bytes = 0;
+  for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
+    ClassAccount& one = account.classes[size_class];
+    const auto capacity = static_cast<int64_t>(one.used_blocks + one.cached_blocks);
+    const int64_t used = std::clamp<int64_t>(static_cast<int64_t>(one.used_blocks), 0,
+                                             std::max<int64_t>(capacity, 0));
+    one.used_blocks = static_cast<uint64_t>(used);
+    one.cached_blocks = static_cast<uint64_t>(std::max<int64_t>(capacity, 0) - used);
+    account.used_bytes += one.used_blocks * SizeClassBytes(size_class);
+    account.cached_bytes += one.cached_blocks * SizeClassBytes(size_class);
   }
   return account;
 }
