@@ -296,8 +296,6 @@ void LocalCache::PushTo(LocalCache& owner, ReturnBatch* batch) {
 }
 
 bool LocalCache::Collect() {
-  if (collecting_ == nullptr) collecting_ = bin_.TakeAll();
-  if (collecting_ == nullptr) return false;
   const auto come_home = [this](void* block) {
     const size_t size_class = layout_.RunOf(block)->size_class;
     Poison(block, SizeClassBytes(size_class));
@@ -305,10 +303,15 @@ bool LocalCache::Collect() {
     ReturnToSpan(block, size_class);
     freed_to_spans_bytes_ += SizeClassBytes(size_class);
   };
-  for (uint32_t taken = 0; collecting_ != nullptr && taken < kBatchesAtOnce; ++taken) {
+  uint64_t taken = 0;
+  while (taken < kCollectedAtOnce) {
+    // To the bin's end: what is pushed after it was seen empty is told anew.
+    if (collecting_ == nullptr) collecting_ = bin_.TakeAll();
+    if (collecting_ == nullptr) break;
     ReturnBatch* const batch = collecting_;
     collecting_ = batch->next;
     __builtin_prefetch(collecting_);
+    taken += std::max(batch->count, uint64_t{1});
     if (batch->count == 0) {
       come_home(batch);
     } else {
@@ -322,7 +325,8 @@ bool LocalCache::Collect() {
       carrier->home->returned_carriers_.Push(carrier);
     }
   }
-  return true;
+  collects_more_ = taken >= kCollectedAtOnce;
+  return taken > 0;
 }
 
 // --- extents -------------------------------------------------------------------------------------

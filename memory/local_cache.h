@@ -81,8 +81,9 @@ class LocalCache {
   // Takes in what others have freed of this cache's blocks, a bounded piece of it. True: there was
   // something.
   bool Collect();
-  // Whether there is more to take in that the owner has not been told of again.
-  bool CollectsMore() const { return collecting_ != nullptr; }
+  // Whether the last Collect ended at its bound: there may be more, of which the owner is not told
+  // again.
+  bool CollectsMore() const { return collects_more_; }
   // Gives magazines and empty spans back, for an owner that has nothing else to do. Bounded by the
   // magazines' sizes.
   void Trim();
@@ -151,7 +152,8 @@ class LocalCache {
   static constexpr size_t kOutgoing = 32;
   // More than an owner that is busy for a while lets pile up; then blocks travel one by one.
   static constexpr uint32_t kCarriersMax = 1024;
-  static constexpr uint32_t kBatchesAtOnce = 64;
+  // In one call of Collect: more than others free in a turn, less than holds up a turn.
+  static constexpr uint64_t kCollectedAtOnce = 16384;
   static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
 
   LocalCache(MemoryManager& manager, OwnerId id);
@@ -219,6 +221,7 @@ class LocalCache {
   uint32_t carriers_made_ = 0;
   ReturnBatch* free_carriers_ = nullptr;
   ReturnBatch* collecting_ = nullptr;  // out of the bin, not yet taken in
+  bool collects_more_ = false;
 
   // Owned by the AEU thread, read by anyone.
   std::array<ClassFigures, kSizeClasses> figures_;

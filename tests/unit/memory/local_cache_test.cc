@@ -272,6 +272,25 @@ TEST_F(LocalCacheTest, BlocksOfManyOwnersFindTheirWayAlsoWhenCarriersRunOut) {
   EXPECT_TRUE(caches[1]->Collect());
 }
 
+TEST_F(LocalCacheTest, WhatIsPushedWhileAPieceIsTakenInIsNotForgotten) {
+  LocalCache* other = manager_->NewCache();
+  const auto free_some = [&](int count) {
+    for (int i = 0; i < count; ++i) other->Free(cache_->Allocate(16), 16);
+    other->EndTurn();
+  };
+  free_some(20000);
+  EXPECT_TRUE(cache_->Collect());
+  EXPECT_TRUE(cache_->CollectsMore());
+  free_some(20000);  // the owner is told of these now, and has been told of the rest before
+  EXPECT_TRUE(cache_->Collect());
+  EXPECT_TRUE(cache_->CollectsMore());
+  EXPECT_TRUE(cache_->Collect());
+  EXPECT_FALSE(cache_->CollectsMore());
+  EXPECT_FALSE(cache_->Collect());
+  cache_->Trim();
+  EXPECT_EQ(manager_->reserved_bytes(), 0u);
+}
+
 class CountingListener final : public RecollectionListener {
  public:
   void BinFilled() override { ++filled; }
