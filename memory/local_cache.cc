@@ -11,11 +11,7 @@
 namespace eris::memory {
 
 LocalCache::LocalCache(MemoryManager& manager, OwnerId id)
-    : manager_(manager), layout_(manager.layout_), owners_(manager.pool_.owners()), id_(id) {
-  for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
-    classes_[size_class].first.blocks_max = MagazineBlocks(size_class);
-  }
-}
+    : manager_(manager), layout_(manager.layout_), owners_(manager.pool_.owners()), id_(id) {}
 
 LocalCache::~LocalCache() {
   while (carriers_ != nullptr) {
@@ -28,33 +24,51 @@ LocalCache::~LocalCache() {
 // --- allocation ----------------------------------------------------------------------------------
 
 void* LocalCache::AllocateSlowly(size_t size_class) {
+  if (failures_.Fires()) return nullptr;
   ClassState& state = classes_[size_class];
-  if (state.second.head != nullptr) {
-    state.first.head = state.second.head;
-    state.first.Count(state.second.Count(0));
-    state.second.head = nullptr;
-    state.second.count.store(0, std::memory_order_relaxed);
-  } else if (!Refill(size_class)) {
+  void* alone = nullptr;
+  const bool magazine =
+      state.begin.load(std::memory_order_relaxed) != nullptr || MakeMagazine(size_class);
+  // Half of it: the next frees find room.
+  const uint32_t wanted = magazine ? (MagazineBlocks(size_class) + 1) / 2 : 1;
+  void** const into = magazine ? state.begin.load(std::memory_order_relaxed) : &alone;
+  uint32_t got = TakeBlocks(size_class, wanted, into);
+  if (got == 0) {
     // At the limit: what others have freed, and what lies in magazines, may be whole spans.
     while (Collect()) {
     }
     Trim();
-    if (!Refill(size_class)) return nullptr;
+    got = TakeBlocks(size_class, wanted, into);
+    if (got == 0) return nullptr;
   }
-  FreeBlock* block = state.first.head;
-  Unpoison(block, SizeClassBytes(size_class));
-  state.first.head = block->next;
-  state.first.Count(-1);
-  return block;
+  // In this order, so that who reads both meanwhile sees no more free than there are.
+  figures_[size_class].out.Add(got);
+  if (magazine) state.top.store(into + got - 1, std::memory_order_relaxed);
+  freed_to_spans_bytes_ -= std::min(freed_to_spans_bytes_, got * SizeClassBytes(size_class));
+  Unpoison(into[got - 1], SizeClassBytes(size_class));
+  return into[got - 1];
 }
 
-bool LocalCache::Refill(size_t size_class) {
+bool LocalCache::MakeMagazine(size_t size_class) {
+  const uint32_t blocks = MagazineBlocks(size_class);
+  if (blocks == 0 || failures_armed_) return false;
+  if (magazines_[size_class] == nullptr) {
+    magazines_[size_class].reset(new (std::nothrow) void*[blocks]);
+  }
+  void** const begin = magazines_[size_class].get();
+  if (begin == nullptr) return false;
   ClassState& state = classes_[size_class];
-  const uint32_t wanted = std::max(state.first.blocks_max, uint32_t{1});
+  state.top.store(begin, std::memory_order_relaxed);
+  state.begin.store(begin, std::memory_order_relaxed);
+  state.end = begin + blocks;
+  return true;
+}
+
+uint32_t LocalCache::TakeBlocks(size_t size_class, uint32_t most, void** blocks) {
+  ClassState& state = classes_[size_class];
   uint32_t got = 0;
-  FreeBlock** link = &state.first.head;
   // The fullest spans have few blocks to give: several of them, so that it lasts a while.
-  while (got < (wanted + 1) / 2) {
+  while (got < (most + 1) / 2) {
     Span* run = nullptr;
     for (uint32_t bucket = kBuckets; bucket-- > 0 && run == nullptr;) run = state.spans[bucket];
     if (run == nullptr && empty_runs_[size_class] != nullptr) {
@@ -64,20 +78,14 @@ bool LocalCache::Refill(size_t size_class) {
     }
     if (run == nullptr && got == 0) run = TakeRun(size_class);
     if (run == nullptr) break;
-    got += TakeBlocks(run, size_class, wanted - got, link);
+    got += TakeBlocksOf(run, size_class, most - got, blocks + got);
   }
-  if (got == 0) return false;
-  *link = nullptr;
-  Poison(link, sizeof(FreeBlock));
-  // In this order, so that who reads both meanwhile sees no more free than there are.
-  figures_[size_class].out.Add(got);
-  state.first.Count(static_cast<int32_t>(got));
-  freed_to_spans_bytes_ -= std::min(freed_to_spans_bytes_, got * SizeClassBytes(size_class));
-  return true;
+  std::reverse(blocks, blocks + got);
+  return got;
 }
 
 // In the order of addresses, which is the order in which they will be written.
-uint32_t LocalCache::TakeBlocks(Span* run, size_t size_class, uint32_t most, FreeBlock**& link) {
+uint32_t LocalCache::TakeBlocksOf(Span* run, size_t size_class, uint32_t most, void** blocks) {
   const size_t bytes = SizeClassBytes(size_class);
   Unlink(run);
   const uint32_t got = std::min(most, run->capacity - run->used);
@@ -86,13 +94,7 @@ uint32_t LocalCache::TakeBlocks(Span* run, size_t size_class, uint32_t most, Fre
     uint64_t bits = *word;
     std::byte* const first = run->blocks + static_cast<size_t>(word - run->free_bits) * 64 * bytes;
     for (; bits != 0 && left > 0; --left, bits &= bits - 1) {
-      auto* block =
-          reinterpret_cast<FreeBlock*>(first + static_cast<size_t>(std::countr_zero(bits)) * bytes);
-      *link = block;
-      // A link that stands in a block: nobody else may touch it from here on.
-      if (link != &classes_[size_class].first.head) Poison(link, sizeof(FreeBlock));
-      Unpoison(block, sizeof(FreeBlock));
-      link = &block->next;
+      *blocks++ = first + static_cast<size_t>(std::countr_zero(bits)) * bytes;
     }
     *word = bits;
   }
@@ -135,37 +137,31 @@ void LocalCache::ReturnRun(Span* run) {
 
 // --- freeing -------------------------------------------------------------------------------------
 
-void LocalCache::MagazineFull(size_t size_class) {
+void LocalCache::FreeToFull(void* block, size_t size_class) {
   ClassState& state = classes_[size_class];
-  if (state.first.blocks_max == 0) {
-    Empty(state.first, size_class);
+  if (state.end == nullptr && !MakeMagazine(size_class)) {
+    Poison(block, SizeClassBytes(size_class));
+    ReturnToSpan(block, size_class);
+    freed_to_spans_bytes_ += SizeClassBytes(size_class);
     return;
   }
-  if (state.second.head != nullptr) Empty(state.second, size_class);
-  state.second.head = state.first.head;
-  state.second.Count(static_cast<int32_t>(state.first.Count(0)));
-  state.first.head = nullptr;
-  state.first.count.store(0, std::memory_order_relaxed);
+  void** const begin = state.begin.load(std::memory_order_relaxed);
+  const auto count = static_cast<size_t>(state.top.load(std::memory_order_relaxed) - begin);
+  if (count > 0) Spill(size_class, (count + 1) / 2);
+  FreeOwn(block, size_class);
 }
 
-void LocalCache::Empty(Magazine& magazine, size_t size_class) {
-  std::array<void*, kBlocksInMagazineMax> blocks;
-  uint32_t count = 0;
-  for (FreeBlock* block = magazine.head; block != nullptr;) {
-    Unpoison(block, sizeof(FreeBlock));
-    __builtin_prefetch(layout_.HeaderOf(block));
-    blocks[count++] = block;
-    FreeBlock* const next = block->next;
-    Poison(block, sizeof(FreeBlock));
-    block = next;
+void LocalCache::Spill(size_t size_class, size_t count) {
+  ClassState& state = classes_[size_class];
+  void** const begin = state.begin.load(std::memory_order_relaxed);
+  void** const top = state.top.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < count; ++i) __builtin_prefetch(layout_.HeaderOf(begin[i]));
+  for (size_t i = 0; i < count; ++i) {
+    if (i + 8 < count) __builtin_prefetch(layout_.RunOf(begin[i + 8]));
+    ReturnToSpan(begin[i], size_class);
   }
-  ERIS_CHECK(count == magazine.Count(0));
-  magazine.head = nullptr;
-  magazine.count.store(0, std::memory_order_relaxed);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (i + 8 < count) __builtin_prefetch(layout_.RunOf(blocks[i + 8]));
-    ReturnToSpan(blocks[i], size_class);
-  }
+  std::copy(begin + count, top, begin);
+  state.top.store(top - count, std::memory_order_relaxed);
   freed_to_spans_bytes_ += count * SizeClassBytes(size_class);
 }
 
@@ -217,8 +213,9 @@ void LocalCache::Unlink(Span* run) {
 void LocalCache::Trim() {
   for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     ClassState& state = classes_[size_class];
-    if (state.first.head != nullptr) Empty(state.first, size_class);
-    if (state.second.head != nullptr) Empty(state.second, size_class);
+    const auto count = static_cast<size_t>(state.top.load(std::memory_order_relaxed) -
+                                           state.begin.load(std::memory_order_relaxed));
+    if (count > 0) Spill(size_class, count);
     if (empty_runs_[size_class] != nullptr) {
       ReturnRun(empty_runs_[size_class]);
       empty_runs_[size_class] = nullptr;
@@ -332,6 +329,7 @@ bool LocalCache::Collect() {
 // --- extents -------------------------------------------------------------------------------------
 
 void* LocalCache::AllocateExtent(size_t bytes) {
+  if (failures_.Fires()) return nullptr;
   void* block = manager_.TakeExtent(bytes);
   if (block != nullptr) extent_bytes_.Add(ClassBytes(bytes));
   return block;
@@ -340,6 +338,18 @@ void* LocalCache::AllocateExtent(size_t bytes) {
 void LocalCache::FreeExtent(void* block, size_t bytes) {
   extent_bytes_.Add(-uint64_t{ClassBytes(bytes)});
   manager_.ReturnExtent(block, bytes);
+}
+
+void LocalCache::ArmFailures(uint64_t nth, FailurePoint::Mode mode) {
+  failures_armed_ = nth != 0;
+  failures_.Arm(nth, mode);
+  if (!failures_armed_) return;
+  Trim();
+  for (ClassState& state : classes_) {
+    state.top.store(nullptr, std::memory_order_relaxed);
+    state.begin.store(nullptr, std::memory_order_relaxed);
+    state.end = nullptr;
+  }
 }
 
 // --- figures -------------------------------------------------------------------------------------
@@ -356,9 +366,9 @@ void LocalCache::AddTo(ObjectAccount& account) const {
   for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     const ClassFigures& figures = figures_[size_class];
     const ClassState& state = classes_[size_class];
-    const uint64_t used = figures.out.Read() - state.first.count.load(std::memory_order_relaxed) -
-                          state.second.count.load(std::memory_order_relaxed) +
-                          figures.balance.Read();
+    const auto in_magazine = static_cast<uint64_t>(state.top.load(std::memory_order_relaxed) -
+                                                   state.begin.load(std::memory_order_relaxed));
+    const uint64_t used = figures.out.Read() - in_magazine + figures.balance.Read();
     const uint64_t cached = figures.capacity.Read() - used;
     account.classes[size_class].used_blocks += used;
     account.classes[size_class].cached_blocks += cached;

@@ -3,13 +3,12 @@
 // and no atomic read-modify-write. Used by the owning AEU's thread only; the figures may be read
 // from elsewhere. Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.1.
 //
-//   Allocate <- magazine <- second magazine <- the fullest span with free blocks <- manager
-//   Free     -> magazine -> second magazine -> the span it is of -> (when empty) manager
+//   Allocate <- magazine <- the fullest span with free blocks <- manager
+//   Free     -> magazine -> (its older half) the spans they are of -> (when empty) manager
 //            -> (a span of another cache) carrier -> that cache's recollection bin -> its span
 //
-// Magazines are last in, first out, and linked through the blocks: what is handed out is what the
-// core touched last. Spans have a bit per block instead, so that a block that has been free for
-// long is not touched.
+// A magazine is a stack of addresses: what is handed out is what the core touched last, and neither
+// an allocation nor a free touches the block itself. Spans have a bit per block.
 #ifndef ERIS_MEMORY_LOCAL_CACHE_H_
 #define ERIS_MEMORY_LOCAL_CACHE_H_
 
@@ -17,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/check.h"
 #include "base/counter.h"
@@ -39,18 +39,16 @@ class LocalCache {
   // failure: the caller's structure must be unchanged.
   [[nodiscard, gnu::always_inline]] void* Allocate(size_t bytes) {
     ERIS_DCHECK(bytes >= 1);
-    if (failures_.Fires()) [[unlikely]]
-      return nullptr;
     if (bytes > kClassedBytesMax) [[unlikely]]
       return AllocateExtent(bytes);
     const size_t size_class = SizeClassOf(bytes);
     ClassState& state = classes_[size_class];
-    FreeBlock* block = state.first.head;
-    if (block == nullptr) [[unlikely]]
+    void** top = state.top.load(std::memory_order_relaxed);
+    if (top == state.begin.load(std::memory_order_relaxed)) [[unlikely]]
       return AllocateSlowly(size_class);
+    void* block = *--top;
+    state.top.store(top, std::memory_order_relaxed);
     Unpoison(block, SizeClassBytes(size_class));
-    state.first.head = block->next;
-    state.first.Count(-1);
     return block;
   }
 
@@ -105,34 +103,22 @@ class LocalCache {
   // Adds this cache's share. Any thread.
   void AddTo(ObjectAccount& account) const;
 
-  // Tests: the n-th Allocate from now on (1 = the next) fails, and every one after it until called
-  // with 0.
-  void FailAllocationsFrom(uint64_t nth) { failures_.Arm(nth, FailurePoint::Mode::kFromThen); }
-  FailurePoint& failures() { return failures_; }
+  // Tests: the n-th Allocate from now on (1 = the next) fails. 0: none. Magazines are out of use
+  // while armed, so that the fast path need not ask.
+  void ArmFailures(uint64_t nth, FailurePoint::Mode mode);
+  // The same, and every one after it until called with 0.
+  void FailAllocationsFrom(uint64_t nth) { ArmFailures(nth, FailurePoint::Mode::kFromThen); }
 
  private:
   friend class MemoryManager;  // makes and ends caches
 
-  struct FreeBlock {
-    FreeBlock* next;
-  };
-  // One writer, so a load and a store do; relaxed: a figure, it orders nothing.
-  struct Magazine {
-    FreeBlock* head = nullptr;
-    std::atomic<uint32_t> count{0};
-    // Here, not in a table: that would lie on one NumaNode, and be read with every Free.
-    uint32_t blocks_max = 0;  // 0: blocks so large that they go to their span at once
-    uint32_t Count(int32_t change) {
-      const uint32_t now = count.load(std::memory_order_relaxed) + static_cast<uint32_t>(change);
-      count.store(now, std::memory_order_relaxed);
-      return now;
-    }
-  };
   static constexpr uint32_t kBuckets = 4;
-  // A line: the fast path needs its first 16 bytes.
+  // A line. begin == end == nullptr: no magazine (yet).
   struct alignas(base::kCacheLineBytes) ClassState {
-    Magazine first;
-    Magazine second;                      // full or empty
+    // One writer; relaxed: others read them for figures, which order nothing.
+    std::atomic<void**> top{nullptr};
+    std::atomic<void**> begin{nullptr};
+    void** end = nullptr;
     std::array<Span*, kBuckets> spans{};  // with free blocks, by how full they are
   };
   static_assert(sizeof(ClassState) == base::kCacheLineBytes);
@@ -160,25 +146,28 @@ class LocalCache {
   ~LocalCache();
 
   void FreeOwn(void* block, size_t size_class) {
-    Magazine& magazine = classes_[size_class].first;
-    auto* free_block = static_cast<FreeBlock*>(block);
-    free_block->next = magazine.head;
+    ClassState& state = classes_[size_class];
+    void** const top = state.top.load(std::memory_order_relaxed);
+    if (top == state.end) [[unlikely]] {
+      FreeToFull(block, size_class);
+      return;
+    }
     Poison(block, SizeClassBytes(size_class));
-    magazine.head = free_block;
-    if (magazine.Count(1) >= magazine.blocks_max) [[unlikely]]
-      MagazineFull(size_class);
+    *top = block;
+    state.top.store(top + 1, std::memory_order_relaxed);
   }
   void* AllocateSlowly(size_t size_class);
-  // The first magazine, empty so far, gets blocks of the spans. False: there are none.
-  bool Refill(size_t size_class);
-  // Links up to `most` free blocks of the run from *link on; link becomes the last one's.
-  uint32_t TakeBlocks(Span* run, size_t size_class, uint32_t most, FreeBlock**& link);
+  void FreeToFull(void* block, size_t size_class);
+  // False: no memory for it, or blocks of this class go to their spans at once.
+  bool MakeMagazine(size_t size_class);
+  // Up to `most` free blocks of the spans; those to be used first stand last. 0: refused.
+  uint32_t TakeBlocks(size_t size_class, uint32_t most, void** blocks);
+  uint32_t TakeBlocksOf(Span* run, size_t size_class, uint32_t most, void** blocks);
   // A fresh run for the class, in the lists; nullptr: refused.
   Span* TakeRun(size_t size_class);
   void ReturnRun(Span* run);
-  void MagazineFull(size_t size_class);
-  // Marks the magazine's blocks free in their spans.
-  void Empty(Magazine& magazine, size_t size_class);
+  // Marks the `count` oldest blocks of the magazine free in their spans.
+  void Spill(size_t size_class, size_t count);
   void ReturnToSpan(void* block, size_t size_class);
   void Link(Span* run);
   void Unlink(Span* run);
@@ -211,11 +200,13 @@ class LocalCache {
 
   // Owned by the AEU thread.
   FailurePoint failures_;
+  bool failures_armed_ = false;
   uint32_t outgoing_used_ = 0;
   uint64_t freed_to_spans_bytes_ = 0;  // less those taken from there, since the last Trim
   std::array<ClassState, kSizeClasses> classes_;
   // A run without used blocks, kept back from the manager: one per class at most.
   std::array<Span*, kSizeClasses> empty_runs_{};
+  std::array<std::unique_ptr<void*[]>, kSizeClasses> magazines_;
   std::array<Outgoing, kOutgoing> outgoing_;
   ReturnCarrier* carriers_ = nullptr;  // all that were made
   uint32_t carriers_made_ = 0;

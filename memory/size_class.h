@@ -117,7 +117,7 @@ constexpr size_t SizeClassAlignment(size_t size_class) {
                                                                  : kBlockAlignment;
 }
 
-inline constexpr size_t kBlocksInMagazineMax = 128;
+inline constexpr size_t kBlocksInMagazineMax = 512;
 
 namespace internal {
 
@@ -145,9 +145,9 @@ struct Figures {
   uint16_t magazine_blocks;
 };
 
-// A magazine holds 16 KiB, and nothing above a span: enough that the trips to the spans are rare,
+// A magazine holds 32 KiB, and nothing above a span: enough that the trips to the spans are rare,
 // little enough to stay in the core's cache.
-inline constexpr size_t kMagazineBytes = 16u << 10;
+inline constexpr size_t kMagazineBytes = 32u << 10;
 
 constexpr std::array<Figures, kSizeClasses> AllFigures() {
   std::array<Figures, kSizeClasses> all{};
@@ -169,7 +169,7 @@ inline constexpr std::array<Figures, kSizeClasses> kFigures = AllFigures();
 
 // Spans in a run of that class.
 constexpr size_t RunSpans(size_t size_class) { return internal::kFigures[size_class].run_spans; }
-// What a LocalCache keeps in each of its two magazines of that class, in blocks.
+// What a LocalCache keeps in its magazine of that class, in blocks.
 constexpr uint32_t MagazineBlocks(size_t size_class) {
   return internal::kFigures[size_class].magazine_blocks;
 }

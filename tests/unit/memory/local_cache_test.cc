@@ -203,7 +203,7 @@ TEST_F(LocalCacheTest, InjectedFailureBeginsWhereAskedAndStaysUntilSwitchedOff) 
   EXPECT_EQ(cache_->used_bytes(), 16 + cache_->ClassBytes(100000));
   cache_->FailAllocationsFrom(0);
   EXPECT_NE(cache_->Allocate(16), nullptr);
-  cache_->failures().Arm(1, FailurePoint::Mode::kOnce);
+  cache_->ArmFailures(1, FailurePoint::Mode::kOnce);
   EXPECT_EQ(cache_->Allocate(16), nullptr);
   EXPECT_NE(cache_->Allocate(16), nullptr);
 }

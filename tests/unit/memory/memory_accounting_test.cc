@@ -56,7 +56,7 @@ TEST_P(MemoryAccountingTest, NoDriftOverAMillionOperationsWithFailuresAtEveryLev
     const size_t node = random() % kPools;
     switch (random() % 5) {
       case 0:
-        return caches[node][random() % kCaches]->failures().Arm(nth, mode);
+        return caches[node][random() % kCaches]->ArmFailures(nth, mode);
       case 1:
         return managers[node]->run_failures().Arm(nth, mode);
       case 2:
@@ -69,7 +69,7 @@ TEST_P(MemoryAccountingTest, NoDriftOverAMillionOperationsWithFailuresAtEveryLev
   };
   const auto disarm_all = [&] {
     for (size_t node = 0; node < kPools; ++node) {
-      for (LocalCache* cache : caches[node]) cache->failures().Arm(0, FailurePoint::Mode::kOnce);
+      for (LocalCache* cache : caches[node]) cache->ArmFailures(0, FailurePoint::Mode::kOnce);
       managers[node]->run_failures().Arm(0, FailurePoint::Mode::kOnce);
       pools[node]->take_failures().Arm(0, FailurePoint::Mode::kOnce);
       pools[node]->system(0).populate_failures().Arm(0, FailurePoint::Mode::kOnce);
