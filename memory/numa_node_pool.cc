@@ -269,7 +269,8 @@ void NumaNodePool::ReturnSuperblock(void* superblock) {
   ReturnToSystem(beyond);
 }
 
-void NumaNodePool::ReturnToSystem(const std::vector<void*>& superblocks) {
+size_t NumaNodePool::ReturnToSystem(const std::vector<void*>& superblocks) {
+  size_t returned = 0;
   for (void* superblock : superblocks) {
     size_t source = 0;
     {
@@ -288,7 +289,9 @@ void NumaNodePool::ReturnToSystem(const std::vector<void*>& superblocks) {
     reserved_bytes_ -= layout_.bytes();
     budget_.AddReclaimable(-static_cast<int64_t>(layout_.bytes()));
     budget_.Return(layout_.bytes());
+    ++returned;
   }
+  return returned;
 }
 
 size_t NumaNodePool::ExtentBytes(size_t bytes) const {
@@ -381,11 +384,12 @@ NumaNodePool::Work NumaNodePool::Maintain(bool tick) {
     }
     extents.swap(dead_extents_);
   }
-  ReturnToSystem(old);
+  // What the system refuses to take back is tried again, but not at once.
+  const bool more_to_return = ReturnToSystem(old) > 0 && old.size() == kGivenBackAtOnce;
   UnmapExtents(extents);
   const bool more_to_make = MakeReady();
   base::MutexLock lock(&mu_);
-  if (more_to_make || old.size() == kGivenBackAtOnce || !dead_extents_.empty()) return Work::kNow;
+  if (more_to_make || more_to_return || !dead_extents_.empty()) return Work::kNow;
   const bool later = !kept_.empty() || !ready_.empty() || ready_wanted_ > 0 || taken_in_tick_ > 0;
   return later ? Work::kWithTheNextTick : Work::kNone;
 }

@@ -157,7 +157,8 @@ class NumaNodePool final : public Reclaimable {
   // A bare superblock of that source, mapping a region if there is none.
   void* TakeBare(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MapRegion(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void ReturnToSystem(const std::vector<void*>& superblocks) ABSL_LOCKS_EXCLUDED(mu_);
+  // How many the system has taken; the others are kept.
+  size_t ReturnToSystem(const std::vector<void*>& superblocks) ABSL_LOCKS_EXCLUDED(mu_);
   void UnmapExtents(const std::vector<std::pair<void*, size_t>>& extents) ABSL_LOCKS_EXCLUDED(mu_);
   bool TryReserve(size_t bytes, bool reclaim) ABSL_LOCKS_EXCLUDED(mu_);
   void Unreserve(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
