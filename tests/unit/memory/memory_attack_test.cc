@@ -1,6 +1,8 @@
 // What a hostile reader of the memory core has tried: spans that hide, herds, figures read in the
 // middle of a change.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -138,6 +140,41 @@ TEST(MemoryAttackTest, MaintainMakesABoundedPieceReadyAndSaysThatThereIsMore) {
   EXPECT_EQ(pool.Maintain(false), NumaNodePool::Work::kWithTheNextTick);
   EXPECT_EQ(pool.figures().ready_bytes, 12 * kSuperblockBytes);
   for (void* superblock : taken) pool.ReturnSuperblock(superblock);
+}
+
+class NoKeeper final : public PoolKeeper {
+ public:
+  void Wake(bool) override {}
+};
+
+// Pages that the system does not take back, as those of a program that has locked its memory.
+TEST(MemoryAttackTest, PagesThatCannotBeGivenBackKeepNoKeeperBusy) {
+  constexpr size_t kSuperblocks = 70;
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(topology::NumaNode{}, /*bind=*/false, budget, {.kept_bytes_max = 0});
+  NoKeeper keeper;
+  pool.SetKeeper(&keeper);
+  std::vector<void*> taken;
+  while (taken.size() < kSuperblocks) {
+    taken.push_back(pool.TakeSuperblock());
+    ASSERT_NE(taken.back(), nullptr);
+  }
+  for (void* one : taken) {
+    // Not by the C library's name: sanitizers make nothing of that.
+    if (syscall(SYS_mlock, one, kSuperblockBytes) == 0) continue;
+    for (void* superblock : taken) {
+      syscall(SYS_munlock, superblock, kSuperblockBytes);
+      pool.ReturnSuperblock(superblock);
+    }
+    GTEST_SKIP() << "the system locks no " << kSuperblocks * kSuperblockBytes << " bytes for us";
+  }
+  for (void* superblock : taken) pool.ReturnSuperblock(superblock);
+  auto work = NumaNodePool::Work::kNow;
+  for (int i = 0; i < 20 && work == NumaNodePool::Work::kNow; ++i) work = pool.Maintain(false);
+  EXPECT_NE(work, NumaNodePool::Work::kNow) << "it would go on for ever";
+  EXPECT_EQ(budget.taken_bytes(), kSuperblocks * kSuperblockBytes);
+  for (void* superblock : taken) syscall(SYS_munlock, superblock, kSuperblockBytes);
+  while (budget.taken_bytes() > 0) (void)pool.Maintain(true);
 }
 
 TEST(MemoryAttackTest, ARefusalWakesNoKeeper) {
