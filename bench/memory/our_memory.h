@@ -31,7 +31,8 @@ class OurMemory {
   // What an AEU does for its cache in each turn, and in one without other work.
   static void EndTurn(memory::LocalCache& cache) {
     cache.EndTurn();
-    cache.Collect();
+    while (cache.Collect()) {
+    }
   }
   static void EndIdleTurn(memory::LocalCache& cache) {
     EndTurn(cache);
