@@ -160,7 +160,9 @@ def memory(build):
     goal("memory.trace_over_best_peer", peers[best]["net_over_ours"], ">=", 1.5,
          f"{ours['net_ns']['median']:.2f} beside {peers[best]['net_ns']['median']:.2f} ns a call of {best} "
          f"({peers[best]['way']}), the replay's own {floor:.2f} ns taken off; with them {peers[best]['gross_over_ours']:.2f}; "
-         + ", ".join(f"{name} {row['net_over_ours']:.2f}" for name, row in peers.items() if name != best))
+         + ", ".join(f"{name} {row['net_over_ours']:.2f}" for name, row in peers.items() if name != best)
+         + "; put onto huge pages from outside: "
+         + ", ".join(f"{name} {row['net_over_ours']:.2f}" for name, row in report["trace_collapsed"].items()))
     foreign = report["foreign"]
     ours = foreign["eris"]
     goal("memory.foreign_free_over_local", ours["over_local"], "<=", 2,
