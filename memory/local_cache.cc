@@ -44,6 +44,7 @@ void* LocalCache::AllocateSlowly(size_t size_class) {
   // In this order, so that who reads both meanwhile sees no more free than there are.
   figures_[size_class].out.Add(got);
   if (magazine) state.top.store(into + got - 1, std::memory_order_relaxed);
+  JudgeScatter(size_class);
   freed_to_spans_bytes_ -= std::min(freed_to_spans_bytes_, got * SizeClassBytes(size_class));
   Unpoison(into[got - 1], SizeClassBytes(size_class));
   return into[got - 1];
@@ -160,6 +161,7 @@ void LocalCache::Spill(size_t size_class, size_t count) {
     if (i + 8 < count) __builtin_prefetch(layout_.RunOf(begin[i + 8]));
     ReturnToSpan(begin[i], size_class);
   }
+  JudgeScatter(size_class);
   std::copy(begin + count, top, begin);
   state.top.store(top - count, std::memory_order_relaxed);
   freed_to_spans_bytes_ += count * SizeClassBytes(size_class);
@@ -208,6 +210,41 @@ void LocalCache::Unlink(Span* run) {
     head = run->next;
   }
   if (run->next != nullptr) run->next->prev = run->prev;
+}
+
+void LocalCache::JudgeScatter(size_t size_class) {
+  const uint64_t capacity = figures_[size_class].capacity.Read();
+  const uint64_t free = capacity - figures_[size_class].out.Read();
+  classes_[size_class].scattered =
+      free * SizeClassBytes(size_class) > kScatteredBytes && free * kScatteredShare > capacity;
+}
+
+void* LocalCache::AllocateToMove(const void* block, size_t bytes) {
+  if (owners_.Of(block) != id_) return nullptr;
+  const Span* run = layout_.RunOf(block);
+  ClassState& state = classes_[run->size_class];
+  ERIS_DCHECK(run->size_class == SizeClassOf(bytes));
+  // Into a fuller one, or one that is as empty and is filled first.
+  for (uint32_t bucket = kBuckets; bucket-- > 0;) {
+    if (bucket < BucketOf(*run)) return nullptr;
+    Span* fuller = state.spans[bucket];
+    if (fuller == nullptr) continue;
+    if (fuller == run) return nullptr;
+    void* moved = nullptr;
+    TakeBlocksOf(fuller, run->size_class, 1, &moved);
+    figures_[run->size_class].out.Add(1);
+    Unpoison(moved, bytes);
+    return moved;
+  }
+  return nullptr;
+}
+
+void LocalCache::FreeMoved(void* block, size_t bytes) {
+  const size_t size_class = SizeClassOf(bytes);
+  Poison(block, SizeClassBytes(size_class));
+  ReturnToSpan(block, size_class);
+  freed_to_spans_bytes_ += SizeClassBytes(size_class);
+  JudgeScatter(size_class);
 }
 
 void LocalCache::Trim() {

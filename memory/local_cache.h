@@ -70,6 +70,17 @@ class LocalCache {
     FreeOwn(block, size_class);
   }
 
+  // Whether blocks of that size lie so scattered that moving some would free whole spans: after a
+  // structure has shrunk, or has left this size behind. A load.
+  bool Scattered(size_t bytes) const {
+    return bytes <= kClassedBytesMax && classes_[SizeClassOf(bytes)].scattered;
+  }
+  // A block of the same size for what `block` holds, in a fuller span; nullptr: it lies well
+  // enough, or is another cache's. The caller copies, and gives the old one to FreeMoved.
+  [[nodiscard]] void* AllocateToMove(const void* block, size_t bytes);
+  // As Free, past the magazine: the block shall not be handed out again soon.
+  void FreeMoved(void* block, size_t bytes);
+
   // Sends the blocks of other caches home that this one has freed since. To be called after a batch
   // of work; a load and a branch when there are none.
   void EndTurn() {
@@ -120,6 +131,7 @@ class LocalCache {
     std::atomic<void**> begin{nullptr};
     void** end = nullptr;
     std::array<Span*, kBuckets> spans{};  // with free blocks, by how full they are
+    bool scattered = false;
   };
   static_assert(sizeof(ClassState) == base::kCacheLineBytes);
   // Blocks of this class, in all of them together: modulo 2^64, since a block may be allocated here
@@ -141,6 +153,9 @@ class LocalCache {
   // In one call of Collect: more than others free in a turn, less than holds up a turn.
   static constexpr uint64_t kCollectedAtOnce = 16384;
   static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
+  // Free blocks in a class's spans that are worth moving others for, and what share of the spans.
+  static constexpr uint64_t kScatteredBytes = 1u << 20;
+  static constexpr uint64_t kScatteredShare = 8;
 
   LocalCache(MemoryManager& manager, OwnerId id);
   ~LocalCache();
@@ -169,6 +184,8 @@ class LocalCache {
   // Marks the `count` oldest blocks of the magazine free in their spans.
   void Spill(size_t size_class, size_t count);
   void ReturnToSpan(void* block, size_t size_class);
+  // After blocks have gone to or come from spans.
+  void JudgeScatter(size_t size_class);
   void Link(Span* run);
   void Unlink(Span* run);
   // Quarters in use; kBuckets: full.

@@ -1,5 +1,6 @@
 #include "storage/prefix_tree.h"
 
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -137,9 +138,21 @@ bool PrefixTree::InsertInto(uint64_t* link, uint64_t key, uint64_t value) {
     Free(ref);
     *link = grown.word();
     ref = grown;
+  } else if (cache_->Scattered(BytesOf(kind))) [[unlikely]] {
+    ref = Gather(ref);
+    *link = ref.word();
   }
   InsertChild(ref, ref.Byte(key), word);
   return true;
+}
+
+TreeRef PrefixTree::Gather(TreeRef ref) {
+  const size_t bytes = BytesOf(ref.kind());
+  void* block = cache_->AllocateToMove(ref.block(), bytes);
+  if (block == nullptr) return ref;
+  std::memcpy(block, ref.block(), bytes);
+  cache_->FreeMoved(ref.block(), bytes);
+  return TreeRef::To(block, ref.kind(), ref.shift());
 }
 
 bool PrefixTree::Erase(uint64_t key) {
@@ -195,7 +208,9 @@ TreeRef PrefixTree::Settle(TreeRef ref) {
     return TreeRef::ToLeaf(leaf);
   }
   const TreeNodeKind kind = ShrunkKind(ref.kind(), children);
-  if (kind == ref.kind()) return ref;
+  if (kind == ref.kind()) {
+    return cache_->Scattered(BytesOf(kind)) ? Gather(ref) : ref;
+  }
   void* block = Allocate(kind);
   if (block == nullptr) return ref;
   const TreeRef shrunk = CopyTreeNode(ref, kind, block);

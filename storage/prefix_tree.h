@@ -75,6 +75,9 @@ class PrefixTree {
   struct Joint;
   struct JointPath;
 
+  // A TreeNode that is written anyway, moved if its kind lies scattered: a kind that the tree has
+  // outgrown, or has few of after many erases, would keep its spans for good.
+  TreeRef Gather(TreeRef ref);
   void* Allocate(TreeNodeKind kind) { return cache_->Allocate(BytesOf(kind)); }
   void Free(TreeRef ref) { cache_->Free(ref.block(), BytesOf(ref.kind())); }
   Leaf* NewLeaf(uint64_t key, uint64_t value);  // nullptr without memory

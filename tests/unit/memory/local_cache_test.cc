@@ -194,6 +194,45 @@ TEST_F(LocalCacheTest, MassFreeGivesSuperblocksBackAfterTrim) {
   EXPECT_EQ(manager_->reserved_bytes(), 0u);
 }
 
+TEST_F(LocalCacheTest, ScatteredBlocksMoveIntoFewSpansWhenAsked) {
+  constexpr size_t kBytes = 704;
+  std::vector<void*> blocks, kept;
+  for (int i = 0; i < 20000; ++i) blocks.push_back(cache_->Allocate(kBytes));
+  EXPECT_FALSE(cache_->Scattered(kBytes));
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i % 16 == 0) {
+      kept.push_back(blocks[i]);
+      std::memset(blocks[i], static_cast<int>(i), kBytes);
+    } else {
+      cache_->Free(blocks[i], kBytes);
+    }
+  }
+  cache_->Trim();
+  const uint64_t before = manager_->reserved_bytes();
+  EXPECT_TRUE(cache_->Scattered(kBytes));
+  EXPECT_FALSE(cache_->Scattered(64));
+  for (size_t i = 0; i < kept.size() && cache_->Scattered(kBytes); ++i) {
+    void* moved = cache_->AllocateToMove(kept[i], kBytes);
+    if (moved == nullptr) continue;
+    std::memcpy(moved, kept[i], kBytes);
+    cache_->FreeMoved(kept[i], kBytes);
+    kept[i] = moved;
+  }
+  cache_->Trim();
+  EXPECT_FALSE(cache_->Scattered(kBytes));
+  EXPECT_LE(manager_->reserved_bytes() * 4, before);
+  EXPECT_EQ(cache_->used_bytes(), kept.size() * kBytes);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    ASSERT_EQ(static_cast<unsigned char*>(kept[i])[kBytes - 1], static_cast<unsigned char>(i * 16));
+  }
+}
+
+TEST_F(LocalCacheTest, AnotherCachesBlockIsNotMoved) {
+  LocalCache* other = manager_->NewCache();
+  void* block = cache_->Allocate(704);
+  EXPECT_EQ(other->AllocateToMove(block, 704), nullptr);
+}
+
 TEST_F(LocalCacheTest, InjectedFailureBeginsWhereAskedAndStaysUntilSwitchedOff) {
   cache_->FailAllocationsFrom(3);
   EXPECT_NE(cache_->Allocate(16), nullptr);

@@ -2,6 +2,7 @@
 // nothing, what needs none succeeds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -169,6 +170,34 @@ TEST(PrefixTreeLimitTest, UpsertsAreRefusedAtTheLimitAndReadsGoOn) {
   for (uint64_t gone = key - kStep; gone != 0; gone -= kStep) ASSERT_TRUE(tree.Erase(gone));
   EXPECT_EQ(tree.size(), 1u);
   EXPECT_EQ(tree.Upsert(key, 1), UpsertResult::kInserted);
+}
+
+// TreeNodes of a kind that a growing tree has nearly outgrown, or that mass erases have left, lie
+// scattered over what were full spans.
+TEST(PrefixTreeScatterTest, WritesGatherWhatGrowthAndErasesHaveScattered) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  TreeMemory memory;
+  PrefixTree tree(memory.cache);
+  std::vector<uint64_t> keys(1'000'000);
+  for (uint64_t& key : keys) key = random();
+  for (const uint64_t key : keys) ASSERT_NE(tree.Upsert(key, key), UpsertResult::kNoMemory);
+  for (int i = 0; i < 500'000; ++i) {
+    uint64_t& key = keys[random() % keys.size()];
+    tree.Erase(key);
+    key = random();
+    ASSERT_NE(tree.Upsert(key, key), UpsertResult::kNoMemory);
+  }
+  memory.cache.Trim();
+  const memory::ObjectAccount account = memory.manager.Account();
+  for (const size_t bytes : {192, 704, 2112}) {
+    const memory::ClassAccount& one = account.classes[memory::SizeClassOf(bytes)];
+    const uint64_t free_bytes = one.cached_blocks * bytes;
+    const uint64_t all_bytes = free_bytes + one.used_blocks * bytes;
+    EXPECT_LE(free_bytes, std::max<uint64_t>(all_bytes / 8, 1 << 20) + (128 << 10)) << bytes;
+  }
+  for (const uint64_t key : keys) ASSERT_EQ(tree.Lookup(key), key);
+  EXPECT_EQ(CheckTree(tree), absl::OkStatus());
 }
 
 }  // namespace
