@@ -158,19 +158,18 @@ class TreeRef {
   uint64_t word_ = 0;
 };
 
-// Children a kind holds, and the bytes of one. Packed in a word, since the compiler makes a table of
-// a switch: that would lie on one NumaNode, and be read with every change of a tree.
+// Children a kind holds, and the bytes of one. Packed in a word, since the compiler makes a table
+// of a switch: that would lie on one NumaNode, and be read with every change of a tree.
 constexpr unsigned CapacityOf(TreeNodeKind kind) {
-  constexpr uint64_t kQuarters = uint64_t{1} << 16 | uint64_t{4} << 24 | uint64_t{12} << 32 |
-                                 uint64_t{64} << 40;
+  constexpr uint64_t kQuarters =
+      uint64_t{1} << 16 | uint64_t{4} << 24 | uint64_t{12} << 32 | uint64_t{64} << 40;
   return static_cast<unsigned>(kQuarters >> (8 * static_cast<unsigned>(kind)) & 0xff) * 4;
 }
 constexpr size_t BytesOf(TreeNodeKind kind) {
-  constexpr uint64_t kSixteenths = uint64_t{sizeof(Leaf) / 16} << 8 |
-                                   uint64_t{sizeof(TreeNode4) / 16} << 16 |
-                                   uint64_t{sizeof(TreeNode16) / 16} << 24 |
-                                   uint64_t{sizeof(TreeNode48) / 16} << 32 |
-                                   uint64_t{sizeof(TreeNode256) / 16} << 40;
+  constexpr uint64_t kSixteenths =
+      uint64_t{sizeof(Leaf) / 16} << 8 | uint64_t{sizeof(TreeNode4) / 16} << 16 |
+      uint64_t{sizeof(TreeNode16) / 16} << 24 | uint64_t{sizeof(TreeNode48) / 16} << 32 |
+      uint64_t{sizeof(TreeNode256) / 16} << 40;
   return (kSixteenths >> (8 * static_cast<unsigned>(kind)) & 0xff) * 16;
 }
 static_assert(BytesOf(TreeNodeKind::kNone) == 0 && BytesOf(TreeNodeKind::kLeaf) == sizeof(Leaf));
