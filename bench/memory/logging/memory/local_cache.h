@@ -17,6 +17,11 @@ class LocalCache {
 
   [[nodiscard]] virtual void* Allocate(size_t bytes) = 0;
   virtual void Free(void* block, size_t bytes) = 0;
+
+  // Nothing is moved: a trace is of what the tree itself takes and gives back.
+  bool Scattered(size_t) const { return false; }
+  void* AllocateToMove(const void*, size_t) { return nullptr; }
+  void FreeMoved(void*, size_t) {}
 };
 
 }  // namespace eris::memory
