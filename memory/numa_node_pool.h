@@ -30,8 +30,8 @@
 
 namespace eris::memory {
 
-// The default: one huge page. Measured (docs/memory.md): larger ones are not faster, and an object
-// costs one on each NumaNode.
+// The default: one huge page. An object costs one on each NumaNode, so larger ones cost small
+// objects more.
 inline constexpr size_t kSuperblockBytes = kSuperblockBytesMin;
 
 struct PoolOptions {
