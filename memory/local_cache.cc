@@ -75,6 +75,7 @@ uint32_t LocalCache::TakeBlocks(size_t size_class, uint32_t most, void** blocks)
     if (run == nullptr && empty_runs_[size_class] != nullptr) {
       run = empty_runs_[size_class];
       empty_runs_[size_class] = nullptr;
+      --empty_runs_kept_;
       Link(run);
     }
     if (run == nullptr && got == 0) run = TakeRun(size_class);
@@ -186,6 +187,7 @@ void LocalCache::ReturnToSpan(void* block, size_t size_class) {
     Link(run);
   } else if (empty_runs_[size_class] == nullptr && run->spans == 1) {
     empty_runs_[size_class] = run;
+    ++empty_runs_kept_;
   } else {
     ReturnRun(run);
   }
@@ -258,6 +260,7 @@ void LocalCache::Trim() {
       empty_runs_[size_class] = nullptr;
     }
   }
+  empty_runs_kept_ = 0;
   freed_to_spans_bytes_ = 0;
 }
 

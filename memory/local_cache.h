@@ -96,8 +96,11 @@ class LocalCache {
   // Gives magazines and empty spans back, for an owner that has nothing else to do. Bounded by the
   // magazines' sizes.
   void Trim();
-  // Whether so much has been freed since the last Trim that another one may free whole spans.
-  bool TrimWorthwhile() const { return freed_to_spans_bytes_ >= kTrimWorthwhileBytes; }
+  // Whether a Trim would give memory back: a span is empty, which may be all that holds its
+  // superblock, or so much has been freed since the last one that others may be.
+  bool TrimWorthwhile() const {
+    return empty_runs_kept_ > 0 || freed_to_spans_bytes_ >= kTrimWorthwhileBytes;
+  }
 
   // Before other caches of the manager free this one's blocks. Outlives that.
   void SetListener(RecollectionListener* listener) { listener_ = listener; }
@@ -223,6 +226,7 @@ class LocalCache {
   std::array<ClassState, kSizeClasses> classes_;
   // A run without used blocks, kept back from the manager: one per class at most.
   std::array<Span*, kSizeClasses> empty_runs_{};
+  uint32_t empty_runs_kept_ = 0;
   std::array<std::unique_ptr<void*[]>, kSizeClasses> magazines_;
   std::array<Outgoing, kOutgoing> outgoing_;
   ReturnCarrier* carriers_ = nullptr;  // all that were made

@@ -194,6 +194,31 @@ TEST_F(LocalCacheTest, MassFreeGivesSuperblocksBackAfterTrim) {
   EXPECT_EQ(manager_->reserved_bytes(), 0u);
 }
 
+// The last of them come home after a Trim: too few to make one worthwhile, but for the span that
+// they leave empty, and the superblock that it holds.
+TEST_F(LocalCacheTest, AnEmptySpanIsWorthATrim) {
+  LocalCache* freer = manager_->NewCache();
+  ASSERT_NE(freer, nullptr);
+  const auto come_home = [&](std::vector<void*>& blocks) {
+    for (void* block : blocks) freer->Free(block, 192);
+    freer->EndTurn();
+    while (cache_->Collect()) {
+    }
+  };
+  std::vector<void*> most, rest;
+  for (int i = 0; i < 20000; ++i) most.push_back(cache_->Allocate(192));
+  for (int i = 0; i < 400; ++i) rest.push_back(cache_->Allocate(192));
+  come_home(most);
+  cache_->Trim();
+  EXPECT_GT(manager_->reserved_bytes(), 0u);
+  EXPECT_FALSE(cache_->TrimWorthwhile());
+  come_home(rest);
+  EXPECT_TRUE(cache_->TrimWorthwhile());
+  cache_->Trim();
+  EXPECT_FALSE(cache_->TrimWorthwhile());
+  EXPECT_EQ(manager_->reserved_bytes(), 0u);
+}
+
 TEST_F(LocalCacheTest, ScatteredBlocksMoveIntoFewSpansWhenAsked) {
   constexpr size_t kBytes = 704;
   std::vector<void*> blocks, kept;
