@@ -29,7 +29,9 @@
  * sleeps), SET_ONLY (the flag without a wake-up), PUSH_BY_STORE (a load and a store for the CAS),
  * TAKE_BY_LOAD (a load and a store for the exchange), HOME_TOO_EARLY (the carrier goes home before
  * its blocks are read), NEXT_TOO_LATE (what follows in the list is read when the carrier has gone
- * home), SENT_YET_FILLED (a carrier that has been sent because a turn ended is filled on).
+ * home), SENT_YET_FILLED (a carrier that has been sent because a turn ended is filled on),
+ * REST_FORGOTTEN (one piece, and no further turn), BIN_FORGOTTEN (the flag is cleared by a turn that
+ * goes on with what it had taken before, and then there is none that looks into the bin).
  */
 #ifndef FREERS
 #define FREERS 2
@@ -263,7 +265,10 @@ inline collect() {
 #ifdef NEXT_TOO_LATE
     following = next[batch];
 #endif
-    atomic { batch = following; following = NONE }
+    atomic { batch = following; following = NONE };
+#ifdef BIN_FORGOTTEN
+    again = batch != NONE
+#endif
   fi
 }
 

@@ -130,6 +130,7 @@ RUNS = {
         ("NEXT_TOO_LATE BLOCKS=3", r"home"),
         ("SENT_YET_FILLED", r"place"),
         ("REST_FORGOTTEN", r"home=="),
+        ("BIN_FORGOTTEN", r"home=="),
     ],
     "request": [
         ("KEYS=3 AEUS=2", None),
