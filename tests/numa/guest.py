@@ -45,6 +45,7 @@ def parse_arguments(arguments):
     add("--qemu", action="append", default=[], metavar="ARGUMENTS", help="more arguments for qemu, e.g. '-plugin counter.so'")
     add("--kernel-arguments", default="", metavar="ARGUMENTS", help="more for the kernel's command line")
     add("--timeout", type=float, default=300, metavar="SECONDS", help="boot and all programs (default 300)")
+    add("--boot-timeout", type=float, default=40, metavar="SECONDS", help="until the first program; qemu sometimes stops for good before, so a guest that takes longer is booted once more (default 40)")
     add("--console", metavar="FILE", help="keep the kernel's console there")
     add("--kernel", metavar="FILE", help="default: what ./dev deps lab has fetched")
     add("--init", metavar="FILE", default=str(kernel.ROOT / "build/dev/tests/numa/numa_guest_init"), help="the guest's PID 1 (default: the dev preset's)")
@@ -117,6 +118,8 @@ def run(args):
         raise BadInput("no program; --help tells more")
     if args.timeout <= 0:
         raise BadInput(f"--timeout: {args.timeout:g} s; it must be more than 0")
+    if args.boot_timeout <= 0:
+        raise BadInput(f"--boot-timeout: {args.boot_timeout:g} s; it must be more than 0")
     words = list(args.words)
     shape = machine.Machine.parse(words.pop(0) if machine.is_shape(words[0]) else DEFAULT_SHAPE,
                                   args.cpus, args.memory, args.huge_pages, args.distances)
@@ -139,7 +142,13 @@ def run(args):
         if args.verbose:
             tell(f"{archive.size >> 20} MiB of files; {' '.join(words)}")
         return words
-    outcome = session.run(archive, command, args.timeout, passed_on(sys.stdout), passed_on(sys.stderr))
+
+    def boot(timeout, boot_timeout):
+        return session.run(archive, command, timeout, boot_timeout, passed_on(sys.stdout), passed_on(sys.stderr))
+    outcome = boot(args.timeout, args.boot_timeout)
+    if outcome.code == TIME_OVER and outcome.control.booted is None and outcome.seconds < args.timeout:
+        tell(f"no program began within {args.boot_timeout:g} s; once more. The console:\n{tail(outcome.console)}")
+        outcome = boot(args.timeout - outcome.seconds, args.timeout)
     if args.console:
         with open(args.console, "wb") as file:
             file.write(outcome.console)

@@ -42,13 +42,13 @@ inline std::vector<int> PageLocations(uintptr_t begin, uintptr_t end) {
 }
 
 // Moves the page at `address` (with a huge page the whole of it) to the NumaNode; whether it is
-// there now.
-inline bool MovePage(uintptr_t address, uint32_t os_numa_node) {
+// there now. Of this process, or of another one (for root).
+inline bool MovePage(uintptr_t address, uint32_t os_numa_node, pid_t process = 0) {
   constexpr int kMoveOnlyOurs = 1 << 1;  // MPOL_MF_MOVE
   void* page = reinterpret_cast<void*>(address / kPageBytes * kPageBytes);
   const int target = static_cast<int>(os_numa_node);
   int status = -1;
-  syscall(SYS_move_pages, 0, 1, &page, &target, &status, kMoveOnlyOurs);
+  syscall(SYS_move_pages, process, 1, &page, &target, &status, kMoveOnlyOurs);
   return status == target;
 }
 

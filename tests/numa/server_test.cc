@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "clients/eris_client.h"
+#include "tests/numa/page_locations.h"
 #include "tests/numa/pool_ranges.h"
 #include "topology/topology.h"
 
@@ -42,7 +44,8 @@ class ServerTest : public testing::Test {
     ASSERT_GT(server_, 0);
     const std::optional<std::string> port = AwaitPort();
     ASSERT_TRUE(port) << "the server did not start";
-    auto client = client::Client::Connect({.server = "127.0.0.1:" + *port});
+    address_ = "127.0.0.1:" + *port;
+    auto client = client::Client::Connect({.server = address_});
     ASSERT_TRUE(client.ok()) << client.status();
     client_ = *std::move(client);
   }
@@ -65,7 +68,62 @@ class ServerTest : public testing::Test {
     return std::nullopt;
   }
 
+  // What `eris memory verify` prints about every page, and its exit code.
+  struct Verified {
+    std::string text;
+    int exit_code = -1;
+  };
+  Verified Verify() {
+    Verified verified;
+    int output[2];
+    if (pipe(output) != 0) return verified;
+    const pid_t verify = fork();
+    if (verify == 0) {
+      dup2(output[1], STDOUT_FILENO);
+      const char* program = std::getenv("ERIS_PROGRAM");
+      execl(program, program, "--server", address_.c_str(), "memory", "verify", "--pages", "0",
+            nullptr);
+      _exit(127);
+    }
+    close(output[1]);
+    char text[4096];
+    for (ssize_t n = 0; (n = read(output[0], text, sizeof text)) > 0;) {
+      verified.text.append(text, static_cast<size_t>(n));
+    }
+    close(output[0]);
+    int status = 0;
+    if (waitpid(verify, &status, 0) == verify && WIFEXITED(status)) {
+      verified.exit_code = WEXITSTATUS(status);
+    }
+    return verified;
+  }
+
+  struct Planted {
+    uintptr_t page = 0;
+    uint32_t from = 0;
+  };
+  // Moves a page of the server's data to another NumaNode that has memory; nullopt: there is none.
+  std::optional<Planted> MisplaceOne(const topology::Topology& topology) const {
+    // Largest first: threads' stacks are bound, too, and no data.
+    std::vector<PoolRange> ranges = PoolRanges(std::to_string(server_));
+    std::sort(ranges.begin(), ranges.end(),
+              [](const auto& a, const auto& b) { return a.bytes() > b.bytes(); });
+    for (const PoolRange& range : ranges) {
+      const auto other = std::find_if(topology.numa_nodes().begin(), topology.numa_nodes().end(),
+                                      [&](const topology::NumaNode& node) {
+                                        return node.memory_bytes > 0 &&
+                                               node.os_index != range.os_numa_node;
+                                      });
+      if (other == topology.numa_nodes().end()) return std::nullopt;
+      for (uintptr_t page = range.begin; page < range.end; page += kPageBytes) {
+        if (MovePage(page, other->os_index, server_)) return Planted{page, range.os_numa_node};
+      }
+    }
+    return std::nullopt;
+  }
+
   std::string port_file_;
+  std::string address_;
   pid_t server_ = -1;
   bool ended_ = false;
   std::unique_ptr<client::Client> client_;
@@ -126,6 +184,22 @@ TEST_F(ServerTest, AnswersClientsFromMemoryThatLiesWhereItBelongs) {
   if (topology->numa_nodes().size() > 1) {
     EXPECT_LE(reserved, bound);
     EXPECT_GE(present, kKeys * sizeof(uint64_t));
+  }
+
+  Verified verified = Verify();
+  EXPECT_EQ(verified.exit_code, 0) << verified.text;
+  EXPECT_THAT(verified.text, testing::HasSubstr("100"));
+  if (const auto planted = MisplaceOne(*topology)) {
+    verified = Verify();
+    EXPECT_EQ(verified.exit_code, 5) << verified.text;
+    ASSERT_TRUE(MovePage(planted->page, planted->from, server_));
+    verified = Verify();
+    EXPECT_EQ(verified.exit_code, 0) << verified.text;
+  } else {
+    EXPECT_EQ(std::count_if(topology->numa_nodes().begin(), topology->numa_nodes().end(),
+                            [](const auto& node) { return node.memory_bytes > 0; }),
+              1)
+        << "no page could be moved";
   }
 
   kill(server_, SIGTERM);

@@ -97,10 +97,10 @@ def _start(archive, make_command):
     return process, [read for read, _ in pipes]
 
 
-def run(archive, make_command, timeout, stdout, stderr):
+def run(archive, make_command, timeout, boot_timeout, stdout, stderr):
     """Boots the machine of make_command(path of the archive, paths of the four ports) and waits for
-    its end, at most `timeout` seconds. `stdout`, `stderr`: called with the programs' bytes as they
-    come."""
+    its end, at most `timeout` seconds; `boot_timeout` until init runs. `stdout`, `stderr`: called with
+    the programs' bytes as they come."""
     started = time.monotonic()
     process, ports = _start(archive, make_command)
     control, console = Control(), bytearray()
@@ -113,7 +113,8 @@ def run(archive, make_command, timeout, stdout, stderr):
             # qemu's own complaints stand with the kernel's.
             selector.register(process.stdout, selectors.EVENT_READ, console.extend)
             while selector.get_map():
-                left = started + timeout - time.monotonic()
+                limit = timeout if control.booted is not None else min(boot_timeout, timeout)
+                left = started + limit - time.monotonic()
                 ready = selector.select(max(left, 0))
                 if not ready and left <= 0:
                     time_over = True
