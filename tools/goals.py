@@ -159,7 +159,7 @@ def memory(build):
     best = min(peers, key=lambda name: peers[name]["gross_ns"]["median"])
     goal("memory.trace_over_best_peer", peers[best]["net_over_ours"], ">=", 1.5,
          f"{ours['net_ns']['median']:.2f} beside {peers[best]['net_ns']['median']:.2f} ns a call of {best} "
-         f"({peers[best]['way']}), the replay's own {floor:.2f} ns taken off; with them {peers[best]['gross_over_ours']:.2f}; "
+         f"({peers[best]['way']}), the replay's own {floor:.2f} ns taken off; with them {peers[best]['gross_over_ours']:.2f}; the others, over ours: "
          + ", ".join(f"{name} {row['net_over_ours']:.2f}" for name, row in peers.items() if name != best)
          + "; put onto huge pages from outside: "
          + ", ".join(f"{name} {row['net_over_ours']:.2f}" for name, row in report["trace_collapsed"].items()))
