@@ -188,7 +188,8 @@ TEST_F(ServerTest, AnswersClientsFromMemoryThatLiesWhereItBelongs) {
 
   Verified verified = Verify();
   EXPECT_EQ(verified.exit_code, 0) << verified.text;
-  EXPECT_THAT(verified.text, testing::HasSubstr("100"));
+  EXPECT_THAT(verified.text, testing::HasSubstr("100.00 %"));
+  EXPECT_THAT(verified.text, testing::HasSubstr("all where they should be"));
   if (const auto planted = MisplaceOne(*topology)) {
     verified = Verify();
     EXPECT_EQ(verified.exit_code, 5) << verified.text;
