@@ -113,7 +113,9 @@ void IndexPartition::Execute(const Batch& batch) {
 void IndexPartition::RunGroup(Operation operation, Group& group) {
   // For writes, too: it brings the paths into the cache side by side.
   uint64_t* found[kFindGroupMax];
-  tree_.FindGroup(group.keys, group.count, found);
+  tree_.FindGroup(
+      group.keys, group.count, found,
+      operation == Operation::kUpsert ? PrefixTree::Purpose::kInsert : PrefixTree::Purpose::kRead);
   switch (operation) {
     case Operation::kLookup:
       for (uint32_t i = 0; i < group.count; ++i) {
@@ -280,12 +282,10 @@ absl::Status IndexPartition::Ingest(const ExchangeChunk& chunk) {
         absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
   }
   PrefixTree rows(tree_.cache());
-  for (size_t i = 0; i < chunk.keys.size(); ++i) {
-    if (rows.Upsert(chunk.keys[i], chunk.values[i]) == UpsertResult::kNoMemory) {
-      return NoMemory(absl::StrCat("ingest ", chunk.keys.size(), " rows"));
-    }
+  if (!rows.Build(chunk.keys.data(), chunk.values.data(), chunk.keys.size()) ||
+      !tree_.Absorb(rows)) {
+    return NoMemory(absl::StrCat("ingest ", chunk.keys.size(), " rows"));
   }
-  if (!tree_.Absorb(rows)) return NoMemory(absl::StrCat("ingest ", chunk.keys.size(), " rows"));
   WidenBy(chunk.covers);
   return absl::OkStatus();
 }

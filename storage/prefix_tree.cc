@@ -1,153 +1,283 @@
 #include "storage/prefix_tree.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
+#include "storage/tree_path.h"
 
 namespace eris::storage {
+namespace {
 
-// The TreeNodes from the root to where a key is or belongs. links[i] is the word that refers to the
-// i-th: the root's or a slot of the one above.
-struct PrefixTree::Path {
-  uint64_t* links[kLevelsMax + 1];
-  unsigned depth = 0;
+// Keys of a last-level TreeNode from which on a page takes less than its runs, and so many left in
+// a page that a run takes less: far enough apart that a key that comes and goes changes nothing.
+constexpr uint64_t kPageKeysMin = 96;
+constexpr uint64_t kPageKeysLeft = 48;
+// Runs that have shrunk so far are merged with a neighbour, if what comes of it is no longer than
+// that.
+constexpr unsigned kMergePairsMax = 20;
+constexpr unsigned kMergedPairsMax = 40;
 
-  TreeRef At(unsigned i) const { return TreeRef(*links[i]); }
-  void AddKeys(int64_t keys) const {
-    for (unsigned i = 0; i < depth; ++i) {
-      TreeNodeHeader* header = At(i).header();
-      header->keys = header->keys + static_cast<uint64_t>(keys);
-    }
+// Where to cut pairs in two: at the byte at `shift` that leaves the lower part nearest to half of
+// them; or, when keys come in order, to all, so that full runs stay behind. REQUIRES: two different
+// bytes.
+unsigned SplitByte(const Pair* pairs, unsigned count, unsigned shift, bool ascending) {
+  uint8_t bytes[kRunPairsMax + 1];
+  for (unsigned i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(ByteAt(pairs[i].key, shift));
+  if (ascending) return bytes[count - 1];
+  const unsigned half = count / 2;
+  std::nth_element(bytes, bytes + half, bytes + count);
+  // Before the median's keys, or behind them.
+  const unsigned median = bytes[half];
+  unsigned below = 0, equal = 0, next = 256;
+  for (unsigned i = 0; i < count; ++i) {
+    below += bytes[i] < median;
+    equal += bytes[i] == median;
+    if (bytes[i] > median) next = std::min<unsigned>(next, bytes[i]);
   }
-};
+  const bool behind = below == 0 || (next < 256 && below + equal - half < half - below);
+  return behind ? next : median;
+}
 
-Leaf* PrefixTree::NewLeaf(uint64_t key, uint64_t value) {
-  void* block = Allocate(TreeNodeKind::kLeaf);
-  return block == nullptr ? nullptr : new (block) Leaf{key, value};
+}  // namespace
+
+TreeRef PrefixTree::NewRun(const Pair* pairs, unsigned room, unsigned count) {
+  const unsigned lines = RunLinesFor(room);
+  void* block = AllocateRun(lines);
+  return block == nullptr ? TreeRef() : WriteRun(block, lines, pairs, count);
+}
+
+TreeRef PrefixTree::Descend(uint64_t key, Path& path) const {
+  TreeRef ref = root_;
+  while (ref.IsTreeNode() && ref.PrefixMatches(key)) {
+    path.nodes[path.depth++] = ref;
+    ref = TreeRef(*SlotOf(ref, ref.Byte(key)));
+  }
+  return ref;
+}
+
+void PrefixTree::SetLink(Path& path, unsigned depth, uint64_t key, TreeRef ref) {
+  if (depth == 0) {
+    root_ = ref;
+  } else {
+    ReplaceChild(path.nodes[depth - 1], path.nodes[depth - 1].Byte(key), ref);
+  }
+  if (depth < path.depth) path.nodes[depth] = ref;
 }
 
 std::optional<uint64_t> PrefixTree::Lookup(uint64_t key) const {
   TreeRef ref = root_;
-  while (ref.IsTreeNode()) {
-    const uint64_t* slot = FindSlot(ref, ref.Byte(key));
-    if (slot == nullptr) return std::nullopt;
-    if (ref.IsLastLevel()) {
-      if (!ref.PrefixMatches(key)) return std::nullopt;
-      return *slot;
+  while (ref.IsTreeNode()) ref = TreeRef(*SlotOf(ref, ref.Byte(key)));
+  if (ref.IsRun()) {
+    // One key alone: what it may need comes side by side.
+    const auto* block = static_cast<const char*>(ref.block());
+    for (unsigned i = 0; i < ref.lines(); ++i) {
+      __builtin_prefetch(block + i * base::kCacheLineBytes, 0, 3);
     }
-    ref = TreeRef(*slot);
+    const Pair* pair = ref.run()->Find(key);
+    return pair == nullptr ? std::nullopt : std::optional(pair->value);
   }
-  if (ref.IsNone() || ref.leaf()->key != key) return std::nullopt;
-  return ref.leaf()->value;
+  if (ref.IsNone() || !ref.PrefixMatches(key)) return std::nullopt;
+  const unsigned byte = ref.Byte(key);
+  if (!internal::TestBit(ref.page()->bitmap, byte)) return std::nullopt;
+  return ref.page()->slots[byte];
 }
 
+// --- Upsert ---
+
 UpsertResult PrefixTree::Upsert(uint64_t key, uint64_t value) {
-  uint64_t root = root_.word();
   Path path;
-  uint64_t* link = &root;
-  bool inserted = false;
-  for (;;) {
-    const TreeRef ref(*link);
-    if (ref.IsNone()) {
-      Leaf* leaf = NewLeaf(key, value);
-      if (leaf != nullptr) *link = TreeRef::ToLeaf(leaf).word();
-      inserted = leaf != nullptr;
-      break;
-    }
-    if (ref.IsLeaf()) {
-      const uint64_t difference = ref.leaf()->key ^ key;
-      if (difference == 0) {
-        ref.leaf()->value = value;
-        return UpsertResult::kReplaced;
-      }
-      inserted = InsertBeside(link, difference, key, value);
-      break;
-    }
-    const uint64_t difference = (ref.header()->prefix ^ key) & PrefixMask(ref.shift());
-    if (difference != 0) {
-      inserted = InsertBeside(link, difference, key, value);
-      break;
-    }
-    path.links[path.depth++] = link;
-    uint64_t* slot = FindSlot(ref, ref.Byte(key));
-    if (slot == nullptr) {
-      inserted = InsertInto(link, key, value);
-      break;
-    }
-    if (ref.IsLastLevel()) {
-      *slot = value;
+  const TreeRef end = Descend(key, path);
+  if (end.IsRun()) {
+    if (Pair* pair = end.run()->Find(key)) {
+      pair->value = value;
       return UpsertResult::kReplaced;
     }
-    link = slot;
+  } else if (end.IsPage() && end.PrefixMatches(key) &&
+             internal::TestBit(end.page()->bitmap, end.Byte(key))) {
+    end.page()->slots[end.Byte(key)] = value;
+    return UpsertResult::kReplaced;
   }
-  if (!inserted) return UpsertResult::kNoMemory;
+  if (!Insert(path, end, key, value)) return UpsertResult::kNoMemory;
   path.AddKeys(1);
-  root_ = TreeRef(root);
   return UpsertResult::kInserted;
 }
 
-bool PrefixTree::InsertBeside(uint64_t* link, uint64_t difference, uint64_t key, uint64_t value) {
-  const TreeRef old(*link);
-  const unsigned shift = ShiftOf(difference);
-  void* block = Allocate(TreeNodeKind::k4);
-  if (block == nullptr) return false;
-  if (shift == kShiftLast) {  // two keys that differ in the last byte alone: their values move in
-    const TreeRef node = FormatTreeNode(block, TreeNodeKind::k4, shift, key);
-    const Leaf* leaf = old.leaf();
-    InsertChild(node, ByteAt(leaf->key, shift), leaf->value);
-    InsertChild(node, ByteAt(key, shift), value);
-    node.header()->keys = 2;
-    *link = node.word();
-    Free(old);
-    return true;
+bool PrefixTree::Insert(Path& path, TreeRef end, uint64_t key, uint64_t value) {
+  if (end.IsNone()) {
+    const Pair pair{key, value};
+    root_ = NewRun(&pair, 1, 1);
+    return !root_.IsNone();
   }
-  Leaf* leaf = NewLeaf(key, value);
-  if (leaf == nullptr) {
-    cache_->Free(block, BytesOf(TreeNodeKind::k4));
-    return false;
-  }
-  const TreeRef node = FormatTreeNode(block, TreeNodeKind::k4, shift, key);
-  InsertChild(node, ByteAt(key ^ difference, shift), old.word());
-  InsertChild(node, ByteAt(key, shift), TreeRef::ToLeaf(leaf).word());
-  node.header()->keys = old.Keys() + 1;
-  *link = node.word();
+  if (end.IsRun()) return InsertIntoRun(path, end, key, value);
+  if (end.IsTreeNode() || !end.PrefixMatches(key)) return InsertBeside(path, end, key, value);
+  TreePage* page = end.page();
+  const unsigned byte = end.Byte(key);
+  internal::SetBit(page->bitmap, byte);
+  page->slots[byte] = value;
+  page->header.keys = page->header.keys + 1;
   return true;
 }
 
-bool PrefixTree::InsertInto(uint64_t* link, uint64_t key, uint64_t value) {
-  TreeRef ref(*link);
-  void* block = nullptr;
-  TreeNodeKind kind = ref.kind();
-  if (ref.Children() == CapacityOf(kind)) {
-    kind = KindFor(ref.Children() + 1);
-    block = Allocate(kind);
+bool PrefixTree::InsertIntoRun(Path& path, TreeRef ref, uint64_t key, uint64_t value) {
+  if (ref.run()->count == kRunPairsMax) return SplitRun(path, ref, key, value);
+  if (ref.run()->count == ref.run()->capacity()) {
+    const unsigned lines = ref.lines() + 1;
+    void* block = AllocateRun(lines);
     if (block == nullptr) return false;
-  }
-  uint64_t word = value;
-  if (!ref.IsLastLevel()) {
-    Leaf* leaf = NewLeaf(key, value);
-    if (leaf == nullptr) {
-      if (block != nullptr) cache_->Free(block, BytesOf(kind));
-      return false;
-    }
-    word = TreeRef::ToLeaf(leaf).word();
-  }
-  if (block != nullptr) {
-    const TreeRef grown = CopyTreeNode(ref, kind, block);
+    const TreeRef grown = CopyRun(ref.run(), lines, block);
     Free(ref);
-    *link = grown.word();
+    SetLink(path, path.depth, key, grown);
     ref = grown;
-  } else if (cache_->Scattered(BytesOf(kind))) [[unlikely]] {
+  } else if (cache_->Scattered(ref.Bytes())) [[unlikely]] {
     ref = Gather(ref);
-    *link = ref.word();
+    SetLink(path, path.depth, key, ref);
   }
-  InsertChild(ref, ref.Byte(key), word);
+  ref.run()->Append(key, value);
+  return true;
+}
+
+bool PrefixTree::SplitRun(Path& path, TreeRef ref, uint64_t key, uint64_t value) {
+  TreeRun* run = ref.run();
+  Pair all[kRunPairsMax + 1];
+  const unsigned count = run->count + 1u;
+  std::copy_n(run->pairs(), run->count, all);
+  all[count - 1] = {key, value};
+  const bool ascending = run->sorted == run->count && all[count - 2].key < key;
+  uint64_t differences = 0;
+  for (const Pair& pair : all) differences |= pair.key ^ key;
+  const unsigned shift = ShiftOf(differences);
+  const TreeRef parent = path.Last();
+  const bool beside = !parent.IsNone() && shift == parent.shift();
+  if (beside && shift == kShiftLast && parent.Keys() + 1 >= kPageKeysMin) {
+    return MakePage(path, key, value);
+  }
+  const unsigned upper_start = SplitByte(all, count, shift, ascending);
+  unsigned upper_count = 0;
+  for (const Pair& pair : all) upper_count += ByteAt(pair.key, shift) >= upper_start;
+  const TreeRef lower = NewRun(nullptr, count - upper_count, 0);
+  const TreeRef upper = lower.IsNone() ? TreeRef() : NewRun(nullptr, upper_count, 0);
+  bool done = false;
+  if (upper.IsNone()) {
+  } else if (beside) {
+    done = AddChild(path, key, upper_start, upper);
+    // `upper` has its interval; what is left of the run's own is the lower one's.
+    if (done) ReplaceChild(path.Last(), upper_start - 1, lower);
+  } else {
+    done = PutOver(path, key, lower, upper, shift, upper_start);
+    if (done) path.Last().header()->keys = run->count;
+  }
+  if (!done) {
+    if (!lower.IsNone()) Free(lower);
+    if (!upper.IsNone()) Free(upper);
+    return false;
+  }
+  TreeRun* const halves[2] = {lower.run(), upper.run()};
+  for (const Pair& pair : all) {
+    halves[ByteAt(pair.key, shift) >= upper_start]->Append(pair.key, pair.value);
+  }
+  Free(ref);
+  return true;
+}
+
+// Puts a new TreeNode with two children where the descent has come to; the path then ends in it.
+bool PrefixTree::PutOver(Path& path, uint64_t key, TreeRef lower, TreeRef upper, unsigned shift,
+                         unsigned upper_start) {
+  void* block = Allocate(TreeNodeKind::k5);
+  if (block == nullptr) return false;
+  const TreeRef node = FormatTreeNode(block, TreeNodeKind::k5, shift, key);
+  ChildList list;
+  list.Add(0, lower);
+  list.Add(upper_start, upper);
+  WriteChildren(node, list);
+  SetLink(path, path.depth, key, node);
+  path.nodes[path.depth++] = node;
+  return true;
+}
+
+// The TreeNode or page at the path's end has the place, not the prefix, of the key.
+bool PrefixTree::InsertBeside(Path& path, TreeRef other, uint64_t key, uint64_t value) {
+  const uint64_t prefix = other.header()->prefix;
+  const unsigned shift = ShiftOf((prefix ^ key) & PrefixMask(other.shift()));
+  const bool above = key > prefix;
+  const TreeRef parent = path.Last();
+  const bool at_parent = !parent.IsNone() && shift == parent.shift();
+  if (at_parent) {
+    // A run that stands beside takes bytes that `other` has no keys of.
+    const unsigned others = parent.Byte(prefix);
+    const unsigned start = ChildAt(parent, others).start;
+    const Child neighbour = above ? NextChild(parent, start + 1) : PreviousChild(parent, start);
+    if (neighbour.start < 256 && neighbour.ref().IsRun()) {
+      const TreeRef run = neighbour.ref();
+      MoveStart(parent, above ? neighbour.start : start, above ? others + 1 : others);
+      return InsertIntoRun(path, run, key, value);
+    }
+  }
+  const Pair pair{key, value};
+  const TreeRef run = NewRun(&pair, 1, 1);
+  if (run.IsNone()) return false;
+  bool done = false;
+  if (!at_parent) {
+    done = PutOver(path, key, above ? other : run, above ? run : other, shift,
+                   ByteAt(above ? key : prefix, shift));
+    if (done) path.Last().header()->keys = other.Keys();
+  } else if (above) {
+    done = AddChild(path, key, parent.Byte(prefix) + 1, run);
+  } else {
+    done = AddChild(path, key, parent.Byte(prefix), other);
+    if (done) ReplaceChild(path.Last(), path.Last().Byte(key), run);
+  }
+  if (!done) Free(run);
+  return done;
+}
+
+// Adds a child to the path's last TreeNode, which may grow for it.
+bool PrefixTree::AddChild(Path& path, uint64_t key, unsigned start, TreeRef child) {
+  TreeRef node = path.Last();
+  if (node.Children() == CapacityOf(node.kind())) {
+    const TreeNodeKind kind = KindFor(node.Children() + 1);
+    void* block = Allocate(kind);
+    if (block == nullptr) return false;
+    const TreeRef grown = CopyTreeNode(node, kind, block);
+    Free(node);
+    SetLink(path, path.depth - 1, key, grown);
+    node = grown;
+  } else if (cache_->Scattered(node.Bytes())) [[unlikely]] {
+    node = Gather(node);
+    SetLink(path, path.depth - 1, key, node);
+  }
+  InsertChild(node, start, child);
+  return true;
+}
+
+// Turns the path's last TreeNode, of the last level, and its runs into a page, with the key.
+bool PrefixTree::MakePage(Path& path, uint64_t key, uint64_t value) {
+  void* block = Allocate(TreeNodeKind::kPage);
+  if (block == nullptr) return false;
+  const TreeRef node = path.Last();
+  const TreeRef ref = FormatPage(block, key);
+  TreePage* page = ref.page();
+  const auto put = [&](const Pair& pair) {
+    internal::SetBit(page->bitmap, ByteAt(pair.key, kShiftLast));
+    page->slots[ByteAt(pair.key, kShiftLast)] = pair.value;
+  };
+  for (Child child = NextChild(node, 0); child.start < 256;
+       child = NextChild(node, child.start + 1)) {
+    TreeRun* run = child.ref().run();
+    for (unsigned i = 0; i < run->count; ++i) put(run->pairs()[i]);
+    Free(child.ref());
+  }
+  put({key, value});
+  page->header.keys = node.Keys() + 1;
+  --path.depth;
+  SetLink(path, path.depth, key, ref);
+  Free(node);
   return true;
 }
 
 TreeRef PrefixTree::Gather(TreeRef ref) {
-  const size_t bytes = BytesOf(ref.kind());
+  const size_t bytes = ref.Bytes();
   void* block = cache_->AllocateToMove(ref.block(), bytes);
   if (block == nullptr) return ref;
   std::memcpy(block, ref.block(), bytes);
@@ -155,61 +285,123 @@ TreeRef PrefixTree::Gather(TreeRef ref) {
   return TreeRef::To(block, ref.kind(), ref.shift());
 }
 
+// --- Erase ---
+
 bool PrefixTree::Erase(uint64_t key) {
-  uint64_t root = root_.word();
   Path path;
-  uint64_t* link = &root;
-  for (;;) {
-    const TreeRef ref(*link);
-    if (ref.IsNone()) return false;
-    if (ref.IsLeaf()) {
-      if (ref.leaf()->key != key) return false;
-      Free(ref);
-      break;
-    }
-    uint64_t* slot = FindSlot(ref, ref.Byte(key));
-    if (slot == nullptr) return false;
-    path.links[path.depth++] = link;
-    if (ref.IsLastLevel()) {
-      if (!ref.PrefixMatches(key)) return false;
-      break;
-    }
-    link = slot;
+  const TreeRef end = Descend(key, path);
+  if (end.IsRun()) {
+    TreeRun* run = end.run();
+    Pair* pair = run->Find(key);
+    if (pair == nullptr) return false;
+    run->Remove(pair);
+    path.AddKeys(-1);
+    ShrinkRun(path, key, end);
+    return true;
   }
+  if (!end.IsPage() || !end.PrefixMatches(key)) return false;
+  TreePage* page = end.page();
+  if (!internal::TestBit(page->bitmap, end.Byte(key))) return false;
+  internal::ClearBit(page->bitmap, end.Byte(key));
+  page->header.keys = page->header.keys - 1;
   path.AddKeys(-1);
-  bool gone = true;  // the child on the path is to be taken out of the TreeNode above it
-  for (unsigned i = path.depth; gone && i-- > 0;) {
-    const TreeRef ref = path.At(i);
-    RemoveChild(ref, ref.Byte(key));
-    const TreeRef settled = Settle(ref);
-    *path.links[i] = settled.word();
-    gone = settled.IsNone();
-  }
-  root_ = gone ? TreeRef() : TreeRef(root);
+  if (page->header.keys <= kPageKeysLeft) ShrinkPage(path, key, end);
   return true;
+}
+
+void PrefixTree::ShrinkRun(Path& path, uint64_t key, TreeRef ref) {
+  const unsigned count = ref.run()->count;
+  if (count == 0) {
+    Free(ref);
+    RemoveLink(path, key);
+    return;
+  }
+  const unsigned lines = ref.lines();
+  if (count <= (lines > 2 ? RunCapacity(lines - 2) : 1)) {
+    if (count <= kMergePairsMax && MergeRun(path, key, ref)) return;
+    void* block = lines == 1 ? nullptr : AllocateRun(lines - 1);
+    if (block == nullptr) return;
+    const TreeRef shrunk = CopyRun(ref.run(), lines - 1, block);
+    Free(ref);
+    SetLink(path, path.depth, key, shrunk);
+  } else if (cache_->Scattered(ref.Bytes())) [[unlikely]] {
+    SetLink(path, path.depth, key, Gather(ref));
+  }
+}
+
+bool PrefixTree::MergeRun(Path& path, uint64_t key, TreeRef ref) {
+  const TreeRef node = path.Last();
+  if (node.IsNone()) return false;
+  const Child child = ChildAt(node, node.Byte(key));
+  const auto fits = [&](const Child& other) {
+    return other.start < 256 && other.ref().IsRun() &&
+           ref.run()->count + other.ref().run()->count <= kMergedPairsMax;
+  };
+  Child other = NextChild(node, child.start + 1);
+  if (!fits(other)) other = PreviousChild(node, child.start);
+  if (!fits(other)) return false;
+  const TreeRef from = other.ref();
+  const unsigned lines = RunLinesFor(ref.run()->count + from.run()->count);
+  void* block = AllocateRun(lines);
+  if (block == nullptr) return false;
+  const bool from_above = other.start > child.start;
+  const TreeRef first = from_above ? ref : from;
+  const TreeRef second = from_above ? from : ref;
+  const TreeRef merged = CopyRun(first.run(), lines, block);
+  for (unsigned i = 0; i < second.run()->count; ++i) {
+    const Pair& pair = second.run()->pairs()[i];
+    merged.run()->Append(pair.key, pair.value);
+  }
+  const unsigned gone = std::max(child.start, other.start);
+  RemoveChild(node, gone);  // its interval goes to the one before
+  ReplaceChild(node, gone, merged);
+  Free(from);
+  Free(ref);
+  SetLink(path, path.depth - 1, key, Settle(node));
+  return true;
+}
+
+void PrefixTree::ShrinkPage(Path& path, uint64_t key, TreeRef ref) {
+  TreePage* page = ref.page();
+  if (page->header.keys == 0) {
+    Free(ref);
+    RemoveLink(path, key);
+    return;
+  }
+  Pair pairs[kPageKeysLeft];
+  unsigned count = 0;
+  for (unsigned byte = internal::NextBit(page->bitmap, 0); byte < 256;
+       byte = internal::NextBit(page->bitmap, byte + 1)) {
+    pairs[count++] = {page->header.prefix | byte, page->slots[byte]};
+  }
+  const TreeRef run = NewRun(pairs, count, count);
+  if (run.IsNone()) return;  // later
+  Free(ref);
+  SetLink(path, path.depth, key, run);
+}
+
+// The child that the descent has come to is gone.
+void PrefixTree::RemoveLink(Path& path, uint64_t key) {
+  while (path.depth > 0 && path.Last().Children() == 1) Free(path.nodes[--path.depth]);
+  if (path.depth == 0) {
+    root_ = TreeRef();
+    return;
+  }
+  const TreeRef node = path.Last();
+  RemoveChild(node, ChildAt(node, node.Byte(key)).start);
+  SetLink(path, path.depth - 1, key, Settle(node));
 }
 
 TreeRef PrefixTree::Settle(TreeRef ref) {
   const unsigned children = ref.Children();
-  if (children == 0) {
-    Free(ref);
-    return TreeRef();
-  }
   if (children == 1) {
-    const Child child = NextChild(ref, 0);
-    if (!ref.IsLastLevel()) {
-      const TreeRef last(*child.slot);
-      Free(ref);
-      return last;
-    }
-    Leaf* leaf = NewLeaf(ref.header()->prefix | child.byte, *child.slot);
-    if (leaf == nullptr) return ref;
+    const TreeRef child = NextChild(ref, 0).ref();
     Free(ref);
-    return TreeRef::ToLeaf(leaf);
+    return child;
   }
   const TreeNodeKind kind = ShrunkKind(ref.kind(), children);
   if (kind == ref.kind()) {
-    return cache_->Scattered(BytesOf(kind)) ? Gather(ref) : ref;
+    return cache_->Scattered(ref.Bytes()) ? Gather(ref) : ref;
   }
   void* block = Allocate(kind);
   if (block == nullptr) return ref;
@@ -225,10 +417,10 @@ void PrefixTree::Clear() {
 
 void PrefixTree::FreeSubtree(TreeRef ref) {
   if (ref.IsNone()) return;
-  if (ref.IsTreeNode() && !ref.IsLastLevel()) {
-    for (Child child = NextChild(ref, 0); child.byte < 256;
-         child = NextChild(ref, child.byte + 1)) {
-      FreeSubtree(TreeRef(*child.slot));
+  if (ref.IsTreeNode()) {
+    for (Child child = NextChild(ref, 0); child.start < 256;
+         child = NextChild(ref, child.start + 1)) {
+      FreeSubtree(child.ref());
     }
   }
   Free(ref);

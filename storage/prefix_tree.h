@@ -1,6 +1,10 @@
-// The adaptive prefix tree: u64 keys in order, u64 values, 8-bit span, path compression. An index
-// partition stands on it; TreeNodes and their layouts are in tree_node.h, ordered reading in
-// tree_scanner.h. Single-threaded: no thread, no latch. Paper: ERIS 3.1.
+// The adaptive prefix tree: u64 keys in order, u64 values, 8-bit span, path compression, and a
+// lowest level of small runs. An index partition stands on it; TreeNodes are in tree_node.h, runs
+// in tree_run.h, ordered reading in tree_scanner.h. Single-threaded: no thread, no latch. Paper:
+// ERIS 3.1.
+//
+//   TreeNode -> TreeNode -> run of up to 56 pairs      keys that lie apart
+//                       `-> page of 256 values         keys that differ in the last byte only
 //
 // Every TreeNode carries the number of keys below it. It costs one increment per level and inserted
 // key (never on a replaced value), on a line that the descent has read anyway, and it makes size()
@@ -11,17 +15,19 @@
 #ifndef ERIS_STORAGE_PREFIX_TREE_H_
 #define ERIS_STORAGE_PREFIX_TREE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "memory/local_cache.h"
 #include "storage/tree_node.h"
+#include "storage/tree_run.h"
 
 namespace eris::storage {
 
-// Keys that FindGroup advances together. Measured with bench/storage/prefix_tree_bench.cc at 16 M
-// keys, groups of 8, 16, 32, 64, in M keys/s: dense 35, 54, 72, 97; sparse 13, 21, 27, 31.
-inline constexpr uint32_t kFindGroupMax = 64;
+// Keys that FindGroup advances together. At 16 M keys, groups of 16, 32, 64, 128, in M keys/s:
+// dense 54, 80, 103, 111; sparse 23, 36, 53, 56 (bench/storage/prefix_tree_bench.cc).
+inline constexpr uint32_t kFindGroupMax = 128;
 
 enum class UpsertResult : uint8_t { kInserted, kReplaced, kNoMemory };
 
@@ -48,8 +54,15 @@ class PrefixTree {
   // Lookup of up to kFindGroupMax keys side by side: all advance one level at a time behind
   // prefetches, so that their cache misses overlap. values[i] is where the value of keys[i] stands,
   // for reading and replacing, nullptr where the key is not there; good until the next insert,
-  // erase, split or absorb. Shapes: `count` keys and values; any order, duplicates allowed.
-  void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values);
+  // erase, split, absorb or scan. Shapes: `count` keys and values; any order, duplicates allowed.
+  // kInsert also fetches what an insert of the absent keys will touch.
+  enum class Purpose : uint8_t { kRead, kInsert };
+  void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
+                 Purpose purpose = Purpose::kRead);
+
+  // Fills an empty tree with ascending keys, faster and denser than inserts in a row. False for
+  // want of memory: it is still empty. REQUIRES: empty(); equal lengths; keys ascend strictly.
+  [[nodiscard]] bool Build(const uint64_t* keys, const uint64_t* values, size_t count);
 
   // Moves every key >= `key` to `upper`, in O(depth): at most one new TreeNode per level, allocated
   // before anything changes. False for want of memory: nothing has changed.
@@ -60,7 +73,7 @@ class PrefixTree {
   // the same cache; all keys of `other` lie below, or all above, the own ones.
   [[nodiscard]] bool Absorb(PrefixTree& other);
 
-  // Frees every TreeNode and leaf, walking the tree.
+  // Frees every block, walking the tree.
   void Clear();
   // Forgets the content without walking or freeing: for an owner that drops the whole LocalCache
   // next, whose end takes the blocks along. The cache's used_bytes() is left as it was.
@@ -75,25 +88,48 @@ class PrefixTree {
   struct Joint;
   struct JointPath;
 
-  // A TreeNode that is written anyway, moved if its kind lies scattered: a kind that the tree has
+  // A block that is written anyway, moved if its size lies scattered: a kind that the tree has
   // outgrown, or has few of after many erases, would keep its spans for good.
   TreeRef Gather(TreeRef ref);
   void* Allocate(TreeNodeKind kind) { return cache_->Allocate(BytesOf(kind)); }
-  void Free(TreeRef ref) { cache_->Free(ref.block(), BytesOf(ref.kind())); }
-  Leaf* NewLeaf(uint64_t key, uint64_t value);  // nullptr without memory
+  void* AllocateRun(unsigned lines) { return cache_->Allocate(lines * base::kCacheLineBytes); }
+  void Free(TreeRef ref) { cache_->Free(ref.block(), ref.Bytes()); }
   void FreeSubtree(TreeRef ref);
+  // With room for `room` pairs, and the first `count` in it, ascending. None without memory.
+  TreeRef NewRun(const Pair* pairs, unsigned room, unsigned count);
 
-  // The steps of Upsert: put a new key beside what `link` refers to, or into the TreeNode there.
-  bool InsertBeside(uint64_t* link, uint64_t difference, uint64_t key, uint64_t value);
-  bool InsertInto(uint64_t* link, uint64_t key, uint64_t value);
-  // What shall stand in place of a TreeNode that has lost children: nothing, its last child, a
-  // smaller TreeNode, or itself. Frees what it replaces.
+  // Goes down to what stands where the key belongs: a run, a page, a TreeNode of other keys, or
+  // nothing.
+  TreeRef Descend(uint64_t key, Path& path) const;
+  // Puts `ref` where the descent came to after `depth` TreeNodes.
+  void SetLink(Path& path, unsigned depth, uint64_t key, TreeRef ref);
+  // The steps of Upsert. False for want of memory, with nothing changed.
+  bool Insert(Path& path, TreeRef end, uint64_t key, uint64_t value);
+  bool InsertIntoRun(Path& path, TreeRef run, uint64_t key, uint64_t value);
+  bool SplitRun(Path& path, TreeRef run, uint64_t key, uint64_t value);
+  bool InsertBeside(Path& path, TreeRef other, uint64_t key, uint64_t value);
+  bool PutOver(Path& path, uint64_t key, TreeRef lower, TreeRef upper, unsigned shift,
+               unsigned upper_start);
+  bool MakePage(Path& path, uint64_t key, uint64_t value);
+  bool AddChild(Path& path, uint64_t key, unsigned start, TreeRef child);
+  // The steps of Erase.
+  void RemoveLink(Path& path, uint64_t key);
+  void ShrinkRun(Path& path, uint64_t key, TreeRef run);
+  bool MergeRun(Path& path, uint64_t key, TreeRef run);
+  void ShrinkPage(Path& path, uint64_t key, TreeRef page);
+  // What shall stand in place of a TreeNode that has lost children: its last child, a smaller
+  // TreeNode, or itself. Frees what it replaces.
   TreeRef Settle(TreeRef ref);
+
+  TreeRef BuildPart(const uint64_t* keys, const uint64_t* values, size_t count);
+  TreeRef BuildRun(const uint64_t* keys, const uint64_t* values, size_t count);
+  TreeRef BuildPage(const uint64_t* keys, const uint64_t* values, size_t count);
 
   bool ReserveCuts(uint64_t key, CutPath& path);
   void CutAt(const Cut& cut, TreeRef& lower, TreeRef& upper);
-  bool ReserveJoints(TreeRef mine, TreeRef theirs, JointPath& path);
-  TreeRef Join(const Joint& joint, uint64_t word);
+  bool ReserveJoints(TreeRef lower, TreeRef upper, JointPath& path);
+  void Unreserve(JointPath& path);
+  TreeRef Join(Joint& joint, TreeRef shared);
 
   memory::LocalCache* cache_;
   // Through a word, as every slot is one: 0 for an empty tree.

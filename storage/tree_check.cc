@@ -1,13 +1,22 @@
 #include "storage/tree_check.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "storage/tree_node.h"
+#include "storage/tree_run.h"
 
 namespace eris::storage {
 namespace {
+
+// Keys that may stand in a place of the tree.
+struct Interval {
+  uint64_t first = 0;
+  uint64_t last = ~uint64_t{0};
+  bool Has(uint64_t key) const { return first <= key && key <= last; }
+};
 
 absl::Status Fault(TreeRef ref, absl::string_view what) {
   return absl::InternalError(
@@ -15,98 +24,103 @@ absl::Status Fault(TreeRef ref, absl::string_view what) {
                    " with prefix ", absl::Hex(ref.header()->prefix, absl::kZeroPad16), ": ", what));
 }
 
-absl::Status CheckAscending(TreeRef ref, const uint8_t* bytes) {
-  for (unsigned i = 1; i < ref.Children(); ++i) {
-    if (bytes[i - 1] >= bytes[i]) return Fault(ref, "bytes do not ascend");
-  }
-  return absl::OkStatus();
+absl::Status RunFault(TreeRef ref, absl::string_view what) {
+  return absl::InternalError(absl::StrCat(
+      "run of ", int{ref.run()->count}, " pairs in ", ref.lines(), " lines, the first key ",
+      absl::Hex(ref.run()->pairs()[0].key, absl::kZeroPad16), ": ", what));
 }
 
-absl::Status CheckLayout48(TreeRef ref) {
-  const TreeNode48* node = ref.node48();
-  uint64_t slots_seen = 0;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    const uint8_t slot = node->index[byte];
-    const bool there = slot != TreeNode48::kNoSlot;
-    if (there != internal::TestBit(node->bitmap, byte)) {
-      return Fault(ref, absl::StrCat("bitmap and index differ at byte ", byte));
+absl::Status CheckRun(TreeRef ref, const Interval& interval) {
+  TreeRun* run = ref.run();
+  if (ref.lines() < 1 || ref.lines() > kRunLinesMax || run->lines != ref.lines()) {
+    return RunFault(ref, absl::StrCat(int{run->lines}, " lines in its header"));
+  }
+  if (run->count < 1 || run->count > run->capacity()) return RunFault(ref, "too many or none");
+  if (run->sorted > run->count) return RunFault(ref, "more sorted than there are");
+  for (unsigned i = 0; i < run->count; ++i) {
+    const Pair& pair = run->pairs()[i];
+    if (!interval.Has(pair.key)) {
+      return RunFault(ref, absl::StrCat("key ", absl::Hex(pair.key, absl::kZeroPad16),
+                                        " lies outside its interval"));
     }
-    if (!there) continue;
-    if (slot >= ref.Children()) return Fault(ref, absl::StrCat("slot ", slot, " is not in use"));
-    if ((slots_seen >> slot) & 1) return Fault(ref, absl::StrCat("slot ", slot, " used twice"));
-    slots_seen |= uint64_t{1} << slot;
+    if (run->tags()[i] != TagOf(pair.key)) return RunFault(ref, absl::StrCat("tag ", i));
+    if (i > 0 && i < run->sorted && run->pairs()[i - 1].key >= pair.key) {
+      return RunFault(ref, absl::StrCat("not sorted at ", i));
+    }
+    if (run->Find(pair.key) != &pair) return RunFault(ref, absl::StrCat("key twice at ", i));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckLayout256(TreeRef ref) {
-  const TreeNode256* node = ref.node256();
+absl::Status CheckPage(TreeRef ref, const Interval& interval) {
+  const TreePage* page = ref.page();
+  if (ref.shift() != kShiftLast) return Fault(ref, "a page above the last level");
+  if ((page->header.prefix & 0xff) != 0) return Fault(ref, "bits below the prefix");
+  uint64_t keys = 0;
   for (unsigned byte = 0; byte < 256; ++byte) {
-    const bool there = internal::TestBit(node->bitmap, byte);
-    if (ref.IsLastLevel() ? (!there && node->slots[byte] != 0)
-                          : there != (node->slots[byte] != 0)) {
-      return Fault(ref, absl::StrCat("bitmap and slot differ at byte ", byte));
+    if (!internal::TestBit(page->bitmap, byte)) continue;
+    ++keys;
+    if (!interval.Has(page->header.prefix | byte)) {
+      return Fault(ref, absl::StrCat("byte ", byte, " lies outside its interval"));
     }
   }
+  if (keys == 0 || keys != page->header.keys) {
+    const uint64_t counted = page->header.keys;
+    return Fault(ref, absl::StrCat(keys, " keys seen, ", counted, " counted"));
+  }
   return absl::OkStatus();
 }
 
-absl::Status CheckLayout(TreeRef ref) {
-  switch (ref.kind()) {
-    case TreeNodeKind::k4:
-      return CheckAscending(ref, ref.node4()->bytes);
-    case TreeNodeKind::k16:
-      return CheckAscending(ref, ref.node16()->bytes);
-    case TreeNodeKind::k48:
-      return CheckLayout48(ref);
-    default:
-      return CheckLayout256(ref);
-  }
+absl::Status CheckTreeNode(TreeRef ref, const Interval& interval);
+
+absl::Status CheckRef(TreeRef ref, const Interval& interval) {
+  if (ref.IsRun()) return CheckRun(ref, interval);
+  if (ref.IsPage()) return CheckPage(ref, interval);
+  return CheckTreeNode(ref, interval);
 }
 
-absl::Status CheckTreeNode(TreeRef ref);
-
-// `child` stands at `byte` of `ref`, which is not of the last level.
-absl::Status CheckChild(TreeRef ref, unsigned byte, TreeRef child) {
-  if (child.kind() < TreeNodeKind::kLeaf || child.kind() > TreeNodeKind::k256) {
-    return Fault(ref, absl::StrCat("no reference at byte ", byte));
-  }
-  if (child.IsTreeNode() && child.shift() >= ref.shift()) {
-    return Fault(ref, absl::StrCat("shift does not fall at byte ", byte));
-  }
-  const uint64_t prefix = child.IsLeaf() ? child.leaf()->key : child.header()->prefix;
-  const uint64_t path = ref.header()->prefix | uint64_t{byte} << ref.shift();
-  const uint64_t mask = PrefixMask(ref.shift()) | uint64_t{0xff} << ref.shift();
-  if ((prefix & mask) != path) {
-    return Fault(ref, absl::StrCat("child at byte ", byte, " has prefix or key ",
-                                   absl::Hex(prefix, absl::kZeroPad16)));
-  }
-  return child.IsTreeNode() ? CheckTreeNode(child) : absl::OkStatus();
-}
-
-absl::Status CheckTreeNode(TreeRef ref) {
+absl::Status CheckTreeNode(TreeRef ref, const Interval& interval) {
   const unsigned children = ref.Children();
-  if (children > CapacityOf(ref.kind()) || children < (ref.IsLastLevel() ? 1 : 2)) {
+  if (children < 2 || children > CapacityOf(ref.kind())) {
     return Fault(ref, absl::StrCat(children, " children"));
   }
-  if ((ref.header()->prefix & ~PrefixMask(ref.shift())) != 0) {
-    return Fault(ref, "bits below the prefix");
-  }
-  ERIS_RETURN_IF_ERROR(CheckLayout(ref));
+  const uint64_t prefix = ref.header()->prefix;
+  if ((prefix & ~PrefixMask(ref.shift())) != 0) return Fault(ref, "bits below the prefix");
   unsigned children_seen = 0;
   uint64_t keys_seen = 0;
-  for (Child child = NextChild(ref, 0); child.byte < 256; child = NextChild(ref, child.byte + 1)) {
-    ++children_seen;
-    if (FindSlot(ref, child.byte) != child.slot) {
-      return Fault(ref, absl::StrCat("byte ", child.byte, " is not found"));
+  for (Child child = NextChild(ref, 0); child.start < 256;) {
+    if (children_seen == 0 && child.start != 0) return Fault(ref, "the first start is not 0");
+    if (++children_seen > children) return Fault(ref, "more children than counted");
+    const Child next = NextChild(ref, child.start + 1);
+    if (next.start <= child.start) return Fault(ref, "starts do not ascend");
+    const unsigned last_byte = next.start - 1;
+    for (unsigned byte = child.start; byte <= last_byte; ++byte) {
+      if (*SlotOf(ref, byte) != *child.slot) {
+        return Fault(ref, absl::StrCat("byte ", byte, " does not lead to its child"));
+      }
     }
-    if (ref.IsLastLevel()) {
-      ++keys_seen;
-      continue;
+    const TreeRef below = child.ref();
+    if (below.kind() == TreeNodeKind::kNone || below.kind() > TreeNodeKind::k256) {
+      return Fault(ref, absl::StrCat("no reference at byte ", child.start));
     }
-    const TreeRef below(*child.slot);
-    ERIS_RETURN_IF_ERROR(CheckChild(ref, child.byte, below));
+    Interval part{prefix | uint64_t{child.start} << ref.shift(),
+                  prefix | uint64_t{last_byte} << ref.shift() | ~(~uint64_t{0} << ref.shift())};
+    if (!below.IsRun()) {
+      if (below.shift() >= ref.shift()) {
+        return Fault(ref, absl::StrCat("shift does not fall at byte ", child.start));
+      }
+      const uint64_t byte = below.header()->prefix >> ref.shift() << ref.shift();
+      if (!part.Has(below.header()->prefix)) {
+        return Fault(ref, absl::StrCat("child at byte ", child.start, " has prefix ",
+                                       absl::Hex(below.header()->prefix, absl::kZeroPad16)));
+      }
+      part = {byte, byte | ~(~uint64_t{0} << ref.shift())};
+    }
+    part.first = std::max(part.first, interval.first);
+    part.last = std::min(part.last, interval.last);
+    ERIS_RETURN_IF_ERROR(CheckRef(below, part));
     keys_seen += below.Keys();
+    child = next;
   }
   if (children_seen != children) {
     return Fault(ref, absl::StrCat(children_seen, " children seen, ", children, " counted"));
@@ -121,7 +135,7 @@ absl::Status CheckTreeNode(TreeRef ref) {
 }  // namespace
 
 absl::Status CheckTree(const PrefixTree& tree) {
-  return tree.root().IsTreeNode() ? CheckTreeNode(tree.root()) : absl::OkStatus();
+  return tree.root().IsNone() ? absl::OkStatus() : CheckRef(tree.root(), {});
 }
 
 }  // namespace eris::storage

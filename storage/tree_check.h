@@ -8,10 +8,11 @@
 
 namespace eris::storage {
 
-// Verifies: child counts within each kind's capacity and matched by its bytes, bitmap and index;
-// no TreeNode above the last level with fewer than 2 children; shifts that fall from level to
-// level; prefixes and leaf keys that agree with the path; exact key counts. Errors: Internal,
-// naming the first fault and the prefix of the TreeNode.
+// Verifies: children within each kind's capacity, 2 at least, whose starts ascend from 0; shifts
+// that fall from level to level; prefixes and keys that lie in the interval of the path; TreeNodes
+// and pages below one byte; runs that are not empty, whose tags are their keys' and whose first
+// pairs are as sorted as they say; no key twice; exact key counts. Errors: Internal, naming the
+// first fault and the prefix of the TreeNode.
 absl::Status CheckTree(const PrefixTree& tree);
 
 }  // namespace eris::storage

@@ -1,167 +1,193 @@
 #include "storage/tree_node.h"
 
 #include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "storage/tree_run.h"
 
 namespace eris::storage {
 namespace {
 
-void SetBit(uint64_t* bitmap, unsigned byte) { bitmap[byte >> 6] |= uint64_t{1} << (byte & 63); }
-void ClearBit(uint64_t* bitmap, unsigned byte) {
-  bitmap[byte >> 6] &= ~(uint64_t{1} << (byte & 63));
+// Loops, since memmove and memset are calls, and their code reads tables of their own.
+void FillSlots(TreeNode256* node, unsigned from, unsigned to, uint64_t word) {
+  for (unsigned byte = from; byte < to; ++byte) node->slots[byte] = word;
 }
 
-unsigned BitsBelow(const uint64_t* bitmap, unsigned byte) {
-  unsigned bits = 0;
-  const unsigned words = byte >> 6;
-  for (unsigned i = 0; i < words; ++i) bits += static_cast<unsigned>(std::popcount(bitmap[i]));
-  if (byte & 63) {
-    const uint64_t below = bitmap[words] & ((uint64_t{1} << (byte & 63)) - 1);
-    bits += static_cast<unsigned>(std::popcount(below));
-  }
-  return bits;
+unsigned EndOf(const TreeNode256* node, unsigned start) {
+  return internal::NextBit(node->bitmap, start + 1);
 }
 
-// TreeNode4 and TreeNode16 differ in capacity alone.
-template <class Node>
-void InsertSorted(Node* node, unsigned byte, uint64_t word) {
-  const unsigned count = static_cast<unsigned>(node->header.children);
-  const unsigned at = internal::RankIn(node->bytes, count, byte);
-  // A loop: few steps, and a call of memmove reads its address from memory that lies on one
-  // NumaNode.
-  for (unsigned to = count; to > at; --to) {
-    node->bytes[to] = node->bytes[to - 1];
-    node->slots[to] = node->slots[to - 1];
-  }
-  node->bytes[at] = static_cast<uint8_t>(byte);
-  node->slots[at] = word;
-}
-
-template <class Node>
-void RemoveSorted(Node* node, unsigned byte) {
-  const unsigned count = static_cast<unsigned>(node->header.children);
-  const unsigned at = internal::RankIn(node->bytes, count, byte);
-  for (unsigned to = at; to + 1 < count; ++to) {
-    node->bytes[to] = node->bytes[to + 1];
-    node->slots[to] = node->slots[to + 1];
-  }
-}
-
-void Remove48(TreeNode48* node, unsigned byte) {
-  const uint8_t hole = node->index[byte];
-  const uint8_t last = static_cast<uint8_t>(node->header.children - 1);
-  if (hole != last) {  // the slots in use stay 0 .. children-1
-    void* mover = std::memchr(node->index, last, sizeof(node->index));
-    *static_cast<uint8_t*>(mover) = hole;
-    node->slots[hole] = node->slots[last];
-  }
-  node->index[byte] = TreeNode48::kNoSlot;
-  ClearBit(node->bitmap, byte);
+unsigned RankOf(TreeRef ref, unsigned byte) {
+  return internal::StartsUpTo(ref.starts(), ref.Children(), byte) - 1;
 }
 
 }  // namespace
 
+uint64_t TreeRef::Keys() const {
+  if (IsNone()) return 0;
+  return IsRun() ? run()->count : header()->keys;
+}
+
+Child ChildAt(TreeRef ref, unsigned byte) {
+  if (ref.kind() == TreeNodeKind::k256) {
+    const unsigned start = internal::LastBit(ref.node256()->bitmap, byte);
+    return {start, &ref.node256()->slots[start]};
+  }
+  const unsigned rank = RankOf(ref, byte);
+  return {ref.starts()[rank], ref.slots() + rank};
+}
+
+Child NextChild(TreeRef ref, unsigned from) {
+  if (ref.kind() == TreeNodeKind::k256) {
+    const unsigned start = internal::NextBit(ref.node256()->bitmap, from);
+    if (start == 256) return {};
+    return {start, &ref.node256()->slots[start]};
+  }
+  const unsigned rank = from == 0 ? 0 : RankOf(ref, from - 1) + 1;
+  if (from > 255 || rank == ref.Children()) return {};
+  return {ref.starts()[rank], ref.slots() + rank};
+}
+
+Child PreviousChild(TreeRef ref, unsigned before) {
+  return before == 0 ? Child{} : ChildAt(ref, before - 1);
+}
+
+void ChildList::AddFrom(TreeRef ref, unsigned from, unsigned to) {
+  for (Child child = NextChild(ref, from); child.start < to;
+       child = NextChild(ref, child.start + 1)) {
+    Add(child.start, child.ref());
+  }
+}
+
 TreeNodeKind KindFor(unsigned children) {
-  if (children <= 4) return TreeNodeKind::k4;
-  if (children <= 16) return TreeNodeKind::k16;
-  if (children <= 48) return TreeNodeKind::k48;
-  return TreeNodeKind::k256;
+  TreeNodeKind kind = TreeNodeKind::k5;
+  while (CapacityOf(kind) < children) {
+    kind = static_cast<TreeNodeKind>(static_cast<unsigned>(kind) + 1);
+  }
+  return kind;
 }
 
 TreeNodeKind ShrunkKind(TreeNodeKind kind, unsigned children) {
-  // Slack in children before the next smaller kind is full again.
-  constexpr unsigned kSlack4 = 1;
-  constexpr unsigned kSlack16 = 4;
-  constexpr unsigned kSlack48 = 10;
-  const TreeNodeKind fit = children <= 4 - kSlack4     ? TreeNodeKind::k4
-                           : children <= 16 - kSlack16 ? TreeNodeKind::k16
-                           : children <= 48 - kSlack48 ? TreeNodeKind::k48
-                                                       : TreeNodeKind::k256;
-  return std::min(kind, fit);
+  // One in eight fewer than the smaller kind holds.
+  const TreeNodeKind smaller = KindFor(std::min(children + children / 7 + 1, 256u));
+  return std::min(kind, smaller);
 }
 
 TreeRef FormatTreeNode(void* block, TreeNodeKind kind, unsigned shift, uint64_t key) {
-  const TreeRef ref = TreeRef::To(block, kind, shift);
-  // Leaves no byte of a small TreeNode unset: the SIMD match reads all of them.
-  switch (kind) {
-    case TreeNodeKind::k48:
-      std::memset(block, 0, offsetof(TreeNode48, index));
-      std::memset(ref.node48()->index, TreeNode48::kNoSlot, sizeof(TreeNode48::index));
-      break;
-    default:
-      std::memset(block, 0, BytesOf(kind));
-  }
-  ref.header()->prefix = key & PrefixMask(shift);
+  new (block) TreeNodeHeader{key & PrefixMask(shift), 0, 0};
+  return TreeRef::To(block, kind, shift);
+}
+
+TreeRef FormatPage(void* block, uint64_t key) {
+  new (block) TreeNodeHeader{key & PrefixMask(kShiftLast), 0, 0};
+  const TreeRef ref = TreeRef::To(block, TreeNodeKind::kPage, kShiftLast);
+  for (uint64_t& word : ref.page()->bitmap) word = 0;
   return ref;
 }
 
-void InsertChild(TreeRef ref, unsigned byte, uint64_t word) {
-  TreeNodeHeader* header = ref.header();
-  ERIS_DCHECK(header->children < CapacityOf(ref.kind()));
-  switch (ref.kind()) {
-    case TreeNodeKind::k4:
-      InsertSorted(ref.node4(), byte, word);
-      break;
-    case TreeNodeKind::k16:
-      InsertSorted(ref.node16(), byte, word);
-      break;
-    case TreeNodeKind::k48: {
-      TreeNode48* node = ref.node48();
-      node->index[byte] = static_cast<uint8_t>(header->children);
-      node->slots[header->children] = word;
-      SetBit(node->bitmap, byte);
-      break;
+void WriteChildren(TreeRef ref, const ChildList& list) {
+  ERIS_DCHECK(list.count >= 1 && list.count <= CapacityOf(ref.kind()));
+  ref.header()->children = list.count;
+  if (ref.kind() == TreeNodeKind::k256) {
+    TreeNode256* node = ref.node256();
+    for (uint64_t& word : node->bitmap) word = 0;
+    for (unsigned i = 0; i < list.count; ++i) {
+      const unsigned start = i == 0 ? 0 : list.starts[i];
+      internal::SetBit(node->bitmap, start);
+      FillSlots(node, start, i + 1 == list.count ? 256 : list.starts[i + 1], list.words[i]);
     }
-    default: {
-      TreeNode256* node = ref.node256();
-      node->slots[byte] = word;
-      SetBit(node->bitmap, byte);
-    }
+    return;
   }
-  header->children = header->children + 1;
+  for (unsigned i = 0; i < list.count; ++i) {
+    ref.starts()[i] = static_cast<uint8_t>(i == 0 ? 0 : list.starts[i]);
+    ref.slots()[i] = list.words[i];
+  }
 }
 
-void RemoveChild(TreeRef ref, unsigned byte) {
-  switch (ref.kind()) {
-    case TreeNodeKind::k4:
-      RemoveSorted(ref.node4(), byte);
-      break;
-    case TreeNodeKind::k16:
-      RemoveSorted(ref.node16(), byte);
-      break;
-    case TreeNodeKind::k48:
-      Remove48(ref.node48(), byte);
-      break;
-    default: {
-      TreeNode256* node = ref.node256();
-      node->slots[byte] = 0;
-      ClearBit(node->bitmap, byte);
-    }
+void ReplaceChild(TreeRef ref, unsigned byte, TreeRef child) {
+  if (ref.kind() != TreeNodeKind::k256) {
+    *SlotOf(ref, byte) = child.word();
+    return;
   }
-  TreeNodeHeader* header = ref.header();
-  header->children = header->children - 1;
+  TreeNode256* node = ref.node256();
+  const unsigned start = internal::LastBit(node->bitmap, byte);
+  FillSlots(node, start, EndOf(node, start), child.word());
+}
+
+void InsertChild(TreeRef ref, unsigned start, TreeRef child) {
+  const unsigned children = ref.Children();
+  ERIS_DCHECK(children < CapacityOf(ref.kind()));
+  ref.header()->children = children + 1;
+  if (ref.kind() == TreeNodeKind::k256) {
+    TreeNode256* node = ref.node256();
+    ERIS_DCHECK(!internal::TestBit(node->bitmap, start));
+    internal::SetBit(node->bitmap, start);
+    FillSlots(node, start, EndOf(node, start), child.word());
+    return;
+  }
+  uint8_t* starts = ref.starts();
+  uint64_t* slots = ref.slots();
+  unsigned i = children;
+  for (; i > 0 && starts[i - 1] > start; --i) {
+    starts[i] = starts[i - 1];
+    slots[i] = slots[i - 1];
+  }
+  ERIS_DCHECK(i > 0 && starts[i - 1] < start);
+  starts[i] = static_cast<uint8_t>(start);
+  slots[i] = child.word();
+}
+
+void RemoveChild(TreeRef ref, unsigned start) {
+  const unsigned children = ref.Children();
+  ERIS_DCHECK(children > 1);
+  if (ref.kind() == TreeNodeKind::k256) {
+    TreeNode256* node = ref.node256();
+    const unsigned end = EndOf(node, start);
+    if (start == 0) {
+      internal::ClearBit(node->bitmap, end);
+      FillSlots(node, 0, end, node->slots[end]);
+    } else {
+      internal::ClearBit(node->bitmap, start);
+      FillSlots(node, start, end, node->slots[start - 1]);
+    }
+  } else {
+    uint8_t* starts = ref.starts();
+    uint64_t* slots = ref.slots();
+    for (unsigned i = RankOf(ref, start); i + 1 < children; ++i) {
+      starts[i] = starts[i + 1];
+      slots[i] = slots[i + 1];
+    }
+    starts[0] = 0;
+  }
+  ref.header()->children = children - 1;
+}
+
+void MoveStart(TreeRef ref, unsigned start, unsigned to) {
+  ERIS_DCHECK(start != 0 && to != 0);
+  if (ref.kind() != TreeNodeKind::k256) {
+    ref.starts()[RankOf(ref, start)] = static_cast<uint8_t>(to);
+    return;
+  }
+  TreeNode256* node = ref.node256();
+  const uint64_t word = node->slots[start];
+  const uint64_t before = node->slots[start - 1];
+  internal::ClearBit(node->bitmap, start);
+  internal::SetBit(node->bitmap, to);
+  if (to < start) {
+    FillSlots(node, to, start, word);
+  } else {
+    FillSlots(node, start, to, before);
+  }
 }
 
 TreeRef CopyTreeNode(TreeRef from, TreeNodeKind kind, void* block) {
-  const TreeRef to = FormatTreeNode(block, kind, from.shift(), from.header()->prefix);
-  for (Child child = NextChild(from, 0); child.byte < 256;
-       child = NextChild(from, child.byte + 1)) {
-    InsertChild(to, child.byte, *child.slot);
-  }
-  to.header()->keys = from.header()->keys;
-  return to;
-}
-
-unsigned ChildrenBelow(TreeRef ref, unsigned byte) {
-  switch (ref.kind()) {
-    case TreeNodeKind::k4:
-      return internal::RankIn(ref.node4()->bytes, ref.Children(), byte);
-    case TreeNodeKind::k16:
-      return internal::RankIn(ref.node16()->bytes, ref.Children(), byte);
-    case TreeNodeKind::k48:
-      return BitsBelow(ref.node48()->bitmap, byte);
-    default:
-      return BitsBelow(ref.node256()->bitmap, byte);
-  }
+  const TreeRef copy = FormatTreeNode(block, kind, from.shift(), from.header()->prefix);
+  copy.header()->keys = from.header()->keys;
+  ChildList list;
+  list.AddFrom(from, 0, 256);
+  WriteChildren(copy, list);
+  return copy;
 }
 
 }  // namespace eris::storage

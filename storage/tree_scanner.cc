@@ -1,89 +1,151 @@
 #include "storage/tree_scanner.h"
 
+#include <algorithm>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace eris::storage {
 namespace {
 
-// How many children before the one being read its block is prefetched.
-constexpr unsigned kAheadChildren = 8;
+// How many children before the one being read its block is prefetched, and how much of it: the rest
+// of a run comes with the processor's own prefetching.
+constexpr unsigned kAheadChildren = 3;
+
+void PrefetchBlock(TreeRef ref) {
+  const auto* block = static_cast<const char*>(ref.block());
+  const unsigned lines = ref.IsRun() ? ref.lines() : 4;
+  for (unsigned i = 0; i < lines; ++i) __builtin_prefetch(block + i * base::kCacheLineBytes, 0, 3);
+}
+
+// Rows to columns.
+void Copy(const Pair* pairs, uint32_t count, uint64_t* keys, uint64_t* values) {
+  uint32_t i = 0;
+#ifdef __SSE2__
+  for (; i + 2 <= count; i += 2) {
+    const __m128i first = _mm_load_si128(reinterpret_cast<const __m128i*>(pairs + i));
+    const __m128i second = _mm_load_si128(reinterpret_cast<const __m128i*>(pairs + i + 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(keys + i), _mm_unpacklo_epi64(first, second));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(values + i), _mm_unpackhi_epi64(first, second));
+  }
+#endif
+  for (; i < count; ++i) {
+    keys[i] = pairs[i].key;
+    values[i] = pairs[i].value;
+  }
+}
 
 }  // namespace
 
 TreeScanner::TreeScanner(const PrefixTree& tree, uint64_t from) {
   TreeRef ref = tree.root();
-  while (ref.IsTreeNode()) {
-    if (!ref.PrefixMatches(from)) {
-      if (ref.header()->prefix > from) Push(ref, 0);
-      return;
-    }
-    const unsigned byte = ref.Byte(from);
-    if (ref.IsLastLevel()) {
-      Push(ref, byte);
-      return;
-    }
-    const uint64_t* slot = FindSlot(ref, byte);
-    Push(ref, slot == nullptr ? byte : byte + 1);
-    ref = slot == nullptr ? TreeRef() : TreeRef(*slot);
+  while (ref.IsTreeNode() && ref.PrefixMatches(from)) {
+    const Child child = ChildAt(ref, ref.Byte(from));
+    Push(ref, child.start + 1);
+    ref = child.ref();
   }
-  if (ref.IsLeaf() && ref.leaf()->key >= from) leaf_ = ref;
+  if (ref.IsNone()) return;
+  if (ref.IsRun()) {
+    ref.run()->Sort();
+    at_ = ref;
+    next_ = ref.run()->LowerBound(from);
+  } else if (ref.IsPage() && ref.PrefixMatches(from)) {
+    at_ = ref;
+    next_ = ref.Byte(from);
+  } else if (ref.header()->prefix > from) {
+    EnterFirst(ref);
+  }
 }
 
 void TreeScanner::Push(TreeRef ref, unsigned next) {
   Frame& frame = frames_[depth_++];
   frame = {ref, next, next};
-  if (ref.IsLastLevel()) return;
   for (unsigned i = 0; i < kAheadChildren; ++i) PrefetchNext(frame);
 }
 
 void TreeScanner::PrefetchNext(Frame& frame) {
   if (frame.ahead >= 256) return;
   const Child child = NextChild(frame.ref, frame.ahead);
-  frame.ahead = child.byte + 1;
-  if (child.byte < 256) __builtin_prefetch(TreeRef(*child.slot).block(), 0, 3);
+  frame.ahead = child.start + 1;
+  if (child.start < 256) PrefetchBlock(child.ref());
 }
 
-// Reads the leaves of a TreeNode4 without a frame of its own; most keys of sparse partitions stand
-// so. Returns the byte it could not read on at: room or `last` reached, or a child that is no leaf.
-unsigned TreeScanner::ReadLeaves(const TreeNode4& node, uint64_t last, Output& out) {
-  const unsigned children = static_cast<unsigned>(node.header.children);
-  for (unsigned i = 0; i < children; ++i) __builtin_prefetch(TreeRef(node.slots[i]).block(), 0, 3);
-  for (unsigned i = 0; i < children; ++i) {
-    const TreeRef child(node.slots[i]);
-    if (!child.IsLeaf() || !out.Add(*child.leaf(), last)) return node.bytes[i];
+void TreeScanner::EnterFirst(TreeRef ref) {
+  while (ref.IsTreeNode()) {
+    const Child child = NextChild(ref, 0);
+    Push(ref, child.start + 1);
+    ref = child.ref();
   }
-  return 256;
+  at_ = ref;
+  next_ = 0;
+  if (ref.IsRun()) ref.run()->Sort();
 }
 
-uint32_t TreeScanner::Read(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max) {
-  Output out{keys, values, rows_max};
-  if (!leaf_.IsNone() && rows_max > 0) {
-    if (!out.Add(*leaf_.leaf(), last)) return out.rows;
-    leaf_ = TreeRef();
-  }
-  while (depth_ > 0 && out.rows < rows_max) {
+bool TreeScanner::Advance() {
+  at_ = TreeRef();
+  while (depth_ > 0) {
     Frame& frame = frames_[depth_ - 1];
-    const TreeRef ref = frame.ref;
-    const Child child = NextChild(ref, frame.next);
-    if (child.byte == 256) {
+    const Child child = frame.next < 256 ? NextChild(frame.ref, frame.next) : Child{};
+    if (child.start == 256) {
       --depth_;
       continue;
     }
-    if (ref.IsLastLevel()) {
-      if (!out.Add({ref.header()->prefix | child.byte, *child.slot}, last)) return out.rows;
-      frame.next = child.byte + 1;
-      continue;
-    }
-    const TreeRef below(*child.slot);
-    if (below.IsLeaf() && !out.Add(*below.leaf(), last)) return out.rows;
-    frame.next = child.byte + 1;
+    frame.next = child.start + 1;
     PrefetchNext(frame);
-    if (below.IsLeaf()) continue;
-    unsigned next = 0;
-    if (below.kind() == TreeNodeKind::k4 && !below.IsLastLevel()) {
-      next = ReadLeaves(*below.node4(), last, out);
-    }
-    if (next < 256) Push(below, next);
+    EnterFirst(child.ref());
+    return true;
   }
-  return out.rows;
+  return false;
+}
+
+uint32_t TreeScanner::ReadRun(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
+                              bool* behind) {
+  TreeRun* run = at_.run();
+  const Pair* const pairs = run->pairs() + next_;
+  uint32_t rows = std::min<uint32_t>(rows_max, run->count - next_);
+  if (rows > 0 && pairs[rows - 1].key > last) {
+    rows = static_cast<uint32_t>(
+        std::upper_bound(pairs, pairs + rows, last,
+                         [](uint64_t key, const Pair& pair) { return key < pair.key; }) -
+        pairs);
+    *behind = true;
+  }
+  Copy(pairs, rows, keys, values);
+  next_ += rows;
+  return rows;
+}
+
+uint32_t TreeScanner::ReadPage(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
+                               bool* behind) {
+  const TreePage* page = at_.page();
+  uint32_t rows = 0;
+  for (; rows < rows_max; ++rows) {
+    const unsigned byte = internal::NextBit(page->bitmap, next_);
+    if (byte == 256) break;
+    const uint64_t key = page->header.prefix | byte;
+    if (key > last) {
+      *behind = true;
+      break;
+    }
+    keys[rows] = key;
+    values[rows] = page->slots[byte];
+    next_ = byte + 1;
+  }
+  return rows;
+}
+
+uint32_t TreeScanner::Read(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max) {
+  uint32_t rows = 0;
+  bool behind = false;
+  while (rows < rows_max && !behind) {
+    if (at_.IsNone() && !Advance()) break;
+    const uint32_t room = rows_max - rows;
+    rows += at_.IsRun() ? ReadRun(last, keys + rows, values + rows, room, &behind)
+                        : ReadPage(last, keys + rows, values + rows, room, &behind);
+    if (rows < rows_max && !behind) at_ = TreeRef();
+  }
+  return rows;
 }
 
 }  // namespace eris::storage

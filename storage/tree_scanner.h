@@ -1,6 +1,7 @@
 // Reads a prefix tree in key order. It holds pointers into the tree, so it is good only while the
 // tree does not change: a scan that lasts longer keeps a key (ScanCursor) and seeks again at each
-// slice. Iterative: a frame per level, at most 8. Single-threaded. Paper: ERIS 3.1 (scans).
+// slice. Runs are sorted when it comes to them. Iterative: a frame per level, at most 8.
+// Single-threaded. Paper: ERIS 3.1 (scans).
 #ifndef ERIS_STORAGE_TREE_SCANNER_H_
 #define ERIS_STORAGE_TREE_SCANNER_H_
 
@@ -23,33 +24,25 @@ class TreeScanner {
  private:
   struct Frame {
     TreeRef ref;
-    unsigned next = 0;   // the byte to go on at
-    unsigned ahead = 0;  // the byte up to which children are prefetched
-  };
-
-  // The columns that Read fills.
-  struct Output {
-    uint64_t* keys;
-    uint64_t* values;
-    uint32_t rows_max;
-    uint32_t rows = 0;
-    // False, with nothing added, when there is no room or the key lies behind `last`.
-    bool Add(const Leaf& row, uint64_t last) {
-      if (rows == rows_max || row.key > last) return false;
-      keys[rows] = row.key;
-      values[rows++] = row.value;
-      return true;
-    }
+    unsigned next = 0;   // the start to go on at
+    unsigned ahead = 0;  // children that start before it are prefetched
   };
 
   void Push(TreeRef ref, unsigned next);
   void PrefetchNext(Frame& frame);
-  static unsigned ReadLeaves(const TreeNode4& node, uint64_t last, Output& out);
+  // Down to the first run or page of a subtree; on to the next one. False: there is none.
+  void EnterFirst(TreeRef ref);
+  bool Advance();
+  // Of the run or page at hand: at most rows_max; `*behind` when a key lies behind `last`.
+  uint32_t ReadRun(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
+                   bool* behind);
+  uint32_t ReadPage(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
+                    bool* behind);
 
   Frame frames_[kLevelsMax];
   unsigned depth_ = 0;
-  // A leaf that comes before what the frames have; used for the root alone.
-  TreeRef leaf_;
+  TreeRef at_;         // a run or a page
+  unsigned next_ = 0;  // its pair or byte to go on at
 };
 
 }  // namespace eris::storage

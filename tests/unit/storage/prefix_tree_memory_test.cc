@@ -115,6 +115,33 @@ TEST_P(PrefixTreeMemoryTest, TreeLeftLargeByErasingIsSound) {
   EXPECT_EQ(memory_.cache.used_bytes(), 0u);
 }
 
+TEST_P(PrefixTreeMemoryTest, RefusedBuildLeavesNothing) {
+  SCOPED_TRACE(SeedText());
+  Fill(3000);
+  const Rows rows = RowsOf(tree_);
+  std::vector<uint64_t> keys, values;
+  for (const auto& [key, value] : rows) {
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  PrefixTree built(memory_.cache);
+  bool done = false;
+  int failures = 0;
+  for (uint64_t nth = 1; !done; nth += 1 + nth / 8) {
+    const uint64_t used = memory_.cache.used_bytes();
+    memory_.cache.FailAllocationsFrom(nth);
+    done = built.Build(keys.data(), values.data(), keys.size());
+    memory_.cache.FailAllocationsFrom(0);
+    if (done) break;
+    ++failures;
+    ASSERT_TRUE(built.empty());
+    ASSERT_EQ(memory_.cache.used_bytes(), used);
+  }
+  EXPECT_GT(failures, 0);
+  EXPECT_EQ(CheckTree(built), absl::OkStatus());
+  EXPECT_EQ(RowsOf(built), rows);
+}
+
 TEST_P(PrefixTreeMemoryTest, RefusedSplitAndAbsorbChangeNothing) {
   SCOPED_TRACE(SeedText());
   Fill(2000);
@@ -190,7 +217,7 @@ TEST(PrefixTreeScatterTest, WritesGatherWhatGrowthAndErasesHaveScattered) {
   }
   memory.cache.Trim();
   const memory::ObjectAccount account = memory.manager.Account();
-  for (const size_t bytes : {192, 704, 2112}) {
+  for (size_t bytes = 64; bytes <= sizeof(TreeNode256); bytes += 64) {
     const memory::ClassAccount& one = account.classes[memory::SizeClassOf(bytes)];
     const uint64_t free_bytes = one.cached_blocks * bytes;
     const uint64_t all_bytes = free_bytes + one.used_blocks * bytes;

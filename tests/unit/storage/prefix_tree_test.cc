@@ -34,8 +34,12 @@ TEST(PrefixTreeTest, ReplacingAValueNeedsNoMemory) {
     EXPECT_EQ(tree.Upsert(key, 2), UpsertResult::kReplaced);
     EXPECT_EQ(tree.Lookup(key), 2u);
   }
-  EXPECT_EQ(tree.Upsert(1 << 20, 1), UpsertResult::kNoMemory);
-  EXPECT_EQ(tree.size(), 4u);
+  // Nor does a new key while there is room in its run.
+  uint64_t key = 1 << 20;
+  while (tree.Upsert(key, 1) == UpsertResult::kInserted) ++key;
+  EXPECT_EQ(tree.Upsert(key, 1), UpsertResult::kNoMemory);
+  EXPECT_LT(tree.size(), 4u + RunCapacity(2));
+  EXPECT_EQ(tree.Upsert(kKeyMax, 3), UpsertResult::kReplaced);
 }
 
 TEST(PrefixTreeTest, DenseKeysCostLittleOverEightBytes) {
@@ -46,6 +50,104 @@ TEST(PrefixTreeTest, DenseKeysCostLittleOverEightBytes) {
     ASSERT_EQ(tree.Upsert(key, key), UpsertResult::kInserted);
   }
   EXPECT_LT(static_cast<double>(memory.cache.used_bytes()) / kKeys, 9.5);
+}
+
+double BytesPerKey(const TreeMemory& memory, uint64_t keys) {
+  return static_cast<double>(memory.cache.used_bytes()) / static_cast<double>(keys);
+}
+
+TEST(PrefixTreeTest, SparseKeysCostAtMostTwentyBytesAtAnySize) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  TreeMemory memory;
+  PrefixTree tree(memory.cache);
+  // Over a whole digit, since runs split at the same time everywhere.
+  for (uint64_t keys = 100'000; keys <= 3'000'000; keys += keys / 3) {
+    while (tree.size() < keys) ASSERT_NE(tree.Upsert(random(), 1), UpsertResult::kNoMemory);
+    EXPECT_LT(BytesPerKey(memory, keys), 20.5) << keys;
+  }
+}
+
+TEST(PrefixTreeTest, SparseKeysInOrderLeaveFullRunsBehind) {
+  TreeMemory memory;
+  PrefixTree tree(memory.cache);
+  constexpr uint64_t kKeys = 200'000;
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    ASSERT_EQ(tree.Upsert(i * 0x3b9aca07, i), UpsertResult::kInserted);
+  }
+  EXPECT_LT(BytesPerKey(memory, kKeys), 18.5);
+}
+
+// Neither runs nor pages suit them all, but none costs much more than its data.
+TEST(PrefixTreeTest, KeysAtEqualDistancesCostLittle) {
+  for (const uint64_t distance : {2, 3, 4, 7, 16, 100, 256, 257, 65536}) {
+    TreeMemory memory;
+    PrefixTree tree(memory.cache);
+    constexpr uint64_t kKeys = 100'000;
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      const uint64_t key = i * 0x9e3779b1 % kKeys * distance;  // not in order
+      ASSERT_EQ(tree.Upsert(key, i), UpsertResult::kInserted);
+    }
+    EXPECT_LT(BytesPerKey(memory, kKeys), 24) << distance;
+    EXPECT_EQ(CheckTree(tree), absl::OkStatus()) << distance;
+  }
+}
+
+// A split that leaves one key on one side, again and again.
+TEST(PrefixTreeTest, KeysThatSplitUnevenlyAreFound) {
+  TreeMemory memory;
+  PrefixTree tree(memory.cache);
+  Model model;
+  for (uint64_t base = 0; base < 40; ++base) {
+    for (unsigned bit = 0; bit < 56; ++bit) {
+      for (uint64_t low = 0; low < 3; ++low) {
+        const uint64_t key = (base << 56 | uint64_t{1} << bit) + low;
+        tree.Upsert(key, key);
+        model[key] = key;
+      }
+    }
+  }
+  EXPECT_EQ(CheckTree(tree), absl::OkStatus());
+  EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+  for (const auto& [key, value] : model) ASSERT_EQ(tree.Lookup(key), value);
+}
+
+TEST(PrefixTreeTest, BuiltTreeIsDenseAndTakesChanges) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  for (const Keys kind : {Keys::kDense, Keys::kSparse, Keys::kClustered, Keys::kOneByte,
+                          Keys::kZerosAndOnes, Keys::kExtremes, Keys::kMixed}) {
+    Model model;
+    for (const uint64_t key : KeyPool(kind, 30'000, random)) model[key] = ~key;
+    std::vector<uint64_t> keys, values;
+    for (const auto& [key, value] : model) {
+      keys.push_back(key);
+      values.push_back(value);
+    }
+    TreeMemory memory;
+    PrefixTree tree(memory.cache);
+    ASSERT_TRUE(tree.Build(keys.data(), values.data(), keys.size()));
+    ASSERT_EQ(CheckTree(tree), absl::OkStatus()) << KeysName(kind);
+    ASSERT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+    if (kind == Keys::kSparse) {
+      EXPECT_LT(BytesPerKey(memory, keys.size()), 22);  // the highest digits' few TreeNodes count
+    }
+    if (kind == Keys::kDense) {
+      EXPECT_LT(BytesPerKey(memory, keys.size()), 9.5);
+    }
+    for (int i = 0; i < 20'000; ++i) {
+      const uint64_t key = random() % 2 == 0 ? keys[random() % keys.size()] : random();
+      if (random() % 2 == 0) {
+        ASSERT_EQ(tree.Erase(key), model.erase(key) == 1);
+      } else {
+        const bool replaced = !model.insert_or_assign(key, 5).second;
+        ASSERT_EQ(tree.Upsert(key, 5),
+                  replaced ? UpsertResult::kReplaced : UpsertResult::kInserted);
+      }
+    }
+    ASSERT_EQ(CheckTree(tree), absl::OkStatus()) << KeysName(kind);
+    EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+  }
 }
 
 TEST(PrefixTreeTest, ErasedTreeReturnsAllMemory) {
