@@ -6,49 +6,11 @@
 Four panels of bars, ours first and red; a line from the fastest round to the slowest. Standard library only.
 """
 import json
+import os
 import sys
-from xml.sax.saxutils import escape
 
-PANEL_WIDTH, PANEL_HEIGHT, GAP, TOP = 380, 210, 40, 56
-LEFT, RIGHT, LINE = 84, 56, 24  # names, figures, a bar's height with its gap
-OURS, PEER, SECOND = "#c0392b", "#2471a3", "#85b7d9"
-OURS_SECOND = "#e6a097"
-
-
-def text(x, y, words, anchor="start", more=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
-
-
-class Panel:
-    """Bars of one quantity; of two where each row has a second value (behind, pale)."""
-
-    def __init__(self, title, rows, form, note=""):
-        self.title, self.rows, self.form, self.note = title, rows, form, note
-
-    def draw(self, x, y):
-        out = [text(x, y, self.title, more='font-weight="bold"')]
-        if self.note:
-            out.append(text(x, y + 14, self.note, more='fill="#666" font-size="10"'))
-        largest = max(max(row["values"]) for row in self.rows)
-        width = PANEL_WIDTH - LEFT - RIGHT
-        for i, row in enumerate(self.rows):
-            top = y + 24 + LINE * i
-            ours = row["name"] == "eris"
-            colours = (OURS, OURS_SECOND) if ours else (PEER, SECOND)
-            out.append(text(x + LEFT - 6, top + 12, "ERIS" if ours else row["name"], "end"))
-            height = (LINE - 6) / len(row["values"])
-            for j, value in enumerate(row["values"]):
-                at = top + j * height
-                long = width * value / largest
-                out.append(f'<rect x="{x + LEFT}" y="{at:.1f}" width="{long:.1f}" height="{height:.1f}" '
-                           f'fill="{colours[j]}"/>')
-                if j == 0 and "low" in row:
-                    low, high = (x + LEFT + width * min(row[key], largest) / largest for key in ("low", "high"))
-                    out.append(f'<path d="M{low:.1f} {at + height / 2:.1f}H{high:.1f}" stroke="#222"/>')
-            label = " / ".join(format(value, self.form) for value in row["values"])
-            out.append(text(x + LEFT + width * max(row["values"]) / largest + 5, top + 13, label,
-                            more='font-size="10"'))
-        return out
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from plot_panels import Panel, figure  # noqa: E402
 
 
 def panels(report):
@@ -99,16 +61,9 @@ def draw(report):
     found = panels(report)
     if not found:
         sys.exit("plot.py: nothing to draw")
-    lines = (len(found) + 1) // 2
-    width, height = 2 * PANEL_WIDTH + GAP + 40, TOP + lines * PANEL_HEIGHT
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-           'font-size="12" fill="#222">', f'<rect width="{width}" height="{height}" fill="#fff"/>',
-           text(width / 2, 20, "Memory of TreeNodes: the engine's own and five allocators", "middle", 'font-size="14"'),
-           text(width / 2, 36, f"{report['cpu']}, {report['cpus']} cpus, {report['date']}, median of {report['rounds']} "
-                "rounds; each with its huge-page settings on", "middle", 'fill="#666" font-size="11"')]
-    for i, panel in enumerate(found):
-        out += panel.draw(20 + (i % 2) * (PANEL_WIDTH + GAP), TOP + 16 + (i // 2) * PANEL_HEIGHT)
-    return "\n".join(out + ["</svg>", ""])
+    return figure(found, "Memory of TreeNodes: the engine's own and five allocators",
+                  f"{report['cpu']}, {report['cpus']} cpus, {report['date']}, median of {report['rounds']} "
+                  "rounds; each with its huge-page settings on")
 
 
 def main():

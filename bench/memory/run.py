@@ -17,13 +17,15 @@ Rounds are interleaved, their order rotates; a figure is the median, with the le
   tree     tree_memory: the real prefix tree, 100 million upserts and erases, then erased, then dropped
 """
 import argparse
-import datetime
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lab_process import LabProcess, machine, rotated, spread  # noqa: E402
 
 HOME = os.path.dirname(os.path.abspath(__file__))
 PARTS = ("trace", "small", "foreign", "memory", "paper", "tree")
@@ -50,46 +52,23 @@ ALLOCATORS = {
 PEERS = [name for name in ALLOCATORS if name not in ("floor", "eris")]
 
 
-class Lab:
-    """A process of allocator_lab that waits for commands."""
+class Lab(LabProcess):
+    """A process of allocator_lab."""
 
     def __init__(self, build, trace, name, way, collapsed=False):
+        super().__init__([f"{build}/bench/memory/allocator_lab", "--trace", trace, "--way", way], ALLOCATORS[name][0],
+                         f"allocator_lab of {name} ({way})")
         self.name, self.way, self.collapsed = name, way, collapsed
-        self.process = subprocess.Popen(
-            [f"{build}/bench/memory/allocator_lab", "--trace", trace, "--way", way],
-            env={**os.environ, **ALLOCATORS[name][0]}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.built = self.ask("build")
         self.rounds = []
         if collapsed:
             self.built = {**self.built, **self.ask("collapse")}
 
-    def label(self):
+    def label_of_way(self):
         return f"{self.way}, collapsed" if self.collapsed else self.way
-
-    def send(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-
-    def answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise OSError(f"allocator_lab of {self.name} ({self.way}) ended")
-        return json.loads(line)
-
-    def ask(self, command):
-        self.send(command)
-        return self.answer()
 
     def huge_share(self):
         return self.built["huge"] / max(1, self.built["anonymous"])
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.wait(60)
-
-
-def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def start_labs(build, trace):
@@ -101,10 +80,6 @@ def start_labs(build, trace):
             if name in PEERS and lab.huge_share() < 0.5:
                 labs.append(Lab(build, trace, name, way, collapsed=True))
     return labs
-
-
-def rotated(items, by):
-    return items[by % len(items):] + items[:by % len(items)]
 
 
 def part_trace(labs, rounds, report):
@@ -120,7 +95,7 @@ def part_trace(labs, rounds, report):
     for lab in labs:
         net = [mine - least for mine, least in zip(lab.rounds, floor)]
         rows.setdefault(lab.name, []).append({
-            "way": lab.label(), "collapsed": lab.collapsed, "gross_ns": spread(lab.rounds), "net_ns": spread(net), "build_ns": lab.built["ns"],
+            "way": lab.label_of_way(), "collapsed": lab.collapsed, "gross_ns": spread(lab.rounds), "net_ns": spread(net), "build_ns": lab.built["ns"],
             "huge_share": lab.huge_share(),
             "gross_over_ours": statistics.median(mine / one for mine, one in zip(lab.rounds, ours)),
             "net_over_ours": statistics.median(
@@ -142,7 +117,7 @@ def part_small(labs, rounds, report):
     rows = {}
     for turn in range(rounds):
         for lab in rotated(labs, turn):
-            one = rows.setdefault(lab.name, {}).setdefault(lab.label(), {"random": [], "pairs": []})
+            one = rows.setdefault(lab.name, {}).setdefault(lab.label_of_way(), {"random": [], "pairs": []})
             one["random"].append(lab.ask("random")["ns"])
             if turn < 3:
                 one["pairs"].append(lab.ask("pairs")["ns"])
@@ -159,7 +134,7 @@ def part_foreign(labs, rounds, report):
         for lab in rotated(labs, turn):
             answer = lab.ask("foreign")
             if answer.pop("possible"):
-                rows.setdefault(lab.name, {}).setdefault(lab.label(), []).append(answer)
+                rows.setdefault(lab.name, {}).setdefault(lab.label_of_way(), []).append(answer)
     report["foreign"] = {}
     for name, ways in rows.items():
         for way, answers in ways.items():
@@ -181,7 +156,7 @@ def part_memory(labs, report):
     for lab, erase, drop in zip(chosen, erased, dropped):
         before = erase["before"]["anonymous"]
         report["memory"][lab.name] = {
-            "way": lab.label(), "live_bytes": erase["live_before"], "resident_bytes": before,
+            "way": lab.label_of_way(), "live_bytes": erase["live_before"], "resident_bytes": before,
             "resident_over_live": before / erase["live_before"],
             "huge_share": erase["before"]["huge"] / before,
             "erased_live_bytes": erase["live"],
@@ -275,17 +250,8 @@ def print_report(report):
     return "\n".join(out) + "\n"
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read().strip()
-
-
 def measure(build, parts, rounds, operations):
-    report = {"cpu": next((line.split(":")[1].strip() for line in read("/proc/cpuinfo").splitlines()
-                           if line.startswith("model name")), "unknown"),
-              "cpus": len(os.sched_getaffinity(0)), "rounds": rounds,
-              "date": datetime.date.today().isoformat(),
-              "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+    report = {**machine(), "rounds": rounds,
               "settings": {name: settings for name, (settings, _) in ALLOCATORS.items()}}
     if {"trace", "small", "foreign", "memory"} & set(parts):
         with tempfile.TemporaryDirectory() as work:

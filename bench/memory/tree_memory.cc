@@ -18,11 +18,11 @@
 #include <thread>
 #include <vector>
 
+#include "bench/key_order.h"
 #include "bench/memory/our_memory.h"
 #include "bench/memory/process_memory.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "bench/storage/key_order.h"
 #include "storage/prefix_tree.h"
 
 namespace eris::bench {

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/key_order.h"
 #include "bench/memory/trace.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "bench/storage/key_order.h"
 #include "storage/prefix_tree.h"
 
 namespace eris::bench {

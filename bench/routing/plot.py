@@ -9,9 +9,11 @@ against the number of AEUs. Log-log, a line for each method, a bar from the slow
 """
 import argparse
 import json
-import math
+import os
 import sys
-from xml.sax.saxutils import escape
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from plot_panels import scale, text, ticks  # noqa: E402
 
 WIDTH, HEIGHT = 790, 460
 LEFT, RIGHT, TOP, BOTTOM = 72, 220, 46, 60  # margins; the legend stands in the right one
@@ -31,24 +33,6 @@ STYLES = {
     "memcpy20": ("#555555", 1.5, "6 4", "limit: two memcpys of Port::Send's bytes"),
     "memcpy": ("#999999", 1.5, "2 3", "limit: two memcpys of 72 bytes"),
 }
-
-
-def scale(low, high, begin, end):
-    """Maps [low, high] to [begin, end], by logarithms."""
-    span = math.log(high / low) or 1.0
-    return lambda value: begin + (end - begin) * math.log(value / low) / span
-
-
-def ticks(low, high):
-    """1, 2, 5, 10, ... within [low, high]."""
-    found = []
-    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
-        found += [digit * 10 ** power for digit in (1, 2, 5) if low <= digit * 10 ** power <= high]
-    return found
-
-
-def text(x, y, words, anchor="middle", more=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
 
 
 def points_by_method(report, look_ups, arguments):
@@ -89,20 +73,20 @@ def draw(report, look_ups, arguments):
            'font-size="12" fill="#222">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
            text((LEFT + right) / 2, 18, "Routing throughput, " + (f"{arguments.aeus} AEUs, " if arguments.by == "batch" else "")
-                + f"commands with {report['segment_bytes']} bytes of data", more='font-size="14"'),
+                + f"commands with {report['segment_bytes']} bytes of data", "middle", 'font-size="14"'),
            text((LEFT + right) / 2, 34, f"{report['cpu']}, {report['cpus']} cpus, {report['build_type']}, median of "
-                f"{report['rounds']} rounds", more='fill="#666" font-size="11"')]
+                f"{report['rounds']} rounds", "middle", 'fill="#666" font-size="11"')]
     for tick in ticks(low, high):
         out.append(f'<path d="M{LEFT} {y(tick):.1f}H{right}" stroke="#e4e4e4"/>')
         out.append(text(LEFT - 6, y(tick) + 4, f"{tick:g}", "end"))
     for batch in batches:
         out.append(f'<path d="M{x(batch):.1f} {TOP}V{bottom}" stroke="#f0f0f0"/>')
-        out.append(text(x(batch), bottom + 18, str(batch)))
+        out.append(text(x(batch), bottom + 18, str(batch), "middle"))
     out.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" stroke="#222" fill="none"/>')
     out.append(text((LEFT + right) / 2, HEIGHT - 16, "AEUs" if arguments.by == "aeus" else
-                    "commands collected before they are copied over"))
+                    "commands collected before they are copied over", "middle"))
     words = "GB/s with headers" if arguments.unit == "bytes" else "million commands/s"
-    out.append(text(0, 0, words, more=f'transform="translate(20 {(TOP + bottom) / 2:.0f}) rotate(-90)"'))
+    out.append(text(0, 0, words, "middle", f'transform="translate(20 {(TOP + bottom) / 2:.0f}) rotate(-90)"'))
     shown = [method for method in STYLES if method in lines]
     for method in reversed(shown):  # ours last, on top
         colour, width, dashes, _ = STYLES[method]

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/storage/key_order.h"
+#include "bench/key_order.h"
 #include "routing/csb_tree.h"
 #include "routing/range_table.h"
 

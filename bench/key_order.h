@@ -1,6 +1,6 @@
-// Keys of the storage benchmarks: distinct without a table, in any order without a shuffle.
-#ifndef ERIS_BENCH_STORAGE_KEY_ORDER_H_
-#define ERIS_BENCH_STORAGE_KEY_ORDER_H_
+// Keys of the benchmarks: distinct without a table, in any order without a shuffle.
+#ifndef ERIS_BENCH_KEY_ORDER_H_
+#define ERIS_BENCH_KEY_ORDER_H_
 
 #include <cstdint>
 
@@ -30,4 +30,4 @@ constexpr uint64_t PermutedAt(uint64_t i, uint64_t count) {
 
 }  // namespace eris::bench
 
-#endif  // ERIS_BENCH_STORAGE_KEY_ORDER_H_
+#endif  // ERIS_BENCH_KEY_ORDER_H_

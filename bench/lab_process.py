@@ -1,0 +1,54 @@
+"""What benchmark drivers share: a process that answers commands with JSON lines, and the figures of rounds."""
+import datetime
+import json
+import os
+import statistics
+import subprocess
+
+
+class LabProcess:
+    """A program that takes a command a line and answers each with a JSON object a line."""
+
+    def __init__(self, command, env, label):
+        self.label = label
+        self.process = subprocess.Popen(command, env={**os.environ, **env}, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+
+    def send(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise OSError(f"{self.label} ended")
+        return json.loads(line)
+
+    def ask(self, command):
+        self.send(command)
+        return self.answer()
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+def spread(values):
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def rotated(items, by):
+    return items[by % len(items):] + items[:by % len(items)]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def machine():
+    """The head of a report."""
+    return {"cpu": next((line.split(":")[1].strip() for line in read("/proc/cpuinfo").splitlines()
+                         if line.startswith("model name")), "unknown"),
+            "cpus": len(os.sched_getaffinity(0)), "date": datetime.date.today().isoformat(),
+            "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled")}
