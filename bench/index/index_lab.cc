@@ -1,0 +1,128 @@
+// One side of the index benchmark in a process of its own; run.py starts them, preloads the peers'
+// allocator and asks them in turns.
+//
+//   index_lab --sides
+//   index_lab --side <name> [--keys 16777216] [--keys-are sparse|dense] [--area <MiB>] [--seed 1]
+//
+// The first form lists the sides. The second takes commands on standard input, a line each, and
+// answers with a JSON object a line: medians are the caller's business. M is a million.
+//
+//   build random|bulk <batch>               all keys from nothing, in random order or as sorted
+//   runs lookup <batch> uniform|zipf <ms>        M keys/s; the same for `replace`, upserts of what
+//   is there mixed <batch> uniform|zipf <ms>         half look-ups, a quarter erases, a quarter
+//   upserts erase <batch> <keys>                    takes so many out, and puts them back scan
+//   <rows> <ms>; scan_all              range scans from random keys; one scan of everything two
+//   <batch> <ms>                        look-ups on two cpus, a structure each, and on one
+//
+// `limits` has others (limits_side.cc). Everything but `two` runs on one cpu, threads of the
+// engine's memory too; keys, values and probes are made while the clock stands; every value that is
+// found is compared with its key. The program ends with a message when an answer is wrong.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/index/side.h"
+#include "bench/routing/flags.h"
+#include "bench/routing/machine.h"
+
+namespace eris::bench {
+
+uint64_t Command::Number(size_t word) const {
+  if (word >= words.size()) Die("index_lab: " + words[0] + " wants more");
+  return bench::Number(words[word], 1, ~0u);
+}
+
+bool Command::Is(size_t word, const char* text) const {
+  if (word >= words.size()) Die("index_lab: " + words[0] + " wants more");
+  return words[word] == text;
+}
+
+namespace {
+
+std::vector<NamedSide> AllSides() {
+  std::vector<NamedSide> all;
+  const auto add = [&all](const std::vector<NamedSide>& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  add(LimitSides());
+  add(ErisSides());
+  add(AbslSides());
+#ifdef ERIS_BENCH_WITH_TBB
+  add(TbbSides());
+#endif
+#ifdef ERIS_BENCH_WITH_UNODB
+  add(UnodbSides());
+#endif
+  return all;
+}
+
+int PrintSides() {
+  std::string names, absent;
+  for (const NamedSide& side : AllSides()) {
+    names += std::string(names.empty() ? "" : ", ") + "\"" + side.name + "\"";
+  }
+#ifndef ERIS_BENCH_WITH_TBB
+  absent += "\"oneTBB: libtbb-dev was not there when this was built\"";
+#endif
+#ifndef ERIS_BENCH_WITH_UNODB
+  absent += std::string(absent.empty() ? "" : ", ") +
+            "\"unodb: built without -DERIS_BENCH_UNODB=<checkout of "
+            "github.com/laurynas-biveinis/unodb>\"";
+#endif
+  std::printf("{\"sides\": [%s], \"absent\": [%s], \"build_type\": \"%s\"}\n", names.c_str(),
+              absent.c_str(), ERIS_BENCH_BUILD_TYPE);
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--sides") return PrintSides();
+  SideOptions options{.space = {.count = 1 << 24, .sparse = true},
+                      .area_bytes = uint64_t{4} << 30,
+                      .cpus = AllowedCpus()};
+  std::string name;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i], value = argv[i + 1];
+    if (flag == "--side") {
+      name = value;
+    } else if (flag == "--keys") {
+      options.space.count = Number(value, kBlockKeys, 1u << 30);
+      if ((options.space.count & (options.space.count - 1)) != 0) Die("--keys is a power of two");
+    } else if (flag == "--keys-are") {
+      options.space.sparse = value == "sparse";
+    } else if (flag == "--area") {
+      options.area_bytes = uint64_t{Number(value, 1, 1u << 20)} << 20;
+      if ((options.area_bytes & (options.area_bytes - 1)) != 0) Die("--area is a power of two");
+    } else if (flag == "--seed") {
+      options.seed = Number(value, 0, ~0u);
+    } else {
+      Die("index_lab: no flag " + flag);
+    }
+  }
+  // Interrupts go to the first cpu more often than to others.
+  std::reverse(options.cpus.begin(), options.cpus.end());
+  PinTo(options.cpus[0]);
+  const std::vector<NamedSide> sides = AllSides();
+  const auto side = std::find_if(sides.begin(), sides.end(),
+                                 [&](const NamedSide& one) { return name == one.name; });
+  if (side == sides.end()) Die("index_lab: no side '" + name + "'");
+  const std::unique_ptr<Side> asked = side->make(options);
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    Command command;
+    for (std::string word; words >> word;) command.words.push_back(word);
+    if (command.words.empty()) continue;
+    std::printf("%s\n", asked->Ask(command).Text().c_str());
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Main(argc, argv); }

@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""The index benchmark: ERIS's partitions and bare tree beside absl::btree_map, absl::flat_hash_map, oneTBB's hash map,
+unodb's ART where it was built in, and the machine's limits, in one run.
+
+    bench/index/run.py <builddir> [--cells 1-sparse,16-dense,...] [--sides eris,btree,...] [--rounds 5] [--ms 200]
+                       [--parts points,bulk,two,engine] [--json out.json] [--large] [--goals]
+
+A cell is a size in millions (of 2^20) and the keys: sparse over 64 bits, or dense; --large adds 256 million. A side is a
+process of index_lab on one core, peers and ours with jemalloc on huge pages preloaded (ours does not take index memory
+from it). Rounds are interleaved measurement by measurement, their order rotates; a figure is the median, with the least
+and the largest; a ratio is the median of the rounds' ratios. Where the memory does not hold all sides of a cell, peers
+take turns beside the limits and ERIS; what does not fit even then is left out, and said.
+
+  points   look-ups by batch size, writes, erases, a mix, scans, memory after random inserts
+  bulk     memory, look-ups and the ordered scan after a load of sorted runs
+  two      look-ups on two cores, a structure each
+  engine   look-ups through an engine of one AEU, bench/engine/routed_lookup
+
+--goals measures what `./dev goals index` needs, and no more.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..")]
+from index_figures import figure, huge_share, per_key, ratio  # noqa: E402
+from lab_process import LabProcess, machine, read, rotated  # noqa: E402
+
+MALLOC = {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "thp:always,metadata_thp:always"}
+BATCHES = (1, 16, 64, 256, 1024, 4096, 16384, 65536)
+BATCH = 1024  # where the batch is not what is measured: what a session sends
+PARTS = ("points", "bulk", "two", "engine")
+CELLS = [f"{size}-{keys}" for size in (1, 16, 64) for keys in ("sparse", "dense")]
+LARGE = ["256-sparse", "256-dense"]
+GOAL_CELLS = ["16-sparse", "16-dense", "64-sparse", "64-dense"]
+TWO_CELLS = ("16-sparse",)
+AREA_MIB = 4096  # of the random loads
+OURS = ("eris", "eris_tree", "eris_hash")  # with batches
+UNORDERED = ("flat_hash", "tbb_hash", "eris_hash")
+BULK = ("eris", "btree")
+# Bytes a key that a side may want, at most; for what fits into memory at once.
+BYTES_PER_KEY = {"eris": 60, "eris_tree": 60, "eris_hash": 45, "btree": 26, "flat_hash": 40, "tbb_hash": 75,
+                 "unodb": 72}
+SIDE_BYTES = 400e6  # probes and columns
+
+
+def count_of(cell):
+    return int(cell.split("-")[0]) << 20
+
+
+class Lab(LabProcess):
+    """A side in a process of its own."""
+
+    def __init__(self, build, side, cell, area_mib):
+        self.side = side
+        size, keys = cell.split("-")
+        super().__init__([f"{build}/bench/index/index_lab", "--side", side, "--keys", str(int(size) << 20), "--keys-are",
+                          keys, "--area", str(area_mib)], MALLOC, f"index_lab of {side}, {cell}")
+
+
+class Figures:
+    """side -> measurement -> field -> a value for each round, None where the side was not measured in it."""
+
+    def __init__(self):
+        self.rounds = 0
+        self.sides = {}
+
+    def new_round(self):
+        self.rounds += 1
+
+    def add(self, side, name, answer):
+        fields = self.sides.setdefault(side, {}).setdefault(name, {})
+        for field, value in answer.items():
+            values = fields.setdefault(field, [])
+            values += [None] * (self.rounds - 1 - len(values)) + [value]
+
+
+# --- what is measured ---
+
+def points_of(side, cell, goals):
+    """name -> command; the order is that of a round."""
+    ms, count = "{ms}", count_of(cell)
+    if side == "limits":
+        return {"loads": f"loads 16 {ms}", "read": f"read {ms}"} | ({} if goals else {"load": f"loads 1 {ms}"})
+    found = {}
+    if side in OURS:
+        batches = (1, 256, 1024, 16384) if goals else BATCHES
+        if side == "eris_tree":
+            batches = (1, 16, 64)
+        found |= {f"lookup {batch} uniform": f"lookup {batch} uniform {ms}" for batch in batches}
+    else:
+        found["lookup 1 uniform"] = f"lookup 1 uniform {ms}"
+    if side == "eris_tree":
+        return found
+    batch = BATCH if side in OURS else 1
+    if not goals:
+        found[f"lookup {batch} zipf"] = f"lookup {batch} zipf {ms}"
+        found["mixed"] = f"mixed {BATCH} uniform {ms}"
+        found["mixed zipf"] = f"mixed {BATCH} zipf {ms}"
+        found["erase"] = f"erase {batch} {min(1 << 20, count // 16)}"
+    if side in OURS or not goals:
+        if side != "unodb":
+            found["replace"] = f"replace {batch} uniform {ms}"
+    if side not in UNORDERED:
+        found["scan"] = f"scan 100 {ms}"
+        if side in OURS or not goals:
+            found["scan_all"] = "scan_all"
+    return found
+
+
+def goal_sides(cell):
+    """What the goals compare in a cell."""
+    return {"16-sparse": ["eris", "btree", "flat_hash", "eris_hash", "unodb"], "64-sparse": ["eris", "btree"]}.get(cell, ["eris"])
+
+
+def bytes_of(side, cell):
+    return BYTES_PER_KEY[side] * count_of(cell) + SIDE_BYTES
+
+
+def memory_free():
+    for line in read("/proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def sittings(sides, cell, area_mib, left_out):
+    """Groups of sides that the memory holds at once; ERIS is in each."""
+    room = memory_free() * 0.92 - area_mib * 2 ** 20
+    ours = [side for side in sides if side == "eris"]
+    room -= sum(bytes_of(side, cell) for side in ours)
+    groups = []
+    for side in sides:
+        if side in ours:
+            continue
+        if bytes_of(side, cell) > room or room < 0:
+            left_out.append(f"{side} at {cell}: it may want {bytes_of(side, cell) / 1e9:.1f} GB, "
+                            f"{max(0, room) / 1e9:.1f} GB are free beside ERIS and the limits")
+        else:
+            fitting = [group for group in groups if sum(bytes_of(one, cell) for one in group) + bytes_of(side, cell) <= room]
+            if fitting:
+                fitting[0].append(side)
+            else:
+                groups.append([side])
+    return [ours + group for group in groups] or [ours]
+
+
+class Cell:
+    """All measurements of one size and kind of keys."""
+
+    def __init__(self, options, cell, limits):
+        self.options, self.cell, self.limits = options, cell, limits
+        self.figures = Figures()
+        self.left_out = []
+
+    def start(self, side, how, batch):
+        lab = Lab(self.options.build, side, self.cell, self.options.area)
+        return lab, lab.ask(f"build {how} {batch}")
+
+    def points(self, sides):
+        for group in sittings(sides, self.cell, self.options.area, self.left_out):
+            labs = {}
+            first_sitting = "eris" in group and self.figures.rounds == 0
+            # A fresh process for each: none profits from memory that it has touched before. The last one stays.
+            fills = self.options.fills if count_of(self.cell) <= 16 << 20 else 1
+            for turn in range(fills):
+                self.figures.new_round()
+                for side in rotated(group, turn):
+                    again = side != "eris" or first_sitting
+                    if side in labs and again:
+                        labs.pop(side).stop()
+                    if side not in labs:
+                        labs[side], built = self.start(side, "random", BATCH if side in OURS else 1)
+                        self.figures.add(side, "fill", built)
+            self.rounds({**labs, "limits": self.limits})
+            if "two" in self.options.parts and first_sitting and self.cell in TWO_CELLS:
+                self.two({"eris": labs["eris"], "limits": self.limits})
+            for lab in labs.values():
+                lab.stop()
+
+    def rounds(self, labs):
+        wanted = {side: points_of(side, self.cell, self.options.goals) for side in labs}
+        names = list(dict.fromkeys(name for commands in wanted.values() for name in commands))
+        for turn in range(self.options.rounds):
+            self.figures.new_round()
+            for name in names:
+                for side in rotated(list(labs), turn):
+                    if name in wanted[side]:
+                        self.figures.add(side, name, labs[side].ask(wanted[side][name].format(ms=self.options.ms)))
+
+    def two(self, labs):
+        if self.options.cpus < 2:
+            self.left_out.append("two cores: this machine has one cpu")
+            return
+        for turn in range(self.options.rounds):
+            self.figures.new_round()
+            for side in rotated(list(labs), turn):
+                command = f"two {self.options.ms}" if side == "limits" else f"two {BATCH} {self.options.ms}"
+                self.figures.add(side, "two", labs[side].ask(command))
+
+    def bulk(self, sides):
+        for side in [side for side in sides if side in BULK]:
+            if bytes_of(side, self.cell) + 8 * count_of(self.cell) > memory_free():
+                self.left_out.append(f"{side} at {self.cell}: no memory for a bulk load")
+                continue
+            lab, built = self.start(side, "bulk", BATCH)
+            self.figures.new_round()
+            self.figures.add(side, "bulk load", built)
+            for turn in range(0 if self.options.goals else self.options.rounds):
+                self.figures.new_round()
+                self.figures.add(side, "bulk lookup", lab.ask(f"lookup {BATCH} uniform {self.options.ms}"))
+                self.figures.add(side, "bulk scan_all", lab.ask("scan_all"))
+            lab.stop()
+
+    def report(self):
+        return {"keys": count_of(self.cell), "sides": self.figures.sides, "left_out": self.left_out}
+
+
+def measure(options):
+    known = json.loads(subprocess.run([f"{options.build}/bench/index/index_lab", "--sides"], text=True,
+                                      stdout=subprocess.PIPE, check=True).stdout)
+    report = {**machine(), "build_type": known["build_type"], "rounds": options.rounds, "ms": options.ms,
+              "batch": BATCH, "area_mib": options.area, "settings": MALLOC, "absent": known["absent"], "cells": {}}
+    limits = Lab(options.build, "limits", "1-dense", options.area)
+    report["area"] = limits.ask("build")
+    for name in options.cells:
+        chosen = options.sides or (goal_sides(name) if options.goals else [side for side in known["sides"] if side != "limits"])
+        sides = [side for side in chosen if side in known["sides"]]
+        cell = Cell(options, name, limits)
+        progress(f"{name}: {', '.join(sides)}")
+        if "points" in options.parts:
+            cell.points(sides)
+        if "bulk" in options.parts and not (options.goals and name != "16-dense"):
+            cell.bulk(["eris"] if options.goals else sides)
+        report["cells"][name] = cell.report()
+    limits.stop()
+    if "engine" in options.parts:
+        progress("engine")
+        report["engine"] = json.loads(subprocess.run(
+            [f"{options.build}/bench/engine/routed_lookup", str(16 << 20), "1", str(min(5, options.rounds)), str(BATCH)],
+            text=True, stdout=subprocess.PIPE, check=True).stdout)
+    return report
+
+
+def progress(words):
+    print(f"index: {words}", file=sys.stderr, flush=True)
+
+
+# --- the table ---
+
+def show(found, form="7.2f", width=24):
+    if found is None:
+        return " " * (width - 1) + "-"
+    numbers = f"{found['median']:{form}} ({found['min']:.3g} .. {found['max']:.3g})"
+    return f"{numbers:>{width}}"
+
+
+def number(value, form):
+    return f"{value:{form}}" if value is not None else "-"
+
+
+def table_of(report, cell):
+    sides = [side for side in report["cells"][cell]["sides"] if side != "limits"]
+    out = [f"\n== {cell}: {report['cells'][cell]['keys'] / 1e6:.1f} million keys"]
+    loads, reads = (figure(report, cell, "limits", name, field) for name, field in (("loads", "mloads_s"), ("read", "gb_s")))
+    if loads:
+        out.append(f"limits: random loads, 16 in flight {show(loads, '.1f', 1)} M/s; sequential read {show(reads, '.2f', 1)} GB/s")
+    out += [f"LEFT OUT: {words}" for words in report["cells"][cell]["left_out"]]
+    if loads:
+        out.append("look-ups, M/s             uniform   of the loads  over btree |                   Zipf | page size: huge")
+    for side in sides:
+        for batch in BATCHES:
+            name = f"lookup {batch} uniform"
+            found = figure(report, cell, side, name)
+            if found is None:
+                continue
+            label = f"{side} {batch}" if side in OURS else side
+            zipf = figure(report, cell, side, f"lookup {batch} zipf")
+            out.append(f"  {label:16}{show(found, '7.2f')} {ratio(report, cell, (side, name, 'mkeys_s'), ('limits', 'loads', 'mloads_s')):8.0%} "
+                       f"{number(ratio(report, cell, (side, name, 'mkeys_s'), ('btree', 'lookup 1 uniform', 'mkeys_s')), '11.2f'):>11} |{show(zipf, '7.2f')}"
+                       f" | {number(huge_share(report, cell, side), '.0%')}")
+    rows = [("writes, M/s", "insert from empty", "fill", "mkeys_s"), ("", "upsert existing", "replace", "mkeys_s"),
+            ("", "erase", "erase", "erase_mkeys_s"), ("", "insert erased", "erase", "insert_mkeys_s"),
+            ("", "mixed", "mixed", "mops_s"), ("", "mixed, Zipf", "mixed zipf", "mops_s"),
+            ("scans", "100 rows, k/s", "scan", "kscans_s"), ("", "all, GB/s", "scan_all", "gb_s"),
+            ("bulk", "load, M/s", "bulk load", "mkeys_s"), ("", "look-up, M/s", "bulk lookup", "mkeys_s"),
+            ("", "all, GB/s", "bulk scan_all", "gb_s"), ("2 cores", "both, M/s", "two", "two_mkeys_s")]
+    measured = [side for side in sides if side != "eris_tree"]
+    out.append(" " * 27 + "".join(f"{side:>27}" for side in measured))
+    for head, label, name, field in rows:
+        found = {side: figure(report, cell, side, name, field) for side in measured}
+        if any(found.values()):
+            out.append(f"{head:12}{label:18}" + "".join(f"{show(found[side], '.2f', 27)}" for side in measured))
+    for label, name, field in (("used", "fill", "used"), ("committed", "fill", "committed"), ("resident", "fill", "anonymous"),
+                               ("bulk used", "bulk load", "used"), ("bulk committed", "bulk load", "committed"),
+                               ("bulk resident", "bulk load", "anonymous")):
+        found = {side: per_key(report, cell, side, field, name) for side in measured}
+        if any(found.values()):
+            out.append(f"{'bytes a key' if label == 'used' else '':12}{label:18}"
+                       + "".join(f"{number(found[side], '.2f'):>27}" for side in measured))
+    two = ratio(report, cell, ("eris", "two", "two_mkeys_s"), ("eris", "two", "one_mkeys_s"))
+    if two:
+        limit = ratio(report, cell, ("limits", "two", "two_mloads_s"), ("limits", "two", "one_mloads_s"))
+        out.append(f"two cores over one: ERIS {two:.2f}, random loads {limit:.2f}")
+    return out
+
+
+def print_report(report):
+    area = report["area"]
+    out = [f"{report['cpu']}, {report['cpus']} cpus; {report['date']}; {report['build_type']}; {report['rounds']} rounds of "
+           f"{report['ms']} ms; huge pages: {report['huge_pages']}; random loads over {report['area_mib']} MiB, "
+           f"{area['huge'] / area['anonymous']:.0%} on huge pages"]
+    out += [f"NOT MEASURED: {words}" for words in report["absent"]]
+    for cell in report["cells"]:
+        out += table_of(report, cell)
+    if "engine" in report:
+        one = report["engine"]
+        out.append(f"\nthrough the engine, one AEU, sparse {one['keys'] / 1e6:.1f} million, batches of {one['batch']}, 8 in flight: "
+                   f"{one['routed_mkeys_s']:.1f} ({one['routed_min']:.1f} .. {one['routed_max']:.1f}) beside "
+                   f"{one['bare_mkeys_s']:.1f} M keys/s of the bare partition, {one['routed_over_bare']:.2f}")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    lists = {"type": lambda names: names.split(",")}
+    parser.add_argument("build")
+    parser.add_argument("--cells", **lists)
+    parser.add_argument("--sides", **lists)
+    parser.add_argument("--parts", default=list(PARTS), **lists)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--fills", type=int, default=3, help="inserts from empty of up to 16 million keys; larger: one")
+    parser.add_argument("--ms", type=int, default=200, help="a measurement's length")
+    parser.add_argument("--area", type=int, default=AREA_MIB, help="MiB of the random loads, a power of two")
+    parser.add_argument("--large", action="store_true", help="256 million keys, too")
+    parser.add_argument("--goals", action="store_true")
+    parser.add_argument("--json", help="a file, or - for the JSON in place of the table")
+    options = parser.parse_args()
+    options.cells = options.cells or (GOAL_CELLS if options.goals else CELLS) + (LARGE if options.large else [])
+    options.cpus = len(os.sched_getaffinity(0))
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no parts {', '.join(sorted(unknown))}")
+    report = measure(options)
+    if options.json == "-":
+        print(json.dumps(report))
+        return
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+    sys.stdout.write(print_report(report))
+
+
+if __name__ == "__main__":
+    main()
