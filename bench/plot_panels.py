@@ -30,10 +30,8 @@ class Panel:
     """Bars of one quantity; of two where each row has a second value (behind, pale). The rows whose name begins with
     `eris` are ours, and red."""
 
-    height = PANEL_HEIGHT
-
-    def __init__(self, title, rows, form, note=""):
-        self.title, self.rows, self.form, self.note = title, rows, form, note
+    def __init__(self, title, rows, form, note="", height=PANEL_HEIGHT):
+        self.title, self.rows, self.form, self.note, self.height = title, rows, form, note, height
 
     def draw(self, x, y):
         out = [text(x, y, self.title, more='font-weight="bold"')]
@@ -83,7 +81,7 @@ class LinePanel:
             out.append(f'<path d="M{begin} {y(tick):.1f}H{end}" stroke="#e4e4e4"/>')
             out.append(text(begin - 5, y(tick) + 4, f"{tick:g}", "end", 'font-size="10"'))
         for step in steps:
-            out.append(text(x(step), bottom + 14, f"{step}", "middle", 'font-size="10"'))
+            out.append(text(x(step), bottom + 14, f"{step}" if step < 1024 else f"{step // 1024}k", "middle", 'font-size="10"'))
         out.append(f'<path d="M{begin} {top + 26}V{bottom}H{end}" stroke="#222" fill="none"/>')
         names = []
         for line in self.lines:

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <thread>
@@ -73,8 +74,14 @@ class Probes {
   size_t next_ = 0;
 };
 
+// Each value is its key.
+bool AllRight(const uint64_t* keys, const void* values, size_t count) {
+  return std::memcmp(keys, values, count * sizeof *keys) == 0;
+}
+
 // M keys/s of Execute on a partition that holds the same keys.
-double MeasureBare(eris::storage::Partition& partition, Probes& probes, double seconds) {
+double MeasureBare(eris::storage::Partition& partition, Probes& probes, double seconds,
+                   std::atomic<uint64_t>& wrong) {
   const auto batch = static_cast<uint32_t>(probes.batch());
   std::vector<uint64_t> values(batch);
   std::vector<uint32_t> positions(batch);
@@ -83,12 +90,14 @@ double MeasureBare(eris::storage::Partition& partition, Probes& probes, double s
   uint64_t done = 0;
   const double begin = NowSeconds();
   while (NowSeconds() - begin < seconds) {
+    const uint64_t* const keys = probes.Next();
     const eris::storage::BatchPart part{.count = batch,
-                                        .keys = probes.Next(),
+                                        .keys = keys,
                                         .positions = positions.data(),
                                         .values_out = values.data(),
                                         .states_out = states.data()};
     partition.Execute({eris::storage::Operation::kLookup, {&part, 1}});
+    if (!AllRight(keys, values.data(), batch)) wrong.fetch_add(1);
     done += batch;
   }
   return static_cast<double>(done) / (NowSeconds() - begin) / 1e6;
@@ -104,9 +113,12 @@ double MeasureRouted(eris::Session& session, Probes& probes, double seconds,
   while (NowSeconds() - begin < seconds) {
     while (in_flight.load(std::memory_order_acquire) >= in_flight_max) std::this_thread::yield();
     in_flight.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t* const keys = probes.Next();
     const auto call =
-        session.LookupAsync("keys", {probes.Next(), batch}, [&](eris::BatchResult result) {
-          if (!result.status.ok() || result.present[0] != '\xff') wrong.fetch_add(1);
+        session.LookupAsync("keys", {keys, batch}, [&, keys](eris::BatchResult result) {
+          const bool right = result.status.ok() && result.values.size() == batch * sizeof *keys &&
+                             AllRight(keys, result.values.data(), batch);
+          if (!right) wrong.fetch_add(1);
           in_flight.fetch_sub(1, std::memory_order_release);
         });
     if (!call.ok()) wrong.fetch_add(1);
@@ -160,7 +172,7 @@ int main(int argc, char** argv) {
   std::atomic<uint64_t> wrong{0};
   for (int round = 0; round < rounds; ++round) {
     Probes probes(keys, batch_keys, round);
-    bare.millions.push_back(MeasureBare(**partition, probes, seconds));
+    bare.millions.push_back(MeasureBare(**partition, probes, seconds, wrong));
     routed.millions.push_back(MeasureRouted(*session, probes, seconds, wrong));
   }
   const double bare_median = bare.Median();

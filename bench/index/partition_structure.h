@@ -55,10 +55,16 @@ class PartitionStructure {
     for (size_t i = 0; i < count; i += batch) {
       const size_t part = std::min(batch, count - i);
       ExecuteOne(storage::Operation::kLookup, keys + i, nullptr, part);
+      size_t present = 0;
+      for (size_t j = 0; j < part; ++j) present += states_[j] == storage::KeyState::kPresent;
+      found.rows += present;
+      if (present == part && part >= 16) {
+        found.differing |= DifferingRows(keys + i, values_.data(), part);
+        continue;
+      }
       for (size_t j = 0; j < part; ++j) {
-        const bool present = states_[j] == storage::KeyState::kPresent;
-        found.rows += present;
-        found.differing |= present ? Differing(keys[i + j], values_[j]) : 0;
+        const bool absent = states_[j] != storage::KeyState::kPresent;
+        found.differing |= absent ? 0 : Differing(keys[i + j], values_[j]);
       }
     }
     return found;

@@ -13,8 +13,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
-from index_figures import figure, per_key  # noqa: E402
-from plot_panels import LinePanel, Panel, figure as picture  # noqa: E402
+from index_figures import figure, huge_share, per_key  # noqa: E402
+from plot_panels import LINE, LinePanel, Panel, figure as picture  # noqa: E402
 
 BATCHES = (1, 16, 64, 256, 1024, 4096, 16384, 65536)
 COLOURS = {"limits": "#555555", "eris": "#c0392b", "eris_tree": "#e67e22", "eris_hash": "#7d3c98", "btree": "#2471a3",
@@ -42,9 +42,13 @@ def by_batch(report, cell):
             lines.append({"name": side.replace("eris", "ERIS"), "colour": COLOURS[side], "points": points})
         zipf = line_of(report, cell, side, lambda batch: f"lookup {batch} zipf") if side == "eris" else []
         if zipf:
-            lines.append({"name": "ERIS, Zipf", "colour": "#e6a097", "points": [(zipf[0][0] + 0, *zipf[0][1:])]})
-    return LinePanel(f"Look-ups by batch size, M/s: {cell} M", lines,
-                     "keys in a batch; peers and dashed lines have one way") if any(len(one["points"]) > 1 for one in lines) else None
+            lines.append({"name": "ERIS, Zipf", "colour": "#e6a097", "points": [zipf[0]]})
+    return LinePanel(f"Look-ups by batch size, M/s: {cell.replace('-', ' million, ')}", lines,
+                     "keys in a batch; dashed: without batches, or one size only") if any(len(one["points"]) > 1 for one in lines) else None
+
+
+def panel(title, rows, form, note):
+    return Panel(title, rows, form, note, height=LINE * len(rows) + 60) if rows else None
 
 
 def bars(report, cell, title, name, field, form, note=""):
@@ -57,7 +61,7 @@ def bars(report, cell, title, name, field, form, note=""):
         if found and side not in ("limits", "eris_tree"):
             rows.append({"name": side, "values": [found["median"]] + ([second["median"]] if second else []),
                          "low": found["min"], "high": found["max"]})
-    return Panel(title, rows, form, note) if rows else None
+    return panel(title, rows, form, note)
 
 
 def sizes(report, keys):
@@ -88,8 +92,8 @@ def memory_bars(report, cell):
             per_key(report, cell.replace("sparse", "dense"), side, "anonymous")
         if found and side not in ("limits", "eris_tree"):
             rows.append({"name": side, "values": [found] + ([dense] if dense else [])})
-    return Panel("Bytes a key after random inserts", rows, ".1f",
-                 "ERIS: committed by its manager; peers: resident; below, pale: dense") if rows else None
+    return panel("Bytes a key after random inserts", rows, ".1f",
+                 "ERIS: committed by its manager; peers: resident; below, pale: dense")
 
 
 def main():
@@ -120,10 +124,11 @@ def main():
     found = [panel for panel in found if panel]
     if not found:
         sys.exit("plot.py: nothing to draw")
+    shares = [share for side in report["cells"][cell]["sides"] if (share := huge_share(report, cell, side)) is not None]
     with open(arguments.svg, "w", encoding="utf-8") as file:
         file.write(picture(found, f"Indexes on one core: {cell.replace('-', ' million, ')} keys",
                            f"{report['cpu']}, {report['cpus']} cpus, {report['date']}, {report['build_type']}, median of "
-                           f"{report['rounds']} rounds; all on huge pages"))
+                           f"{report['rounds']} rounds; {min(shares):.0%} or more on huge pages"))
 
 
 if __name__ == "__main__":
