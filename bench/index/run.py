@@ -56,9 +56,8 @@ class Lab(LabProcess):
 
     def __init__(self, build, side, cell, area_mib):
         self.side = side
-        size, keys = cell.split("-")
-        super().__init__([f"{build}/bench/index/index_lab", "--side", side, "--keys", str(int(size) << 20), "--keys-are",
-                          keys, "--area", str(area_mib)], MALLOC, f"index_lab of {side}, {cell}")
+        super().__init__([f"{build}/bench/index/index_lab", "--side", side, "--keys", str(count_of(cell)), "--keys-are",
+                          cell.split("-")[1], "--area", str(area_mib)], MALLOC, f"index_lab of {side}, {cell}")
 
 
 class Figures:
