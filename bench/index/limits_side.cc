@@ -47,7 +47,7 @@ constexpr uint64_t kAheadWords = 256;  // 2 KiB, the best of 0 .. 8 KiB
 [[gnu::target("avx512f")]] uint64_t SumAvx512(const uint64_t* area, uint64_t words) {
   __m512i sums[8] = {};
   for (uint64_t i = 0; i < words; i += 64) {
-    for (int j = 0; j < 8; ++j) {
+    for (uint64_t j = 0; j < 8; ++j) {
       __builtin_prefetch(area + i + 8 * j + kAheadWords);
       sums[j] = _mm512_add_epi64(sums[j], _mm512_loadu_si512(area + i + 8 * j));
     }
@@ -63,7 +63,7 @@ uint64_t SumPlain(const uint64_t* area, uint64_t words) {
   uint64_t sums[8] = {};
   for (uint64_t i = 0; i < words; i += 8) {
     __builtin_prefetch(area + i + kAheadWords);
-    for (int j = 0; j < 8; ++j) sums[j] += area[i + j];
+    for (uint64_t j = 0; j < 8; ++j) sums[j] += area[i + j];
   }
   uint64_t sum = 0;
   for (const uint64_t one : sums) sum += one;

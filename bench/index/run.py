@@ -42,7 +42,7 @@ OURS = ("eris", "eris_tree", "eris_hash")  # with batches
 UNORDERED = ("flat_hash", "tbb_hash", "eris_hash")
 BULK = ("eris", "btree")
 # Bytes a key that a side may want, at most; for what fits into memory at once.
-BYTES_PER_KEY = {"eris": 60, "eris_tree": 60, "eris_hash": 45, "btree": 26, "flat_hash": 40, "tbb_hash": 75,
+BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "btree": 26, "flat_hash": 40, "tbb_hash": 75,
                  "unodb": 72}
 SIDE_BYTES = 400e6  # probes and columns
 
@@ -126,25 +126,32 @@ def memory_free():
     return 0
 
 
-def sittings(sides, cell, area_mib, left_out):
-    """Groups of sides that the memory holds at once; ERIS is in each."""
-    room = memory_free() * 0.92 - area_mib * 2 ** 20
-    ours = [side for side in sides if side == "eris"]
-    room -= sum(bytes_of(side, cell) for side in ours)
+def sittings(sides, cell, left_out):
+    """Groups of sides that the memory holds at once beside the limits; ERIS is in each, to be compared with."""
+    room = memory_free() * 0.92
     groups = []
-    for side in sides:
-        if side in ours:
-            continue
-        if bytes_of(side, cell) > room or room < 0:
-            left_out.append(f"{side} at {cell}: it may want {bytes_of(side, cell) / 1e9:.1f} GB, "
-                            f"{max(0, room) / 1e9:.1f} GB are free beside ERIS and the limits")
+
+    def leave_out(side):
+        left_out.append(f"{side} at {cell}: it may want {bytes_of(side, cell) / 1e9:.1f} GB, {max(0, room) / 1e9:.1f} GB "
+                        "are free beside what is measured with it")
+
+    ours = [side for side in sides if side == "eris"]
+    for side in list(ours):
+        if bytes_of(side, cell) > room:
+            leave_out(side)
+            ours.remove(side)
         else:
-            fitting = [group for group in groups if sum(bytes_of(one, cell) for one in group) + bytes_of(side, cell) <= room]
-            if fitting:
-                fitting[0].append(side)
-            else:
-                groups.append([side])
-    return [ours + group for group in groups] or [ours]
+            room -= bytes_of(side, cell)
+    for side in (side for side in sides if side != "eris"):
+        if bytes_of(side, cell) > room:
+            leave_out(side)
+            continue
+        fitting = [group for group in groups if sum(bytes_of(one, cell) for one in group) + bytes_of(side, cell) <= room]
+        if fitting:
+            fitting[0].append(side)
+        else:
+            groups.append([side])
+    return [ours + group for group in groups] or ([ours] if ours else [])
 
 
 class Cell:
@@ -160,9 +167,9 @@ class Cell:
         return lab, lab.ask(f"build {how} {batch}")
 
     def points(self, sides):
-        for group in sittings(sides, self.cell, self.options.area, self.left_out):
+        for group in sittings(sides, self.cell, self.left_out):
             labs = {}
-            first_sitting = "eris" in group and self.figures.rounds == 0
+            first_sitting = self.figures.rounds == 0
             # A fresh process for each: none profits from memory that it has touched before. The last one stays.
             fills = self.options.fills if count_of(self.cell) <= 16 << 20 else 1
             for turn in range(fills):
@@ -175,7 +182,7 @@ class Cell:
                         labs[side], built = self.start(side, "random", BATCH if side in OURS else 1)
                         self.figures.add(side, "fill", built)
             self.rounds({**labs, "limits": self.limits})
-            if "two" in self.options.parts and first_sitting and self.cell in TWO_CELLS:
+            if "two" in self.options.parts and first_sitting and self.cell in TWO_CELLS and "eris" in labs:
                 self.two({"eris": labs["eris"], "limits": self.limits})
             for lab in labs.values():
                 lab.stop()
