@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,14 +80,14 @@ class PartitionStructure {
   }
 
   Found Scan(uint64_t from, uint64_t rows) {
-    storage::ScanCursor cursor{.rest = {storage::Key::FromU64(from), std::nullopt},
+    storage::ScanCursor cursor{.rest = {storage::Key::FromU64(from), partition_->range().hi},
                                .rows_left = rows};
     storage::ScanRows out{keys_.data(), values_.data(), static_cast<uint32_t>(kBlockKeys), 0};
     partition_->Scan(cursor, {}, out);
     return Check(out);
   }
   Found ScanAll() {
-    storage::ScanCursor cursor{.rest = {}};
+    storage::ScanCursor cursor{.rest = partition_->range()};
     Found all;
     uint64_t last = 0;
     while (!cursor.done) {
