@@ -157,8 +157,8 @@ class LocalCache {
   static constexpr uint64_t kCollectedAtOnce = 16384;
   static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
   // Free blocks in a class's spans that are worth moving others for, and what share of the spans.
-  static constexpr uint64_t kScatteredBytes = 1u << 20;
-  static constexpr uint64_t kScatteredShare = 8;
+  static constexpr uint64_t kScatteredBytes = 1u << 18;
+  static constexpr uint64_t kScatteredShare = 12;
 
   LocalCache(MemoryManager& manager, OwnerId id);
   ~LocalCache();

@@ -28,8 +28,9 @@ namespace eris::memory {
 
 // Caches of one manager, at most: one per AEU of the NumaNode.
 inline constexpr uint32_t kCachesMax = 4096;
-// Up to so many spans a cache takes them from superblocks that it shares.
-inline constexpr size_t kSharedSpansMax = 8;
+// Up to so many spans a cache takes them from superblocks that it shares: one of each size that a
+// small tree has.
+inline constexpr size_t kSharedSpansMax = 20;
 
 class MemoryManager {
  public:

@@ -13,7 +13,7 @@
 //   allocator_lab --paper --way <way> --threads <n> --operations <n> [--seed n]
 //     the micro-benchmark of the allocators' paper (paper_load.h), once
 //
-// Ways: none (the floor), cache and cache_table (ours), malloc, sdallocx, mi_sized, tc_sized,
+// Ways: none (the floor), cache (ours), malloc, sdallocx, mi_sized, tc_sized,
 // scalable. Memory is of this process, above what it had before the allocator's first
 // block.
 #include <algorithm>
@@ -57,9 +57,7 @@ void WithAllocator(const std::string& way, Lab& lab, const Use& use) {
   if (way == "none") {
     use([](size_t) { return NoAllocator(); });
   } else if (way == "cache") {
-    use([&](size_t i) { return TreeNodeCache(bytes, lab.cache(i)); });
-  } else if (way == "cache_table") {
-    use([&](size_t i) { return TableCache(bytes, lab.cache(i)); });
+    use([&](size_t i) { return Cache(bytes, lab.cache(i)); });
   } else if (way == "malloc") {
     use([&](size_t) { return Malloc(bytes, "malloc", "free"); });
   } else if (way == "sdallocx") {
@@ -75,7 +73,7 @@ void WithAllocator(const std::string& way, Lab& lab, const Use& use) {
   }
 }
 
-bool IsOurs(const std::string& way) { return way.rfind("cache", 0) == 0; }
+bool IsOurs(const std::string& way) { return way == "cache"; }
 
 // Of the trace: the slot table, and for the floor the blocks.
 class TraceRun {
@@ -319,8 +317,7 @@ void RunPaperLoad(const std::string& way, uint32_t threads, uint64_t operations,
   const ProcessMemory before = ProcessMemory::Now();
   if (IsOurs(way)) lab.ours = std::make_unique<OurMemory>(threads);
   double seconds = 0;
-  WithAllocator(way == "cache" ? "cache_table" : way, lab,
-                [&](const auto& make) { seconds = load.Run(make); });
+  WithAllocator(way, lab, [&](const auto& make) { seconds = load.Run(make); });
   std::printf("{\"seconds\": %.6f, \"requested\": %llu, \"peak\": %lld}\n", seconds,
               static_cast<unsigned long long>(load.requested_bytes_peak()),
               static_cast<long long>(ProcessMemory::PeakResident() - before.resident));

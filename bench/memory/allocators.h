@@ -88,60 +88,16 @@ class SdallocxMalloc {
   void (*const free_)(void*, size_t, int);
 };
 
-// An AEU's cache; the sizes come out of a table.
-class TableCache {
+// An AEU's cache. As in the tree, whose runs have so many lines, the size is no constant.
+class Cache {
  public:
-  TableCache(const ClassBytes& bytes, memory::LocalCache& cache) : bytes_(bytes), cache_(cache) {}
+  Cache(const ClassBytes& bytes, memory::LocalCache& cache) : bytes_(bytes), cache_(cache) {}
 
   void* Allocate(uint32_t size_class, void*) { return cache_.Allocate(bytes_[size_class]); }
   void Free(void* block, uint32_t size_class) { cache_.Free(block, bytes_[size_class]); }
 
  private:
   const ClassBytes bytes_;
-  memory::LocalCache& cache_;
-};
-
-// The same as the tree uses it: it knows which kind of TreeNode it makes or drops, so the size is a
-// constant at the call. REQUIRES: a trace of TreeNodes.
-class TreeNodeCache {
- public:
-  TreeNodeCache(const ClassBytes& bytes, memory::LocalCache& cache) : cache_(cache) {
-    for (size_t i = 0; i < kBytes.size(); ++i) {
-      if (bytes[i] != kBytes[i]) Die("the trace is not one of TreeNodes");
-    }
-  }
-
-  void* Allocate(uint32_t size_class, void*) {
-    switch (size_class) {
-      case 0:
-        return cache_.Allocate(kBytes[0]);
-      case 1:
-        return cache_.Allocate(kBytes[1]);
-      case 2:
-        return cache_.Allocate(kBytes[2]);
-      case 3:
-        return cache_.Allocate(kBytes[3]);
-      default:
-        return cache_.Allocate(kBytes[4]);
-    }
-  }
-  void Free(void* block, uint32_t size_class) {
-    switch (size_class) {
-      case 0:
-        return cache_.Free(block, kBytes[0]);
-      case 1:
-        return cache_.Free(block, kBytes[1]);
-      case 2:
-        return cache_.Free(block, kBytes[2]);
-      case 3:
-        return cache_.Free(block, kBytes[3]);
-      default:
-        return cache_.Free(block, kBytes[4]);
-    }
-  }
-
- private:
-  static constexpr std::array<uint32_t, 5> kBytes = {16, 64, 192, 704, 2112};
   memory::LocalCache& cache_;
 };
 

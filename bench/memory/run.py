@@ -39,7 +39,7 @@ PARTS = ("trace", "small", "foreign", "memory", "paper", "tree")
 #              pages are reserved; there is no knob for transparent ones
 ALLOCATORS = {
     "floor": ({}, ["none"]),
-    "eris": ({}, ["cache", "cache_table"]),
+    "eris": ({}, ["cache"]),
     "glibc": ({"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, ["malloc"]),
     "jemalloc": ({"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "thp:always,metadata_thp:always"},
                  ["malloc", "sdallocx"]),

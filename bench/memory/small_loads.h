@@ -18,8 +18,12 @@ namespace eris::bench {
 
 // Of 1024 allocations of the tree, by class: about what a recorded trace shows.
 inline uint32_t TreeNodeClassOf(uint64_t bits) {
+  static constexpr std::array<uint16_t, 15> kBelow = {7,   7,   7,   7,   10,  38,  144, 294,
+                                                      400, 486, 614, 770, 904, 991, 1023};
   const uint64_t at = bits % 1024;
-  return at < 860 ? 0 : at < 1000 ? 1 : at < 1012 ? 2 : at < 1020 ? 3 : 4;
+  uint32_t size_class = 0;
+  while (size_class < kBelow.size() && at >= kBelow[size_class]) ++size_class;
+  return size_class;
 }
 
 class SmallLoads {
@@ -97,7 +101,7 @@ class SmallLoads {
   static constexpr uint64_t kChunks = 400;
   static constexpr uint64_t kChunkRecords = 4096;
   static constexpr uint64_t kRecordsMax = kChunks * kChunkRecords + kSlots + kLookAhead;
-  static constexpr size_t kBlockBytesMax = 256;  // on average
+  static constexpr size_t kBlockBytesMax = 1024;  // on average
 
   TraceRecord* records() { return reinterpret_cast<TraceRecord*>(records_memory_.data()); }
   void** slots() { return reinterpret_cast<void**>(slots_.data()); }

@@ -28,6 +28,10 @@
 namespace eris::bench {
 namespace {
 
+// Keys of a group: a coin each out of a random word.
+constexpr uint32_t kGroupKeys = 64;
+static_assert(kGroupKeys <= storage::kFindGroupMax);
+
 // An AEU's share of the keys.
 class Share {
  public:
@@ -46,11 +50,11 @@ class Share {
   }
   // Random upserts and erases, in groups that are looked up first, as an index partition does it.
   void Churn(uint64_t operations) {
-    uint64_t keys[storage::kFindGroupMax];
-    uint64_t* values[storage::kFindGroupMax];
-    for (uint64_t done = 0; done < operations; done += storage::kFindGroupMax) {
+    uint64_t keys[kGroupKeys];
+    uint64_t* values[kGroupKeys];
+    for (uint64_t done = 0; done < operations; done += kGroupKeys) {
       for (uint64_t& key : keys) key = Key(((random_() >> 32) * universe_) >> 32);
-      tree_.FindGroup(keys, storage::kFindGroupMax, values);
+      tree_.FindGroup(keys, kGroupKeys, values);
       uint64_t coins = random_();
       for (const uint64_t key : keys) {
         if (coins & 1) {

@@ -27,10 +27,18 @@
 namespace eris::bench {
 namespace {
 
-// The block sizes of leaves and TreeNodes; the class of a record is the index.
-constexpr std::array<uint32_t, 5> kBlockBytes = {
-    sizeof(storage::Leaf), sizeof(storage::TreeNode4), sizeof(storage::TreeNode16),
-    sizeof(storage::TreeNode48), sizeof(storage::TreeNode256)};
+// Keys of a group: a coin each out of a random word.
+constexpr uint32_t kGroupKeys = 64;
+static_assert(kGroupKeys <= storage::kFindGroupMax);
+
+// The block sizes of runs and TreeNodes: so many lines, and the largest TreeNode. The class of a
+// record is the index.
+constexpr std::array<uint32_t, storage::kRunLinesMax + 1> kBlockBytes = [] {
+  std::array<uint32_t, storage::kRunLinesMax + 1> bytes{};
+  for (uint32_t i = 0; i < storage::kRunLinesMax; ++i) bytes[i] = (i + 1) * base::kCacheLineBytes;
+  bytes.back() = sizeof(storage::TreeNode256);
+  return bytes;
+}();
 
 // Hands out blocks last in, first out, and writes down each call. The slot stands in front of the
 // block, in a cache line of its own so that the block keeps its alignment.
@@ -139,10 +147,10 @@ class Churn {
     const Tree* picked = trees_.data();
     for (; at >= picked->universe; ++picked) at -= picked->universe;
     storage::PrefixTree& tree = *picked->tree;
-    uint64_t keys[storage::kFindGroupMax];
-    uint64_t* values[storage::kFindGroupMax];
+    uint64_t keys[kGroupKeys];
+    uint64_t* values[kGroupKeys];
     for (uint64_t& key : keys) key = KeyAt(random_() % picked->universe, /*sparse=*/true);
-    tree.FindGroup(keys, storage::kFindGroupMax, values);
+    tree.FindGroup(keys, kGroupKeys, values);
     for (const uint64_t key : keys) {
       if (random_() & 1) {
         Upsert(tree, key);
@@ -150,7 +158,7 @@ class Churn {
         tree.Erase(key);
       }
     }
-    operations_ += storage::kFindGroupMax;
+    operations_ += kGroupKeys;
   }
   // The blocks go with the cache.
   void Abandon() {
