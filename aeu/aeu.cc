@@ -218,7 +218,8 @@ uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
                           .snapshot = command.snapshot,
                           .complete = command.complete,
                           .context = command.context,
-                          .query = {routing::QueryOf(&command), command.query_bytes}},
+                          .query = {routing::QueryOf(&command), command.query_bytes},
+                          .expected = keys.expected},
                          KeyState::kMoved);
   } else {
     for (const uint32_t position : keys.positions)
@@ -254,6 +255,10 @@ void Aeu::RunControl(const CommandHeader* command) {
     case CommandType::kLookup:
     case CommandType::kUpsert:
     case CommandType::kErase:
+    case CommandType::kInsertIfAbsent:
+    case CommandType::kReplaceIfPresent:
+    case CommandType::kCompareAndSet:
+    case CommandType::kAdd:
       break;
   }
   ERIS_CHECK(false);  // routing sends no other type

@@ -42,7 +42,8 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
                            .values_in = segment.values,
                            .positions = segment.positions,
                            .values_out = command->context->values,
-                           .states_out = command->context->states});
+                           .states_out = command->context->states,
+                           .expected = segment.expected});
       continue;
     }
     // Sized for the whole group before the first copy: the parts point into these.
@@ -51,6 +52,11 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
       keys_.resize(keys_total);
       values_.resize(keys_total);
       positions_.resize(keys_total);
+    }
+    // All of the group's commands have it, or none.
+    if (segment.expected != nullptr && expected_.size() < keys_total) {
+      ERIS_DCHECK(used_ == 0);
+      expected_.resize(keys_total);
     }
     Sort(slot, command);
   }
@@ -71,6 +77,7 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
     const uint32_t count = next_[range];
     next_[range] = begin;
     const uint64_t* values = segment.values == nullptr ? nullptr : values_.data() + begin;
+    const uint64_t* expected = segment.expected == nullptr ? nullptr : expected_.data() + begin;
     if (count == 0) continue;
     if (range < ranges) {
       parts_[range].push_back({.count = count,
@@ -78,11 +85,13 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
                                .values_in = values,
                                .positions = positions_.data() + begin,
                                .values_out = command->context->values,
-                               .states_out = command->context->states});
+                               .states_out = command->context->states,
+                               .expected = expected});
     } else {
       forwarded_.push_back({.command = command,
                             .keys = {keys_.data() + begin, count},
                             .values = {values, values == nullptr ? 0 : count},
+                            .expected = {expected, expected == nullptr ? 0 : count},
                             .positions = {positions_.data() + begin, count}});
     }
     begin += count;
@@ -92,6 +101,7 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
     const uint32_t at = next_[range_of_[i]]++;
     keys_[at] = segment.keys[i];
     if (segment.values != nullptr) values_[at] = segment.values[i];
+    if (segment.expected != nullptr) expected_[at] = segment.expected[i];
     positions_[at] = segment.positions[i];
   }
 }

@@ -20,7 +20,8 @@ namespace eris::aeu {
 struct ForwardedKeys {
   const routing::CommandHeader* command = nullptr;
   std::span<const uint64_t> keys;
-  std::span<const uint64_t> values;  // upsert only
+  std::span<const uint64_t> values;    // as the command has them
+  std::span<const uint64_t> expected;  // likewise
   std::span<const uint32_t> positions;
 };
 
@@ -43,6 +44,7 @@ class BatchBuilder {
   // Sorted copies of the keys of commands that could not be used in place.
   std::vector<uint64_t> keys_;
   std::vector<uint64_t> values_;
+  std::vector<uint64_t> expected_;  // grown by the first command that has such a column
   std::vector<uint32_t> positions_;
   size_t used_ = 0;
   std::vector<uint32_t> range_of_;  // scratch: of each key of one command

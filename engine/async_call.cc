@@ -4,22 +4,17 @@
 
 namespace eris::engine {
 
-AsyncCall::AsyncCall(Core& core, Request* request, absl::Span<const uint64_t> keys,
-                     absl::Span<const uint64_t> values, Session::Callback done)
-    : core_(core),
-      request_(request),
-      keys_(keys.begin(), keys.end()),
-      values_(values.begin(), values.end()),
-      done_(std::move(done)) {}
+AsyncCall::AsyncCall(Core& core, Request* request, const BatchColumns& columns,
+                     Session::Callback done)
+    : core_(core), request_(request), columns_(columns), done_(std::move(done)) {}
 
 AsyncCall::~AsyncCall() { request_->Unref(); }
 
 routing::KeyedCommand AsyncCall::Command() const {
-  return {.type = request_->type(),
-          .keys = keys_,
-          .values = values_,
-          .complete = &Request::Answered,
-          .context = request_};
+  routing::KeyedCommand command{
+      .type = request_->type(), .complete = &Request::Answered, .context = request_};
+  SetColumns(columns_.view(), command);
+  return command;
 }
 
 void AsyncCall::Start(routing::Port& port) {
@@ -64,21 +59,19 @@ void AsyncCall::Complete() {
   result.count = request_->count();
   result.status = request_->Outcome(core_.limits, result.refused);
   result.present = request_->PackPresence();
+  if (storage::IsConditional(routing::OperationOf(request_->type()))) {
+    result.applied = request_->PackApplied();
+    result.executed = request_->PackExecuted();
+  }
   result.values = request_->TakeValueBytes();
   RunCallback(std::move(result));
 }
 
 void AsyncCall::Resend(const std::vector<uint32_t>& positions) {
-  std::vector<uint64_t> keys;
-  std::vector<uint64_t> values;
-  keys.reserve(positions.size());
-  for (const uint32_t position : positions) {
-    keys.push_back(keys_[position]);
-    if (!values_.empty()) values.push_back(values_[position]);
-  }
+  ColumnCopies moved;
+  moved.Select(columns_.view(), positions);
   routing::KeyedCommand command = Command();
-  command.keys = keys;
-  command.values = values;
+  SetColumns(moved.view(), command);
   command.positions = positions;
   request_->Expect(static_cast<uint32_t>(positions.size()));
   core_.control->Send(request_->object()->route, command);

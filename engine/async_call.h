@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "engine/batch_columns.h"
 #include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/request.h"
@@ -24,9 +24,8 @@ class AsyncCall final : public Pending,
                         public CompletionTask,
                         public std::enable_shared_from_this<AsyncCall> {
  public:
-  // Takes over the caller's reference to `request`. Copies the columns (values: upsert only).
-  AsyncCall(Core& core, Request* request, absl::Span<const uint64_t> keys,
-            absl::Span<const uint64_t> values, Session::Callback done);
+  // Takes over the caller's reference to `request`. Copies the columns.
+  AsyncCall(Core& core, Request* request, const BatchColumns& columns, Session::Callback done);
   ~AsyncCall() override;
 
   // Sends the keys through `port` (the session's); from here on the callback is owed.
@@ -50,8 +49,7 @@ class AsyncCall final : public Pending,
   // Immutable after construction.
   Core& core_;
   Request* const request_;
-  const std::vector<uint64_t> keys_;
-  const std::vector<uint64_t> values_;
+  const ColumnCopies columns_;
 
   // Owned by the completion thread, after Start.
   Session::Callback done_;

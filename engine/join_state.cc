@@ -321,6 +321,7 @@ void JoinState::SendAgainOrFail(Block& block) {
         Fail(absl::CancelledError("the join was cancelled"));
         return;
       case KeyState::kPending:
+      case KeyState::kUnequal:
       case KeyState::kNoMemory:
         ERIS_DCHECK(false);  // no look-up ends so
         Fail(absl::InternalError("a look-up of the join has no answer"));

@@ -15,15 +15,22 @@ using storage::KeyState;
 
 namespace {
 
-// Bit i tells whether states[i] is kPresent, for eight of them.
-uint8_t PresentOfEight(const KeyState* states) {
+// Bit i tells whether states[i] is `wanted`, for eight of them.
+uint8_t StateOfEight(const KeyState* states, KeyState wanted) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   uint64_t word;
   std::memcpy(&word, states, sizeof word);
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  word ^= kOnes * static_cast<uint8_t>(KeyState::kPresent);  // a byte of zero where it is present
+  word ^= kOnes * static_cast<uint8_t>(wanted);  // a byte of zero where it is
   const uint64_t zero = ~(((word & kOnes * 0x7f) + kOnes * 0x7f) | word | kOnes * 0x7f);
   return static_cast<uint8_t>(((zero >> 7) * 0x0102040810204080) >> 56);  // gathers the eight bits
+}
+
+// Without a branch, so that a loop of it runs over whole vectors of states.
+bool Executed(char state) {
+  static_assert(KeyState::kAbsent == KeyState{1} && KeyState::kPresent == KeyState{2} &&
+                KeyState::kUnequal == KeyState{3});
+  return static_cast<uint8_t>(state - 1) <= 2;
 }
 
 }  // namespace
@@ -37,7 +44,7 @@ Request::Request(routing::CommandType type, uint32_t count, ObjectRef object, In
     : type_(type), count_(count), object_(std::move(object)), in_flight_(in_flight) {
   state_bytes_.resize(count);
   states = reinterpret_cast<KeyState*>(state_bytes_.data());
-  if (type == routing::CommandType::kLookup) {
+  if (routing::AnswersValues(type)) {
     value_bytes_.resize(size_t{count} * sizeof(uint64_t));
     values = reinterpret_cast<uint64_t*>(value_bytes_.data());
   }
@@ -107,10 +114,8 @@ bool Request::Await(absl::Time deadline) {
 }
 
 bool Request::AllExecuted() const {
-  // Without a branch, so that it runs over whole vectors of states: nearly every batch is whole.
-  static_assert(KeyState::kAbsent == KeyState{1} && KeyState::kPresent == KeyState{2});
-  bool other = false;
-  for (const char state : state_bytes_) other |= static_cast<uint8_t>(state - 1) > 1;
+  bool other = false;  // nearly every batch is whole
+  for (const char state : state_bytes_) other |= !Executed(state);
   return !other;
 }
 
@@ -129,7 +134,8 @@ absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) co
   uint32_t by_state[256] = {};
   for (const char state : state_bytes_) ++by_state[static_cast<uint8_t>(state)];
   const auto number = [&](KeyState state) { return by_state[static_cast<uint8_t>(state)]; };
-  refused = count_ - number(KeyState::kAbsent) - number(KeyState::kPresent);
+  refused =
+      count_ - number(KeyState::kAbsent) - number(KeyState::kPresent) - number(KeyState::kUnequal);
   if (number(KeyState::kNoObject) > 0) {
     return absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
   }
@@ -148,16 +154,60 @@ absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) co
       absl::StrCat(refused, " of ", count_, " keys were moved again and again between AEUs"));
 }
 
-void Request::CopyPresence(absl::Span<uint8_t> presence) const {
-  for (uint32_t i = 0; i < presence.size(); ++i) presence[i] = states[i] == KeyState::kPresent;
+Request::States Request::PresentStates() const {
+  const bool compares = type_ == routing::CommandType::kCompareAndSet;
+  return {KeyState::kPresent, compares ? KeyState::kUnequal : KeyState::kPresent};
 }
 
-std::string Request::PackPresence() const {
+Request::States Request::AppliedStates() const {
+  switch (type_) {
+    case routing::CommandType::kInsertIfAbsent:
+      return {KeyState::kAbsent, KeyState::kAbsent};
+    case routing::CommandType::kReplaceIfPresent:
+    case routing::CommandType::kCompareAndSet:
+      return {KeyState::kPresent, KeyState::kPresent};
+    default:
+      return {KeyState::kAbsent, KeyState::kPresent};
+  }
+}
+
+void Request::Copy(States wanted, absl::Span<uint8_t> bytes) const {
+  for (uint32_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = (states[i] == wanted.one) | (states[i] == wanted.other);
+  }
+}
+
+void Request::CopyPresence(absl::Span<uint8_t> presence) const { Copy(PresentStates(), presence); }
+
+void Request::CopyApplied(absl::Span<uint8_t> applied) const { Copy(AppliedStates(), applied); }
+
+void Request::CopyExecuted(absl::Span<uint8_t> executed) const {
+  for (uint32_t i = 0; i < executed.size(); ++i) executed[i] = Executed(state_bytes_[i]);
+}
+
+std::string Request::Pack(States wanted) const {
   std::string bits((count_ + 7) / 8, '\0');
   uint32_t i = 0;
-  for (; i + 8 <= count_; i += 8) bits[i >> 3] = static_cast<char>(PresentOfEight(&states[i]));
+  for (; i + 8 <= count_; i += 8) {
+    uint8_t eight = StateOfEight(&states[i], wanted.one);
+    if (wanted.one != wanted.other) eight |= StateOfEight(&states[i], wanted.other);
+    bits[i >> 3] = static_cast<char>(eight);
+  }
   for (; i < count_; ++i) {
-    bits[i >> 3] |= static_cast<char>((states[i] == KeyState::kPresent) << (i & 7));
+    const bool set = states[i] == wanted.one || states[i] == wanted.other;
+    bits[i >> 3] |= static_cast<char>(set << (i & 7));
+  }
+  return bits;
+}
+
+std::string Request::PackPresence() const { return Pack(PresentStates()); }
+
+std::string Request::PackApplied() const { return Pack(AppliedStates()); }
+
+std::string Request::PackExecuted() const {
+  std::string bits((count_ + 7) / 8, '\0');
+  for (uint32_t i = 0; i < count_; ++i) {
+    bits[i >> 3] |= static_cast<char>(Executed(state_bytes_[i]) << (i & 7));
   }
   return bits;
 }

@@ -59,7 +59,7 @@ class Request final : public routing::Reply {
   // Instead of waiting: pushed once all expected answers are in. Before Expect.
   void OnAnswered(CompletionQueue* queue, CompletionTask* task);
 
-  // After the last answer: each key was executed, whether it was there or not.
+  // After the last answer: each key was executed, whether it was there or not, written or not.
   bool AllExecuted() const;
   // After the last answer: keys that reached an AEU that does not own them, as positions.
   std::vector<uint32_t> MovedPositions() const;
@@ -67,8 +67,13 @@ class Request final : public routing::Reply {
   absl::Status Outcome(const RequestLimits& limits, uint32_t& refused) const;
   // presence[i] = 1 where the key was there before the operation.
   void CopyPresence(absl::Span<uint8_t> presence) const;
-  // The same as a bitmap in Arrow's bit order.
+  // Of conditional writes: 1 where the key was written; where it was executed at all.
+  void CopyApplied(absl::Span<uint8_t> applied) const;
+  void CopyExecuted(absl::Span<uint8_t> executed) const;
+  // The same as bitmaps in Arrow's bit order.
   std::string PackPresence() const;
+  std::string PackApplied() const;
+  std::string PackExecuted() const;
   const std::string& value_bytes() const { return value_bytes_; }
   std::string TakeValueBytes() { return std::move(value_bytes_); }
 
@@ -76,6 +81,15 @@ class Request final : public routing::Reply {
   Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight& in_flight);
   ~Request();
   void LastAnswer();
+  // States that count as one thing; twice the same where there is one.
+  struct States {
+    storage::KeyState one;
+    storage::KeyState other;
+  };
+  States PresentStates() const;
+  States AppliedStates() const;
+  void Copy(States wanted, absl::Span<uint8_t> bytes) const;
+  std::string Pack(States wanted) const;
 
   // Immutable after construction.
   const routing::CommandType type_;

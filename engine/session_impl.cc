@@ -1,5 +1,6 @@
 #include "engine/session_impl.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -21,7 +22,12 @@ using routing::CommandType;
 constexpr size_t kObjectsRemembered = 1024;
 
 // Keys, values and states of the request, and the command on its way.
-constexpr int64_t kBytesPerKey = 8 + 8 + 1 + 20;
+constexpr int64_t BytesPerKey(CommandType type) {
+  int64_t bytes = 8 + 8 + 1 + 20;
+  if (routing::HasValues(type) && routing::AnswersValues(type)) bytes += 8;
+  if (routing::HasExpected(type)) bytes += 8 + 8;
+  return bytes;
+}
 
 absl::Status CheckEqual(absl::string_view what, size_t got, size_t keys) {
   if (got == keys) return absl::OkStatus();
@@ -29,9 +35,40 @@ absl::Status CheckEqual(absl::string_view what, size_t got, size_t keys) {
       absl::StrCat("as many ", what, " as keys are needed: ", got, " for ", keys, " keys"));
 }
 
+// Columns for answers may be left out.
+absl::Status CheckOutput(absl::string_view what, size_t got, size_t keys) {
+  return got == 0 ? absl::OkStatus() : CheckEqual(what, got, keys);
+}
+
 absl::Status NoMemoryFor(size_t keys) {
   return absl::ResourceExhaustedError(
       absl::StrCat("the system has no memory for the reply columns of ", keys, " keys"));
+}
+
+// Errors: InvalidArgument.
+absl::StatusOr<CommandType> TypeOf(WriteMode mode) {
+  switch (mode) {
+    case WriteMode::kInsertIfAbsent:
+      return CommandType::kInsertIfAbsent;
+    case WriteMode::kReplaceIfPresent:
+      return CommandType::kReplaceIfPresent;
+    case WriteMode::kCompareAndSet:
+      return CommandType::kCompareAndSet;
+    case WriteMode::kAdd:
+      return CommandType::kAdd;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("write mode ", static_cast<int>(mode), " is none of 1 to 4"));
+}
+
+absl::Status CheckShapes(CommandType type, const WriteBatch& batch) {
+  const size_t n = batch.keys.size();
+  ERIS_RETURN_IF_ERROR(CheckEqual("values", batch.values.size(), n));
+  if (routing::HasExpected(type)) return CheckEqual("expected values", batch.expected.size(), n);
+  if (batch.expected.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected values belong to compare-and-set alone: ", batch.expected.size(),
+                   " for another mode"));
 }
 
 class ScanImpl final : public Scan {
@@ -102,7 +139,7 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
         absl::StrCat("a batch has at most ", kBatchKeysMax, " keys, this one has ", keys));
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
-  const int64_t bytes = kBytesPerKey * static_cast<int64_t>(keys);
+  const int64_t bytes = BytesPerKey(type) * static_cast<int64_t>(keys);
   // relaxed: a count, no data.
   const int64_t left = credit_->fetch_sub(bytes, std::memory_order_relaxed);
   if (left < bytes) {
@@ -127,16 +164,13 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
   return request;
 }
 
-absl::Status SessionImpl::RunToEnd(Request* request, absl::Span<const uint64_t> keys,
-                                   absl::Span<const uint64_t> values, absl::Time deadline) {
-  routing::KeyedCommand command{.type = request->type(),
-                                .keys = keys,
-                                .values = values,
-                                .complete = &Request::Answered,
-                                .context = request};
+absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns,
+                                   absl::Time deadline) {
+  routing::KeyedCommand command{
+      .type = request->type(), .complete = &Request::Answered, .context = request};
+  SetColumns(columns, command);
   std::vector<uint32_t> positions;
-  std::vector<uint64_t> moved_keys;
-  std::vector<uint64_t> moved_values;
+  ColumnCopies moved;
   for (uint32_t resends = 0;; ++resends) {
     request->Expect(static_cast<uint32_t>(command.keys.size()));
     SendKeyed(port_, request->object()->route, command);
@@ -150,14 +184,8 @@ absl::Status SessionImpl::RunToEnd(Request* request, absl::Span<const uint64_t> 
     }
     positions = request->MovedPositions();
     if (positions.empty() || resends == kResendsMax) return absl::OkStatus();
-    moved_keys.clear();
-    moved_values.clear();
-    for (const uint32_t position : positions) {
-      moved_keys.push_back(keys[position]);
-      if (!values.empty()) moved_values.push_back(values[position]);
-    }
-    command.keys = moved_keys;
-    command.values = moved_values;
+    moved.Select(columns, positions);
+    SetColumns(moved.view(), command);
     command.positions = positions;
   }
 }
@@ -168,7 +196,7 @@ absl::Status SessionImpl::Lookup(absl::string_view object, absl::Span<const uint
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
   ERIS_RETURN_IF_ERROR(CheckEqual("found bytes", found.size(), keys.size()));
   ERIS_ASSIGN_OR_RETURN(Request * request, Begin(CommandType::kLookup, object, keys.size()));
-  ERIS_RETURN_IF_ERROR(RunToEnd(request, keys, {}, deadline));
+  ERIS_RETURN_IF_ERROR(RunToEnd(request, {.keys = keys}, deadline));
   uint32_t refused = 0;
   absl::Status status = request->Outcome(core_.limits, refused);
   if (status.ok()) {
@@ -180,17 +208,19 @@ absl::Status SessionImpl::Lookup(absl::string_view object, absl::Span<const uint
 }
 
 absl::Status SessionImpl::RunWrite(CommandType type, absl::string_view object,
-                                   absl::Span<const uint64_t> keys,
-                                   absl::Span<const uint64_t> values, absl::Span<uint8_t> existed,
+                                   const BatchColumns& columns, const WriteColumns& out,
                                    absl::Time deadline) {
-  if (!existed.empty())
-    ERIS_RETURN_IF_ERROR(CheckEqual("existed bytes", existed.size(), keys.size()));
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, keys.size()));
-  ERIS_RETURN_IF_ERROR(RunToEnd(request, keys, values, deadline));
+  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, columns.keys.size()));
+  ERIS_RETURN_IF_ERROR(RunToEnd(request, columns, deadline));
   uint32_t refused = 0;
   absl::Status status = request->Outcome(core_.limits, refused);
   // Also when some keys were refused: the others took effect.
-  request->CopyPresence(existed);
+  request->CopyPresence(out.existed);
+  request->CopyApplied(out.applied);
+  request->CopyExecuted(out.executed);
+  if (!out.values.empty()) {
+    std::memcpy(out.values.data(), request->value_bytes().data(), request->value_bytes().size());
+  }
   request->Unref();
   return status;
 }
@@ -199,26 +229,44 @@ absl::Status SessionImpl::Upsert(absl::string_view object, absl::Span<const uint
                                  absl::Span<const uint64_t> values, absl::Span<uint8_t> existed,
                                  absl::Time deadline) {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
-  return RunWrite(CommandType::kUpsert, object, keys, values, existed, deadline);
+  ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), keys.size()));
+  return RunWrite(CommandType::kUpsert, object, {.keys = keys, .values = values},
+                  {.existed = existed}, deadline);
 }
 
 absl::Status SessionImpl::Erase(absl::string_view object, absl::Span<const uint64_t> keys,
                                 absl::Span<uint8_t> existed, absl::Time deadline) {
-  return RunWrite(CommandType::kErase, object, keys, {}, existed, deadline);
+  ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), keys.size()));
+  return RunWrite(CommandType::kErase, object, {.keys = keys}, {.existed = existed}, deadline);
+}
+
+absl::Status SessionImpl::Write(absl::string_view object, const WriteBatch& batch,
+                                const WriteColumns& out, absl::Time deadline) {
+  const size_t n = batch.keys.size();
+  ERIS_RETURN_IF_ERROR(CheckOutput("applied bytes", out.applied.size(), n));
+  ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", out.existed.size(), n));
+  ERIS_RETURN_IF_ERROR(CheckOutput("values out", out.values.size(), n));
+  ERIS_RETURN_IF_ERROR(CheckOutput("executed bytes", out.executed.size(), n));
+  for (const auto bytes : {out.applied, out.existed, out.executed}) {
+    std::fill(bytes.begin(), bytes.end(), 0);
+  }
+  std::fill(out.values.begin(), out.values.end(), 0);
+  ERIS_ASSIGN_OR_RETURN(const CommandType type, TypeOf(batch.mode));
+  ERIS_RETURN_IF_ERROR(CheckShapes(type, batch));
+  return RunWrite(type, object, {batch.keys, batch.values, batch.expected}, out, deadline);
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartAsync(CommandType type,
                                                                  absl::string_view object,
-                                                                 absl::Span<const uint64_t> keys,
-                                                                 absl::Span<const uint64_t> values,
+                                                                 const BatchColumns& columns,
                                                                  Callback done) {
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, keys.size()));
+  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, columns.keys.size()));
   std::shared_ptr<AsyncCall> call;
   try {
-    call = std::make_shared<AsyncCall>(core_, request, keys, values, std::move(done));
+    call = std::make_shared<AsyncCall>(core_, request, columns, std::move(done));
   } catch (const std::bad_alloc&) {
     request->Unref();
-    return NoMemoryFor(keys.size());
+    return NoMemoryFor(columns.keys.size());
   }
   call->Start(port_);
   return call;
@@ -227,7 +275,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartAsync(CommandType typ
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::LookupAsync(absl::string_view object,
                                                                   absl::Span<const uint64_t> keys,
                                                                   Callback done) {
-  return StartAsync(CommandType::kLookup, object, keys, {}, std::move(done));
+  return StartAsync(CommandType::kLookup, object, {.keys = keys}, std::move(done));
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertAsync(absl::string_view object,
@@ -235,13 +283,22 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertAsync(absl::string_v
                                                                   absl::Span<const uint64_t> values,
                                                                   Callback done) {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
-  return StartAsync(CommandType::kUpsert, object, keys, values, std::move(done));
+  return StartAsync(CommandType::kUpsert, object, {.keys = keys, .values = values},
+                    std::move(done));
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::EraseAsync(absl::string_view object,
                                                                  absl::Span<const uint64_t> keys,
                                                                  Callback done) {
-  return StartAsync(CommandType::kErase, object, keys, {}, std::move(done));
+  return StartAsync(CommandType::kErase, object, {.keys = keys}, std::move(done));
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::WriteAsync(absl::string_view object,
+                                                                 const WriteBatch& batch,
+                                                                 Callback done) {
+  ERIS_ASSIGN_OR_RETURN(const CommandType type, TypeOf(batch.mode));
+  ERIS_RETURN_IF_ERROR(CheckShapes(type, batch));
+  return StartAsync(type, object, {batch.keys, batch.values, batch.expected}, std::move(done));
 }
 
 absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view object,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "engine/batch_columns.h"
 #include "engine/core.h"
 #include "eris/engine.h"
 #include "routing/port.h"
@@ -26,6 +27,8 @@ class SessionImpl final : public Session {
                       absl::Time deadline) override;
   absl::Status Erase(absl::string_view object, absl::Span<const uint64_t> keys,
                      absl::Span<uint8_t> existed, absl::Time deadline) override;
+  absl::Status Write(absl::string_view object, const WriteBatch& batch, const WriteColumns& out,
+                     absl::Time deadline) override;
   absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
                                                        absl::Span<const uint64_t> keys,
                                                        Callback done) override;
@@ -35,6 +38,9 @@ class SessionImpl final : public Session {
                                                        Callback done) override;
   absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
                                                       absl::Span<const uint64_t> keys,
+                                                      Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
+                                                      const WriteBatch& batch,
                                                       Callback done) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override;
@@ -49,16 +55,12 @@ class SessionImpl final : public Session {
   absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object, size_t keys);
   // Sends, waits, sends again what was moved. On success the request is answered and the caller's
   // to release; after an error it is released.
-  absl::Status RunToEnd(Request* request, absl::Span<const uint64_t> keys,
-                        absl::Span<const uint64_t> values, absl::Time deadline);
+  absl::Status RunToEnd(Request* request, const BatchColumns& columns, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<Pending>> StartAsync(routing::CommandType type,
                                                       absl::string_view object,
-                                                      absl::Span<const uint64_t> keys,
-                                                      absl::Span<const uint64_t> values,
-                                                      Callback done);
+                                                      const BatchColumns& columns, Callback done);
   absl::Status RunWrite(routing::CommandType type, absl::string_view object,
-                        absl::Span<const uint64_t> keys, absl::Span<const uint64_t> values,
-                        absl::Span<uint8_t> existed, absl::Time deadline);
+                        const BatchColumns& columns, const WriteColumns& out, absl::Time deadline);
 
   Core& core_;
   routing::Port port_;

@@ -1,9 +1,9 @@
 // A data command: a fixed header and its data segment, copied by value from buffer to buffer.
 // Records stand one after another; each is a multiple of 8 bytes. Paper: ERIS 3.2.
 //
-//   keyed (lookup, upsert, erase):
-//     header | keys u64[count] | values u64[count], upsert only | positions u32[count], padded to 8
-//     | query
+//   keyed (lookups and writes):
+//     header | keys u64[count] | values u64[count], of writes with values | expected u64[count],
+//     compare-and-set only | positions u32[count], padded to 8 | query
 //   scan:    header | ScanSegment | query
 //   join:    header | JoinSegment | query, which goes with its look-ups
 //   install: header | InstallSegment        drop: header | DropSegment
@@ -40,6 +40,10 @@ enum class CommandType : uint8_t {
   kLookup = 1,
   kUpsert = 2,
   kErase = 3,
+  kInsertIfAbsent = 4,
+  kReplaceIfPresent = 5,
+  kCompareAndSet = 6,
+  kAdd = 7,
   kScan = 16,
   kJoin = 17,     // look the values of a range up as keys of another object
   kInstall = 32,  // take over an empty range of an object
@@ -50,6 +54,14 @@ enum class CommandType : uint8_t {
 constexpr bool IsKeyed(CommandType type) { return static_cast<uint8_t>(type) < 16; }
 constexpr storage::Operation OperationOf(CommandType type) {
   return static_cast<storage::Operation>(type);
+}
+// Of keyed ones: u64 columns behind the keys that go out, and whether values come back.
+constexpr bool HasValues(CommandType type) {
+  return type != CommandType::kLookup && type != CommandType::kErase;
+}
+constexpr bool HasExpected(CommandType type) { return type == CommandType::kCompareAndSet; }
+constexpr bool AnswersValues(CommandType type) {
+  return type == CommandType::kLookup || storage::IsConditional(OperationOf(type));
 }
 
 // Called once per executed command, at the end of the AEU's turn: `answered` keys (or parts) have
@@ -127,13 +139,15 @@ struct MulticastSegment {
 // Pointers into a keyed command's data segment.
 struct KeyedSegment {
   const uint64_t* keys;
-  const uint64_t* values;  // upsert only, else nullptr
+  const uint64_t* values;    // HasValues only, else nullptr
+  const uint64_t* expected;  // HasExpected only, else nullptr
   const uint32_t* positions;
 };
 
+constexpr size_t U64ColumnsOf(CommandType type) { return 1u + HasValues(type) + HasExpected(type); }
+
 constexpr size_t KeyedRecordBytes(CommandType type, uint32_t count, uint32_t query_bytes = 0) {
-  const size_t columns = type == CommandType::kUpsert ? 2 : 1;
-  return sizeof(CommandHeader) + columns * sizeof(uint64_t) * count +
+  return sizeof(CommandHeader) + U64ColumnsOf(type) * sizeof(uint64_t) * count +
          base::RoundUp(sizeof(uint32_t) * count, 8) + query_bytes;
 }
 
@@ -143,9 +157,10 @@ inline const std::byte* DataSegment(const CommandHeader* command) {
 
 inline KeyedSegment KeyedSegmentOf(const CommandHeader* command) {
   const auto* words = reinterpret_cast<const uint64_t*>(DataSegment(command));
-  const bool upsert = command->type == CommandType::kUpsert;
-  return {words, upsert ? words + command->count : nullptr,
-          reinterpret_cast<const uint32_t*>(words + (upsert ? 2 : 1) * size_t{command->count})};
+  const size_t count = command->count;
+  return {words, HasValues(command->type) ? words + count : nullptr,
+          HasExpected(command->type) ? words + 2 * count : nullptr,
+          reinterpret_cast<const uint32_t*>(words + U64ColumnsOf(command->type) * count)};
 }
 
 // The query's own data: the last query_bytes of a record.

@@ -30,13 +30,14 @@ namespace eris::routing {
 struct KeyedCommand {
   CommandType type = CommandType::kLookup;
   std::span<const uint64_t> keys = {};
-  std::span<const uint64_t> values = {};     // upsert: as many as keys
+  std::span<const uint64_t> values = {};     // HasValues(type): as many as keys
   std::span<const uint32_t> positions = {};  // as many as keys; empty: 0, 1, 2, ...
   uint16_t hops = 0;
   uint64_t snapshot = 0;
   CompletionFunction complete = nullptr;
   Reply* context = nullptr;
-  std::span<const std::byte> query = {};  // goes with every piece; a multiple of 8 bytes
+  std::span<const std::byte> query = {};    // goes with every piece; a multiple of 8 bytes
+  std::span<const uint64_t> expected = {};  // HasExpected(type): as many as keys
 };
 
 struct PortOptions {
@@ -116,6 +117,7 @@ class Port {
     uint32_t end = 0;
     uint64_t* keys = nullptr;
     uint64_t* values = nullptr;
+    uint64_t* expected = nullptr;
     uint32_t* positions = nullptr;
   };
 
@@ -139,7 +141,7 @@ class Port {
   void WakeTargets();
 
   // Send's two ways to put all of command's keys into records; those of targets without room go to
-  // left_. By range where there are few, else key by key.
+  // left_. By range where there are few (of commands without an expected column), else key by key.
   void SplitByRange(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command,
                     uint32_t chunk_keys);
   void SplitByKey(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command);

@@ -66,7 +66,8 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
                     storage::KeyState if_no_room) {
   const size_t n = command.keys.size();
   ERIS_DCHECK(command.positions.empty() || command.positions.size() == n);
-  ERIS_DCHECK(command.type != CommandType::kUpsert || command.values.size() == n);
+  ERIS_DCHECK(!HasValues(command.type) || command.values.size() == n);
+  ERIS_DCHECK(!HasExpected(command.type) || command.expected.size() == n);
   ERIS_DCHECK(command.query.size() % 8 == 0);
   // Shown until the next call: an idle Port keeps one version alive at most.
   const RangeTable& table = table_reader_.Acquire(route);
@@ -76,7 +77,7 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
       KeysThatFit(command.type, options_.outgoing_bytes, command.query.size());
   const size_t keys = std::min<size_t>(n, record_keys);
   if (SplitsByVector() && table.size() <= kRangesByVector && keys >= kKeysByVector &&
-      keys >= kKeysPerRangeByVector * table.size()) {
+      keys >= kKeysPerRangeByVector * table.size() && !HasExpected(command.type)) {
     SplitByRange(route, table, command, std::min(record_keys, kChunkKeysMax));
   } else {
     SplitByKey(route, table, command);
@@ -135,7 +136,7 @@ void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
   for (size_t begin = 0; begin < n; begin += chunk_keys) {
     const KeyColumns chunk{
         .keys = &command.keys[begin],
-        .values = command.type == CommandType::kUpsert ? &command.values[begin] : nullptr,
+        .values = HasValues(command.type) ? &command.values[begin] : nullptr,
         .positions = command.positions.empty() ? nullptr : &command.positions[begin],
         .first_position = static_cast<uint32_t>(begin),
         .count = std::min<size_t>(chunk_keys, n - begin)};
@@ -258,8 +259,12 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
   cursor.end = count;
   cursor.keys = reinterpret_cast<uint64_t*>(header + 1);
   uint64_t* columns_end = cursor.keys + count;
-  if (command.type == CommandType::kUpsert) {
+  if (HasValues(command.type)) {
     cursor.values = columns_end;
+    columns_end += count;
+  }
+  if (HasExpected(command.type)) {
+    cursor.expected = columns_end;
     columns_end += count;
   }
   cursor.positions = reinterpret_cast<uint32_t*>(columns_end);
@@ -270,7 +275,7 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
 
 void Port::FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
                        std::span<const uint32_t> todo) {
-  const auto fill = [&]<bool kValues, bool kPositions, bool kTodo>() {
+  const auto fill = [&]<size_t kColumns, bool kPositions, bool kTodo>() {
     const size_t n = kTodo ? todo.size() : command.keys.size();
     for (size_t j = 0; j < n; ++j) {
       const uint32_t i = kTodo ? todo[j] : static_cast<uint32_t>(j);
@@ -285,26 +290,28 @@ void Port::FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCo
       // A record's columns are sized for exactly its count, so each fills up from the front.
       const uint32_t at = cursor.at++;
       cursor.keys[at] = command.keys[i];
-      if constexpr (kValues) cursor.values[at] = command.values[i];
+      if constexpr (kColumns > 1) cursor.values[at] = command.values[i];
+      if constexpr (kColumns > 2) cursor.expected[at] = command.expected[i];
       cursor.positions[at] = kPositions ? command.positions[i] : i;
     }
   };
-  const bool values = command.type == CommandType::kUpsert;
   const bool positions = !command.positions.empty();
-  if (!todo.empty()) {
-    if (values) {
-      positions ? fill.template operator()<true, true, true>()
-                : fill.template operator()<true, false, true>();
+  const auto fill_columns = [&]<size_t kColumns>() {
+    if (!todo.empty()) {
+      positions ? fill.template operator()<kColumns, true, true>()
+                : fill.template operator()<kColumns, false, true>();
     } else {
-      positions ? fill.template operator()<false, true, true>()
-                : fill.template operator()<false, false, true>();
+      positions ? fill.template operator()<kColumns, true, false>()
+                : fill.template operator()<kColumns, false, false>();
     }
-  } else if (values) {
-    positions ? fill.template operator()<true, true, false>()
-              : fill.template operator()<true, false, false>();
-  } else {
-    positions ? fill.template operator()<false, true, false>()
-              : fill.template operator()<false, false, false>();
+  };
+  switch (U64ColumnsOf(command.type)) {
+    case 1:
+      return fill_columns.template operator()<1>();
+    case 2:
+      return fill_columns.template operator()<2>();
+    default:
+      return fill_columns.template operator()<3>();
   }
 }
 

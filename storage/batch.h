@@ -9,18 +9,32 @@
 
 namespace eris::storage {
 
-enum class Operation : uint8_t { kLookup = 1, kUpsert = 2, kErase = 3 };
+enum class Operation : uint8_t {
+  kLookup = 1,
+  kUpsert = 2,
+  kErase = 3,
+  // Conditional writes: conditional_write.h says what each makes of a key.
+  kInsertIfAbsent = 4,
+  kReplaceIfPresent = 5,
+  kCompareAndSet = 6,
+  kAdd = 7,
+};
+
+constexpr bool IsConditional(Operation operation) {
+  return operation >= Operation::kInsertIfAbsent;
+}
 
 // What became of one key, as the AEU writes it into the request's state column.
 enum class KeyState : uint8_t {
   kPending = 0,    // not executed yet
   kAbsent = 1,     // executed; the key was not there before
   kPresent = 2,    // executed; the key was there before
-  kNoMemory = 3,   // refused at the memory limit, nothing changed
-  kMoved = 4,      // not executed: sent to an AEU that does not own it and cannot pass it on
-  kNoObject = 5,   // not executed: the object is gone
-  kCancelled = 6,  // not executed: the request was cancelled before
-  kRefused = 7,    // not executed: an incoming buffer stayed full
+  kUnequal = 3,    // executed; the key was there with another value than expected, nothing changed
+  kNoMemory = 4,   // refused at the memory limit, nothing changed
+  kMoved = 5,      // not executed: sent to an AEU that does not own it and cannot pass it on
+  kNoObject = 6,   // not executed: the object is gone
+  kCancelled = 7,  // not executed: the request was cancelled before
+  kRefused = 8,    // not executed: an incoming buffer stayed full
 };
 
 // Pointers are borrowed for the length of Execute. keys, values_in and positions have `count`
@@ -29,10 +43,11 @@ enum class KeyState : uint8_t {
 struct BatchPart {
   uint32_t count = 0;
   const uint64_t* keys = nullptr;
-  const uint64_t* values_in = nullptr;  // kUpsert only
+  const uint64_t* values_in = nullptr;  // kUpsert, conditional writes
   const uint32_t* positions = nullptr;
-  uint64_t* values_out = nullptr;  // kLookup only; untouched where the key is absent
+  uint64_t* values_out = nullptr;  // kLookup, conditional writes; untouched where there is none
   KeyState* states_out = nullptr;
+  const uint64_t* expected = nullptr;  // kCompareAndSet only
 };
 
 struct Batch {

@@ -89,6 +89,7 @@ absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(const Ran
 }
 
 void IndexPartition::Execute(const Batch& batch) {
+  if (IsConditional(batch.operation)) return ExecuteConditional(batch);
   Group group;
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
@@ -132,6 +133,12 @@ void IndexPartition::RunGroup(Operation operation, Group& group) {
         const bool present = found[i] != nullptr && tree_.Erase(group.keys[i]);
         *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
       }
+      break;
+    case Operation::kInsertIfAbsent:
+    case Operation::kReplaceIfPresent:
+    case Operation::kCompareAndSet:
+    case Operation::kAdd:
+      ERIS_CHECK(false);  // Execute has sent them elsewhere
       break;
   }
   group.count = 0;

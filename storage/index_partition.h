@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -52,6 +53,11 @@ class IndexPartition final : public Partition {
   struct Group;
 
   IndexPartition(const Range& range, memory::LocalCache& cache) : range_(range), tree_(cache) {}
+
+  // Of conditional writes (index_partition_conditional.cc).
+  void ExecuteConditional(const Batch& batch);
+  template <class Rule>
+  void WriteParts(std::span<const BatchPart> parts, Rule rule);
 
   void RunGroup(Operation operation, Group& group);
   void UpsertGroup(Group& group, uint64_t** found);

@@ -42,11 +42,33 @@ struct BatchResult {
   absl::Status status;
   uint32_t count = 0;    // keys in the batch
   uint32_t refused = 0;  // keys that were not executed
-  // Lookup: count little-endian u64, unspecified where absent. Else empty.
+  // Lookup: count little-endian u64, unspecified where absent. Write: what Session::Write says, 0
+  // where there is none. Else empty.
   std::string values;
   // One bit per key, Arrow order (bit i & 7 of byte i >> 3): the key was there before the
   // operation.
   std::string present;
+  // Write only, else empty; also where the status is not OK because some keys were refused. As
+  // `present`: the key was written; the key was executed, that is, its answer counts.
+  std::string applied;
+  std::string executed;
+};
+
+// A batch for Session::Write. Columns are borrowed for the length of the call.
+struct WriteBatch {
+  WriteMode mode = WriteMode::kInsertIfAbsent;
+  absl::Span<const uint64_t> keys{};      // 1 <= n <= kBatchKeysMax; any order, duplicates allowed
+  absl::Span<const uint64_t> values{};    // n: what to store; kAdd: what to add
+  absl::Span<const uint64_t> expected{};  // kCompareAndSet: n, else empty
+};
+
+// Where Session::Write puts the answers. Each column is empty or of length n; none overlaps the
+// batch's.
+struct WriteColumns {
+  absl::Span<uint8_t> applied{};   // 1: the key was written
+  absl::Span<uint8_t> existed{};   // 1: the key was there before
+  absl::Span<uint64_t> values{};   // 0 where there is none
+  absl::Span<uint8_t> executed{};  // 0: the key was refused and has not changed, or nobody knows
 };
 
 // One ordered run of rows. Holds a chunk of the engine's bounded pool until it is destroyed, so a
@@ -189,6 +211,27 @@ class Session {
                              absl::Span<uint8_t> existed = {},
                              absl::Time deadline = absl::InfiniteFuture()) = 0;
 
+  // Writes keys by what each finds there, and answers each with a value:
+  //   kInsertIfAbsent    inserts values[i], or leaves what is there      the value that is there
+  //   kReplaceIfPresent  replaces what is there by values[i]             the value before
+  //   kCompareAndSet     replaces what is there by values[i] if it       the value before, equal
+  //                      equals expected[i]                              or not
+  //   kAdd               adds values[i] modulo 2^64 (the two's           the sum
+  //                      complement subtracts); an absent key counts
+  //                      from 0 and comes into being
+  // A counter that shall start elsewhere is inserted first. One key's test and write are one step:
+  // nobody comes between. A key that stands several times in a batch is written in its order: two
+  // adds both count, of two inserts the first wins. (While ranges move between AEUs keys may be
+  // sent again, and that order may be lost; each key is executed at most once all the same.)
+  // Blocking as for Lookup. `out` is zeroed first, and filled also where keys were refused: with
+  // ResourceExhausted, NotFound (dropped meanwhile) or Unavailable out.executed tells which keys
+  // took effect. DeadlineExceeded: the outcome is unknown.
+  // Errors: InvalidArgument (mode, lengths, an expected column where none belongs), else as for
+  // Upsert.
+  virtual absl::Status Write(absl::string_view object, const WriteBatch& batch,
+                             const WriteColumns& out = {},
+                             absl::Time deadline = absl::InfiniteFuture()) = 0;
+
   // The same without waiting for the AEUs. The columns are copied before the call returns; `done`
   // runs exactly once, on the engine's completion thread, unless an error is returned here (then
   // never). May block up to Options::send_wait_ms_max while AEUs take nothing.
@@ -201,6 +244,10 @@ class Session {
                                                                Callback done) = 0;
   virtual absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
                                                               absl::Span<const uint64_t> keys,
+                                                              Callback done) = 0;
+
+  virtual absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
+                                                              const WriteBatch& batch,
                                                               Callback done) = 0;
 
   // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted

@@ -44,6 +44,14 @@ enum class ObjectKind : uint8_t {
   kIndex = 1,  // ordered index, u64 -> u64, partitioned by key range
 };
 
+// What a write does to a key, by what it finds there. Session::Write says what each answers.
+enum class WriteMode : uint8_t {
+  kInsertIfAbsent = 1,
+  kReplaceIfPresent = 2,
+  kCompareAndSet = 3,  // replaces a value that equals the expected one
+  kAdd = 4,            // a counter
+};
+
 // Limits that hold for every engine; a request beyond one gets InvalidArgument that names it.
 inline constexpr uint32_t kBatchKeysMax = 1u << 20;
 inline constexpr uint32_t kObjectNameBytesMax = 255;

@@ -1,6 +1,7 @@
 // Clients: batches of keyed operations through Ports of their own, several under way at a time,
 // with tables that may be old.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tests/sim/simulation.h"
@@ -18,8 +19,14 @@ namespace {
 constexpr uint32_t kUnderWayMax = 6;
 
 CommandType TypeOf(Kind kind) {
-  static constexpr CommandType kTypes[] = {CommandType::kLookup, CommandType::kUpsert,
-                                           CommandType::kErase};
+  static constexpr CommandType kTypes[] = {CommandType::kLookup,
+                                           CommandType::kUpsert,
+                                           CommandType::kErase,
+                                           CommandType::kInsertIfAbsent,
+                                           CommandType::kReplaceIfPresent,
+                                           CommandType::kCompareAndSet,
+                                           CommandType::kAdd};
+  static_assert(std::size(kTypes) == static_cast<size_t>(Kind::kCount));
   return kTypes[static_cast<int>(kind)];
 }
 
@@ -94,13 +101,20 @@ void Simulation::RefreshView(Client& client, SimObject& object) {
   outcome_.coverage.Add(Event::kViewsRefreshed);
 }
 
+uint64_t Simulation::Guess(const SimObject& object, uint32_t key) {
+  const auto& history = object.histories[key];
+  if (history.empty() || random_.OneIn(4)) return 1 + random_.Below(next_value_);
+  const KeyEvent& last = history.back();
+  return last.kind == Kind::kAdd ? last.answer : last.value;
+}
+
 void Simulation::StartBatch(uint32_t client) {
   SimObject* object = PickObject();
   if (object == nullptr) return;
   auto batch = std::make_unique<Batch>();
   batch->object = object;
   batch->client = client;
-  batch->kind = static_cast<Kind>(random_.Below(3));
+  batch->kind = static_cast<Kind>(random_.Below(static_cast<uint64_t>(Kind::kCount)));
   const auto universe = static_cast<uint32_t>(object->universe.size());
   const uint64_t count = random_.Between(1, plan_.batch_keys_max);
   // A run of neighbours, or keys from anywhere; twice the same key is allowed.
@@ -113,7 +127,8 @@ void Simulation::StartBatch(uint32_t client) {
     if (object->under_way[key] + twice >= kUnderWayMax) continue;
     if (twice == 1) outcome_.coverage.Add(Event::kDuplicateKeys);
     batch->keys.push_back(key);
-    if (batch->kind == Kind::kUpsert) batch->values.push_back(next_value_++);
+    if (routing::HasValues(TypeOf(batch->kind))) batch->values.push_back(next_value_++);
+    if (batch->kind == Kind::kCompareAndSet) batch->expected.push_back(Guess(*object, key));
   }
   const size_t n = batch->keys.size();
   if (n == 0) return;
@@ -131,7 +146,7 @@ void Simulation::StartBatch(uint32_t client) {
 
 void Simulation::SendBatch(Batch& batch, const std::vector<uint32_t>& positions) {
   Client& client = clients_[batch.client];
-  std::vector<uint64_t> keys, values;
+  std::vector<uint64_t> keys, values, expected;
   for (const uint32_t position : positions) {
     batch.request->states[position] = KeyState::kPending;
     batch.request->recorded[position] = 0;
@@ -139,7 +154,8 @@ void Simulation::SendBatch(Batch& batch, const std::vector<uint32_t>& positions)
     ++batch.object->under_way[batch.keys[position]];
     batch.sequence[position] = next_sequence_++;
     keys.push_back(batch.object->universe[batch.keys[position]]);
-    if (batch.kind == Kind::kUpsert) values.push_back(batch.values[position]);
+    if (!batch.values.empty()) values.push_back(batch.values[position]);
+    if (!batch.expected.empty()) expected.push_back(batch.expected[position]);
   }
   batch.request->owed = static_cast<uint32_t>(positions.size());
   const bool from_zero = positions.size() == batch.keys.size() && random_.OneIn(2);
@@ -150,7 +166,8 @@ void Simulation::SendBatch(Batch& batch, const std::vector<uint32_t>& positions)
                          .values = values,
                          .positions = from_zero ? std::span<const uint32_t>() : positions,
                          .complete = &SimRequest::Answered,
-                         .context = batch.request.get()},
+                         .context = batch.request.get(),
+                         .expected = expected},
                         KeyState::kRefused);
   if (refused > 0) batch.request->AddAnswers(refused);
   if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(batch.client);
@@ -216,19 +233,28 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
          std::to_string(static_cast<int>(state)) + ": " + why);
   };
   switch (state) {
+    case KeyState::kUnequal:
+      if (batch.kind != Kind::kCompareAndSet) return illegal("nothing was compared");
+      [[fallthrough]];
     case KeyState::kAbsent:
     case KeyState::kPresent: {
       if (object.phase == SimObject::Phase::kGone) return illegal("every AEU had dropped it");
       KeyEvent event;
       event.kind = batch.kind;
-      event.found = state == KeyState::kPresent;
-      if (batch.kind == Kind::kUpsert) event.value = batch.values[position];
+      event.found = state != KeyState::kAbsent;
+      if (!batch.values.empty()) event.value = batch.values[position];
+      if (!batch.expected.empty()) event.expected = batch.expected[position];
+      if (event.conditional() && (event.found || batch.kind == Kind::kAdd)) {
+        event.answer = batch.request->values[position];
+      }
+      event.swapped = batch.kind == Kind::kCompareAndSet && state == KeyState::kPresent;
       if (batch.kind == Kind::kLookup && event.found) event.value = batch.request->values[position];
       event.sent = batch.sent[position];
       event.answered = now_;
       if (!plan_.may_forward()) {
         // One way, one target: the operations of a Port take effect in its order.
-        event.lane = 1 + 3 * batch.client + static_cast<uint32_t>(batch.kind);
+        event.lane = 1 + static_cast<uint32_t>(Kind::kCount) * batch.client +
+                     static_cast<uint32_t>(batch.kind);
         event.sequence = batch.sequence[position];
       }
       batch.object->histories[batch.keys[position]].push_back(event);
@@ -237,7 +263,11 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
     }
     case KeyState::kNoMemory:
       outcome_.coverage.Add(Event::kKeysNoMemory);
-      if (!allocation_failed_ || batch.kind != Kind::kUpsert) illegal("there was memory");
+      if (!allocation_failed_ ||
+          (batch.kind != Kind::kUpsert && batch.kind != Kind::kInsertIfAbsent &&
+           batch.kind != Kind::kAdd)) {
+        illegal("there was memory");
+      }
       if (options_.bug == PlantedBug::kWriteWithoutMemory) {
         WriteBehindTheBack(*batch.object, object.universe[batch.keys[position]],
                            batch.values[position]);
@@ -246,10 +276,11 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
     case KeyState::kMoved:
       outcome_.coverage.Add(Event::kKeysRedirected);
       if (!plan_.may_forward()) illegal("no range ever moves");
-      if (options_.bug == PlantedBug::kExecuteRedirected && batch.kind == Kind::kUpsert &&
+      if (((options_.bug == PlantedBug::kExecuteRedirected && batch.kind == Kind::kUpsert) ||
+           (options_.bug == PlantedBug::kAddRedirected && batch.kind == Kind::kAdd)) &&
           random_.OneIn(10)) {
         WriteBehindTheBack(*batch.object, object.universe[batch.keys[position]],
-                           batch.values[position]);
+                           batch.values[position], routing::OperationOf(TypeOf(batch.kind)));
       }
       return;
     case KeyState::kNoObject:

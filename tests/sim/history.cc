@@ -50,15 +50,17 @@ class Checker {
 
  private:
   // Values that no lookup has found cannot be told apart, so they are made one: then writes that
-  // overlap and that nobody saw need not be tried in all orders.
+  // overlap and that nobody saw need not be tried in all orders. Sums hide what was added to.
   void ForgetUnseenValues() {
     std::vector<uint64_t> seen;
     for (const KeyEvent& event : events_) {
+      if (event.kind == Kind::kAdd) return;
       if (event.kind == Kind::kLookup) seen.push_back(event.value);
+      if (event.conditional()) seen.insert(seen.end(), {event.answer, event.expected});
     }
     std::sort(seen.begin(), seen.end());
     for (KeyEvent& event : events_) {
-      if (event.kind == Kind::kUpsert &&
+      if (event.kind != Kind::kLookup && event.kind != Kind::kErase &&
           !std::binary_search(seen.begin(), seen.end(), event.value)) {
         event.value = kUnseen;
       }
@@ -107,21 +109,73 @@ class Checker {
       for (uint64_t left = used_ & ~state.done; left != 0; left &= left - 1) {
         const auto place = static_cast<uint32_t>(std::countr_zero(left));
         const KeyEvent& event = *open_[place];
-        const bool reads = event.kind == Kind::kLookup ||
-                           (event.kind == Kind::kErase && state.value == kNoRow) ||
-                           (event.kind == Kind::kUpsert && state.value == event.value);
-        if (reads && event.answered != kNeverAnswered && Apply(state, place)) again = true;
+        if (Reads(event, state.value) && event.answered != kNeverAnswered && Apply(state, place))
+          again = true;
       }
     }
+  }
+
+  // What the operation makes of the row.
+  static uint64_t After(const KeyEvent& event, uint64_t value) {
+    switch (event.kind) {
+      case Kind::kUpsert:
+        return event.value;
+      case Kind::kErase:
+        return kNoRow;
+      case Kind::kInsertIfAbsent:
+        return value == kNoRow ? event.value : value;
+      case Kind::kReplaceIfPresent:
+        return value == kNoRow ? kNoRow : event.value;
+      case Kind::kCompareAndSet:
+        return value != kNoRow && value == event.expected ? event.value : value;
+      case Kind::kAdd:
+        return value + event.value;  // of no row 0, which is kNoRow
+      case Kind::kLookup:
+      case Kind::kCount:
+        break;
+    }
+    return value;
+  }
+
+  // Whether a conditional write that found `before` and left `after` was answered so.
+  static bool Answered(const KeyEvent& event, uint64_t before, uint64_t after) {
+    if (event.kind == Kind::kAdd) return event.answer == after;
+    if (event.answer != before) return false;
+    return event.kind != Kind::kCompareAndSet ||
+           event.swapped == (before != kNoRow && before == event.expected);
+  }
+
+  // Whether an answered operation that takes effect at `value` does so without a trace, so that no
+  // order is lost when it does. A write of the very value that is there may be needed later.
+  static bool Reads(const KeyEvent& event, uint64_t value) {
+    switch (event.kind) {
+      case Kind::kUpsert:
+        return value == kUnseen && event.value == kUnseen;
+      case Kind::kErase:
+      case Kind::kReplaceIfPresent:
+        return !event.found;
+      case Kind::kInsertIfAbsent:
+        return event.found;
+      case Kind::kCompareAndSet:
+        return !event.swapped;
+      case Kind::kAdd:
+        return false;
+      case Kind::kLookup:
+      case Kind::kCount:
+        break;
+    }
+    return true;
   }
 
   // False: the operation cannot take effect here.
   bool Apply(State& state, uint32_t place) const {
     const KeyEvent& event = *open_[place];
     const bool found = state.value != kNoRow;
+    const uint64_t after = After(event, state.value);
     if (event.answered != kNeverAnswered) {
       if (event.found != found) return false;
       if (event.kind == Kind::kLookup && found && event.value != state.value) return false;
+      if (event.conditional() && !Answered(event, state.value, after)) return false;
     }
     if (event.lane != 0) {
       for (uint64_t left = used_ & ~state.done; left != 0; left &= left - 1) {
@@ -129,8 +183,7 @@ class Checker {
         if (other.lane == event.lane && other.sequence < event.sequence) return false;
       }
     }
-    if (event.kind == Kind::kUpsert) state.value = event.value;
-    if (event.kind == Kind::kErase) state.value = kNoRow;
+    state.value = after;
     state.done |= uint64_t{1} << place;
     return true;
   }
@@ -150,14 +203,19 @@ class Checker {
 }  // namespace
 
 std::string KeyEvent::Text() const {
-  static constexpr const char* kNames[] = {"lookup", "upsert", "erase"};
+  static constexpr const char* kNames[] = {
+      "lookup",          "upsert", "erase", "insert-if-absent", "replace-if-present",
+      "compare-and-set", "add"};
   std::string text = "[" + std::to_string(sent) + ", " +
                      (answered == kNeverAnswered ? "never" : std::to_string(answered)) + "] " +
                      kNames[static_cast<int>(kind)];
-  if (kind == Kind::kUpsert) text += " of " + std::to_string(value);
+  if (kind != Kind::kLookup && kind != Kind::kErase) text += " of " + std::to_string(value);
+  if (kind == Kind::kCompareAndSet) text += " for " + std::to_string(expected);
   if (answered == kNeverAnswered) return text;
   text += found ? " found a row" : " found none";
   if (kind == Kind::kLookup && found) text += ": " + std::to_string(value);
+  if (conditional()) text += ", answered " + std::to_string(answer);
+  if (swapped) text += ", swapped";
   if (lane != 0) text += " (" + std::to_string(sequence) + " of lane " + std::to_string(lane) + ")";
   return text;
 }

@@ -21,16 +21,29 @@ inline constexpr uint64_t kNoRow = 0;
 inline constexpr uint32_t kNeverAnswered = std::numeric_limits<uint32_t>::max();
 
 struct KeyEvent {
-  enum class Kind : uint8_t { kLookup, kUpsert, kErase };
+  enum class Kind : uint8_t {
+    kLookup,
+    kUpsert,
+    kErase,
+    kInsertIfAbsent,
+    kReplaceIfPresent,
+    kCompareAndSet,
+    kAdd,
+    kCount,
+  };
   Kind kind = Kind::kLookup;
   bool found = false;       // the answer: the row was there before
-  uint64_t value = kNoRow;  // upsert: what was written; lookup: what was found
+  uint64_t value = kNoRow;  // lookup: what was found; writes: what was to be stored, or added
   uint32_t sent = 0;        // step
   uint32_t answered = 0;    // step, or kNeverAnswered: `found` says nothing then
   // Operations of one `lane` (not 0) take effect in the order of `sequence`.
   uint32_t lane = 0;
   uint32_t sequence = 0;
+  uint64_t expected = kNoRow;  // compare-and-set
+  uint64_t answer = kNoRow;    // conditional writes: the row before; add: the sum
+  bool swapped = false;        // compare-and-set: the answer
 
+  bool conditional() const { return kind >= Kind::kInsertIfAbsent; }
   std::string Text() const;
 };
 

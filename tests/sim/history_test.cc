@@ -23,6 +23,19 @@ KeyEvent Upsert(uint32_t sent, uint32_t answered, uint64_t value, bool found) {
 KeyEvent Erase(uint32_t sent, uint32_t answered, bool found) {
   return {.kind = Kind::kErase, .found = found, .sent = sent, .answered = answered};
 }
+KeyEvent Conditional(Kind kind, uint32_t sent, uint32_t answered, uint64_t value, uint64_t before) {
+  KeyEvent event{
+      .kind = kind, .found = before != kNoRow, .value = value, .sent = sent, .answered = answered};
+  event.answer = kind == Kind::kAdd ? before + value : before;
+  return event;
+}
+KeyEvent CompareAndSet(uint32_t sent, uint32_t answered, uint64_t expected, uint64_t value,
+                       uint64_t before) {
+  KeyEvent event = Conditional(Kind::kCompareAndSet, sent, answered, value, before);
+  event.expected = expected;
+  event.swapped = before != kNoRow && before == expected;
+  return event;
+}
 bool Possible(std::vector<KeyEvent> events) { return CheckHistory(std::move(events)).empty(); }
 
 TEST(HistoryTest, AnAnsweredWriteIsSeenByEveryLaterLookup) {
@@ -46,6 +59,40 @@ TEST(HistoryTest, ErasesTellWhetherARowWasThere) {
   EXPECT_FALSE(Possible({Upsert(1, 2, 7, false), Erase(3, 4, true), Erase(5, 6, true)}));
   EXPECT_FALSE(Possible({Upsert(1, 2, 7, false), Erase(3, 4, false)}));
   EXPECT_TRUE(Possible({Erase(1, 8, true), Upsert(2, 3, 7, false), Lookup(4, 5, 7)}));
+}
+
+TEST(HistoryTest, ConditionalWritesDoWhatTheRowAllows) {
+  const auto insert = Kind::kInsertIfAbsent, replace = Kind::kReplaceIfPresent;
+  EXPECT_TRUE(Possible({Conditional(insert, 1, 2, 7, kNoRow), Lookup(3, 4, 7)}));
+  EXPECT_TRUE(Possible({Upsert(1, 2, 5, false), Conditional(insert, 3, 4, 7, 5), Lookup(5, 6, 5)}));
+  EXPECT_FALSE(
+      Possible({Upsert(1, 2, 5, false), Conditional(insert, 3, 4, 7, 5), Lookup(5, 6, 7)}));
+  EXPECT_FALSE(Possible({Conditional(insert, 1, 9, 7, kNoRow), Conditional(insert, 1, 9, 8, 9)}));
+  EXPECT_TRUE(Possible({Conditional(replace, 1, 2, 7, kNoRow), Lookup(3, 4, kNoRow)}));
+  EXPECT_FALSE(Possible({Conditional(replace, 1, 2, 7, kNoRow), Lookup(3, 4, 7)}));
+  EXPECT_TRUE(
+      Possible({Upsert(1, 2, 5, false), Conditional(replace, 3, 4, 7, 5), Lookup(5, 6, 7)}));
+  EXPECT_FALSE(Possible({Upsert(1, 2, 5, false), Conditional(replace, 3, 4, 7, 6)}));
+}
+
+TEST(HistoryTest, OneOfTwoEqualCompareAndSetsSwaps) {
+  EXPECT_TRUE(Possible({Upsert(1, 2, 5, false), CompareAndSet(3, 9, 5, 6, 5),
+                        CompareAndSet(3, 9, 5, 7, 6), Lookup(10, 11, 6)}));
+  EXPECT_FALSE(Possible({Upsert(1, 2, 5, false), CompareAndSet(3, 9, 5, 6, 5),
+                         CompareAndSet(3, 9, 5, 7, 5), Lookup(10, 11, 6)}));
+  KeyEvent lie = CompareAndSet(3, 4, 5, 6, 5);
+  lie.swapped = false;
+  EXPECT_FALSE(Possible({Upsert(1, 2, 5, false), lie}));
+}
+
+TEST(HistoryTest, AnAddCountsOnce) {
+  const auto add = Kind::kAdd;
+  EXPECT_TRUE(Possible(
+      {Conditional(add, 1, 9, 5, kNoRow), Conditional(add, 1, 9, 3, 5), Lookup(10, 11, 8)}));
+  EXPECT_TRUE(Possible({Conditional(add, 1, 9, 5, 3), Conditional(add, 1, 9, 3, kNoRow)}));
+  EXPECT_FALSE(Possible({Conditional(add, 1, 9, 5, kNoRow), Conditional(add, 1, 9, 3, kNoRow)}));
+  EXPECT_FALSE(Possible({Conditional(add, 1, 2, 5, kNoRow), Lookup(3, 4, 10)}));
+  EXPECT_FALSE(Possible({Conditional(add, 1, 2, 5, kNoRow), Conditional(add, 3, 4, 3, 10)}));
 }
 
 TEST(HistoryTest, AWriteOfUnknownOutcomeTakesEffectLaterOrNever) {
@@ -101,8 +148,9 @@ std::vector<KeyEvent> RealHistory(Random& random, uint64_t operations) {
   for (uint64_t i = 0; i < operations; ++i) {
     sent += static_cast<uint32_t>(random.Below(3));
     KeyEvent event;
-    event.kind = static_cast<Kind>(random.Below(3));
-    event.value = event.kind == Kind::kUpsert ? 100 + i : kNoRow;
+    event.kind = static_cast<Kind>(random.Below(static_cast<uint64_t>(Kind::kCount)));
+    if (event.kind != Kind::kLookup && event.kind != Kind::kErase) event.value = 100 + i;
+    if (event.kind == Kind::kCompareAndSet) event.expected = 100 + random.Below(i + 1);
     event.sent = sent;
     const auto effect = sent + static_cast<uint32_t>(random.Below(8));
     event.answered = effect + static_cast<uint32_t>(random.Below(8));
@@ -115,8 +163,31 @@ std::vector<KeyEvent> RealHistory(Random& random, uint64_t operations) {
     KeyEvent event = pending[index].event;
     event.found = value != kNoRow;
     if (event.kind == Kind::kLookup) event.value = value;
-    if (event.kind == Kind::kUpsert) value = event.value;
-    if (event.kind == Kind::kErase) value = kNoRow;
+    if (event.conditional()) event.answer = value;
+    switch (event.kind) {
+      case Kind::kUpsert:
+        value = event.value;
+        break;
+      case Kind::kErase:
+        value = kNoRow;
+        break;
+      case Kind::kInsertIfAbsent:
+        if (!event.found) value = event.value;
+        break;
+      case Kind::kReplaceIfPresent:
+        if (event.found) value = event.value;
+        break;
+      case Kind::kCompareAndSet:
+        event.swapped = value == event.expected;
+        if (event.swapped) value = event.value;
+        break;
+      case Kind::kAdd:
+        event.answer = value += event.value;
+        break;
+      case Kind::kLookup:
+      case Kind::kCount:
+        break;
+    }
     if (event.kind != Kind::kLookup && random.OneIn(10)) event.answered = kNeverAnswered;
     events.push_back(event);
   }

@@ -107,7 +107,10 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
       }
       return true;
     case PlantedBug::kAcknowledgeEarly: {
-      if (slot == nullptr || foreign > 0 || command->type == CommandType::kLookup) return false;
+      if (slot == nullptr || foreign > 0 ||
+          (command->type != CommandType::kUpsert && command->type != CommandType::kErase)) {
+        return false;
+      }
       std::map<uint64_t, KeyState> presence;
       for (uint32_t i = 0; i < command->count; ++i) {
         const uint64_t key = segment.keys[i];
@@ -144,20 +147,23 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
   }
 }
 
-void Simulation::WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value) {
+void Simulation::WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value,
+                                    storage::Operation operation) {
   for (uint32_t i = 0; i < world_.aeus(); ++i) {
     aeu::ObjectSlot* slot = AeuTestPeer::SlotOf(world_[i], object.world.route);
     aeu::OwnedRange* owned = slot == nullptr ? nullptr : slot->Find(key);
     if (owned == nullptr) continue;
     AeuTestPeer::FailAllocationsFrom(*slot, 0);
     const uint32_t position = 0;
+    uint64_t answer = 0;
     KeyState state = KeyState::kPending;
     const storage::BatchPart part{.count = 1,
                                   .keys = &key,
                                   .values_in = &value,
                                   .positions = &position,
+                                  .values_out = &answer,
                                   .states_out = &state};
-    owned->partition->Execute({storage::Operation::kUpsert, std::span(&part, 1)});
+    owned->partition->Execute({operation, std::span(&part, 1)});
     return;
   }
 }

@@ -21,6 +21,7 @@ enum class PlantedBug : uint8_t {
   kKeepBlock,           // a block that has been read does not go home
   kLoseRedirect,        // a key that has been redirected is never answered
   kExecuteRedirected,   // a key is redirected and executed
+  kAddRedirected,       // an add is redirected and executed: the one sent again counts twice
   kPublishEarly,        // a table is published before the range has been handed over
   kServeAfterHandOver,  // the source of a hand-over goes on serving the range
   kWriteWithoutMemory,  // an upsert refused for want of memory takes effect later
@@ -40,6 +41,7 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "keep-block",
                                                    "lose-redirect",
                                                    "execute-redirected",
+                                                   "add-redirected",
                                                    "publish-early",
                                                    "serve-after-hand-over",
                                                    "write-without-memory",

@@ -77,9 +77,10 @@ struct SimObject {
 struct Batch {
   SimObject* object = nullptr;
   KeyEvent::Kind kind = KeyEvent::Kind::kLookup;
-  std::vector<uint32_t> keys;    // as indexes of the object's universe
-  std::vector<uint64_t> values;  // upsert
-  std::vector<uint32_t> sent;    // step, by position
+  std::vector<uint32_t> keys;      // as indexes of the object's universe
+  std::vector<uint64_t> values;    // writes with values
+  std::vector<uint64_t> expected;  // compare-and-set
+  std::vector<uint32_t> sent;      // step, by position
   std::vector<uint32_t> sequence;
   std::unique_ptr<SimRequest> request;
   uint32_t client = 0;
@@ -147,6 +148,8 @@ class Simulation {
   void CancelBatch(uint32_t client);
   void KillPort(uint32_t client);
   void RecordAnswer(Batch& batch, uint32_t position);
+  // A value that a compare-and-set of the key may find.
+  uint64_t Guess(const SimObject& object, uint32_t key);
   void LetGo(size_t batch);  // the client is done with it
 
   // --- scans.cc
@@ -176,7 +179,8 @@ class Simulation {
   // --- interpose.cc: planted bugs on the way to an AEU
   void Interpose(uint32_t aeu);
   bool Tamper(uint32_t aeu, std::vector<Record>& records, size_t at);
-  void WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value);
+  void WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value,
+                          storage::Operation operation = storage::Operation::kUpsert);
 
   const RunOptions options_;
   const uint64_t seed_;

@@ -274,6 +274,44 @@ TEST_F(AeuTest, FullBuffersOnBothSidesSendKeysBackAndNothingIsLost) {
   for (const uint64_t key : keys) ASSERT_EQ(ValueOf(key), key);
 }
 
+// The same with counters: what goes back as moved has not been counted, so that sending it again
+// counts it once.
+TEST_F(AeuTest, AnAddThatIsSentBackAndAgainCountsOnce) {
+  Build(2, 4 << 10);
+  const auto stale = OtherTable({0, 1000}, {{1}, {0}});
+  std::vector<uint64_t> keys(1200);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = 800 + i % 400;  // three times each
+  TestReply reply(keys.size());
+  std::vector<uint32_t> todo(keys.size());
+  std::iota(todo.begin(), todo.end(), 0);
+  uint64_t moved = 0, executed = 0;
+  for (int round = 0; executed < keys.size() && round < 1000; ++round) {
+    std::vector<uint64_t> some, deltas;
+    for (const uint32_t position : todo) {
+      reply.state_column[position] = KeyState::kPending;
+      some.push_back(keys[position]);
+      deltas.push_back(1 + position);
+    }
+    const ObjectRoute& route = round < 8 ? *stale : *route_;
+    if (!todo.empty()) client_->Send(route, CommandType::kAdd, some, deltas, reply, todo);
+    todo.clear();
+    lab_->Step(round / 4 % 2);
+    executed = 0;
+    for (uint32_t i = 0; i < keys.size(); ++i) {
+      const KeyState state = reply.state_column[i];
+      moved += state == KeyState::kMoved;
+      executed += state == kAbsent || state == kPresent;
+      if (state == KeyState::kMoved || state == KeyState::kRefused) todo.push_back(i);
+    }
+  }
+  lab_->Settle();
+  EXPECT_EQ(executed, keys.size());
+  EXPECT_GT(moved, 0u);
+  for (uint64_t i = 0; i < 400; ++i) {
+    ASSERT_EQ(ValueOf(800 + i), 3 * (1 + i) + 400 + 800) << "counter " << i;
+  }
+}
+
 TEST_F(AeuTest, SeveralRangesOfAnObjectAtOneAeu) {
   lab_ = std::make_unique<AeuLab>(memory_, 2);
   client_ = std::make_unique<LabClient>(*lab_);

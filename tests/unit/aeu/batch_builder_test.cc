@@ -47,8 +47,12 @@ class BatchBuilderTest : public testing::Test {
     uint64_t* words = records_.back().get() + sizeof(CommandHeader) / 8;
     for (uint32_t i = 0; i < count; ++i) words[i] = keys[i];
     words += count;
-    if (type == CommandType::kUpsert) {
+    if (routing::HasValues(type)) {
       for (uint32_t i = 0; i < count; ++i) words[i] = 1000 + i;
+      words += count;
+    }
+    if (routing::HasExpected(type)) {
+      for (uint32_t i = 0; i < count; ++i) words[i] = 2000 + i;
       words += count;
     }
     for (uint32_t i = 0; i < count; ++i) reinterpret_cast<uint32_t*>(words)[i] = 50 + i;
@@ -99,6 +103,28 @@ TEST_F(BatchBuilderTest, KeysJustOutsideARangeAreSetApart) {
             (std::vector<uint64_t>{1000, 1002, 1003, 1004}));
   EXPECT_EQ(std::vector<uint32_t>(other.positions.begin(), other.positions.end()),
             (std::vector<uint32_t>{50, 52, 53, 54}));
+}
+
+TEST_F(BatchBuilderTest, ExpectedValuesGoWithTheirKeys) {
+  Own(10, 20);
+  TestReply reply(0);
+  const CommandHeader* inside = Command(CommandType::kCompareAndSet, {15, 12}, reply);
+  const CommandHeader* both = Command(CommandType::kCompareAndSet, {9, 10, 20, 19}, reply);
+  builder_.Build(slot_, std::vector{inside, both}, 6);
+  ASSERT_EQ(builder_.PartsOf(0).size(), 2u);
+  EXPECT_EQ(builder_.PartsOf(0)[0].expected, routing::KeyedSegmentOf(inside).expected);
+  EXPECT_EQ(builder_.PartsOf(0)[0].expected[1], 2001u);
+  const storage::BatchPart& part = builder_.PartsOf(0)[1];
+  EXPECT_EQ(Keys(part), (std::vector<uint64_t>{10, 19}));
+  EXPECT_EQ(part.values_in[1], 1003u);
+  EXPECT_EQ(part.expected[0], 2001u);
+  EXPECT_EQ(part.expected[1], 2003u);
+  ASSERT_EQ(builder_.forwarded().size(), 1u);
+  const ForwardedKeys& other = builder_.forwarded()[0];
+  EXPECT_EQ(std::vector<uint64_t>(other.values.begin(), other.values.end()),
+            (std::vector<uint64_t>{1000, 1002}));
+  EXPECT_EQ(std::vector<uint64_t>(other.expected.begin(), other.expected.end()),
+            (std::vector<uint64_t>{2000, 2002}));
 }
 
 TEST_F(BatchBuilderTest, OneKeyOutsideIsEnough) {

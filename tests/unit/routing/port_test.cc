@@ -43,6 +43,7 @@ struct Received {
   CommandHeader header;
   std::vector<uint64_t> keys;
   std::vector<uint64_t> values;
+  std::vector<uint64_t> expected;
   std::vector<uint32_t> positions;
 };
 
@@ -64,6 +65,9 @@ std::vector<Received> Take(AeuEndpoint& endpoint) {
       if (segment.values != nullptr) {
         one.values.assign(segment.values, segment.values + header->count);
       }
+      if (segment.expected != nullptr) {
+        one.expected.assign(segment.expected, segment.expected + header->count);
+      }
     }
     commands.push_back(std::move(one));
     rest = rest.subspan(header->size_bytes);
@@ -77,12 +81,14 @@ void FillIncoming(AeuEndpoint& endpoint) {
 }
 
 KeyedCommand Command(CommandType type, const std::vector<uint64_t>& keys, TestReply& reply,
-                     const std::vector<uint64_t>& values = {}) {
+                     const std::vector<uint64_t>& values = {},
+                     const std::vector<uint64_t>& expected = {}) {
   return {.type = type,
           .keys = keys,
           .values = values,
           .complete = &TestReply::Answered,
-          .context = &reply};
+          .context = &reply,
+          .expected = expected};
 }
 
 std::vector<uint64_t> Numbers(size_t n, uint64_t from = 0) {
@@ -145,22 +151,28 @@ TEST(PortTest, GivenPositionsTravelWithTheirKeys) {
 // Every number of keys up to several records: odd counts are padded, none is lost at a record's
 // end.
 TEST(PortTest, EveryCountArrivesWhole) {
-  for (const CommandType type : {CommandType::kLookup, CommandType::kUpsert}) {
+  for (const CommandType type :
+       {CommandType::kLookup, CommandType::kUpsert, CommandType::kCompareAndSet}) {
     for (size_t count = 1; count < 200; ++count) {
       TestEndpoints endpoints(1, 8 * kHalfBytes);
       Port port(endpoints.directory(), kOfAeu);
       const auto route = RouteTo(1);
       TestReply reply(count);
-      const auto keys = Numbers(count, 7), values = Numbers(count, 1000);
-      ASSERT_EQ(port.Send(*route, Command(type, keys, reply, values), KeyState::kRefused), 0u);
+      const auto keys = Numbers(count, 7), values = Numbers(count, 1000),
+                 expected = Numbers(count, 2000);
+      ASSERT_EQ(port.Send(*route, Command(type, keys, reply, values, expected), KeyState::kRefused),
+                0u);
       ASSERT_TRUE(port.Flush());
       std::vector<uint64_t> got;
       for (const Received& one : Take(endpoints[0])) {
         for (size_t i = 0; i < one.keys.size(); ++i) {
           ASSERT_EQ(one.positions[i], got.size());
           got.push_back(one.keys[i]);
-          if (type == CommandType::kUpsert) {
+          if (HasValues(type)) {
             ASSERT_EQ(one.values[i], 1000 + one.positions[i]);
+          }
+          if (HasExpected(type)) {
+            ASSERT_EQ(one.expected[i], 2000 + one.positions[i]);
           }
         }
       }
@@ -312,19 +324,23 @@ TEST(PortTest, HoweverACommandIsSplitEachKeyGoesToItsOwnerOnce) {
     Port port(endpoints.directory(),
               {.outgoing_bytes = outgoing, .pool_bytes_max = outgoing * (1 + random() % 20)});
     const size_t n = 1 + random() % (random() % 4 == 0 ? 5000 : 300);
-    std::vector<uint64_t> keys(n), values(n);
+    std::vector<uint64_t> keys(n), values(n), expected(n);
     for (uint64_t& key : keys) {
       key = random() % 3 == 0 ? starts[random() % starts.size()] + random() % 3 - 1 : random();
     }
     for (uint64_t& value : values) value = random();
+    for (uint64_t& value : expected) value = random();
     std::vector<uint32_t> positions(n);
     std::iota(positions.begin(), positions.end(), 0);
     std::shuffle(positions.begin(), positions.end(), random);
-    const bool upsert = random() % 2 == 0, given = random() % 2 == 0;
+    constexpr CommandType kTypes[] = {CommandType::kLookup, CommandType::kUpsert, CommandType::kAdd,
+                                      CommandType::kCompareAndSet};
+    const CommandType type = kTypes[random() % 4];
+    const bool given = random() % 2 == 0;
     TestReply reply(n);
-    KeyedCommand command = Command(upsert ? CommandType::kUpsert : CommandType::kLookup, keys,
-                                   reply, upsert ? values : std::vector<uint64_t>());
-    if (upsert) command.values = values;
+    KeyedCommand command = Command(type, keys, reply);
+    if (HasValues(type)) command.values = values;
+    if (HasExpected(type)) command.expected = expected;
     if (given) command.positions = positions;
     const uint32_t refused = port.Send(route, command, KeyState::kRefused);
     refusals += refused;
@@ -343,8 +359,11 @@ TEST(PortTest, HoweverACommandIsSplitEachKeyGoesToItsOwnerOnce) {
           for (uint32_t i = 0; i < header->count; ++i) {
             const uint32_t at = index_of.at(segment.positions[i]);
             ASSERT_EQ(segment.keys[i], keys[at]);
-            if (upsert) {
+            if (HasValues(type)) {
               ASSERT_EQ(segment.values[i], values[at]);
+            }
+            if (HasExpected(type)) {
+              ASSERT_EQ(segment.expected[i], expected[at]);
             }
             const size_t range = table->PartitionOf(keys[at]);
             ASSERT_EQ(owners[range].value, aeu);

@@ -148,6 +148,10 @@ class FakeSession final : public Session {
                      absl::Time) override {
     return absl::UnimplementedError("the server does not block");
   }
+  absl::Status Write(absl::string_view, const WriteBatch&, const WriteColumns&,
+                     absl::Time) override {
+    return absl::UnimplementedError("the server does not block");
+  }
   absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
                                                        absl::Span<const uint64_t> keys,
                                                        Callback done) override {
@@ -174,6 +178,23 @@ class FakeSession final : public Session {
                                                       Callback done) override {
     return Begin(object, keys, std::move(done),
                  [](auto& rows, uint64_t key, size_t, auto&) { return rows.erase(key) == 1; });
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
+                                                      const WriteBatch& batch,
+                                                      Callback done) override {
+    const bool compares = batch.mode == WriteMode::kCompareAndSet;
+    if (batch.expected.size() != (compares ? batch.keys.size() : 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(batch.expected.size(), " expected values for ", batch.keys.size(), " keys"));
+    }
+    std::vector<uint64_t> values(batch.values.begin(), batch.values.end());
+    std::vector<uint64_t> expected(batch.expected.begin(), batch.expected.end());
+    return Begin(
+        object, batch.keys, std::move(done),
+        [engine = engine_, mode = batch.mode, values = std::move(values),
+         expected = std::move(expected)](auto& rows, uint64_t key, size_t i, BatchResult& result) {
+          return engine->WriteOne(rows, key, i, mode, values, expected, result);
+        });
   }
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override {
@@ -213,7 +234,7 @@ class FakeSession final : public Session {
         base::MutexLock run_lock(&engine->mu_);
         const auto found = engine->objects_.find(name);
         if (found == engine->objects_.end()) result.status = Unknown(name);
-        for (size_t i = 0; i < copy.size() && result.status.ok(); ++i) {
+        for (size_t i = 0; i < copy.size() && found != engine->objects_.end(); ++i) {
           if (operation(found->second.rows, copy[i], i, result)) {
             result.present[i >> 3] = static_cast<char>(result.present[i >> 3] | (1 << (i & 7)));
           }
@@ -237,6 +258,43 @@ class FakeSession final : public Session {
 
   FakeEngine* const engine_;
 };
+
+// The key was there before.
+bool FakeEngine::WriteOne(std::map<uint64_t, uint64_t>& rows, uint64_t key, size_t i,
+                          WriteMode mode, const std::vector<uint64_t>& values,
+                          const std::vector<uint64_t>& expected, BatchResult& result) {
+  const auto set = [&](std::string& bits) {
+    bits[i >> 3] = static_cast<char>(bits[i >> 3] | (1 << (i & 7)));
+  };
+  result.applied.resize(result.present.size());
+  result.executed.resize(result.present.size());
+  if (refused_keys_.contains(key)) {
+    ++result.refused;
+    result.status = absl::ResourceExhaustedError("the fake has no memory for some keys");
+    return false;
+  }
+  set(result.executed);
+  const auto row = rows.find(key);
+  const bool there = row != rows.end();
+  uint64_t answer = there ? row->second : 0;
+  bool applies = true;
+  if (mode == WriteMode::kInsertIfAbsent) applies = !there;
+  if (mode == WriteMode::kReplaceIfPresent) applies = there;
+  if (mode == WriteMode::kCompareAndSet) applies = there && row->second == expected[i];
+  const uint64_t stored = mode == WriteMode::kAdd ? answer + values[i] : values[i];
+  if (mode == WriteMode::kAdd) answer = stored;
+  if (applies) {
+    rows[key] = stored;
+    set(result.applied);
+  }
+  std::memcpy(result.values.data() + 8 * i, &answer, 8);
+  return there;
+}
+
+void FakeEngine::RefuseKeys(std::set<uint64_t> keys) {
+  base::MutexLock lock(&mu_);
+  refused_keys_ = std::move(keys);
+}
 
 FakeEngine::FakeEngine() : completion_thread_([this] { RunCompletions(); }) {}
 

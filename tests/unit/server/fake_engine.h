@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -55,6 +56,8 @@ class FakeEngine final : public Engine {
   void Release();
   // Refuses the following requests with `status`, as a full incoming buffer would.
   void RefuseWith(absl::Status status);
+  // Write refuses these keys from now on, as at the memory limit, and executes the others.
+  void RefuseKeys(std::set<uint64_t> keys);
 
   // What a test looks at. Requests taken and not completed, scans alive, chunks not given back.
   int held() const;
@@ -81,6 +84,9 @@ class FakeEngine final : public Engine {
   struct Request;
 
   void RunCompletions();
+  bool WriteOne(std::map<uint64_t, uint64_t>& rows, uint64_t key, size_t i, WriteMode mode,
+                const std::vector<uint64_t>& values, const std::vector<uint64_t>& expected,
+                BatchResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Post(std::function<void()> completion) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable base::Mutex mu_;
@@ -91,6 +97,7 @@ class FakeEngine final : public Engine {
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   bool stop_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status refuse_ ABSL_GUARDED_BY(mu_);
+  std::set<uint64_t> refused_keys_ ABSL_GUARDED_BY(mu_);
   std::deque<std::shared_ptr<Request>> held_ ABSL_GUARDED_BY(mu_);
   std::deque<std::function<void()>> completions_ ABSL_GUARDED_BY(mu_);
   int scans_open_ ABSL_GUARDED_BY(mu_) = 0;

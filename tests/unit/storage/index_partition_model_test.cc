@@ -11,6 +11,7 @@
 
 #include "storage/index_partition.h"
 #include "storage/tree_check.h"
+#include "tests/support/write_model.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kPartitionsMax = 6;
 constexpr uint64_t kKeyOperations = 300'000;  // per distribution
+constexpr uint64_t kUntouched = 0xdead'beef'dead'beef;
 
 class IndexPartitionModelTest : public ::testing::TestWithParam<Keys> {
  protected:
@@ -45,35 +47,38 @@ class IndexPartitionModelTest : public ::testing::TestWithParam<Keys> {
     Partition& partition = Owner(AnyKey());
     std::vector<uint64_t> keys;
     std::vector<uint64_t> values;
+    std::vector<uint64_t> expected;
     for (uint64_t i = 1 + random_() % 200; i > 0; --i) {
-      const uint64_t key = AnyKey();
+      // Often one of this batch again: each key sees what those before it have done.
+      const uint64_t key =
+          !keys.empty() && random_() % 8 == 0 ? keys[random_() % keys.size()] : AnyKey();
       if (!partition.range().ContainsU64(key)) continue;
       keys.push_back(key);
       values.push_back(random_());
+      const auto row = model_.find(key);
+      const bool guess = row == model_.end() || random_() % 4 == 0;
+      expected.push_back(guess ? values[random_() % values.size()] : row->second);
     }
     const uint32_t count = static_cast<uint32_t>(keys.size());
     std::vector<uint32_t> positions(count);
     for (uint32_t i = 0; i < count; ++i) positions[i] = i;
     std::shuffle(positions.begin(), positions.end(), random_);
-    std::vector<uint64_t> values_out(count);
+    std::vector<uint64_t> values_out(count, kUntouched);
     std::vector<KeyState> states(count, KeyState::kPending);
     std::vector<BatchPart> parts;
     for (uint32_t at = 0; at < count;) {
       const uint32_t size = std::min<uint32_t>(count - at, 1 + random_() % 90);
-      parts.push_back(
-          {size, &keys[at], &values[at], &positions[at], values_out.data(), states.data()});
+      parts.push_back({size, &keys[at], &values[at], &positions[at], values_out.data(),
+                       states.data(), &expected[at]});
       at += size;
     }
     partition.Execute({operation, parts});
     for (uint32_t i = 0; i < count; ++i) {
-      const auto row = model_.find(keys[i]);
-      const bool present = row != model_.end();
-      ASSERT_EQ(states[positions[i]], present ? KeyState::kPresent : KeyState::kAbsent) << keys[i];
-      if (operation == Operation::kUpsert) model_[keys[i]] = values[i];
-      if (operation == Operation::kErase) model_.erase(keys[i]);
-      if (operation == Operation::kLookup && present) {
-        ASSERT_EQ(values_out[positions[i]], row->second) << keys[i];
-      }
+      const test::ModelAnswer answer =
+          test::RunOnModel(model_, operation, keys[i], values[i], expected[i]);
+      ASSERT_EQ(states[positions[i]], answer.state) << keys[i];
+      ASSERT_EQ(values_out[positions[i]], answer.value.value_or(kUntouched)) << keys[i];
+      ++executed_[static_cast<size_t>(operation)][static_cast<size_t>(answer.state)];
     }
     key_operations_ += count;
   }
@@ -188,6 +193,7 @@ class IndexPartitionModelTest : public ::testing::TestWithParam<Keys> {
   std::vector<std::unique_ptr<IndexPartition>> partitions_;  // by range; together all keys
   Model model_;
   uint64_t key_operations_ = 0;
+  uint64_t executed_[8][4] = {};  // by operation and state
 };
 
 TEST_P(IndexPartitionModelTest, RandomCommandsMatchAMap) {
@@ -195,8 +201,13 @@ TEST_P(IndexPartitionModelTest, RandomCommandsMatchAMap) {
   for (int command = 0; key_operations_ < kKeyOperations; ++command) {
     const bool growing = (key_operations_ / 50'000) % 2 == 0;
     const uint64_t dice = random_() % 100;
-    if (dice < 60) {
+    if (dice < 40) {
       ExecuteSome((random_() % 4 == 0) != growing ? Operation::kUpsert : Operation::kErase);
+    } else if (dice < 65) {
+      constexpr Operation kConditional[] = {Operation::kInsertIfAbsent,
+                                            Operation::kReplaceIfPresent, Operation::kCompareAndSet,
+                                            Operation::kAdd};
+      ExecuteSome(kConditional[random_() % 4]);
     } else if (dice < 80) {
       ExecuteSome(Operation::kLookup);
     } else if (dice < 87) {
@@ -212,6 +223,14 @@ TEST_P(IndexPartitionModelTest, RandomCommandsMatchAMap) {
     ASSERT_FALSE(HasFatalFailure()) << "at command " << command;
   }
   CheckAll();
+  // Every operation has met every case.
+  for (size_t operation = 1; operation < 8; ++operation) {
+    EXPECT_GT(executed_[operation][static_cast<size_t>(KeyState::kAbsent)], 0u) << operation;
+    EXPECT_GT(executed_[operation][static_cast<size_t>(KeyState::kPresent)], 0u) << operation;
+  }
+  EXPECT_GT(executed_[static_cast<size_t>(Operation::kCompareAndSet)]
+                     [static_cast<size_t>(KeyState::kUnequal)],
+            0u);
   for (const auto& partition : partitions_) {
     ExchangeChunk chunk;
     ASSERT_EQ(partition->Extract(UINT32_MAX, chunk), absl::OkStatus());

@@ -1,0 +1,62 @@
+// What a conditional write makes of one key: the whole meaning of the four operations, one function
+// for each. Given where the key's value stands (nullptr: the key is absent) a function says what is
+// to be stored, if anything, and what the key is answered. Pure; any thread.
+#ifndef ERIS_STORAGE_CONDITIONAL_WRITE_H_
+#define ERIS_STORAGE_CONDITIONAL_WRITE_H_
+
+#include <cstdint>
+
+#include "storage/batch.h"
+
+namespace eris::storage {
+
+struct ConditionalWrite {
+  bool stores = false;
+  uint64_t stored = 0;
+  // Unless there is no memory for a key that is new.
+  KeyState state = KeyState::kAbsent;
+  bool answers = false;  // there is a value to answer with
+  uint64_t answer = 0;
+};
+
+// The answer is the value that is in the way.
+inline ConditionalWrite InsertIfAbsent(const uint64_t* value, uint64_t desired) {
+  if (value == nullptr) return {.stores = true, .stored = desired};
+  return {.state = KeyState::kPresent, .answers = true, .answer = *value};
+}
+
+// The answer is the value that was replaced.
+inline ConditionalWrite ReplaceIfPresent(const uint64_t* value, uint64_t desired) {
+  if (value == nullptr) return {};
+  return {.stores = true,
+          .stored = desired,
+          .state = KeyState::kPresent,
+          .answers = true,
+          .answer = *value};
+}
+
+// The answer is the value that was found, equal or not. An absent key equals nothing.
+inline ConditionalWrite CompareAndSet(const uint64_t* value, uint64_t desired, uint64_t expected) {
+  if (value == nullptr) return {};
+  const bool equal = *value == expected;
+  return {.stores = equal,
+          .stored = desired,
+          .state = equal ? KeyState::kPresent : KeyState::kUnequal,
+          .answers = true,
+          .answer = *value};
+}
+
+// Modulo 2^64, so that the two's complement of a number subtracts it. An absent key counts from 0.
+// The answer is the sum.
+inline ConditionalWrite Add(const uint64_t* value, uint64_t delta) {
+  const uint64_t sum = (value == nullptr ? 0 : *value) + delta;
+  return {.stores = true,
+          .stored = sum,
+          .state = value == nullptr ? KeyState::kAbsent : KeyState::kPresent,
+          .answers = true,
+          .answer = sum};
+}
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_CONDITIONAL_WRITE_H_

@@ -1,0 +1,62 @@
+// What lookups and writes do to a std::map: the model that storage and engine are held against.
+#ifndef ERIS_TESTS_SUPPORT_WRITE_MODEL_H_
+#define ERIS_TESTS_SUPPORT_WRITE_MODEL_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "storage/batch.h"
+
+namespace eris::test {
+
+struct ModelAnswer {
+  storage::KeyState state = storage::KeyState::kAbsent;
+  std::optional<uint64_t> value;  // of operations that answer with one
+};
+
+inline ModelAnswer RunOnModel(std::map<uint64_t, uint64_t>& rows, storage::Operation operation,
+                              uint64_t key, uint64_t value = 0, uint64_t expected = 0) {
+  using storage::KeyState;
+  using storage::Operation;
+  const auto row = rows.find(key);
+  ModelAnswer answer;
+  if (row != rows.end()) {
+    answer.state = KeyState::kPresent;
+    answer.value = row->second;
+  }
+  switch (operation) {
+    case Operation::kLookup:
+      break;
+    case Operation::kUpsert:
+      rows[key] = value;
+      answer.value.reset();
+      break;
+    case Operation::kErase:
+      rows.erase(key);
+      answer.value.reset();
+      break;
+    case Operation::kInsertIfAbsent:
+      rows.emplace(key, value);
+      break;
+    case Operation::kReplaceIfPresent:
+      if (row != rows.end()) row->second = value;
+      break;
+    case Operation::kCompareAndSet:
+      if (row == rows.end()) break;
+      if (row->second == expected) {
+        row->second = value;
+      } else {
+        answer.state = KeyState::kUnequal;
+      }
+      break;
+    case Operation::kAdd:
+      answer.value = rows[key] += value;
+      break;
+  }
+  return answer;
+}
+
+}  // namespace eris::test
+
+#endif  // ERIS_TESTS_SUPPORT_WRITE_MODEL_H_

@@ -1,0 +1,207 @@
+// Conditional writes while ranges move between AEUs: keys are passed on, sent back and sent again,
+// and each takes effect exactly once. AEUs are stepped by hand; ranges move between their turns.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "tests/sim/aeu_peer.h"
+#include "tests/support/hand_engine.h"
+#include "tests/support/seed.h"
+
+namespace eris {
+namespace {
+
+using aeu::AeuTestPeer;
+using storage::Key;
+using storage::Range;
+
+constexpr uint32_t kAeus = 3;
+constexpr uint64_t kKeys = 600;
+
+class WriteResendTest : public testing::Test {
+ protected:
+  WriteResendTest() : random_(test::Seed()) {
+    EXPECT_TRUE(
+        engine_.While([&] {
+                 return engine_->Create("o", {.expected = {0, kKeys}}).status();
+               })
+            .ok());
+    object_ = *engine_->core().catalogue.Find("o");
+    session_ = engine_->NewSession();
+  }
+  ~WriteResendTest() override { Settle(); }
+
+  aeu::ObjectSlot& Slot(uint32_t aeu) {
+    return *AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
+  }
+  // A piece of a range changes hands; no table says so yet.
+  void MoveSome() {
+    const auto from = static_cast<uint32_t>(random_() % kAeus);
+    if (Slot(from).ranges().empty()) return;
+    Range range = Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
+    const Key lo = Key::FromU64(random_() % kKeys), hi = Key::FromU64(random_() % kKeys);
+    if (range.Contains(lo)) range.lo = lo;
+    if (range.Contains(hi) && range.lo < hi) range.hi = hi;
+    if (range.Empty()) return;
+    storage::ExchangeChunk rows;
+    if (!AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
+    AeuTestPeer::GiveRange(Slot((from + 1 + random_() % (kAeus - 1)) % kAeus), rows, true);
+  }
+  void Publish() {
+    std::map<uint64_t, AeuId> owners;
+    for (uint32_t i = 0; i < kAeus; ++i) {
+      for (const aeu::OwnedRange& owned : Slot(i).ranges()) {
+        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
+      }
+    }
+    std::vector<uint64_t> starts;
+    std::vector<AeuId> by_start;
+    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
+    object_->route.Publish(std::make_unique<routing::RangeTable>(
+                               object_->route.Pin()->version() + 1, starts, by_start),
+                           engine_->core().directory.table_readers());
+  }
+  // One AEU's turn, and now and then a move or a new table.
+  void StepOne() {
+    if (random_() % 8 == 0) MoveSome();
+    if (random_() % 24 == 0) Publish();
+    if (!engine_->aeu({static_cast<uint32_t>(random_() % kAeus)}).Step({})) sched_yield();
+  }
+  void Settle() {
+    Publish();
+    engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
+  }
+  uint64_t Redirected() {
+    uint64_t redirected = 0;
+    for (const AeuStats& aeu : engine_->Stats().aeus) redirected += aeu.routing.redirected;
+    return redirected;
+  }
+  std::vector<uint64_t> SomeKeys(size_t keys_max) {
+    std::vector<uint64_t> keys(1 + random_() % keys_max);
+    for (uint64_t& key : keys) key = random_() % kKeys;
+    return keys;
+  }
+
+  std::mt19937_64 random_;
+  test::HandEngine engine_{kAeus};
+  engine::ObjectRef object_;
+  std::unique_ptr<Session> session_;
+};
+
+// Each add of 1 answers the new count: over all adds of a counter that is 1, 2, 3 ..., each once.
+TEST_F(WriteResendTest, EveryAddCountsOnceAndNoTwoAnswerTheSameSum) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  struct Call {
+    std::vector<uint64_t> keys;
+    BatchResult result;
+    std::atomic<bool> done{false};
+  };
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < 400; ++i) {
+    calls.push_back(std::make_unique<Call>());
+    Call& call = *calls.back();
+    call.keys = SomeKeys(200);
+    const std::vector<uint64_t> ones(call.keys.size(), 1);
+    ASSERT_TRUE(session_
+                    ->WriteAsync("o", {.mode = WriteMode::kAdd, .keys = call.keys, .values = ones},
+                                 [&call](BatchResult result) {
+                                   call.result = std::move(result);
+                                   call.done.store(true);
+                                 })
+                    .ok());
+    for (uint64_t steps = random_() % 6; steps > 0; --steps) StepOne();
+  }
+  for (int i = 0; i < 2000; ++i) StepOne();
+  Settle();
+  EXPECT_GT(Redirected(), 0u);
+  std::map<uint64_t, std::multiset<uint64_t>> sums;
+  for (const auto& call : calls) {
+    test::HandEngine::Await([&] { return call->done.load(); });
+    ASSERT_TRUE(call->result.status.ok()) << call->result.status;
+    for (size_t i = 0; i < call->keys.size(); ++i) {
+      uint64_t sum;
+      std::memcpy(&sum, call->result.values.data() + 8 * i, 8);
+      sums[call->keys[i]].insert(sum);
+      ASSERT_TRUE(call->result.applied[i / 8] >> (i % 8) & 1);
+      ASSERT_EQ(call->result.present[i / 8] >> (i % 8) & 1, sum > 1);
+    }
+  }
+  for (const auto& [key, of_key] : sums) {
+    uint64_t next = 1;
+    for (const uint64_t sum : of_key) ASSERT_EQ(sum, next++) << "counter " << key;
+  }
+}
+
+// The same through calls that wait, with every mode, against a map: one caller's writes of a key
+// have one order.
+TEST_F(WriteResendTest, WaitingCallsAgreeWithAMap) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::mt19937_64 random(test::Seed() + 1);  // the caller's; random_ is the stepping thread's
+  std::map<uint64_t, uint64_t> model;
+  std::string error;
+  std::atomic<bool> done{false};
+  std::thread caller([&] {
+    for (int round = 0; round < 300 && error.empty(); ++round) {
+      // Without duplicates: keys that are sent again lose their order in the batch.
+      std::set<uint64_t> distinct;
+      for (uint64_t i = 1 + random() % 300; i > 0; --i) distinct.insert(random() % kKeys);
+      const std::vector<uint64_t> keys(distinct.begin(), distinct.end());
+      const size_t n = keys.size();
+      const auto mode = static_cast<WriteMode>(1 + random() % 4);
+      std::vector<uint64_t> values(n), expected, values_out(n);
+      for (uint64_t& value : values) value = random() % 3;
+      if (mode == WriteMode::kCompareAndSet) {
+        for (size_t i = 0; i < n; ++i) expected.push_back(random() % 3);
+      }
+      std::vector<uint8_t> applied(n), existed(n), executed(n);
+      const absl::Status status = session_->Write("o", {mode, keys, values, expected},
+                                                  {.applied = absl::MakeSpan(applied),
+                                                   .existed = absl::MakeSpan(existed),
+                                                   .values = absl::MakeSpan(values_out),
+                                                   .executed = absl::MakeSpan(executed)});
+      if (!status.ok()) error = status.ToString();
+      for (size_t i = 0; i < n; ++i) {
+        const auto row = model.find(keys[i]);
+        const bool there = row != model.end();
+        const uint64_t before = there ? row->second : 0;
+        bool applies = true;
+        uint64_t after = values[i], answer = before;
+        switch (mode) {
+          case WriteMode::kInsertIfAbsent:
+            applies = !there;
+            break;
+          case WriteMode::kReplaceIfPresent:
+            applies = there;
+            break;
+          case WriteMode::kCompareAndSet:
+            applies = there && before == expected[i];
+            break;
+          case WriteMode::kAdd:
+            answer = after = before + values[i];
+            break;
+        }
+        if (applies) model[keys[i]] = after;
+        if (applied[i] != applies || existed[i] != there || values_out[i] != answer ||
+            executed[i] != 1) {
+          error = "key " + std::to_string(keys[i]) + " in round " + std::to_string(round);
+        }
+      }
+    }
+    done.store(true);
+  });
+  while (!done.load()) StepOne();
+  caller.join();
+  EXPECT_EQ(error, "");
+  EXPECT_GT(Redirected(), 0u);
+}
+
+}  // namespace
+}  // namespace eris

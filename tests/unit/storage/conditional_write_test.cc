@@ -1,0 +1,191 @@
+// Conditional writes on a partition, key by key: what each makes of an absent key and of one that
+// is there, keys that stand several times in a batch, and what a want of memory leaves behind.
+#include "storage/conditional_write.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "storage/index_partition.h"
+#include "storage/tree_check.h"
+#include "tests/support/write_model.h"
+#include "tests/unit/storage/storage_fixture.h"
+
+namespace eris::storage {
+namespace {
+
+using States = std::vector<KeyState>;
+using Column = std::vector<uint64_t>;
+
+constexpr KeyState kAbsent = KeyState::kAbsent;
+constexpr KeyState kPresent = KeyState::kPresent;
+constexpr KeyState kUnequal = KeyState::kUnequal;
+constexpr KeyState kNoMemory = KeyState::kNoMemory;
+constexpr uint64_t kNone = 0xdead;  // no value was written
+
+struct Answers {
+  States states;
+  Column values;
+  friend bool operator==(const Answers&, const Answers&) = default;
+};
+
+class ConditionalWriteTest : public testing::Test {
+ protected:
+  ConditionalWriteTest() : partition_(*IndexPartition::Create(Range{}, memory_.cache)) {}
+
+  // A batch in parts of at most `part_keys`, whose answers go to positions in reverse.
+  Answers Run(Operation operation, const Column& keys, const Column& values,
+              const Column& expected = {}, uint32_t part_keys = UINT32_MAX) {
+    const auto count = static_cast<uint32_t>(keys.size());
+    Answers answers{States(count, KeyState::kPending), Column(count, kNone)};
+    std::vector<uint32_t> positions;
+    for (uint32_t i = count; i-- > 0;) positions.push_back(i);
+    std::vector<BatchPart> parts;
+    for (uint32_t at = 0; at < count; at += parts.back().count) {
+      parts.push_back({.count = std::min(count - at, part_keys),
+                       .keys = &keys[at],
+                       .values_in = &values[at],
+                       .positions = &positions[at],
+                       .values_out = answers.values.data(),
+                       .states_out = answers.states.data(),
+                       .expected = expected.empty() ? nullptr : &expected[at]});
+    }
+    partition_->Execute({operation, parts});
+    std::reverse(answers.states.begin(), answers.states.end());
+    std::reverse(answers.values.begin(), answers.values.end());
+    return answers;
+  }
+  Rows AllRows() const { return RowsOf(partition_->tree()); }
+
+  TreeMemory memory_;
+  std::unique_ptr<IndexPartition> partition_;
+};
+
+TEST_F(ConditionalWriteTest, InsertLeavesWhatIsThereAndShowsIt) {
+  EXPECT_EQ(Run(Operation::kInsertIfAbsent, {5, 0, kKeyMax}, {50, 1, 2}),
+            (Answers{{kAbsent, kAbsent, kAbsent}, {kNone, kNone, kNone}}));
+  EXPECT_EQ(Run(Operation::kInsertIfAbsent, {5, 6, kKeyMax}, {51, 60, 3}),
+            (Answers{{kPresent, kAbsent, kPresent}, {50, kNone, 2}}));
+  EXPECT_EQ(AllRows(), (Rows{{0, 1}, {5, 50}, {6, 60}, {kKeyMax, 2}}));
+}
+
+TEST_F(ConditionalWriteTest, ReplaceCreatesNothingAndShowsTheValueBefore) {
+  Run(Operation::kInsertIfAbsent, {5}, {50});
+  EXPECT_EQ(Run(Operation::kReplaceIfPresent, {5, 6, 5}, {51, 60, 52}),
+            (Answers{{kPresent, kAbsent, kPresent}, {50, kNone, 51}}));
+  EXPECT_EQ(AllRows(), (Rows{{5, 52}}));
+}
+
+TEST_F(ConditionalWriteTest, CompareAndSetWritesWhereTheValueIsTheExpectedOne) {
+  Run(Operation::kInsertIfAbsent, {5, 6}, {50, 60});
+  EXPECT_EQ(Run(Operation::kCompareAndSet, {5, 6, 7}, {51, 61, 71}, {50, 59, 0}),
+            (Answers{{kPresent, kUnequal, kAbsent}, {50, 60, kNone}}));
+  EXPECT_EQ(AllRows(), (Rows{{5, 51}, {6, 60}}));
+  // Equal though it changes nothing, and a chain within a batch.
+  EXPECT_EQ(Run(Operation::kCompareAndSet, {6, 5, 5, 5}, {60, 52, 53, 54}, {60, 51, 52, 52}),
+            (Answers{{kPresent, kPresent, kPresent, kUnequal}, {60, 51, 52, 53}}));
+  EXPECT_EQ(AllRows(), (Rows{{5, 53}, {6, 60}}));
+}
+
+TEST_F(ConditionalWriteTest, AddCountsFromZeroWrapsAndAnswersTheSum) {
+  const uint64_t minus_two = ~uint64_t{1};
+  EXPECT_EQ(Run(Operation::kAdd, {5, 6, 5}, {3, minus_two, 4}),
+            (Answers{{kAbsent, kAbsent, kPresent}, {3, minus_two, 7}}));
+  EXPECT_EQ(Run(Operation::kAdd, {6, 6, 5}, {2, 1, 0}),
+            (Answers{{kPresent, kPresent, kPresent}, {0, 1, 7}}));
+  EXPECT_EQ(Run(Operation::kAdd, {5}, {uint64_t{1} << 63}).values,
+            (Column{7 + (uint64_t{1} << 63)}));
+  EXPECT_EQ(Run(Operation::kAdd, {5}, {uint64_t{1} << 63}).values, (Column{7}));
+  // A counter of 0 is a row like any other.
+  EXPECT_EQ(Run(Operation::kAdd, {9}, {0}), (Answers{{kAbsent}, {0}}));
+  EXPECT_EQ(AllRows(), (Rows{{5, 7}, {6, 1}, {9, 0}}));
+}
+
+// More keys than one group, in one part and in parts of one key each.
+TEST_F(ConditionalWriteTest, AKeyManyTimesInABatchIsWrittenInItsOrder) {
+  uint64_t sum = 0;
+  for (const uint32_t part_keys : {UINT32_MAX, 1u, 7u}) {
+    Column keys, ones;
+    for (uint64_t i = 0; i < 3 * kFindGroupMax; ++i) {
+      keys.push_back(i % 3 == 0 ? 1000 * i : 77);  // new keys between, which move TreeNodes
+      ones.push_back(1);
+    }
+    const Answers answers = Run(Operation::kAdd, keys, ones, {}, part_keys);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i] != 77) continue;
+      ASSERT_EQ(answers.values[i], ++sum);
+    }
+    const uint64_t fresh = 1'000'001 + part_keys;
+    const Answers inserts = Run(
+        Operation::kInsertIfAbsent, Column(100, fresh),
+        [] {
+          Column values;
+          for (uint64_t i = 0; i < 100; ++i) values.push_back(i);
+          return values;
+        }(),
+        {}, part_keys);
+    EXPECT_EQ(inserts.states[0], kAbsent);
+    for (size_t i = 1; i < 100; ++i) {
+      ASSERT_EQ(inserts.states[i], kPresent);
+      ASSERT_EQ(inserts.values[i], 0u);
+    }
+  }
+}
+
+// Fails the n-th allocation and all after it, for every n that makes a difference.
+TEST_F(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  for (const Operation operation : {Operation::kInsertIfAbsent, Operation::kReplaceIfPresent,
+                                    Operation::kCompareAndSet, Operation::kAdd}) {
+    uint64_t refused = 0;
+    for (uint64_t nth = 1; nth < 60; ++nth) {
+      TreeMemory memory;
+      auto partition = *IndexPartition::Create(Range{}, memory.cache);
+      partition_.swap(partition);
+      Model model;
+      Column keys, values, expected;
+      for (int i = 0; i < 40; ++i) {
+        keys.push_back(random() >> (random() % 60));
+        values.push_back(random() % 4);
+      }
+      Run(Operation::kInsertIfAbsent, keys, values);
+      for (int i = 0; i < 40; ++i) model.emplace(keys[i], values[i]);
+      // Half of them are there, some come twice.
+      for (int i = 0; i < 100; ++i) {
+        keys.push_back(i % 5 == 0 ? keys[40 + random() % (1 + i)] : random() >> (random() % 60));
+        values.push_back(random() % 4);
+      }
+      for (size_t i = 0; i < keys.size(); ++i) expected.push_back(random() % 4);
+      memory.cache.FailAllocationsFrom(nth);
+      const Answers answers = Run(operation, keys, values, expected, 33);
+      memory.cache.FailAllocationsFrom(0);
+      for (size_t i = 0; i < keys.size(); ++i) {
+        if (answers.states[i] == kNoMemory) {
+          ++refused;
+          ASSERT_FALSE(model.contains(keys[i])) << "a value that is there needs no memory";
+          ASSERT_EQ(answers.values[i], kNone);
+          continue;
+        }
+        const test::ModelAnswer answer =
+            test::RunOnModel(model, operation, keys[i], values[i], expected[i]);
+        ASSERT_EQ(answers.states[i], answer.state) << "key " << i << ", allocation " << nth;
+        ASSERT_EQ(answers.values[i], answer.value.value_or(kNone));
+      }
+      ASSERT_EQ(CheckTree(partition_->tree()), absl::OkStatus());
+      ASSERT_EQ(AllRows(), Rows(model.begin(), model.end()));
+      partition_.swap(partition);
+      partition.reset();
+      ASSERT_EQ(memory.cache.used_bytes(), 0u);
+    }
+    const bool grows = operation == Operation::kInsertIfAbsent || operation == Operation::kAdd;
+    EXPECT_EQ(refused > 0, grows) << static_cast<int>(operation);
+  }
+}
+
+}  // namespace
+}  // namespace eris::storage
