@@ -133,6 +133,7 @@ void BatchStream<Request, Response>::ReadAnswers() {
 
 template class BatchStream<v1::LookupRequest, v1::LookupStreamResponse>;
 template class BatchStream<v1::UpsertRequest, v1::UpsertStreamResponse>;
+template class BatchStream<v1::WriteRequest, v1::WriteStreamResponse>;
 
 }  // namespace internal
 
@@ -180,6 +181,29 @@ absl::Status UpsertStream::Send(const std::string& object, absl::Span<const uint
   request_.set_object(object);
   ToColumn(keys, *request_.mutable_keys());
   ToColumn(values, *request_.mutable_values());
+  return stream_.Send(request_, keys.size());
+}
+
+WriteStream::WriteStream(Client& client, const StreamOptions& options, OnAnswer on_answer)
+    : stream_([&] {
+        auto context = std::make_unique<grpc::ClientContext>();
+        auto stream = client.data_stub().WriteStream(context.get());
+        return internal::BatchStream<v1::WriteRequest, v1::WriteStreamResponse>(
+            std::move(context), std::move(stream), options,
+            [on_answer = std::move(on_answer)](uint64_t index, size_t keys, absl::Status status,
+                                               v1::WriteStreamResponse* response) {
+              WriteResult result;
+              if (status.ok()) {
+                status = TakeWriteResult(std::move(*response->mutable_response()), keys, result);
+              }
+              on_answer(index, std::move(status), std::move(result));
+            });
+      }()) {}
+
+absl::Status WriteStream::Send(const std::string& object, WriteMode mode,
+                               absl::Span<const uint64_t> keys, absl::Span<const uint64_t> values,
+                               absl::Span<const uint64_t> expected) {
+  ToWriteRequest(object, mode, keys, values, expected, request_);
   return stream_.Send(request_, keys.size());
 }
 

@@ -1,5 +1,5 @@
-// Many batches in flight over one stream: LookupStream and UpsertStream. The requests are answered
-// in the order they were sent.
+// Many batches in flight over one stream: LookupStream, UpsertStream and WriteStream. The requests
+// are answered in the order they were sent.
 //
 //   UpsertStream stream(*client, {.in_flight_max = 8},
 //                       [&](uint64_t index, absl::Status status, RowBits existed) { ... });
@@ -40,7 +40,7 @@ struct StreamOptions {
 
 namespace internal {
 
-// The part that lookups and upserts share. Request and Response are the stream's messages.
+// The part that they share. Request and Response are the stream's messages.
 template <class Request, class Response>
 class BatchStream {
  public:
@@ -120,6 +120,23 @@ class UpsertStream {
  private:
   v1::UpsertRequest request_;
   internal::BatchStream<v1::UpsertRequest, v1::UpsertStreamResponse> stream_;
+};
+
+class WriteStream {
+ public:
+  using OnAnswer = std::function<void(uint64_t index, absl::Status status, WriteResult result)>;
+  WriteStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
+
+  // As LookupStream::Send, with columns as Client::Write. Batches under way at once may be executed
+  // in any order.
+  absl::Status Send(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
+                    absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected = {});
+  absl::Status AwaitRoom() { return stream_.AwaitRoom(); }
+  absl::Status Finish() { return stream_.Finish(); }
+
+ private:
+  v1::WriteRequest request_;
+  internal::BatchStream<v1::WriteRequest, v1::WriteStreamResponse> stream_;
 };
 
 }  // namespace eris::client

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "clients/rpc_status.h"
 
 namespace eris::client {
 
@@ -61,6 +62,32 @@ absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupRe
         absl::StrCat("the server sent ", out.values.size(), " values for ", keys, " keys"));
   }
   return ToRowBits(std::move(*column.mutable_validity()), keys, true, out.found);
+}
+
+void ToWriteRequest(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
+                    absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
+                    v1::WriteRequest& request) {
+  request.set_object(object);
+  request.set_mode(static_cast<v1::WriteMode>(mode));
+  ToColumn(keys, *request.mutable_keys());
+  ToColumn(values, *request.mutable_values());
+  request.clear_expected();
+  if (!expected.empty()) ToColumn(expected, *request.mutable_expected());
+}
+
+absl::Status TakeWriteResult(v1::WriteResponse response, size_t keys, WriteResult& out) {
+  absl::Status status = FromColumn(response.values(), out.values);
+  if (!status.ok()) return status;
+  if (out.values.size() != keys) {
+    return absl::InternalError(
+        absl::StrCat("the server sent ", out.values.size(), " values for ", keys, " keys"));
+  }
+  status = ToRowBits(std::move(*response.mutable_applied()), keys, false, out.applied);
+  if (!status.ok()) return status;
+  status = ToRowBits(std::move(*response.mutable_existed()), keys, false, out.existed);
+  if (!status.ok()) return status;
+  out.refusal = ToAbslStatus(response.refusal().code(), response.refusal().message());
+  return ToRowBits(std::move(*response.mutable_executed()), keys, true, out.executed);
 }
 
 }  // namespace eris::client

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "eris/types.h"
 #include "eris/v1/column.pb.h"
 #include "eris/v1/data.pb.h"
 
@@ -52,6 +53,21 @@ struct LookupResult {
 // Takes the answer to a lookup of `keys` keys. Errors: Internal (another number of values, or a
 // column that breaks the protocol).
 absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupResult& out);
+
+// Replaces `request`. Without expected values the column stays unset.
+void ToWriteRequest(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
+                    absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
+                    v1::WriteRequest& request);
+
+struct WriteResult {
+  RowBits applied;               // the key was written
+  RowBits existed;               // it was there before
+  RowBits executed;              // clear: refused, and has not changed; see `refusal`
+  std::vector<uint64_t> values;  // what Session::Write says of the mode, 0 where there is none
+  absl::Status refusal;          // why some keys were refused; OK: none was
+};
+// Takes the answer to a write of `keys` keys. Errors: as TakeLookupResult.
+absl::Status TakeWriteResult(v1::WriteResponse response, size_t keys, WriteResult& out);
 
 }  // namespace eris::client
 

@@ -247,6 +247,22 @@ absl::StatusOr<RowBits> Client::Erase(const std::string& object, absl::Span<cons
   return existed;
 }
 
+absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode mode,
+                                          absl::Span<const uint64_t> keys,
+                                          absl::Span<const uint64_t> values,
+                                          absl::Span<const uint64_t> expected) {
+  v1::WriteRequest request;
+  ToWriteRequest(object, mode, keys, values, expected, request);
+  v1::WriteResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  WriteResult result;
+  status = TakeWriteResult(std::move(response), keys.size(), result);
+  if (!status.ok()) return status;
+  return result;
+}
+
 std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRange& range,
                                          uint64_t limit) {
   v1::ScanRequest request;

@@ -62,6 +62,15 @@ class Client {
   // Result: the key was there, and is gone.
   absl::StatusOr<RowBits> Erase(const std::string& object, absl::Span<const uint64_t> keys);
 
+  // Conditional writes and counters, as Session::Write in include/eris/engine.h says. `expected`:
+  // as many as keys for kCompareAndSet, else empty. OK also where some keys were refused:
+  // WriteResult::refusal. Of the errors DeadlineExceeded, Cancelled and Unavailable leave the
+  // outcome unknown; do not send adds again after one.
+  absl::StatusOr<WriteResult> Write(const std::string& object, WriteMode mode,
+                                    absl::Span<const uint64_t> keys,
+                                    absl::Span<const uint64_t> values,
+                                    absl::Span<const uint64_t> expected = {});
+
   // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
   // The client must outlive the reader.
   std::unique_ptr<ScanReader> Scan(const std::string& object, const KeyRange& range,

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/columns.h"
 #include "server/rpc_status.h"
@@ -28,6 +29,21 @@ uint64_t UnknownBytes(const google::protobuf::Message& message) {
   return unknown.empty() ? 0 : unknown.SpaceUsedExcludingSelfLong();
 }
 
+absl::StatusOr<WriteMode> ModeOf(v1::WriteMode mode) {
+  static_assert(static_cast<int>(WriteMode::kInsertIfAbsent) == v1::WRITE_MODE_INSERT_IF_ABSENT);
+  static_assert(static_cast<int>(WriteMode::kReplaceIfPresent) ==
+                v1::WRITE_MODE_REPLACE_IF_PRESENT);
+  static_assert(static_cast<int>(WriteMode::kCompareAndSet) == v1::WRITE_MODE_COMPARE_AND_SET);
+  static_assert(static_cast<int>(WriteMode::kAdd) == v1::WRITE_MODE_ADD);
+  if (mode >= v1::WRITE_MODE_INSERT_IF_ABSENT && mode <= v1::WRITE_MODE_ADD) {
+    return static_cast<WriteMode>(mode);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("mode is ", static_cast<int>(mode), ", must be 1 to 4 (",
+                   v1::WriteMode_Name(v1::WRITE_MODE_INSERT_IF_ABSENT), " to ",
+                   v1::WriteMode_Name(v1::WRITE_MODE_ADD), ")"));
+}
+
 // What the message holds of it, also of parts for which the request will be refused.
 uint64_t ColumnBytes(const v1::Column& column) {
   return column.data().size() + column.validity().size() + column.offsets().size() +
@@ -48,11 +64,13 @@ StartedBatch LookupOp::Start(Session& session, const Request& request, Session::
   return session.LookupAsync(request.object(), keys.elements(), std::move(done));
 }
 
-void LookupOp::Fill(BatchResult& result, Response* response) {
+absl::Status LookupOp::Fill(BatchResult& result, Response* response) {
+  if (!result.status.ok()) return result.status;
   v1::Column* values = response->mutable_values();
   values->set_type(v1::COLUMN_TYPE_UINT64);
   values->set_data(std::move(result.values));
   values->set_validity(std::move(result.present));
+  return absl::OkStatus();
 }
 
 uint64_t UpsertOp::Bytes(const Request& request) {
@@ -64,12 +82,14 @@ StartedBatch UpsertOp::Start(Session& session, const Request& request, Session::
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const Uint64Column keys, Decode("keys", request.keys()));
   ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
-  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, values));
+  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
   return session.UpsertAsync(request.object(), keys.elements(), values.elements(), std::move(done));
 }
 
-void UpsertOp::Fill(BatchResult& result, Response* response) {
+absl::Status UpsertOp::Fill(BatchResult& result, Response* response) {
+  if (!result.status.ok()) return result.status;
   response->set_existed(std::move(result.present));
+  return absl::OkStatus();
 }
 
 uint64_t EraseOp::Bytes(const Request& request) {
@@ -83,8 +103,53 @@ StartedBatch EraseOp::Start(Session& session, const Request& request, Session::C
   return session.EraseAsync(request.object(), keys.elements(), std::move(done));
 }
 
-void EraseOp::Fill(BatchResult& result, Response* response) {
+absl::Status EraseOp::Fill(BatchResult& result, Response* response) {
+  if (!result.status.ok()) return result.status;
   response->set_existed(std::move(result.present));
+  return absl::OkStatus();
+}
+
+uint64_t WriteOp::Bytes(const Request& request) {
+  // The answer: as many values as keys, and three bitmaps.
+  return request.object().size() + ColumnBytes(request.keys()) + ColumnBytes(request.values()) +
+         ColumnBytes(request.expected()) + request.keys().data().size() +
+         3 * BitmapBytes(request.keys()) + UnknownBytes(request);
+}
+
+StartedBatch WriteOp::Start(Session& session, const Request& request, Session::Callback done) {
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
+  ERIS_ASSIGN_OR_RETURN(const WriteMode mode, ModeOf(request.mode()));
+  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys, Decode("keys", request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
+  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
+  Uint64Column expected;
+  if (mode == WriteMode::kCompareAndSet) {
+    ERIS_ASSIGN_OR_RETURN(expected, Decode("expected", request.expected()));
+    ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "expected", expected));
+  } else if (request.has_expected()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column expected: ", request.expected().data().size(),
+                     " bytes, must be unset for mode ", v1::WriteMode_Name(request.mode())));
+  }
+  return session.WriteAsync(request.object(),
+                            {mode, keys.elements(), values.elements(), expected.elements()},
+                            std::move(done));
+}
+
+absl::Status WriteOp::Fill(BatchResult& result, Response* response) {
+  if (!result.status.ok()) {
+    if (result.refused == result.count) return result.status;
+    const grpc::Status refusal = ToRpcStatus(result.status);
+    response->mutable_refusal()->set_code(refusal.error_code());
+    response->mutable_refusal()->set_message(refusal.error_message());
+    response->set_executed(std::move(result.executed));
+  }
+  response->set_applied(std::move(result.applied));
+  response->set_existed(std::move(result.present));
+  v1::Column* values = response->mutable_values();
+  values->set_type(v1::COLUMN_TYPE_UINT64);
+  values->set_data(std::move(result.values));
+  return absl::OkStatus();
 }
 
 }  // namespace eris::server

@@ -53,11 +53,12 @@ absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const Co
   return column;
 }
 
-absl::Status CheckEqualLength(const Uint64Column& keys, const Uint64Column& values) {
-  if (keys.elements().size() == values.elements().size()) return absl::OkStatus();
+absl::Status CheckEqualLength(const Uint64Column& keys, absl::string_view name,
+                              const Uint64Column& column) {
+  if (keys.elements().size() == column.elements().size()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("column keys has ", keys.elements().size(),
-                                                 " elements, column values ",
-                                                 values.elements().size(), ": must be equal"));
+                                                 " elements, column ", name, " ",
+                                                 column.elements().size(), ": must be equal"));
 }
 
 std::string EncodeUint64Column(absl::Span<const uint64_t> elements) {

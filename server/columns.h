@@ -44,8 +44,9 @@ class Uint64Column {
 // offsets (the width is fixed).
 absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const ColumnParts& parts);
 
-// Errors: InvalidArgument unless both have as many elements.
-absl::Status CheckEqualLength(const Uint64Column& keys, const Uint64Column& values);
+// Errors: InvalidArgument unless keys and the column `name` have as many elements.
+absl::Status CheckEqualLength(const Uint64Column& keys, absl::string_view name,
+                              const Uint64Column& column);
 
 // The elements as a column's bytes.
 std::string EncodeUint64Column(absl::Span<const uint64_t> elements);

@@ -25,6 +25,12 @@ grpc::ServerUnaryReactor* DataService::Erase(grpc::CallbackServerContext* contex
   return UnaryCall<EraseOp>::Begin(server_, *context, *request, response);
 }
 
+grpc::ServerUnaryReactor* DataService::Write(grpc::CallbackServerContext* context,
+                                             const v1::WriteRequest* request,
+                                             v1::WriteResponse* response) {
+  return UnaryCall<WriteOp>::Begin(server_, *context, *request, response);
+}
+
 grpc::ServerBidiReactor<v1::LookupRequest, v1::LookupStreamResponse>* DataService::LookupStream(
     grpc::CallbackServerContext* context) {
   return StreamCall<LookupOp>::Begin(server_, *context);
@@ -33,6 +39,11 @@ grpc::ServerBidiReactor<v1::LookupRequest, v1::LookupStreamResponse>* DataServic
 grpc::ServerBidiReactor<v1::UpsertRequest, v1::UpsertStreamResponse>* DataService::UpsertStream(
     grpc::CallbackServerContext* context) {
   return StreamCall<UpsertOp>::Begin(server_, *context);
+}
+
+grpc::ServerBidiReactor<v1::WriteRequest, v1::WriteStreamResponse>* DataService::WriteStream(
+    grpc::CallbackServerContext* context) {
+  return StreamCall<WriteOp>::Begin(server_, *context);
 }
 
 grpc::ServerWriteReactor<v1::ScanResponse>* DataService::Scan(grpc::CallbackServerContext* context,

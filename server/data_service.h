@@ -21,9 +21,14 @@ class DataService final : public v1::Data::CallbackService {
   grpc::ServerUnaryReactor* Erase(grpc::CallbackServerContext* context,
                                   const v1::EraseRequest* request,
                                   v1::EraseResponse* response) override;
+  grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context,
+                                  const v1::WriteRequest* request,
+                                  v1::WriteResponse* response) override;
   grpc::ServerBidiReactor<v1::LookupRequest, v1::LookupStreamResponse>* LookupStream(
       grpc::CallbackServerContext* context) override;
   grpc::ServerBidiReactor<v1::UpsertRequest, v1::UpsertStreamResponse>* UpsertStream(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerBidiReactor<v1::WriteRequest, v1::WriteStreamResponse>* WriteStream(
       grpc::CallbackServerContext* context) override;
   grpc::ServerWriteReactor<v1::ScanResponse>* Scan(grpc::CallbackServerContext* context,
                                                    const v1::ScanRequest* request) override;

@@ -88,10 +88,10 @@ class StreamCall final
   void StartRequest(typename Window::Place place) {
     StartedBatch started =
         Op::Start(*session_, request_, [window = window_, place](BatchResult result) {
-          if (!result.status.ok()) return window->Answer(place, Refusal(result.status));
           Response response;
+          const absl::Status status = Op::Fill(result, response.mutable_response());
+          if (!status.ok()) return window->Answer(place, Refusal(status));
           response.mutable_status();  // code 0
-          Op::Fill(result, response.mutable_response());
           window->Answer(place, std::move(response));
         });
     if (started.ok()) {

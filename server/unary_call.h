@@ -78,10 +78,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     if (handover_->state.TryComplete()) Respond(status);
   }
 
-  void Answer(BatchResult result) {
-    if (result.status.ok()) Op::Fill(result, response_);
-    Respond(result.status);
-  }
+  void Answer(BatchResult result) { Respond(Op::Fill(result, response_)); }
 
   // By the winner. The call may be gone when it returns.
   void Respond(const absl::Status& status) {

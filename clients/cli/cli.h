@@ -35,6 +35,7 @@ void AddDrop(CLI::App& app, Cli& cli);
 void AddList(CLI::App& app, Cli& cli);
 void AddPut(CLI::App& app, Cli& cli);
 void AddGet(CLI::App& app, Cli& cli);
+void AddAdd(CLI::App& app, Cli& cli);
 void AddErase(CLI::App& app, Cli& cli);
 void AddScan(CLI::App& app, Cli& cli);
 void AddImport(CLI::App& app, Cli& cli);

@@ -7,7 +7,8 @@
 namespace eris::cli {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitNotFound = 1;     // no such object; get: a key is missing
+inline constexpr int kExitNotFound =
+    1;  // no such object; get: a key is missing; put: a condition does not hold
 inline constexpr int kExitInvalid = 2;      // usage, or input that is refused as invalid
 inline constexpr int kExitUnavailable = 3;  // server unreachable, stopping, or too slow
 inline constexpr int kExitRefused = 4;      // everything else that the server refuses

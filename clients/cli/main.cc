@@ -10,7 +10,8 @@ namespace {
 constexpr char kFooter[] =
     "Exit codes:\n"
     "  0  ok (also when the reader of the output has gone, as in `eris scan orders | head`)\n"
-    "  1  not found: no such object; get: at least one key is missing\n"
+    "  1  not found: no such object; get: at least one key is missing; put with a condition: at\n"
+    "     least one key was not written\n"
     "  2  usage, or input that is refused as invalid\n"
     "  3  the server cannot be reached, is stopping, or did not answer in time\n"
     "  4  refused: name taken, memory limit, overload; serve: the server could not start\n"
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
   eris::cli::AddList(app, cli);
   eris::cli::AddPut(app, cli);
   eris::cli::AddGet(app, cli);
+  eris::cli::AddAdd(app, cli);
   eris::cli::AddErase(app, cli);
   eris::cli::AddScan(app, cli);
   eris::cli::AddImport(app, cli);

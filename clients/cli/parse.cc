@@ -26,19 +26,65 @@ absl::StatusOr<uint64_t> ParseKey(absl::string_view text) {
   return key;
 }
 
+namespace {
+
+// Cuts `text` at the first of `separators`; false: there is none.
+bool Cut(absl::string_view text, const char* separators, absl::string_view& left,
+         absl::string_view& right) {
+  const size_t separator = text.find_first_of(separators);
+  if (separator == absl::string_view::npos) return false;
+  left = text.substr(0, separator);
+  right = absl::StripLeadingAsciiWhitespace(text.substr(separator + 1));
+  return true;
+}
+
+absl::Status NoPair(absl::string_view text, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no pair; expected ", expected));
+}
+
+}  // namespace
+
 absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
-  const size_t separator = text.find_first_of("= \t");
-  if (separator == absl::string_view::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no pair; expected key=value or 'key value'"));
-  }
-  const absl::StatusOr<uint64_t> key = ParseKey(text.substr(0, separator));
+  absl::string_view left, right;
+  if (!Cut(text, "= \t", left, right)) return NoPair(text, "key=value or 'key value'");
+  const absl::StatusOr<uint64_t> key = ParseKey(left);
   if (!key.ok()) return key.status();
-  const absl::StatusOr<uint64_t> value =
-      ParseKey(absl::StripLeadingAsciiWhitespace(text.substr(separator + 1)));
+  const absl::StatusOr<uint64_t> value = ParseKey(right);
   if (!value.ok()) return value.status();
   return std::pair(*key, *value);
+}
+
+absl::StatusOr<uint64_t> ParseDelta(absl::string_view text) {
+  uint64_t delta = 0;
+  if (ParseU64(text, delta)) return delta;
+  constexpr uint64_t kLowest = uint64_t{1} << 63;
+  if (!text.empty() && text[0] == '-' && ParseU64(text.substr(1), delta) && delta <= kLowest) {
+    return 0 - delta;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is no number from -9223372036854775808 to 18446744073709551615"));
+}
+
+absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  const bool compares = mode == WriteMode::kCompareAndSet;
+  absl::string_view key_text, expected_text, value_text;
+  bool pair = Cut(text, "= \t", key_text, value_text);
+  if (pair && compares) pair = Cut(value_text, ": \t", expected_text, value_text);
+  if (!pair) {
+    return NoPair(text, compares                  ? "key=expected:value or 'key expected value'"
+                        : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
+                                                  : "key=value or 'key value'");
+  }
+  const absl::StatusOr<uint64_t> key = ParseKey(key_text);
+  if (!key.ok()) return key.status();
+  const absl::StatusOr<uint64_t> expected = compares ? ParseKey(expected_text) : 0;
+  if (!expected.ok()) return expected.status();
+  const absl::StatusOr<uint64_t> value =
+      mode == WriteMode::kAdd ? ParseDelta(value_text) : ParseKey(value_text);
+  if (!value.ok()) return value.status();
+  return KeyWrite{.key = *key, .value = *value, .expected = *expected};
 }
 
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text) {

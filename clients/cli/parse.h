@@ -20,6 +20,19 @@ absl::StatusOr<uint64_t> ParseKey(absl::string_view text);
 // "7=42" or "7 42" (any run of blanks).
 absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text);
 
+// A number to add, modulo 2^64: -2^63 to 2^64-1.
+absl::StatusOr<uint64_t> ParseDelta(absl::string_view text);
+
+// One key of a write. `expected` is 0 but for kCompareAndSet.
+struct KeyWrite {
+  uint64_t key = 0;
+  uint64_t value = 0;
+  uint64_t expected = 0;
+};
+// As ParseKeyValue. kAdd: the value is a delta. kCompareAndSet: "7=41:42" or "7 41 42", the
+// expected value before the new one.
+absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text);
+
 // "LO:HI", [LO, HI); "LO:" goes to the end of the key space.
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text);
 

@@ -1,4 +1,4 @@
-// eris put, erase: writes by key.
+// eris put, add, erase: writes by key.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/cli.h"
+#include "clients/cli/conditional_write.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/key_input.h"
 #include "clients/cli/output.h"
@@ -18,6 +19,9 @@ namespace {
 struct WriteFlags {
   std::string object;
   std::vector<std::string> arguments;
+  bool if_absent = false;  // one of the three at most
+  bool if_present = false;
+  bool compare_and_set = false;
 };
 
 // What a verb has written so far; the text of an error says it.
@@ -45,6 +49,12 @@ int Print(const Cli& cli, const Written& written, const char* done, const char* 
 }
 
 int RunPut(const Cli& cli, const WriteFlags& flags) {
+  if (flags.if_absent || flags.if_present || flags.compare_and_set) {
+    const WriteMode mode = flags.if_absent    ? WriteMode::kInsertIfAbsent
+                           : flags.if_present ? WriteMode::kReplaceIfPresent
+                                              : WriteMode::kCompareAndSet;
+    return RunConditionalWrite(cli, mode, flags.object, flags.arguments);
+  }
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   ArgumentReader reader(flags.arguments, std::cin);
@@ -102,11 +112,46 @@ void AddPut(CLI::App& app, Cli& cli) {
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("pairs", flags->arguments, "key=value ..., or - for lines 'key value' of stdin")
       ->required();
+  CLI::Option* absent =
+      verb->add_flag("--if-absent", flags->if_absent, "Insert; leave keys that are there");
+  CLI::Option* present =
+      verb->add_flag("--if-present", flags->if_present, "Replace; create no key");
+  CLI::Option* compare = verb->add_flag(
+      "--compare-and-set", flags->compare_and_set,
+      "Replace values that are the expected ones: key=expected:value, or 'key expected value'");
+  absent->excludes(present)->excludes(compare);
+  present->excludes(compare);
   verb->footer(
+      "With a condition each key is tested and written in one step, and shown with the value that\n"
+      "was there before. Keys that were not written make the exit code 1.\n"
+      "\n"
       "Examples:\n"
       "  eris put orders 1=370 2=781\n"
-      "  awk '{print $1, $2}' pairs.txt | eris put orders -\n");
+      "  awk '{print $1, $2}' pairs.txt | eris put orders -\n"
+      "  eris put locks 7=1001 --if-absent\n"
+      "  eris put orders 1=370:371 --compare-and-set\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunPut(cli, *flags); }; });
+}
+
+void AddAdd(CLI::App& app, Cli& cli) {
+  auto flags = std::make_shared<WriteFlags>();
+  CLI::App* verb = app.add_subcommand("add", "Add to counters and show the sums");
+  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("pairs", flags->arguments,
+                   "key=delta ..., or - for lines 'key delta' of stdin; -2^63 to 2^64-1")
+      ->required();
+  verb->footer(
+      "A key that is not there counts from 0. Sums are modulo 2^64.\n"
+      "\n"
+      "Examples:\n"
+      "  eris add hits 1=1 2=10\n"
+      "  eris add stock 7=-3\n"
+      "  awk '{print $1, 1}' visits.txt | eris add hits - --output json\n");
+  verb->callback([flags, &cli] {
+    cli.run = [flags, &cli] {
+      return RunConditionalWrite(cli, WriteMode::kAdd, flags->object, flags->arguments);
+    };
+  });
 }
 
 void AddErase(CLI::App& app, Cli& cli) {

@@ -204,6 +204,34 @@ TEST_F(BadInputTest, KeysAndValuesOfUnequalLengthAreRefused) {
                "3");
 }
 
+TEST_F(BadInputTest, WriteOfAWrongShapeIsRefusedWithTheNumbers) {
+  const auto write = [&](v1::WriteMode mode, const v1::Column& keys, const v1::Column& values,
+                         const v1::Column* expected) {
+    grpc::ClientContext context;
+    v1::WriteRequest request;
+    request.set_object(kObject);
+    request.set_mode(mode);
+    *request.mutable_keys() = keys;
+    *request.mutable_values() = values;
+    if (expected != nullptr) *request.mutable_expected() = *expected;
+    v1::WriteResponse response;
+    return data_->Write(&context, request, &response);
+  };
+  const v1::Column one = ColumnOf({1}), two = ColumnOf({1, 2});
+  ExpectStatus(write(v1::WRITE_MODE_UNSPECIFIED, one, one, nullptr), StatusCode::INVALID_ARGUMENT,
+               "mode is 0, must be 1 to 4");
+  ExpectStatus(write(static_cast<v1::WriteMode>(99), one, one, nullptr),
+               StatusCode::INVALID_ARGUMENT, "mode is 99");
+  ExpectStatus(write(v1::WRITE_MODE_ADD, two, one, nullptr), StatusCode::INVALID_ARGUMENT,
+               "keys has 2 elements, column values 1");
+  ExpectStatus(write(v1::WRITE_MODE_COMPARE_AND_SET, two, two, &one), StatusCode::INVALID_ARGUMENT,
+               "keys has 2 elements, column expected 1");
+  ExpectStatus(write(v1::WRITE_MODE_COMPARE_AND_SET, two, two, nullptr),
+               StatusCode::INVALID_ARGUMENT, "column expected");
+  ExpectStatus(write(v1::WRITE_MODE_INSERT_IF_ABSENT, two, two, &two), StatusCode::INVALID_ARGUMENT,
+               "must be unset");
+}
+
 TEST_F(BadInputTest, ColumnThatIsNoMultipleOfEightBytesIsRefused) {
   v1::Column odd = ColumnOf({1, 2});
   odd.mutable_data()->push_back('x');

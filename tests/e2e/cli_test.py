@@ -55,6 +55,89 @@ def test_json_has_u64_as_strings(programs):
         harness.check(server.eris_json("topology")["text"], "topology")
 
 
+def test_conditional_writes(programs):
+    largest = str(2**64 - 1)
+    with harness.Server(programs) as server:
+        server.eris("create", "o", "--expect", "0:1000")
+        harness.check_equal(
+            server.eris("put", "o", "1=10", "2=20", "--if-absent").stdout.split(),
+            ["KEY", "WRITTEN", "BEFORE", "1", "yes", "-", "2", "yes", "-"], "insert")
+        harness.check_equal(
+            server.eris("put", "o", "--if-absent", "2=21", "3=30", code=NOT_FOUND).stdout.split(),
+            ["KEY", "WRITTEN", "BEFORE", "2", "no", "20", "3", "yes", "-"], "insert again")
+        harness.check_equal(
+            server.eris_json("put", "o", "--if-present", "3=31", "9=90", code=NOT_FOUND),
+            [{"key": "3", "written": True, "before": "30"},
+             {"key": "9", "written": False, "before": None}], "replace")
+        # Of the same key twice the first swap wins.
+        harness.check_equal(
+            server.eris_json("put", "o", "--compare-and-set", "3=31:32", "3=31:33", "1=9:11",
+                             code=NOT_FOUND),
+            [{"key": "3", "written": True, "before": "31"},
+             {"key": "3", "written": False, "before": "32"},
+             {"key": "1", "written": False, "before": "10"}], "compare and set")
+        server.eris("put", "o", "--compare-and-set", "-", input="1 10 11\n2 20 22\n")
+        harness.check_equal(
+            server.eris_json("scan", "o"),
+            [{"key": "1", "value": "11"}, {"key": "2", "value": "22"}, {"key": "3", "value": "32"}],
+            "rows")
+
+        harness.check_equal(server.eris("add", "o", "1=-1", "500=7").stdout.split(),
+                            ["KEY", "VALUE", "1", "10", "500", "7"], "add")
+        harness.check_equal(
+            server.eris_json("add", "o", "-", input="500 -8\n500 3\n"),
+            [{"key": "500", "value": largest}, {"key": "500", "value": "2"}], "add wraps")
+        many = "".join(f"{key % 100} 1\n" for key in range(200_000))
+        sums = server.eris_json("add", "o", "-", input=many)
+        harness.check_equal(len(sums), 200_000, "sums")
+        harness.check_equal(server.eris_json("get", "o", "99"), [{"key": "99", "value": "2000"}],
+                            "a counter over several requests")
+
+
+def test_conditional_writes_refuse_bad_input(programs):
+    with harness.Server(programs) as server:
+        server.eris("create", "o")
+        for arguments, said in (
+                (["put", "o", "1=2", "--compare-and-set"], "key=expected:value"),
+                (["put", "o", "1=2:3", "--if-absent"], "'2:3' is no number"),
+                (["put", "o", "1=-2", "--if-absent"], "'-2' is no number"),
+                (["put", "o", "1=a:3", "--compare-and-set"], "'a' is no number"),
+                (["put", "o", "1=2", "--if-absent", "--if-present"], "excludes"),
+                (["put", "o", "1=2:3", "--compare-and-set", "--if-absent"], "excludes"),
+                (["add", "o", "1"], "key=delta"),
+                (["add", "o", "1=-9223372036854775809"], "from -9223372036854775808"),
+                (["add", "o", "1=18446744073709551616"], "18446744073709551615"),
+                (["add", "o"], "pairs is required")):
+            refused = server.eris(*arguments, code=INVALID)
+            harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
+        server.eris("add", "nosuch", "1=1", code=NOT_FOUND)
+        harness.check_equal(server.eris_json("list")[0]["keys"], "0", "keys")
+        # What came before a bad line has been counted, and the text says how much.
+        bad = "".join("5 1\n" for _ in range(65536)) + "5 x\n"
+        refused = server.eris("add", "o", "-", input=bad, code=INVALID)
+        harness.check("after 65536 keys" in refused.stderr, refused.stderr)
+        harness.check_equal(server.eris_json("get", "o", "5")[0]["value"], "65536", "counter")
+
+
+def test_adds_at_the_memory_limit_count_or_say_that_they_do_not(programs):
+    with harness.Server(programs, "--memory-limit", "64MiB") as server:
+        server.eris("create", "o")
+        keys = [str(key * 11400714819323198485 % 2**64) for key in range(3_000_000)]
+        refused = server.eris("add", "o", "-", "--output", "json",
+                              input="".join(f"{key} 1\n" for key in keys), code=REFUSED)
+        counted = {row["key"] for row in json.loads(refused.stdout)}
+        named = [line.split()[2].rstrip(":") for line in refused.stderr.splitlines()
+                 if line.endswith(": refused, not changed")]
+        harness.check(named, "no key was named as refused")
+        harness.check("RESOURCE_EXHAUSTED" in refused.stderr, refused.stderr[-500:])
+        harness.check_equal(len(counted & set(named)), 0, "both counted and refused")
+        # Together they are the requests that were sent, the last of them in part.
+        harness.check_equal(len(counted) + len(named),
+                            (len(counted) + len(named)) // 65536 * 65536, "whole requests")
+        harness.check_equal(int(server.eris_json("list")[0]["keys"]), len(counted), "keys")
+        server.eris("add", "o", f"{keys[0]}=1")  # a counter that is there goes on
+
+
 def test_scan_into_head_ends_quietly(programs):
     with harness.Server(programs) as server, tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "rows.csv")
@@ -283,7 +366,7 @@ def test_memory_settings_that_make_no_sense_are_refused_by_name(programs):
 
 
 def test_help_of_every_verb_has_examples(programs):
-    verbs = ["serve", "create", "drop", "list", "put", "get", "erase", "scan", "import", "export",
+    verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "import", "export",
              "stats", "topology", "memory", "memory verify"]
     top = subprocess.run([programs.eris, "--help"], capture_output=True, text=True)
     harness.check("Exit codes" in top.stdout, top.stdout)

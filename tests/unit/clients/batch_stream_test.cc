@@ -52,6 +52,61 @@ class EvenKeys : public v1::Data::Service {
   }
 };
 
+// Adds to one counter for all keys; refuses key 2.
+class OneCounter : public v1::Data::Service {
+ public:
+  using WriteCall = grpc::ServerReaderWriter<v1::WriteStreamResponse, v1::WriteRequest>;
+  grpc::Status WriteStream(grpc::ServerContext*, WriteCall* call) override {
+    v1::WriteRequest request;
+    uint64_t sum = 0;
+    while (call->Read(&request)) {
+      std::vector<uint64_t> keys, values;
+      if (request.mode() != v1::WRITE_MODE_ADD || !FromColumn(request.keys(), keys).ok() ||
+          !FromColumn(request.values(), values).ok()) {
+        return grpc::Status::CANCELLED;
+      }
+      v1::WriteStreamResponse response;
+      std::string executed((keys.size() + 7) / 8, '\0');
+      for (size_t i = 0; i < keys.size(); ++i) {
+        if (keys[i] == 2) {
+          response.mutable_response()->mutable_refusal()->set_code(8);
+          values[i] = 0;
+          continue;
+        }
+        values[i] = sum += values[i];
+        executed[i >> 3] = static_cast<char>(executed[i >> 3] | 1 << (i & 7));
+      }
+      ToColumn(values, *response.mutable_response()->mutable_values());
+      response.mutable_response()->set_applied(executed);
+      response.mutable_response()->set_existed(executed);
+      response.mutable_response()->set_executed(executed);
+      call->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+};
+
+TEST(BatchStreamTest, WritesAreAnsweredKeyByKey) {
+  OneCounter service;
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  uint64_t answers = 0, wrong = 0;
+  WriteStream stream(
+      *client, {.in_flight_max = 4}, [&](uint64_t index, absl::Status status, WriteResult result) {
+        ++answers;
+        wrong += !status.ok() || result.values.size() != 2 || result.values[0] != index + 1 ||
+                 result.executed[1] || !result.executed[0] || !result.applied[0] ||
+                 !absl::IsResourceExhausted(result.refusal);
+      });
+  for (int batch = 0; batch < 100; ++batch) {
+    ASSERT_TRUE(stream.Send("o", WriteMode::kAdd, {{1, 2}}, {{1, 1}}).ok());
+  }
+  EXPECT_TRUE(stream.Finish().ok());
+  EXPECT_EQ(answers, 100u);
+  EXPECT_EQ(wrong, 0u);
+}
+
 TEST(BatchStreamTest, AnswersComeInOrderWithTheirBatches) {
   EvenKeys service;
   const FakeDataServer server(service);

@@ -67,5 +67,41 @@ TEST(ColumnsTest, AnswerWithAnotherNumberOfValuesIsInternal) {
   EXPECT_EQ(TakeLookupResult(response, 3, result).code(), absl::StatusCode::kInternal);
 }
 
+TEST(ColumnsTest, WriteRequestHasAnExpectedColumnOnlyIfGiven) {
+  v1::WriteRequest request;
+  ToWriteRequest("o", WriteMode::kCompareAndSet, {{1, 2}}, {{3, 4}}, {{5, 6}}, request);
+  EXPECT_EQ(request.mode(), v1::WRITE_MODE_COMPARE_AND_SET);
+  EXPECT_TRUE(request.has_expected());
+  ToWriteRequest("o", WriteMode::kAdd, {{1}}, {{3}}, {}, request);  // a stream uses it again
+  EXPECT_EQ(request.mode(), v1::WRITE_MODE_ADD);
+  EXPECT_EQ(request.keys().data().size(), 8u);
+  EXPECT_FALSE(request.has_expected());
+}
+
+TEST(ColumnsTest, AnswerToAWriteIsTakenWholeOrNotAtAll) {
+  v1::WriteResponse response;
+  ToColumn(std::vector<uint64_t>{10, 0}, *response.mutable_values());
+  response.set_applied("\x01");
+  response.set_existed(std::string(1, '\0'));
+  WriteResult result;
+  ASSERT_TRUE(TakeWriteResult(response, 2, result).ok());
+  EXPECT_TRUE(result.refusal.ok());
+  EXPECT_EQ(result.executed.Count(), 2u);
+  EXPECT_EQ(result.applied.Count(), 1u);
+  EXPECT_EQ(result.values, (std::vector<uint64_t>{10, 0}));
+  response.set_executed("\x01");
+  response.mutable_refusal()->set_code(8);
+  response.mutable_refusal()->set_message("full");
+  ASSERT_TRUE(TakeWriteResult(response, 2, result).ok());
+  EXPECT_FALSE(result.executed[1]);
+  EXPECT_EQ(result.refusal, absl::ResourceExhaustedError("full"));
+  EXPECT_EQ(TakeWriteResult(response, 3, result).code(), absl::StatusCode::kInternal);
+  response.clear_applied();
+  EXPECT_EQ(TakeWriteResult(response, 2, result).code(), absl::StatusCode::kInternal);
+  response.set_applied("\x01");
+  response.clear_existed();
+  EXPECT_EQ(TakeWriteResult(response, 2, result).code(), absl::StatusCode::kInternal);
+}
+
 }  // namespace
 }  // namespace eris::client

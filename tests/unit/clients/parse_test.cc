@@ -1,5 +1,6 @@
 #include "clients/cli/parse.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,6 +27,39 @@ TEST(ParseTest, PairsAreJoinedByEqualsOrBlanks) {
   for (const char* text : {"7", "=7", "7=", "a=1", "1=a", "1=2=3", "1 2 3"}) {
     EXPECT_EQ(ParseKeyValue(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+TEST(ParseTest, DeltasHaveASignAndAreModular) {
+  EXPECT_EQ(*ParseDelta("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(*ParseDelta("-1"), UINT64_MAX);
+  EXPECT_EQ(*ParseDelta("-0"), 0u);
+  EXPECT_EQ(*ParseDelta("-9223372036854775808"), uint64_t{1} << 63);
+  for (const char* text :
+       {"", "-", "+1", "--1", "- 1", "-9223372036854775809", "1.5", "18446744073709551616"}) {
+    EXPECT_EQ(ParseDelta(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(ParseTest, WritesHaveTheColumnsOfTheirMode) {
+  for (const char* text : {"7=41:42", "7 41 42", " 7 \t41\t 42 ", "7=41 42"}) {
+    const auto write = ParseWrite(WriteMode::kCompareAndSet, text);
+    ASSERT_TRUE(write.ok()) << text;
+    EXPECT_EQ(write->key, 7u);
+    EXPECT_EQ(write->expected, 41u);
+    EXPECT_EQ(write->value, 42u);
+  }
+  for (const char* text : {"7=41", "7 41", "7=:42", "7=41:", "=41:42", "7=41:42:43", "7=a:42"}) {
+    EXPECT_EQ(ParseWrite(WriteMode::kCompareAndSet, text).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << text;
+  }
+  EXPECT_EQ(ParseWrite(WriteMode::kAdd, "7=-3")->value, UINT64_MAX - 2);
+  EXPECT_EQ(ParseWrite(WriteMode::kAdd, "7 -3")->value, UINT64_MAX - 2);
+  EXPECT_FALSE(ParseWrite(WriteMode::kInsertIfAbsent, "7=-3").ok());
+  EXPECT_FALSE(ParseWrite(WriteMode::kInsertIfAbsent, "7=1:2").ok());
+  EXPECT_EQ(ParseWrite(WriteMode::kReplaceIfPresent, "7=1")->value, 1u);
+  EXPECT_THAT(std::string(ParseWrite(WriteMode::kAdd, "7").status().message()),
+              testing::HasSubstr("key=delta"));
 }
 
 TEST(ParseTest, RangeWithoutEndGoesToTheEndOfTheKeySpace) {

@@ -19,6 +19,11 @@ TEST(BatchOpsTest, RequestWeighsItsKeysAndItsAnswer) {
   v1::EraseRequest erase;
   erase.mutable_keys()->set_data(std::string(6400, 'k'));
   EXPECT_EQ(EraseOp::Bytes(erase), 6400 + 101u);
+  v1::WriteRequest write;
+  write.mutable_keys()->set_data(std::string(6400, 'k'));
+  write.mutable_values()->set_data(std::string(6400, 'v'));
+  write.mutable_expected()->set_data(std::string(6400, 'e'));
+  EXPECT_EQ(WriteOp::Bytes(write), 4 * 6400 + 3 * 101u);
 }
 
 TEST(BatchOpsTest, LargeRequestLeavesNoMemoryInItsMessage) {
@@ -33,7 +38,7 @@ TEST(BatchOpsTest, LargeRequestLeavesNoMemoryInItsMessage) {
 
 template <class Op>
 class BatchOpsTypedTest : public ::testing::Test {};
-using Ops = ::testing::Types<LookupOp, UpsertOp, EraseOp>;
+using Ops = ::testing::Types<LookupOp, UpsertOp, EraseOp, WriteOp>;
 TYPED_TEST_SUITE(BatchOpsTypedTest, Ops);
 
 TYPED_TEST(BatchOpsTypedTest, PartsForWhichItIsRefusedWeighToo) {

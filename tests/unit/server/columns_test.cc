@@ -71,8 +71,8 @@ TEST(ColumnsTest, UnequalLengthsAreRefused) {
   const std::string three = EncodeUint64Column({1, 2, 3});
   const auto keys = *DecodeUint64Column("keys", Parts(two));
   const auto values = *DecodeUint64Column("values", Parts(three));
-  EXPECT_TRUE(CheckEqualLength(keys, keys).ok());
-  const absl::Status status = CheckEqualLength(keys, values);
+  EXPECT_TRUE(CheckEqualLength(keys, "values", keys).ok());
+  const absl::Status status = CheckEqualLength(keys, "values", values);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("keys has 2 elements, column values 3: must be equal"));

@@ -44,6 +44,112 @@ TEST_F(DataServiceTest, UpsertLookupEraseAnswerByPosition) {
   EXPECT_EQ(found.values().validity(), std::string(1, '\0'));
 }
 
+// The bits of a column of up to eight keys.
+std::string Bits(int bits) { return std::string(1, static_cast<char>(bits)); }
+
+TEST_F(DataServiceTest, ConditionalWritesAnswerByPosition) {
+  v1::WriteResponse written;
+  ASSERT_TRUE(
+      Write(WriteOf(v1::WRITE_MODE_INSERT_IF_ABSENT, {5, 7, 5}, {50, 70, 51}), &written).ok());
+  EXPECT_EQ(written.applied(), Bits(0b011));
+  EXPECT_EQ(written.existed(), Bits(0b100));
+  EXPECT_EQ(written.values().type(), v1::COLUMN_TYPE_UINT64);
+  EXPECT_THAT(Elements(written.values()), ElementsAre(0, 0, 50));
+  EXPECT_EQ(written.executed(), "");
+  EXPECT_FALSE(written.has_refusal());
+
+  ASSERT_TRUE(Write(WriteOf(v1::WRITE_MODE_REPLACE_IF_PRESENT, {5, 6}, {52, 60}), &written).ok());
+  EXPECT_EQ(written.applied(), Bits(0b01));
+  EXPECT_EQ(written.existed(), Bits(0b01));
+  EXPECT_THAT(Elements(written.values()), ElementsAre(50, 0));
+
+  ASSERT_TRUE(
+      Write(WriteOf(v1::WRITE_MODE_COMPARE_AND_SET, {5, 7, 6}, {53, 71, 1}, {52, 71, 0}), &written)
+          .ok());
+  EXPECT_EQ(written.applied(), Bits(0b001));
+  EXPECT_EQ(written.existed(), Bits(0b011));
+  EXPECT_THAT(Elements(written.values()), ElementsAre(52, 70, 0));
+
+  ASSERT_TRUE(Write(WriteOf(v1::WRITE_MODE_ADD, {7, 9, 9}, {~uint64_t{0}, 4, 5}), &written).ok());
+  EXPECT_EQ(written.applied(), Bits(0b111));
+  EXPECT_EQ(written.existed(), Bits(0b101));
+  EXPECT_THAT(Elements(written.values()), ElementsAre(69, 4, 9));
+
+  v1::LookupResponse found;
+  ASSERT_TRUE(Lookup(LookupOf({5, 6, 7, 9}), &found).ok());
+  EXPECT_EQ(found.values().validity(), Bits(0b1101));
+  EXPECT_EQ(Elements(found.values())[0], 53u);
+}
+
+TEST_F(DataServiceTest, WriteThatSomeKeysAreRefusedOfTellsWhichTookEffect) {
+  engine.RefuseKeys({2, 4});
+  v1::WriteResponse written;
+  ASSERT_TRUE(Write(WriteOf(v1::WRITE_MODE_ADD, {1, 2, 3}, {10, 20, 30}), &written).ok());
+  EXPECT_EQ(written.executed(), Bits(0b101));
+  EXPECT_EQ(written.applied(), Bits(0b101));
+  EXPECT_THAT(Elements(written.values()), ElementsAre(10, 0, 30));
+  EXPECT_EQ(written.refusal().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(written.refusal().message(), HasSubstr("no memory"));
+  // None took effect: the call itself fails.
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {2, 4}, {1, 1})),
+                grpc::StatusCode::RESOURCE_EXHAUSTED, "no memory");
+}
+
+TEST_F(DataServiceTest, BadWritesGetTheirStatusAndChangeNothing) {
+  constexpr auto kInvalid = grpc::StatusCode::INVALID_ARGUMENT;
+  auto request = WriteOf(v1::WRITE_MODE_ADD, {1}, {1});
+  request.set_object("nothing");
+  ExpectRefused(Write(request), grpc::StatusCode::NOT_FOUND, "nothing");
+  request = WriteOf(v1::WRITE_MODE_ADD, {1}, {1});
+  request.clear_mode();
+  ExpectRefused(Write(request), kInvalid, "mode is 0, must be 1 to 4");
+  request.set_mode(static_cast<v1::WriteMode>(5));
+  ExpectRefused(Write(request), kInvalid, "mode is 5, must be 1 to 4");
+  request.set_mode(static_cast<v1::WriteMode>(-1));
+  ExpectRefused(Write(request), kInvalid, "mode is -1, must be 1 to 4");
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {}, {})), kInvalid, "keys: no elements");
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {1, 2}, {1})), kInvalid,
+                "keys has 2 elements, column values 1: must be equal");
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_COMPARE_AND_SET, {1, 2}, {1, 2}, {1})), kInvalid,
+                "keys has 2 elements, column expected 1: must be equal");
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_COMPARE_AND_SET, {1, 2}, {1, 2})), kInvalid,
+                "column expected: type is 0");
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {1}, {1}, {1, 2})), kInvalid,
+                "column expected: 16 bytes, must be unset for mode WRITE_MODE_ADD");
+  std::vector<uint64_t> many(kBatchKeysMax + 1);
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, many, many)), kInvalid,
+                "1048577 elements, a batch has at most 1048576");
+  many.pop_back();
+  EXPECT_TRUE(Write(WriteOf(v1::WRITE_MODE_COMPARE_AND_SET, many, many, many)).ok());
+  EXPECT_EQ(engine.Describe("orders")->keys, 0u);
+}
+
+TEST_F(DataServiceTest, WriteStreamGoesOnAfterARefusal) {
+  engine.RefuseKeys({2});
+  grpc::ClientContext context;
+  auto stream = data->WriteStream(&context);
+  for (uint64_t i = 0; i < 50; ++i) {
+    ASSERT_TRUE(stream->Write(WriteOf(v1::WRITE_MODE_ADD, {1, 2}, {1, 1})));
+    ASSERT_TRUE(stream->Write(WriteOf(v1::WRITE_MODE_ADD, {2}, {1})));
+    ASSERT_TRUE(stream->Write(WriteOf(v1::WRITE_MODE_ADD, {1}, {1}, {1})));
+  }
+  stream->WritesDone();
+  v1::WriteStreamResponse response;
+  for (uint64_t i = 0; i < 50; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.status().code(), 0);
+    EXPECT_THAT(Elements(response.response().values()), ElementsAre(i + 1, 0));
+    EXPECT_EQ(response.response().refusal().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.status().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_FALSE(response.has_response());
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(response.status().code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
 TEST_F(DataServiceTest, LargestBatchGoesThrough) {
   std::vector<uint64_t> keys(kBatchKeysMax);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;

@@ -107,6 +107,22 @@ class RpcTest : public ::testing::Test {
     grpc::ClientContext context;
     return data->Erase(&context, request, response == nullptr ? &unused : response);
   }
+  static v1::WriteRequest WriteOf(v1::WriteMode mode, const std::vector<uint64_t>& keys,
+                                  const std::vector<uint64_t>& values,
+                                  const std::vector<uint64_t>& expected = {}) {
+    v1::WriteRequest request;
+    request.set_object("orders");
+    request.set_mode(mode);
+    SetColumn(request.mutable_keys(), keys);
+    SetColumn(request.mutable_values(), values);
+    if (!expected.empty()) SetColumn(request.mutable_expected(), expected);
+    return request;
+  }
+  grpc::Status Write(const v1::WriteRequest& request, v1::WriteResponse* response = nullptr) {
+    v1::WriteResponse unused;
+    grpc::ClientContext context;
+    return data->Write(&context, request, response == nullptr ? &unused : response);
+  }
   grpc::Status Scan(const v1::ScanRequest& request, std::vector<v1::ScanResponse>* chunks) {
     grpc::ClientContext context;
     auto reader = data->Scan(&context, request);
