@@ -120,7 +120,7 @@ def test_conditional_writes_refuse_bad_input(programs):
 
 
 def test_adds_at_the_memory_limit_count_or_say_that_they_do_not(programs):
-    with harness.Server(programs, "--memory-limit", "64MiB") as server:
+    with harness.Server(programs, "--memory-limit", "40MiB") as server:
         server.eris("create", "o")
         keys = [str(key * 11400714819323198485 % 2**64) for key in range(3_000_000)]
         refused = server.eris("add", "o", "-", "--output", "json",

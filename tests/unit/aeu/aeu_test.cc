@@ -101,6 +101,24 @@ TEST_F(AeuTest, WithinABatchTheLaterWriteOfAKeyWins) {
   EXPECT_EQ(ValueOf(7), 72u);
 }
 
+// Each mode is a group of its own; a group's commands run in their order of arrival.
+TEST_F(AeuTest, ConditionalWritesOfSeveralCommandsRunAsOneBatch) {
+  Build(1);
+  TestReply add(2), insert(2), more(1), late(1);
+  client_->Send(*route_, CommandType::kAdd, {7, 7}, {70, 1}, add);
+  client_->Send(*route_, CommandType::kInsertIfAbsent, {8, 7}, {80, 99}, insert);
+  client_->Send(*route_, CommandType::kAdd, {7}, {2}, more);
+  client_->Send(*route_, CommandType::kInsertIfAbsent, {8}, {81}, late);
+  EXPECT_TRUE(lab_->Step(0));
+  EXPECT_EQ(add.state_column, (States{kAbsent, kPresent}));
+  EXPECT_EQ(add.value_column, (std::vector<uint64_t>{70, 71}));
+  EXPECT_EQ(more.value_column, std::vector<uint64_t>{73});
+  EXPECT_EQ(insert.state_column, (States{kAbsent, kPresent}));
+  EXPECT_EQ(insert.value_column, (std::vector<uint64_t>{0, 73}));
+  EXPECT_EQ(late.state_column, States{kPresent});
+  EXPECT_EQ(late.value_column, std::vector<uint64_t>{80});
+}
+
 TEST_F(AeuTest, MoreCommandsThanOneRoundOfGroupsHoldsAreAllExecuted) {
   Build(1, 1 << 20);
   constexpr uint32_t kCommands = 2 * kGroupedCommandsMax + 100;
