@@ -1,11 +1,12 @@
 // What a conditional write makes of one key: the whole meaning of the four operations, one function
-// for each. Given where the key's value stands (nullptr: the key is absent) a function says what is
-// to be stored, if anything, and what the key is answered. Pure; any thread.
+// for each, and Decide for all. Given where the key's value stands (nullptr: the key is absent) a
+// function says what is to be stored, if anything, and what the key is answered. Pure; any thread.
 #ifndef ERIS_STORAGE_CONDITIONAL_WRITE_H_
 #define ERIS_STORAGE_CONDITIONAL_WRITE_H_
 
 #include <cstdint>
 
+#include "base/check.h"
 #include "storage/batch.h"
 
 namespace eris::storage {
@@ -55,6 +56,27 @@ inline ConditionalWrite Add(const uint64_t* value, uint64_t delta) {
           .state = value == nullptr ? KeyState::kAbsent : KeyState::kPresent,
           .answers = true,
           .answer = sum};
+}
+
+// `expected` counts for kCompareAndSet alone. REQUIRES: IsConditional(operation).
+inline ConditionalWrite Decide(Operation operation, const uint64_t* value, uint64_t desired,
+                               uint64_t expected) {
+  switch (operation) {
+    case Operation::kInsertIfAbsent:
+      return InsertIfAbsent(value, desired);
+    case Operation::kReplaceIfPresent:
+      return ReplaceIfPresent(value, desired);
+    case Operation::kCompareAndSet:
+      return CompareAndSet(value, desired, expected);
+    case Operation::kAdd:
+      return Add(value, desired);
+    case Operation::kLookup:
+    case Operation::kUpsert:
+    case Operation::kErase:
+      break;
+  }
+  ERIS_CHECK(false);  // these depend on no value
+  return {};
 }
 
 }  // namespace eris::storage

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -55,9 +54,9 @@ class IndexPartition final : public Partition {
   IndexPartition(const Range& range, memory::LocalCache& cache) : range_(range), tree_(cache) {}
 
   // Of conditional writes (index_partition_conditional.cc).
+  struct ConditionalGroup;
   void ExecuteConditional(const Batch& batch);
-  template <class Rule>
-  void WriteParts(std::span<const BatchPart> parts, Rule rule);
+  void RunConditional(Operation operation, ConditionalGroup& group);
 
   void RunGroup(Operation operation, Group& group);
   void UpsertGroup(Group& group, uint64_t** found);
