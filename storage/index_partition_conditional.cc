@@ -38,7 +38,9 @@ void IndexPartition::ExecuteConditional(const Batch& batch) {
 
 void IndexPartition::RunConditional(Operation operation, ConditionalGroup& group) {
   uint64_t* found[kFindGroupMax];
-  tree_.FindGroup(group.keys, group.count, found);
+  const bool inserts = operation == Operation::kInsertIfAbsent || operation == Operation::kAdd;
+  tree_.FindGroup(group.keys, group.count, found,
+                  inserts ? PrefixTree::Purpose::kInsert : PrefixTree::Purpose::kRead);
   bool found_valid = true;
   for (uint32_t i = 0; i < group.count; ++i) {
     if (!found_valid) tree_.FindGroup(&group.keys[i], 1, &found[i]);
