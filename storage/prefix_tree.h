@@ -26,7 +26,7 @@
 namespace eris::storage {
 
 // Keys that FindGroup advances together. At 16 M keys, groups of 16, 32, 64, 128, in M keys/s:
-// dense 54, 80, 103, 111; sparse 23, 36, 53, 56 (bench/storage/prefix_tree_bench.cc).
+// dense 54, 80, 103, 111; sparse 23, 36, 53, 56 (bench/index).
 inline constexpr uint32_t kFindGroupMax = 128;
 
 enum class UpsertResult : uint8_t { kInserted, kReplaced, kNoMemory };

@@ -52,7 +52,7 @@ void TreeRun::Remove(Pair* pair) {
 void TreeRun::Sort() {
   if (sorted == count) return;
   Pair* const all = pairs();
-  if (count - sorted > kFewPairs) SpreadByFirstBits(all, count);
+  if (count > sorted + kFewPairs) SpreadByFirstBits(all, count);
   // What is left to do is little, but for keys that are made to crowd: then 56 take a microsecond.
   for (unsigned i = 1; i < count; ++i) {
     const Pair pair = all[i];

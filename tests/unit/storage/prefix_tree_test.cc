@@ -102,7 +102,7 @@ TEST(PrefixTreeTest, KeysThatSplitUnevenlyAreFound) {
     for (unsigned bit = 0; bit < 56; ++bit) {
       for (uint64_t low = 0; low < 3; ++low) {
         const uint64_t key = (base << 56 | uint64_t{1} << bit) + low;
-        tree.Upsert(key, key);
+        ASSERT_NE(tree.Upsert(key, key), UpsertResult::kNoMemory);
         model[key] = key;
       }
     }
