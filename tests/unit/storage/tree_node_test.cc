@@ -13,7 +13,7 @@ namespace eris::storage {
 namespace {
 
 struct alignas(64) Block {
-  unsigned char bytes[sizeof(TreeNode256)];
+  unsigned char bytes[sizeof(TreeNode256) + 64];  // with something behind the largest
 };
 
 // Words that no block has: the functions under test never follow them.
@@ -132,7 +132,6 @@ TEST_P(TreeNodeTest, AFullOneLeadsEveryByteToItsChild) {
 }
 
 TEST_P(TreeNodeTest, StaysWithinItsBlock) {
-  if (GetParam() == TreeNodeKind::k256) GTEST_SKIP() << "is the whole block of this test";
   Block block;
   const size_t bytes = BytesOf(GetParam());
   for (size_t i = bytes; i < sizeof block.bytes; ++i) block.bytes[i] = 0xa5;
