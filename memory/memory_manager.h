@@ -30,7 +30,7 @@ namespace eris::memory {
 inline constexpr uint32_t kCachesMax = 4096;
 // Up to so many spans a cache takes them from superblocks that it shares: one of each size that a
 // small tree has.
-inline constexpr size_t kSharedSpansMax = 20;
+inline constexpr size_t kSharedSpansMax = 16;
 
 class MemoryManager {
  public:

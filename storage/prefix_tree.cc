@@ -18,6 +18,9 @@ constexpr uint64_t kPageKeysLeft = 48;
 // that.
 constexpr unsigned kMergePairsMax = 20;
 constexpr unsigned kMergedPairsMax = 40;
+// Pairs that a run which shrinks is to have room for: what is erased and inserted in turn would
+// copy it each time.
+constexpr unsigned kShrinkPairs = 4;
 
 // Where to cut pairs in two: at the byte at `shift` that leaves the lower part nearest to half of
 // them; or, when keys come in order, to all, so that full runs stay behind. REQUIRES: two different
@@ -123,7 +126,7 @@ bool PrefixTree::Insert(Path& path, TreeRef end, uint64_t key, uint64_t value) {
 bool PrefixTree::InsertIntoRun(Path& path, TreeRef ref, uint64_t key, uint64_t value) {
   if (ref.run()->count == kRunPairsMax) return SplitRun(path, ref, key, value);
   if (ref.run()->count == ref.run()->capacity()) {
-    const unsigned lines = ref.lines() + 1;
+    const unsigned lines = RunLinesFor(ref.run()->count + 1u);
     void* block = AllocateRun(lines);
     if (block == nullptr) return false;
     const TreeRef grown = CopyRun(ref.run(), lines, block);
@@ -316,12 +319,12 @@ void PrefixTree::ShrinkRun(Path& path, uint64_t key, TreeRef ref) {
     RemoveLink(path, key);
     return;
   }
-  const unsigned lines = ref.lines();
-  if (count <= (lines > 2 ? RunCapacity(lines - 2) : 1)) {
+  const unsigned lines = SmallerRunLines(ref.lines());
+  if (count == 1 || (lines > 0 && count + kShrinkPairs <= RunCapacity(lines))) {
     if (count <= kMergePairsMax && MergeRun(path, key, ref)) return;
-    void* block = lines == 1 ? nullptr : AllocateRun(lines - 1);
+    void* block = lines == 0 ? nullptr : AllocateRun(lines);
     if (block == nullptr) return;
-    const TreeRef shrunk = CopyRun(ref.run(), lines - 1, block);
+    const TreeRef shrunk = CopyRun(ref.run(), lines, block);
     Free(ref);
     SetLink(path, path.depth, key, shrunk);
   } else if (cache_->Scattered(ref.Bytes())) [[unlikely]] {

@@ -8,8 +8,8 @@
 namespace eris::storage {
 namespace {
 
-// A little room, so that the next insert does not split a run.
-constexpr size_t kBuiltPairs = RunCapacity(kRunLinesMax - 1);
+// The next insert does not split a run.
+constexpr size_t kBuiltPairs = RunCapacity(SmallerRunLines(kRunLinesMax));
 // A last-level TreeNode's worth of keys from which on a page takes no more than runs.
 constexpr size_t kBuiltPageKeys = 120;
 

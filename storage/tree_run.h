@@ -1,5 +1,6 @@
 // The lowest level of the prefix tree: a run of up to 56 pairs of key and value, in one block of
-// 1 to 15 cache lines that holds as many as there is room for. Plain memory and pure functions; who
+// 1 to 15 cache lines that holds as many as there is room for: ten sizes, since each takes spans of
+// its own, and a run that grows by a line at a time is copied twice as often. Plain memory and pure functions; who
 // allocates is PrefixTree. Single-threaded.
 //
 //   0        8                    16-aligned
@@ -34,22 +35,33 @@ static_assert(sizeof(Pair) == 16);
 inline constexpr unsigned kRunLinesMax = 15;
 inline constexpr unsigned kRunPairsMax = 56;
 
-// Pairs, each with its tag, that the lines hold beside the header; where the pairs begin; lines for
-// so many pairs (at least 1).
+// Pairs, each with its tag, that the lines hold beside the header; where the pairs begin; the
+// fewest lines of a run for so many pairs (at least 1).
 constexpr unsigned RunCapacity(unsigned lines) {
   return (lines * base::kCacheLineBytes - 8) / (sizeof(Pair) + 1);
 }
 constexpr unsigned RunPairsAt(unsigned lines) { return (8 + RunCapacity(lines) + 15) & ~15u; }
 constexpr unsigned RunLinesFor(unsigned pairs) {
-  return (pairs * (sizeof(Pair) + 1) + 8 + base::kCacheLineBytes - 1) / base::kCacheLineBytes;
+  const unsigned lines =
+      (pairs * (sizeof(Pair) + 1) + 8 + base::kCacheLineBytes - 1) / base::kCacheLineBytes;
+  return lines <= 4 ? lines : lines | 1;
 }
+// The next smaller size, 0 below the smallest.
+constexpr unsigned SmallerRunLines(unsigned lines) { return lines <= 5 ? lines - 1 : lines - 2; }
 constexpr bool RunFits(unsigned lines) {
   const unsigned capacity = RunCapacity(lines);
   return RunPairsAt(lines) + capacity * sizeof(Pair) <= lines * base::kCacheLineBytes &&
          8 + capacity <= base::kCacheLineBytes && RunLinesFor(capacity) == lines &&
-         RunLinesFor(capacity + 1) == lines + 1 && (lines == 1 || RunFits(lines - 1));
+         RunLinesFor(capacity + 1) > lines &&
+         (lines == 1 || (SmallerRunLines(RunLinesFor(capacity + 1)) == lines &&
+                         RunFits(SmallerRunLines(lines))));
 }
 static_assert(RunFits(kRunLinesMax) && RunCapacity(kRunLinesMax) == kRunPairsMax);
+inline constexpr unsigned kRunSizes = [] {
+  unsigned sizes = 0;
+  for (unsigned lines = kRunLinesMax; lines > 0; lines = SmallerRunLines(lines)) ++sizes;
+  return sizes;
+}();
 
 // A byte that differs where keys differ anywhere: the top one of a product has a part of each bit.
 inline uint8_t TagOf(uint64_t key) {

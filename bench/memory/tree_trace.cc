@@ -33,9 +33,12 @@ static_assert(kGroupKeys <= storage::kFindGroupMax);
 
 // The block sizes of runs and TreeNodes: so many lines, and the largest TreeNode. The class of a
 // record is the index.
-constexpr std::array<uint32_t, storage::kRunLinesMax + 1> kBlockBytes = [] {
-  std::array<uint32_t, storage::kRunLinesMax + 1> bytes{};
-  for (uint32_t i = 0; i < storage::kRunLinesMax; ++i) bytes[i] = (i + 1) * base::kCacheLineBytes;
+constexpr std::array<uint32_t, storage::kRunSizes + 1> kBlockBytes = [] {
+  std::array<uint32_t, storage::kRunSizes + 1> bytes{};
+  unsigned lines = storage::kRunLinesMax;
+  for (uint32_t i = storage::kRunSizes; i-- > 0; lines = storage::SmallerRunLines(lines)) {
+    bytes[i] = lines * base::kCacheLineBytes;
+  }
   bytes.back() = sizeof(storage::TreeNode256);
   return bytes;
 }();

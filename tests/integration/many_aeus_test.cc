@@ -297,7 +297,7 @@ TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
   RecordProperty("resident_mib_grown", static_cast<int>(grown / kMiB));
   if (!kSanitized) {
     // Each AEU has a span for each size of a run, few as its rows are.
-    const uint64_t spans = kAeus * storage::kRunLinesMax * memory::kSpanBytes;
+    const uint64_t spans = kAeus * storage::kRunSizes * memory::kSpanBytes;
     EXPECT_LT(grown, BufferBytesMax({}, kAeus, kSessions) / 8 + spans);
   }
 
