@@ -50,6 +50,18 @@ absl::Status NoMemory(absl::string_view what) {
   return absl::ResourceExhaustedError(absl::StrCat("no memory to ", what));
 }
 
+KeyState StateOf(UpsertResult result) {
+  switch (result) {
+    case UpsertResult::kInserted:
+      return KeyState::kAbsent;
+    case UpsertResult::kReplaced:
+      return KeyState::kPresent;
+    case UpsertResult::kNoMemory:
+      break;
+  }
+  return KeyState::kNoMemory;
+}
+
 absl::Status CheckChunk(const ExchangeChunk& chunk) {
   if (absl::Status status = CheckWidth(chunk.covers); !status.ok()) return status;
   if (chunk.keys.size() != chunk.values.size()) {
@@ -90,6 +102,9 @@ absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(const Ran
 
 void IndexPartition::Execute(const Batch& batch) {
   if (IsConditional(batch.operation)) return ExecuteConditional(batch);
+  if (batch.parts.size() == 1 && batch.parts[0].count == 1) {
+    return ExecuteOne(batch.operation, batch.parts[0]);
+  }
   Group group;
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
@@ -109,6 +124,22 @@ void IndexPartition::Execute(const Batch& batch) {
     }
   }
   if (group.count > 0) RunGroup(batch.operation, group);
+}
+
+// A group of one would pay for the group's bookkeeping, which is as long as a cache miss.
+void IndexPartition::ExecuteOne(Operation operation, const BatchPart& part) {
+  const uint64_t key = part.keys[0];
+  KeyState& state = part.states_out[part.positions[0]];
+  ERIS_DCHECK(range_.ContainsU64(key));
+  if (operation == Operation::kLookup) {
+    const std::optional<uint64_t> value = tree_.Lookup(key);
+    if (value) part.values_out[part.positions[0]] = *value;
+    state = value ? KeyState::kPresent : KeyState::kAbsent;
+  } else if (operation == Operation::kUpsert) {
+    state = StateOf(tree_.Upsert(key, part.values_in[0]));
+  } else {
+    state = tree_.Erase(key) ? KeyState::kPresent : KeyState::kAbsent;
+  }
 }
 
 void IndexPartition::RunGroup(Operation operation, Group& group) {
@@ -153,18 +184,9 @@ void IndexPartition::UpsertGroup(Group& group, uint64_t** found) {
       *group.states_out[i] = KeyState::kPresent;
       continue;
     }
-    switch (tree_.Upsert(group.keys[i], group.values_in[i])) {
-      case UpsertResult::kInserted:
-        found_valid = false;
-        *group.states_out[i] = KeyState::kAbsent;
-        break;
-      case UpsertResult::kReplaced:
-        *group.states_out[i] = KeyState::kPresent;
-        break;
-      case UpsertResult::kNoMemory:
-        *group.states_out[i] = KeyState::kNoMemory;
-        break;
-    }
+    const UpsertResult result = tree_.Upsert(group.keys[i], group.values_in[i]);
+    if (result == UpsertResult::kInserted) found_valid = false;
+    *group.states_out[i] = StateOf(result);
   }
 }
 

@@ -58,6 +58,7 @@ class IndexPartition final : public Partition {
   void ExecuteConditional(const Batch& batch);
   void RunConditional(Operation operation, ConditionalGroup& group);
 
+  void ExecuteOne(Operation operation, const BatchPart& part);
   void RunGroup(Operation operation, Group& group);
   void UpsertGroup(Group& group, uint64_t** found);
 
