@@ -3,37 +3,61 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "eris/key_encoding.h"
+#include "eris/key_text.h"
 
 namespace eris::engine {
+namespace {
+
+// Real dates lie close together among all that there are: even pieces of all would put them on one
+// AEU.
+constexpr KeyRange kDatesExpected =
+    DateRange(static_cast<int32_t>(absl::CivilDay(1900, 1, 1) - kDateEpoch),
+              static_cast<int32_t>(absl::CivilDay(2100, 1, 1) - kDateEpoch));
+
+}  // namespace
 
 absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options, uint32_t aeus) {
   std::vector<uint64_t> starts{0};
+  const KeyType type = options.key_type;
   if (!options.split_points.empty()) {
     if (options.split_points.size() >= kPartitionsMax) {
       return absl::InvalidArgumentError(absl::StrCat(
           "at most ", kPartitionsMax - 1, " split points, got ", options.split_points.size()));
     }
     for (const uint64_t point : options.split_points) {
-      if (point <= starts.back()) {
+      const uint64_t before = std::max(starts.back(), LowestKey(type));
+      if (point <= before || point > HighestKey(type)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("split points must be above 0 and strictly ascending: ", point,
-                         " comes after ", starts.back()));
+            absl::StrCat("split points must be above ", KeyText(type, LowestKey(type)),
+                         " and strictly ascending: ", KeyText(type, point), " comes after ",
+                         KeyText(type, before)));
       }
       starts.push_back(point);
     }
     return starts;
   }
-  const KeyRange& expected = options.expected;
+  const bool any_date = type == KeyType::kDate && options.expected == KeyRange{};
+  const KeyRange& expected = any_date ? kDatesExpected : options.expected;
   if (expected.Empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the expected range [", expected.lo, ", ", *expected.hi, ") holds no key"));
+    return absl::InvalidArgumentError(absl::StrCat("the expected range [",
+                                                   KeyText(type, expected.lo), ", ",
+                                                   KeyText(type, *expected.hi), ") holds no key"));
   }
   __extension__ using Wide = unsigned __int128;
-  const Wide end = expected.hi ? Wide{*expected.hi} : Wide{1} << 64;
-  const Wide width = end - expected.lo;
+  // What no key of the type can be is no part of the range.
+  const Wide end = expected.hi ? std::min(Wide{*expected.hi}, Wide{HighestKey(type)} + 1)
+                               : Wide{HighestKey(type)} + 1;
+  const uint64_t lo = std::max(expected.lo, LowestKey(type));
+  if (end <= lo) {
+    return absl::InvalidArgumentError(absl::StrCat("the expected range begins at ",
+                                                   KeyText(type, expected.lo), ": no key is a ",
+                                                   KeyTypeRange(type)));
+  }
+  const Wide width = end - lo;
   const uint32_t pieces = width < aeus ? static_cast<uint32_t>(width) : aeus;
   for (uint32_t i = 1; i < pieces; ++i) {
-    starts.push_back(static_cast<uint64_t>(expected.lo + width * i / pieces));
+    starts.push_back(static_cast<uint64_t>(lo + width * i / pieces));
   }
   return starts;
 }

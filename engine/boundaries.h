@@ -15,9 +15,11 @@ namespace eris::engine {
 inline constexpr size_t kPartitionsMax = 1 << 16;
 
 // Ascending starts of the partitions, the first one 0. From split points when there are any, else
-// even pieces of the expected range, at most one per AEU (fewer if it has fewer keys). Errors:
+// even pieces of the expected range, at most one per AEU (fewer if it has fewer keys); unset, of
+// all keys of the type, of dates those of 1900 to 2099. Errors:
 // InvalidArgument: split points not strictly ascending, 0 among them, too many; inverted or empty
-// range.
+// range;
+// a bound that no key of the type can be.
 absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options, uint32_t aeus);
 
 }  // namespace eris::engine

@@ -22,12 +22,16 @@ namespace eris::engine {
 
 struct ObjectEntry {
   ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
-              std::unique_ptr<const routing::RangeTable> table)
-      : name(std::move(object_name)), kind(object_kind), route(slot, id, std::move(table)) {}
+              std::unique_ptr<const routing::RangeTable> table, KeyType keys = KeyType::kUint64)
+      : name(std::move(object_name)),
+        kind(object_kind),
+        key_type(keys),
+        route(slot, id, std::move(table)) {}
 
   // Immutable after construction.
   const std::string name;
   const ObjectKind kind;
+  const KeyType key_type;
 
   routing::ObjectRoute route;
 

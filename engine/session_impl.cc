@@ -123,12 +123,27 @@ absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
   const auto remembered = objects_.find(name);
   if (remembered != objects_.end()) {
     if (!remembered->second->dropped()) return remembered->second;
+    const bool described = remembered->second.get() == described_;
     objects_.erase(remembered);
+    if (described) {
+      described_ = nullptr;
+      return absl::NotFoundError(absl::StrCat("object ", name, " has been dropped"));
+    }
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef object, core_.catalogue.Find(name));
-  if (objects_.size() == kObjectsRemembered) objects_.clear();
+  if (objects_.size() == kObjectsRemembered) {
+    objects_.clear();
+    described_ = nullptr;
+  }
   objects_.emplace(std::string(name), object);
   return object;
+}
+
+absl::StatusOr<KeyType> SessionImpl::KeyTypeOf(absl::string_view object) {
+  described_ = nullptr;
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(object));
+  described_ = entry.get();
+  return entry->key_type;
 }
 
 absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object,

@@ -42,13 +42,15 @@ class SessionImpl final : public Session {
   absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
                                                       const WriteBatch& batch,
                                                       Callback done) override;
+  absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override;
   absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer, absl::string_view inner,
                                                  const JoinOptions& options) override;
 
  private:
-  // From the session's cache or the catalogue. Errors: NotFound.
+  // From the session's cache or the catalogue. Errors: NotFound, also instead of a new object of
+  // the same name where KeyTypeOf has told of the dropped one.
   absl::StatusOr<ObjectRef> Resolve(absl::string_view name);
   // A request with credit and in-flight count taken. Errors: InvalidArgument (number of keys),
   // NotFound, ResourceExhausted (credit), Unavailable.
@@ -65,6 +67,8 @@ class SessionImpl final : public Session {
   Core& core_;
   routing::Port port_;
   absl::flat_hash_map<std::string, ObjectRef> objects_;
+  // What KeyTypeOf has last told of; compared, never followed.
+  const ObjectEntry* described_ = nullptr;
   // Bytes that may still be under way. Shared with requests, which outlive the session.
   const std::shared_ptr<std::atomic<int64_t>> credit_;
 };

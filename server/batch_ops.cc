@@ -14,13 +14,26 @@ namespace eris::server {
 namespace {
 
 static_assert(kColumnTypeUint64 == v1::COLUMN_TYPE_UINT64);
+static_assert(kColumnTypeInt64 == v1::COLUMN_TYPE_INT64);
+static_assert(kColumnTypeFloat64 == v1::COLUMN_TYPE_FLOAT64);
+static_assert(kColumnTypeDate32 == v1::COLUMN_TYPE_DATE32);
 
 absl::StatusOr<Uint64Column> Decode(absl::string_view name, const v1::Column& column) {
   return DecodeUint64Column(name,
                             {column.type(), column.data(), column.validity(), column.offsets()});
 }
 
-uint64_t BitmapBytes(const v1::Column& keys) { return keys.data().size() / 64 + 1; }
+// The keys of a request on `object`, as the engine has them.
+absl::StatusOr<Uint64Column> DecodeKeys(Session& session, const std::string& object,
+                                        const v1::Column& keys) {
+  ERIS_ASSIGN_OR_RETURN(const KeyType type, session.KeyTypeOf(object));
+  return DecodeKeyColumn(type, {keys.type(), keys.data(), keys.validity(), keys.offsets()});
+}
+
+uint64_t KeyCount(const v1::Column& keys) { return ElementsSaid(keys.type(), keys.data().size()); }
+// Of an answer with a u64 for each key.
+uint64_t ValueBytes(const v1::Column& keys) { return KeyCount(keys) * sizeof(uint64_t); }
+uint64_t BitmapBytes(const v1::Column& keys) { return KeyCount(keys) / 8 + 1; }
 
 // Of fields that this version does not know: kept by protobuf, in many times their size.
 uint64_t UnknownBytes(const google::protobuf::Message& message) {
@@ -54,13 +67,14 @@ uint64_t ColumnBytes(const v1::Column& column) {
 
 uint64_t LookupOp::Bytes(const Request& request) {
   // The keys, and as many values.
-  return request.object().size() + ColumnBytes(request.keys()) + request.keys().data().size() +
+  return request.object().size() + ColumnBytes(request.keys()) + ValueBytes(request.keys()) +
          BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
 StartedBatch LookupOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys, Decode("keys", request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
+                        DecodeKeys(session, request.object(), request.keys()));
   return session.LookupAsync(request.object(), keys.elements(), std::move(done));
 }
 
@@ -80,7 +94,8 @@ uint64_t UpsertOp::Bytes(const Request& request) {
 
 StartedBatch UpsertOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys, Decode("keys", request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
+                        DecodeKeys(session, request.object(), request.keys()));
   ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
   ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
   return session.UpsertAsync(request.object(), keys.elements(), values.elements(), std::move(done));
@@ -99,7 +114,8 @@ uint64_t EraseOp::Bytes(const Request& request) {
 
 StartedBatch EraseOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys, Decode("keys", request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
+                        DecodeKeys(session, request.object(), request.keys()));
   return session.EraseAsync(request.object(), keys.elements(), std::move(done));
 }
 
@@ -112,14 +128,15 @@ absl::Status EraseOp::Fill(BatchResult& result, Response* response) {
 uint64_t WriteOp::Bytes(const Request& request) {
   // The answer: as many values as keys, and three bitmaps.
   return request.object().size() + ColumnBytes(request.keys()) + ColumnBytes(request.values()) +
-         ColumnBytes(request.expected()) + request.keys().data().size() +
+         ColumnBytes(request.expected()) + ValueBytes(request.keys()) +
          3 * BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
 StartedBatch WriteOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const WriteMode mode, ModeOf(request.mode()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys, Decode("keys", request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
+                        DecodeKeys(session, request.object(), request.keys()));
   ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
   ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
   Uint64Column expected;

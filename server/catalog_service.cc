@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/control_call.h"
+#include "server/key_messages.h"
 #include "server/messages.h"
 
 namespace eris::server {
@@ -17,9 +18,22 @@ absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
                                                    v1::OBJECT_KIND_INDEX, ") or unset"));
   }
   CreateOptions options;
-  options.expected.lo = request.expected().lo();
-  if (request.expected().has_hi()) options.expected.hi = request.expected().hi();
+  ERIS_ASSIGN_OR_RETURN(options.key_type, KeyTypeFrom(request.key_type()));
+  ERIS_ASSIGN_OR_RETURN(options.expected,
+                        RangeFrom("expected", options.key_type, request.expected()));
+  if (!request.split_points().empty() &&
+      (options.key_type != KeyType::kUint64 || !request.split_keys().empty())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.split_points_size(),
+                     " split_points: they are for keys of type UINT64 "
+                     "alone and not beside split_keys; set split_keys"));
+  }
   options.split_points.assign(request.split_points().begin(), request.split_points().end());
+  for (const v1::Key& key : request.split_keys()) {
+    const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");
+    ERIS_ASSIGN_OR_RETURN(options.split_points.emplace_back(),
+                          KeyFrom(name, options.key_type, key));
+  }
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine.Create(request.name(), options));
   FillObject(info, response->mutable_object());
   return absl::OkStatus();

@@ -1,33 +1,53 @@
 #include "server/columns.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "eris/types.h"
+#include "base/status_macros.h"
+#include "eris/key_encoding.h"
 
 namespace eris::server {
 
 // The wire is little-endian, and elements are read in place.
 static_assert(std::endian::native == std::endian::little);
 
-absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const ColumnParts& parts) {
-  constexpr size_t kWidth = sizeof(uint64_t);
-  if (parts.type != kColumnTypeUint64) {
-    return absl::InvalidArgumentError(absl::StrCat("column ", name, ": type is ", parts.type,
-                                                   ", must be COLUMN_TYPE_UINT64 (",
-                                                   kColumnTypeUint64, ")"));
+namespace {
+
+std::string TypeText(int type) {
+  switch (type) {
+    case kColumnTypeUint64:
+      return absl::StrCat("COLUMN_TYPE_UINT64 (", type, ")");
+    case kColumnTypeInt64:
+      return absl::StrCat("COLUMN_TYPE_INT64 (", type, ")");
+    case kColumnTypeFloat64:
+      return absl::StrCat("COLUMN_TYPE_FLOAT64 (", type, ")");
+    case kColumnTypeDate32:
+      return absl::StrCat("COLUMN_TYPE_DATE32 (", type, ")");
+    default:
+      return absl::StrCat(type);
+  }
+}
+
+// Everything but the elements' values.
+absl::StatusOr<size_t> CheckParts(absl::string_view name, int type, absl::string_view why,
+                                  const ColumnParts& parts) {
+  if (parts.type != type) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "column ", name, ": type is ", TypeText(parts.type), ", must be ", TypeText(type), why));
   }
   if (parts.data.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("column ", name, ": no elements, a batch has at least 1"));
   }
-  if (parts.data.size() % kWidth != 0) {
+  const size_t width = type == kColumnTypeDate32 ? sizeof(int32_t) : sizeof(uint64_t);
+  if (parts.data.size() % width != 0) {
     return absl::InvalidArgumentError(absl::StrCat("column ", name, ": ", parts.data.size(),
-                                                   " bytes, not a multiple of ", kWidth));
+                                                   " bytes, not a multiple of ", width));
   }
-  const size_t count = parts.data.size() / kWidth;
+  const size_t count = parts.data.size() / width;
   if (count > kBatchKeysMax) {
     return absl::InvalidArgumentError(absl::StrCat(
         "column ", name, ": ", count, " elements, a batch has at most ", kBatchKeysMax));
@@ -40,16 +60,95 @@ absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const Co
   if (!parts.offsets.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("column ", name, ": offsets of ",
                                                    parts.offsets.size(),
-                                                   " bytes, must be empty for a uint64 column"));
+                                                   " bytes, must be empty: the width is fixed"));
   }
+  return count;
+}
+
+// One pass from bytes at any address; the compiler makes vectors of it.
+template <class Element, class Function>
+std::unique_ptr<uint64_t[]> ToKeys(const char* bytes, size_t count, Function function) {
+  auto keys = std::make_unique_for_overwrite<uint64_t[]>(count);
+  uint64_t* out = keys.get();
+  for (size_t i = 0; i < count; ++i) {
+    Element element;
+    std::memcpy(&element, bytes + i * sizeof(Element), sizeof(Element));
+    out[i] = function(element);
+  }
+  return keys;
+}
+
+// One pass in pieces that stay in the core's cache: a string cannot grow without being filled.
+template <class Element, class Function>
+std::string FromKeys(absl::Span<const uint64_t> keys, Function function) {
+  std::string bytes;
+  bytes.reserve(keys.size() * sizeof(Element));
+  Element piece[512];
+  for (size_t done = 0; done < keys.size();) {
+    const size_t count = std::min(keys.size() - done, std::size(piece));
+    const uint64_t* in = keys.data() + done;
+    for (size_t i = 0; i < count; ++i) piece[i] = function(in[i]);
+    bytes.append(reinterpret_cast<const char*>(piece), count * sizeof(Element));
+    done += count;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+int ColumnTypeOf(KeyType type) {
+  switch (type) {
+    case KeyType::kInt64:
+      return kColumnTypeInt64;
+    case KeyType::kFloat64:
+      return kColumnTypeFloat64;
+    case KeyType::kDate:
+      return kColumnTypeDate32;
+    default:
+      return kColumnTypeUint64;
+  }
+}
+
+absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const ColumnParts& parts) {
+  ERIS_ASSIGN_OR_RETURN(const size_t count, CheckParts(name, kColumnTypeUint64, "", parts));
   Uint64Column column;
   if (reinterpret_cast<uintptr_t>(parts.data.data()) % alignof(uint64_t) == 0) {
     column.elements_ = {reinterpret_cast<const uint64_t*>(parts.data.data()), count};
   } else {
-    column.aligned_.resize(count);
-    std::memcpy(column.aligned_.data(), parts.data.data(), parts.data.size());
-    column.elements_ = column.aligned_;
+    column.own_ = std::make_unique_for_overwrite<uint64_t[]>(count);
+    std::memcpy(column.own_.get(), parts.data.data(), parts.data.size());
+    column.elements_ = {column.own_.get(), count};
   }
+  return column;
+}
+
+absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType type, const ColumnParts& parts) {
+  if (type == KeyType::kUint64) return DecodeUint64Column("keys", parts);
+  ERIS_ASSIGN_OR_RETURN(const size_t count, CheckParts("keys", ColumnTypeOf(type),
+                                                       " as the keys of the object", parts));
+  const char* bytes = parts.data.data();
+  Uint64Column column;
+  if (type == KeyType::kInt64) {
+    column.own_ = ToKeys<int64_t>(bytes, count, KeyFromInt64);
+  } else if (type == KeyType::kDate) {
+    column.own_ = ToKeys<int32_t>(bytes, count, KeyFromDate);
+  } else {
+    uint64_t nans = 0;
+    column.own_ = ToKeys<double>(bytes, count, [&nans](double number) {
+      nans |= NanMark(number);
+      return KeyFromFloat64(number);
+    });
+    if (nans >> 63 != 0) {
+      size_t first = 0;
+      for (double number; first < count; ++first) {
+        std::memcpy(&number, bytes + first * sizeof number, sizeof number);
+        if (number != number) break;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("column keys: element ", first, " is NaN, which is no key"));
+    }
+  }
+  column.elements_ = {column.own_.get(), count};
   return column;
 }
 
@@ -64,6 +163,19 @@ absl::Status CheckEqualLength(const Uint64Column& keys, absl::string_view name,
 std::string EncodeUint64Column(absl::Span<const uint64_t> elements) {
   return std::string(reinterpret_cast<const char*>(elements.data()),
                      elements.size() * sizeof(uint64_t));
+}
+
+std::string EncodeKeyColumn(KeyType type, absl::Span<const uint64_t> keys) {
+  switch (type) {
+    case KeyType::kInt64:
+      return FromKeys<int64_t>(keys, Int64FromKey);
+    case KeyType::kFloat64:
+      return FromKeys<double>(keys, Float64FromKey);
+    case KeyType::kDate:
+      return FromKeys<int32_t>(keys, DateFromKey);
+    default:
+      return EncodeUint64Column(keys);
+  }
 }
 
 }  // namespace eris::server

@@ -5,13 +5,14 @@
 #define ERIS_SERVER_COLUMNS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "eris/types.h"
 
 namespace eris::server {
 
@@ -23,19 +24,30 @@ struct ColumnParts {
   absl::string_view offsets;
 };
 
-// eris.v1.ColumnType.COLUMN_TYPE_UINT64; columns_test holds the two together.
+// eris.v1.ColumnType; batch_ops.cc holds the two together.
 inline constexpr int kColumnTypeUint64 = 1;
+inline constexpr int kColumnTypeInt64 = 20;
+inline constexpr int kColumnTypeFloat64 = 21;
+inline constexpr int kColumnTypeDate32 = 22;
 
-// Elements of a uint64 column: the message's own bytes when they are aligned, else a copy. The
-// message must outlive it.
+// The type in which keys of an object travel.
+int ColumnTypeOf(KeyType type);
+// Elements of a column by the type that it says it has, also where it will be refused.
+inline uint64_t ElementsSaid(int type, uint64_t bytes) {
+  return bytes / (type == kColumnTypeDate32 ? sizeof(int32_t) : sizeof(uint64_t));
+}
+
+// Elements of a column as u64: the message's own bytes when they are aligned and need no encoding,
+// else a copy. The message must outlive it.
 class Uint64Column {
  public:
   absl::Span<const uint64_t> elements() const { return elements_; }
 
  private:
   friend absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view, const ColumnParts&);
+  friend absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType, const ColumnParts&);
   absl::Span<const uint64_t> elements_;
-  std::vector<uint64_t> aligned_;  // a move keeps its buffer, and with it elements_
+  std::unique_ptr<uint64_t[]> own_;  // a move keeps its place, and with it elements_
 };
 
 // Decodes a column of a request. `name` ("keys", "values") stands in messages.
@@ -44,12 +56,18 @@ class Uint64Column {
 // offsets (the width is fixed).
 absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const ColumnParts& parts);
 
+// Decodes the keys of a request, encoded as the engine has them (key_encoding.h). Errors: as above,
+// the type being that of the object's keys; NaN, naming its position.
+absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType type, const ColumnParts& parts);
+
 // Errors: InvalidArgument unless keys and the column `name` have as many elements.
 absl::Status CheckEqualLength(const Uint64Column& keys, absl::string_view name,
                               const Uint64Column& column);
 
 // The elements as a column's bytes.
 std::string EncodeUint64Column(absl::Span<const uint64_t> elements);
+// The keys as the bytes of a column of type ColumnTypeOf(type).
+std::string EncodeKeyColumn(KeyType type, absl::Span<const uint64_t> keys);
 
 }  // namespace eris::server
 

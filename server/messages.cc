@@ -1,19 +1,21 @@
 #include "server/messages.h"
 
+#include "server/key_messages.h"
+
 namespace eris::server {
 
 void FillObject(const ObjectInfo& info, v1::Object* object) {
   object->set_name(info.name);
   object->set_id(info.id.value);
   object->set_kind(v1::OBJECT_KIND_INDEX);
+  object->set_key_type(ToMessage(info.key_type));
   object->set_keys(info.keys);
   object->set_memory_bytes(info.memory_bytes);
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {
     v1::Partition* partition = object->add_partitions();
-    partition->mutable_range()->set_lo(info.partition_starts[i]);
-    if (i + 1 < info.partition_starts.size()) {
-      partition->mutable_range()->set_hi(info.partition_starts[i + 1]);
-    }
+    KeyRange range{.lo = info.partition_starts[i], .hi = std::nullopt};
+    if (i + 1 < info.partition_starts.size()) range.hi = info.partition_starts[i + 1];
+    FillRange(info.key_type, range, partition->mutable_range());
     if (i < info.partition_owners.size()) partition->set_aeu(info.partition_owners[i].value);
   }
 }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "server/columns.h"
+#include "server/key_messages.h"
 #include "server/rpc_status.h"
 #include "server/unary_call.h"
 
@@ -54,23 +55,20 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
   charge_ = server_.budget.TryTake(kMessageBytesMax);
   if (!charge_) return OverBudgetStatus(server_.budget, kMessageBytesMax);
 
+  session_ = server_.sessions.Borrow();
+  // Before anything else is asked about the object: OpenScan then opens this one or none.
+  ERIS_ASSIGN_OR_RETURN(key_type_, session_->KeyTypeOf(request.object()));
   ScanOptions options;
   if (!request.resume_token().empty()) {
     ERIS_ASSIGN_OR_RETURN(options, Resume(request));
     new_snapshot_ = true;
   } else {
-    options.range.lo = request.range().lo();
-    if (request.range().has_hi()) options.range.hi = request.range().hi();
-    options.limit = request.limit();
-    if (options.range.hi && *options.range.hi < options.range.lo) {
-      return absl::InvalidArgumentError(absl::StrCat("range is inverted: hi ", *options.range.hi,
-                                                     " is below lo ", options.range.lo));
-    }
     ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
     object_ = info.id;
+    ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", key_type_, request.range()));
+    options.limit = request.limit();
   }
   rows_left_ = options.limit;
-  session_ = server_.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(scan_, session_->OpenScan(request.object(), options));
   stop_->Attach(scan_.get());
   return absl::OkStatus();
@@ -116,8 +114,8 @@ void ScanCall::Fill(const ScanChunk& chunk) {
   const uint64_t rows = chunk.keys().size();
   ERIS_CHECK(chunk.values().size() == rows);
   ERIS_CHECK(rows * 2 * sizeof(uint64_t) <= kMessageBytesMax - 256);  // the rest of the message
-  response_.mutable_keys()->set_type(v1::COLUMN_TYPE_UINT64);
-  response_.mutable_keys()->set_data(EncodeUint64Column(chunk.keys()));
+  response_.mutable_keys()->set_type(static_cast<v1::ColumnType>(ColumnTypeOf(key_type_)));
+  response_.mutable_keys()->set_data(EncodeKeyColumn(key_type_, chunk.keys()));
   response_.mutable_values()->set_type(v1::COLUMN_TYPE_UINT64);
   response_.mutable_values()->set_data(EncodeUint64Column(chunk.values()));
   response_.set_new_snapshot(std::exchange(new_snapshot_, false));

@@ -65,6 +65,7 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
   const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();
   // Owned by the step under way.
   ObjectId object_;
+  KeyType key_type_ = KeyType::kUint64;
   uint64_t rows_left_ = 0;     // 0: no limit
   bool new_snapshot_ = false;  // the first chunk is still to say so
   bool last_ = false;          // response_ is the last chunk

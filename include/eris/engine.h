@@ -7,6 +7,9 @@
 //   session->Upsert("orders", keys, values);
 //   session->Lookup("orders", keys, values, found);
 //
+// Keys are u64. For an object of another key type encode and decode them with key_encoding.h:
+//   KeysFromInt64(numbers, keys); session->Lookup("balances", keys, values, found);
+//
 // What is promised: operations on one key are linearizable, and an acknowledged write is seen by
 // every later read. A batch is many keys in one message; it is not atomic across keys. Data lives
 // in memory only and ends with the engine.
@@ -249,6 +252,12 @@ class Session {
   virtual absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
                                                               const WriteBatch& batch,
                                                               Callback done) = 0;
+
+  // How the keys of `object` are encoded, for callers that convert what others send. Where the
+  // object is dropped after this the session's next request on that name gets NotFound, even if
+  // there is a new one: so keys never reach an object of another type. Does not wait for AEUs.
+  // Errors: NotFound.
+  virtual absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) = 0;
 
   // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted
   // (no scan chunk free), Unavailable.

@@ -44,6 +44,14 @@ enum class ObjectKind : uint8_t {
   kIndex = 1,  // ordered index, u64 -> u64, partitioned by key range
 };
 
+// What the keys of an object stand for, and how they are ordered: key_encoding.h.
+enum class KeyType : uint8_t {
+  kUint64 = 1,
+  kInt64 = 2,
+  kFloat64 = 3,
+  kDate = 4,
+};
+
 // What a write does to a key, by what it finds there. Session::Write says what each answers.
 enum class WriteMode : uint8_t {
   kInsertIfAbsent = 1,
@@ -67,6 +75,7 @@ struct ObjectInfo {
   // Partition boundaries in force: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
   std::vector<uint64_t> partition_starts;
   std::vector<AeuId> partition_owners;
+  KeyType key_type = KeyType::kUint64;  // bounds and keys are encoded: key_encoding.h
 };
 
 }  // namespace eris

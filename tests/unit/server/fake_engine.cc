@@ -207,6 +207,12 @@ class FakeSession final : public Session {
     ++engine_->scans_open_;
     return std::make_unique<FakeScan>(engine_, std::string(object), options.range, options.limit);
   }
+  absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) override {
+    base::MutexLock lock(&engine_->mu_);
+    const auto found = engine_->objects_.find(std::string(object));
+    if (found == engine_->objects_.end()) return Unknown(object);
+    return found->second.info.key_type;
+  }
   // No service asks for joins.
   absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view, absl::string_view,
                                                  const JoinOptions&) override {
@@ -318,6 +324,7 @@ absl::StatusOr<ObjectInfo> FakeEngine::Create(absl::string_view name,
   if (!added) return absl::AlreadyExistsError(absl::StrCat("object ", name, " exists"));
   where->second.info.name = std::string(name);
   where->second.info.id = ObjectId{next_id_++};
+  where->second.info.key_type = options.key_type;
   where->second.info.partition_starts = {0};
   for (uint64_t point : options.split_points) {
     where->second.info.partition_starts.push_back(point);

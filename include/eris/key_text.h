@@ -1,0 +1,182 @@
+// Keys of any type as text: what the program reads and prints, and what messages show.
+// Header-only; pure functions, any thread.
+//
+//   u64    decimal digits                            0 .. 18446744073709551615
+//   i64    the same, with '-' where below 0          -9223372036854775808 .. 9223372036854775807
+//   f64    decimal, also 1e-7; inf, -inf; no nan     printed so short as to be read back the same
+//   date   YYYY-MM-DD, proleptic Gregorian           -5877641-06-23 .. 5881580-07-11
+//
+// Years beyond 9999 have more digits, those before year 0 (which is 1 BC) a '-'.
+#ifndef ERIS_KEY_TEXT_H_
+#define ERIS_KEY_TEXT_H_
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/civil_time.h"
+#include "eris/key_encoding.h"
+#include "eris/types.h"
+
+namespace eris {
+
+inline constexpr KeyType kKeyTypes[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64,
+                                        KeyType::kDate};
+
+// "u64", "i64", "f64", "date".
+inline absl::string_view KeyTypeName(KeyType type) {
+  switch (type) {
+    case KeyType::kInt64:
+      return "i64";
+    case KeyType::kFloat64:
+      return "f64";
+    case KeyType::kDate:
+      return "date";
+    default:
+      return "u64";
+  }
+}
+inline std::optional<KeyType> KeyTypeFromName(absl::string_view name) {
+  for (const KeyType type : kKeyTypes) {
+    if (name == KeyTypeName(type)) return type;
+  }
+  return std::nullopt;
+}
+
+// What is a key of the type: "number from 0 to 18446744073709551615".
+inline absl::string_view KeyTypeRange(KeyType type) {
+  switch (type) {
+    case KeyType::kInt64:
+      return "number from -9223372036854775808 to 9223372036854775807";
+    case KeyType::kFloat64:
+      return "number within the range of 64-bit floats (inf and -inf are, nan is not)";
+    case KeyType::kDate:
+      return "date YYYY-MM-DD from -5877641-06-23 to 5881580-07-11";
+    default:
+      return "number from 0 to 18446744073709551615";
+  }
+}
+
+inline constexpr absl::CivilDay kDateEpoch{1970, 1, 1};
+
+inline absl::CivilDay CivilDayFromDate(int32_t days) { return kDateEpoch + days; }
+// nullopt: more than 2^31 days from 1970-01-01.
+inline std::optional<int32_t> DateFromCivilDay(absl::CivilDay day) {
+  const absl::civil_diff_t days = day - kDateEpoch;
+  if (days < std::numeric_limits<int32_t>::min() || days > std::numeric_limits<int32_t>::max()) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(days);
+}
+
+inline std::string DateText(int32_t days) {
+  const absl::CivilDay day = CivilDayFromDate(days);
+  const int64_t year = day.year();
+  return absl::StrFormat("%s%04d-%02d-%02d", year < 0 ? "-" : "", year < 0 ? -year : year,
+                         day.month(), day.day());
+}
+
+// False for anything but a day of the calendar in the form above.
+inline bool ParseDate(absl::string_view text, int32_t& days) {
+  const bool before_0 = !text.empty() && text[0] == '-';
+  if (before_0) text.remove_prefix(1);
+  // YYYY-MM-DD from the end: the year may be longer.
+  if (text.size() < 10 || text.size() > 13 || text[text.size() - 3] != '-' ||
+      text[text.size() - 6] != '-') {
+    return false;
+  }
+  const auto parse = [](absl::string_view digits, uint32_t& number) {
+    const char* end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, number);
+    return error == std::errc() && stop == end;
+  };
+  const absl::string_view year_text = text.substr(0, text.size() - 6);
+  uint32_t year = 0, month = 0, day = 0;
+  if (!parse(year_text, year) || !parse(text.substr(text.size() - 5, 2), month) ||
+      !parse(text.substr(text.size() - 2), day) || (year_text.size() > 4 && year_text[0] == '0') ||
+      (before_0 && year == 0)) {
+    return false;
+  }
+  const int64_t signed_year = before_0 ? -static_cast<int64_t>(year) : year;
+  const absl::CivilDay civil(signed_year, month, day);  // carries what is too large over
+  if (civil.year() != signed_year || civil.month() != static_cast<int>(month) ||
+      civil.day() != static_cast<int>(day)) {
+    return false;
+  }
+  const std::optional<int32_t> date = DateFromCivilDay(civil);
+  if (date) days = *date;
+  return date.has_value();
+}
+
+// Appends a key's text. A key outside its type's (only an embedder can write one) shows as "key N".
+inline void AppendKeyText(KeyType type, uint64_t key, std::string* text) {
+  if (key < LowestKey(type) || key > HighestKey(type)) return absl::StrAppend(text, "key ", key);
+  switch (type) {
+    case KeyType::kInt64:
+      return absl::StrAppend(text, Int64FromKey(key));
+    case KeyType::kFloat64: {
+      char buffer[32];  // the longest is -2.2250738585072014e-308
+      const std::to_chars_result end =
+          std::to_chars(buffer, buffer + sizeof buffer, Float64FromKey(key));
+      text->append(buffer, end.ptr);
+      return;
+    }
+    case KeyType::kDate:
+      return absl::StrAppend(text, DateText(DateFromKey(key)));
+    default:
+      return absl::StrAppend(text, key);
+  }
+}
+inline std::string KeyText(KeyType type, uint64_t key) {
+  std::string text;
+  AppendKeyText(type, key, &text);
+  return text;
+}
+
+// False for anything but a key of the type: no sign '+', no blank, nothing behind it.
+inline bool ParseKeyText(KeyType type, absl::string_view text, uint64_t& key) {
+  const char* end = text.data() + text.size();
+  const auto whole = [&](const std::from_chars_result& result) {
+    return result.ec == std::errc() && result.ptr == end && !text.empty();
+  };
+  switch (type) {
+    case KeyType::kInt64: {
+      int64_t number = 0;
+      if (!whole(std::from_chars(text.data(), end, number))) return false;
+      key = KeyFromInt64(number);
+      return true;
+    }
+    case KeyType::kFloat64: {
+      double number = 0;
+      if (!whole(std::from_chars(text.data(), end, number)) || number != number) return false;
+      key = KeyFromFloat64(number);
+      return true;
+    }
+    case KeyType::kDate: {
+      int32_t days = 0;
+      if (!ParseDate(text, days)) return false;
+      key = KeyFromDate(days);
+      return true;
+    }
+    default:
+      return whole(std::from_chars(text.data(), end, key));
+  }
+}
+// Errors: InvalidArgument, naming the text and what was expected.
+inline absl::StatusOr<uint64_t> KeyFromText(KeyType type, absl::string_view text) {
+  uint64_t key = 0;
+  if (ParseKeyText(type, text, key)) return key;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no ", KeyTypeRange(type)));
+}
+
+}  // namespace eris
+
+#endif  // ERIS_KEY_TEXT_H_

@@ -1,0 +1,123 @@
+#include "server/key_messages.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "eris/key_encoding.h"
+#include "eris/key_text.h"
+
+namespace eris::server {
+
+static_assert(static_cast<int>(KeyType::kUint64) == v1::KEY_TYPE_UINT64);
+static_assert(static_cast<int>(KeyType::kInt64) == v1::KEY_TYPE_INT64);
+static_assert(static_cast<int>(KeyType::kFloat64) == v1::KEY_TYPE_FLOAT64);
+static_assert(static_cast<int>(KeyType::kDate) == v1::KEY_TYPE_DATE32);
+
+absl::StatusOr<KeyType> KeyTypeFrom(v1::KeyType type) {
+  if (type == v1::KEY_TYPE_UNSPECIFIED) return KeyType::kUint64;
+  if (type >= v1::KEY_TYPE_UINT64 && type <= v1::KEY_TYPE_DATE32) {
+    return static_cast<KeyType>(type);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("key_type is ", static_cast<int>(type),
+                                                 ", must be 1 to 4 (KEY_TYPE_UINT64 to "
+                                                 "KEY_TYPE_DATE32) or unset"));
+}
+
+v1::KeyType ToMessage(KeyType type) { return static_cast<v1::KeyType>(type); }
+
+namespace {
+
+const char* FieldOf(KeyType type) {
+  switch (type) {
+    case KeyType::kInt64:
+      return "i64";
+    case KeyType::kFloat64:
+      return "f64";
+    case KeyType::kDate:
+      return "date32";
+    default:
+      return "u64";
+  }
+}
+
+const char* FieldOf(const v1::Key& key) {
+  switch (key.value_case()) {
+    case v1::Key::kU64:
+      return "u64";
+    case v1::Key::kI64:
+      return "i64";
+    case v1::Key::kF64:
+      return "f64";
+    case v1::Key::kDate32:
+      return "date32";
+    default:
+      return "none";
+  }
+}
+
+void FillKey(KeyType type, uint64_t key, v1::Key* message) {
+  key = std::clamp(key, LowestKey(type), HighestKey(type));
+  switch (type) {
+    case KeyType::kInt64:
+      return message->set_i64(Int64FromKey(key));
+    case KeyType::kFloat64:
+      return message->set_f64(Float64FromKey(key));
+    case KeyType::kDate:
+      return message->set_date32(DateFromKey(key));
+    default:
+      return message->set_u64(key);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key) {
+  if (type == KeyType::kUint64 && key.has_u64()) return key.u64();
+  if (type == KeyType::kInt64 && key.has_i64()) return KeyFromInt64(key.i64());
+  if (type == KeyType::kDate && key.has_date32()) return KeyFromDate(key.date32());
+  if (type == KeyType::kFloat64 && key.has_f64()) {
+    if (key.f64() == key.f64()) return KeyFromFloat64(key.f64());
+    return absl::InvalidArgumentError(absl::StrCat(name, " is NaN, which is no key"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", FieldOf(key), " is set, must be ",
+                                                 FieldOf(type), " as the keys of the object"));
+}
+
+absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, KeyType type,
+                                   const v1::KeyRange& message) {
+  const bool is_short = message.lo() != 0 || message.has_hi();
+  const bool is_typed = message.has_start() || message.has_end();
+  if (is_short && (is_typed || type != KeyType::kUint64)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": lo and hi are for keys of type u64",
+        is_typed ? " and not beside start and end" : "", "; the keys of the object are ",
+        absl::string_view(FieldOf(type)), ": set start and end"));
+  }
+  KeyRange range{.lo = message.lo(), .hi = std::nullopt};
+  if (message.has_hi()) range.hi = message.hi();
+  if (message.has_start()) {
+    ERIS_ASSIGN_OR_RETURN(range.lo, KeyFrom(absl::StrCat(name, ".start"), type, message.start()));
+  }
+  if (message.has_end()) {
+    ERIS_ASSIGN_OR_RETURN(range.hi, KeyFrom(absl::StrCat(name, ".end"), type, message.end()));
+  }
+  if (range.hi && *range.hi < range.lo) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " is inverted: hi ",
+                                                   KeyText(type, *range.hi), " is below lo ",
+                                                   KeyText(type, range.lo)));
+  }
+  return range;
+}
+
+void FillRange(KeyType type, const KeyRange& range, v1::KeyRange* message) {
+  if (type == KeyType::kUint64) {
+    message->set_lo(range.lo);
+    if (range.hi) message->set_hi(*range.hi);
+    return;
+  }
+  if (range.lo > LowestKey(type)) FillKey(type, range.lo, message->mutable_start());
+  if (range.hi) FillKey(type, *range.hi, message->mutable_end());
+}
+
+}  // namespace eris::server

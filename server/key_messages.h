@@ -1,0 +1,29 @@
+// Key types, keys and ranges of keys in messages: numbers of the object's type there, u64 keys here
+// (key_encoding.h). Any thread, no state.
+#ifndef ERIS_SERVER_KEY_MESSAGES_H_
+#define ERIS_SERVER_KEY_MESSAGES_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eris/types.h"
+#include "eris/v1/catalog.pb.h"
+
+namespace eris::server {
+
+// Unspecified is UINT64. Errors: InvalidArgument (a number that is no key type).
+absl::StatusOr<KeyType> KeyTypeFrom(v1::KeyType type);
+v1::KeyType ToMessage(KeyType type);
+
+// `name` ("range.start") stands in messages. Errors: InvalidArgument, naming both types; NaN.
+absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key);
+// Errors: as KeyFrom; the short form where it does not belong, or both forms; inverted.
+absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, KeyType type, const v1::KeyRange& range);
+
+// A bound in front of all keys stays unset. UINT64: in the short form.
+void FillRange(KeyType type, const KeyRange& range, v1::KeyRange* message);
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_KEY_MESSAGES_H_
