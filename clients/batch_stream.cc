@@ -153,9 +153,10 @@ LookupStream::LookupStream(Client& client, const StreamOptions& options, OnAnswe
             });
       }()) {}
 
-absl::Status LookupStream::Send(const std::string& object, absl::Span<const uint64_t> keys) {
+absl::Status LookupStream::Send(const std::string& object, absl::Span<const uint64_t> keys,
+                                KeyType key_type) {
   request_.set_object(object);
-  ToColumn(keys, *request_.mutable_keys());
+  ToKeyColumn(key_type, keys, *request_.mutable_keys());
   return stream_.Send(request_, keys.size());
 }
 
@@ -177,9 +178,9 @@ UpsertStream::UpsertStream(Client& client, const StreamOptions& options, OnAnswe
       }()) {}
 
 absl::Status UpsertStream::Send(const std::string& object, absl::Span<const uint64_t> keys,
-                                absl::Span<const uint64_t> values) {
+                                absl::Span<const uint64_t> values, KeyType key_type) {
   request_.set_object(object);
-  ToColumn(keys, *request_.mutable_keys());
+  ToKeyColumn(key_type, keys, *request_.mutable_keys());
   ToColumn(values, *request_.mutable_values());
   return stream_.Send(request_, keys.size());
 }
@@ -202,8 +203,8 @@ WriteStream::WriteStream(Client& client, const StreamOptions& options, OnAnswer 
 
 absl::Status WriteStream::Send(const std::string& object, WriteMode mode,
                                absl::Span<const uint64_t> keys, absl::Span<const uint64_t> values,
-                               absl::Span<const uint64_t> expected) {
-  ToWriteRequest(object, mode, keys, values, expected, request_);
+                               absl::Span<const uint64_t> expected, KeyType key_type) {
+  ToWriteRequest(object, mode, keys, values, expected, request_, key_type);
   return stream_.Send(request_, keys.size());
 }
 

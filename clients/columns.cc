@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/rpc_status.h"
+#include "eris/key_encoding.h"
 
 namespace eris::client {
 
@@ -41,6 +42,64 @@ absl::Status FromColumn(const v1::Column& column, std::vector<uint64_t>& element
   return absl::OkStatus();
 }
 
+namespace {
+
+template <class Number, class Function>
+void Numbers(absl::Span<const uint64_t> keys, std::string& bytes, Function function) {
+  bytes.resize(keys.size() * sizeof(Number));
+  char* out = bytes.data();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Number number = function(keys[i]);
+    std::memcpy(out + i * sizeof number, &number, sizeof number);
+  }
+}
+
+template <class Number, class Function>
+absl::Status Keys(const std::string& bytes, std::vector<uint64_t>& keys, Function function) {
+  if (bytes.size() % sizeof(Number) != 0) {
+    return absl::InternalError(absl::StrCat("the server sent a column of ", bytes.size(),
+                                            " bytes, no multiple of ", sizeof(Number)));
+  }
+  keys.resize(bytes.size() / sizeof(Number));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Number number;
+    std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+    keys[i] = function(number);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void ToKeyColumn(KeyType type, absl::Span<const uint64_t> keys, v1::Column& column) {
+  if (type == KeyType::kUint64) return ToColumn(keys, column);
+  column.Clear();
+  std::string& bytes = *column.mutable_data();
+  if (type == KeyType::kInt64) {
+    column.set_type(v1::COLUMN_TYPE_INT64);
+    Numbers<int64_t>(keys, bytes, Int64FromKey);
+  } else if (type == KeyType::kFloat64) {
+    column.set_type(v1::COLUMN_TYPE_FLOAT64);
+    Numbers<double>(keys, bytes, Float64FromKey);
+  } else {
+    column.set_type(v1::COLUMN_TYPE_DATE32);
+    Numbers<int32_t>(keys, bytes, DateFromKey);
+  }
+}
+
+absl::Status FromKeyColumn(const v1::Column& column, std::vector<uint64_t>& keys) {
+  switch (column.type()) {
+    case v1::COLUMN_TYPE_INT64:
+      return Keys<int64_t>(column.data(), keys, KeyFromInt64);
+    case v1::COLUMN_TYPE_FLOAT64:
+      return Keys<double>(column.data(), keys, KeyFromFloat64);
+    case v1::COLUMN_TYPE_DATE32:
+      return Keys<int32_t>(column.data(), keys, KeyFromDate);
+    default:
+      return FromColumn(column, keys);
+  }
+}
+
 absl::Status ToRowBits(std::string bits, size_t rows, bool empty_is_all, RowBits& out) {
   const size_t bytes = (rows + 7) / 8;
   if (bits.empty() && empty_is_all) bits.assign(bytes, '\xff');
@@ -66,10 +125,10 @@ absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupRe
 
 void ToWriteRequest(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
                     absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
-                    v1::WriteRequest& request) {
+                    v1::WriteRequest& request, KeyType key_type) {
   request.set_object(object);
   request.set_mode(static_cast<v1::WriteMode>(mode));
-  ToColumn(keys, *request.mutable_keys());
+  ToKeyColumn(key_type, keys, *request.mutable_keys());
   ToColumn(values, *request.mutable_values());
   request.clear_expected();
   if (!expected.empty()) ToColumn(expected, *request.mutable_expected());

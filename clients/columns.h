@@ -46,6 +46,12 @@ absl::Status FromColumn(const v1::Column& column, std::vector<uint64_t>& element
 // Column.validity has it). Errors: Internal (too few bytes).
 absl::Status ToRowBits(std::string bits, size_t rows, bool empty_is_all, RowBits& out);
 
+// Keys in the type of their object: encoded here (include/eris/key_encoding.h), plain numbers
+// there.
+void ToKeyColumn(KeyType type, absl::Span<const uint64_t> keys, v1::Column& column);
+// Errors: as FromColumn (a type that no keys have).
+absl::Status FromKeyColumn(const v1::Column& column, std::vector<uint64_t>& keys);
+
 struct LookupResult {
   std::vector<uint64_t> values;  // values[i] belongs to keys[i]; unspecified where not found
   RowBits found;
@@ -57,7 +63,7 @@ absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupRe
 // Replaces `request`. Without expected values the column stays unset.
 void ToWriteRequest(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
                     absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
-                    v1::WriteRequest& request);
+                    v1::WriteRequest& request, KeyType key_type = KeyType::kUint64);
 
 struct WriteResult {
   RowBits applied;               // the key was written

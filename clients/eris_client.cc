@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/key_messages.h"
 #include "clients/rpc_status.h"
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
@@ -19,20 +20,16 @@ namespace {
 // A lookup of kBatchKeysMax keys answers with 8.2 MB; lists of many objects may be longer.
 constexpr int kMessageBytesMax = 64 << 20;
 
-void SetRange(const KeyRange& range, v1::KeyRange& out) {
-  out.set_lo(range.lo);
-  if (range.hi) out.set_hi(*range.hi);
-}
-
 ObjectInfo FromProto(const v1::Object& object) {
   ObjectInfo info;
   info.name = object.name();
   info.id = ObjectId{object.id()};
   info.kind = ObjectKind::kIndex;
+  info.key_type = KeyTypeFrom(object.key_type());
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
   for (const v1::Partition& partition : object.partitions()) {
-    info.partition_starts.push_back(partition.range().lo());
+    info.partition_starts.push_back(RangeStart(info.key_type, partition.range()));
     info.partition_owners.push_back(AeuId{partition.aeu()});
   }
   return info;
@@ -165,8 +162,15 @@ absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateO
   v1::CreateObjectRequest request;
   request.set_name(name);
   request.set_kind(v1::OBJECT_KIND_INDEX);
-  SetRange(options.expected, *request.mutable_expected());
-  request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
+  request.set_key_type(ToProto(options.key_type));
+  SetRange(options.key_type, options.expected, *request.mutable_expected());
+  if (options.key_type == KeyType::kUint64) {
+    request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
+  } else {
+    for (const uint64_t point : options.split_points) {
+      SetKey(options.key_type, point, *request.add_split_keys());
+    }
+  }
   v1::CreateObjectResponse response;
   absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::CreateObject,
                                     options_.timeout, request, response);
@@ -203,10 +207,10 @@ absl::StatusOr<std::vector<ObjectInfo>> Client::List() {
 }
 
 absl::StatusOr<LookupResult> Client::Lookup(const std::string& object,
-                                            absl::Span<const uint64_t> keys) {
+                                            absl::Span<const uint64_t> keys, KeyType key_type) {
   v1::LookupRequest request;
   request.set_object(object);
-  ToColumn(keys, *request.mutable_keys());
+  ToKeyColumn(key_type, keys, *request.mutable_keys());
   v1::LookupResponse response;
   absl::Status status =
       Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
@@ -218,10 +222,10 @@ absl::StatusOr<LookupResult> Client::Lookup(const std::string& object,
 }
 
 absl::StatusOr<RowBits> Client::Upsert(const std::string& object, absl::Span<const uint64_t> keys,
-                                       absl::Span<const uint64_t> values) {
+                                       absl::Span<const uint64_t> values, KeyType key_type) {
   v1::UpsertRequest request;
   request.set_object(object);
-  ToColumn(keys, *request.mutable_keys());
+  ToKeyColumn(key_type, keys, *request.mutable_keys());
   ToColumn(values, *request.mutable_values());
   v1::UpsertResponse response;
   absl::Status status =
@@ -233,10 +237,11 @@ absl::StatusOr<RowBits> Client::Upsert(const std::string& object, absl::Span<con
   return existed;
 }
 
-absl::StatusOr<RowBits> Client::Erase(const std::string& object, absl::Span<const uint64_t> keys) {
+absl::StatusOr<RowBits> Client::Erase(const std::string& object, absl::Span<const uint64_t> keys,
+                                      KeyType key_type) {
   v1::EraseRequest request;
   request.set_object(object);
-  ToColumn(keys, *request.mutable_keys());
+  ToKeyColumn(key_type, keys, *request.mutable_keys());
   v1::EraseResponse response;
   absl::Status status =
       Stubs::Call(*stubs_->data, &v1::Data::Stub::Erase, options_.timeout, request, response);
@@ -250,9 +255,9 @@ absl::StatusOr<RowBits> Client::Erase(const std::string& object, absl::Span<cons
 absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode mode,
                                           absl::Span<const uint64_t> keys,
                                           absl::Span<const uint64_t> values,
-                                          absl::Span<const uint64_t> expected) {
+                                          absl::Span<const uint64_t> expected, KeyType key_type) {
   v1::WriteRequest request;
-  ToWriteRequest(object, mode, keys, values, expected, request);
+  ToWriteRequest(object, mode, keys, values, expected, request, key_type);
   v1::WriteResponse response;
   absl::Status status =
       Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
@@ -264,10 +269,10 @@ absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode m
 }
 
 std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRange& range,
-                                         uint64_t limit) {
+                                         uint64_t limit, KeyType key_type) {
   v1::ScanRequest request;
   request.set_object(object);
-  SetRange(range, *request.mutable_range());
+  SetRange(key_type, range, *request.mutable_range());
   request.set_limit(limit);
   return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
 }

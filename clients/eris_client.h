@@ -7,6 +7,9 @@
 //   (*client)->Upsert("orders", keys, values);
 //   auto found = (*client)->Lookup("orders", keys);
 //
+// Keys are u64, encoded as include/eris/key_encoding.h says for objects of another key type; calls
+// on such an object are told the type (ObjectInfo::key_type), in which the keys then travel.
+//
 // Threads: every call from any thread, also at once.
 // Errors: what the server says, with its code; Unavailable (no server, or it is stopping),
 // DeadlineExceeded (of a write: the outcome is unknown), Internal (an answer that breaks the
@@ -54,13 +57,16 @@ class Client {
 
   // Batches of 1 to kBatchKeysMax keys, any order; of a key that stands twice in an upsert the
   // later row wins. Not atomic across keys.
-  absl::StatusOr<LookupResult> Lookup(const std::string& object, absl::Span<const uint64_t> keys);
+  absl::StatusOr<LookupResult> Lookup(const std::string& object, absl::Span<const uint64_t> keys,
+                                      KeyType key_type = KeyType::kUint64);
   // Result: the key was there before and its value was replaced.
   // Errors: InvalidArgument also when the spans differ in length.
   absl::StatusOr<RowBits> Upsert(const std::string& object, absl::Span<const uint64_t> keys,
-                                 absl::Span<const uint64_t> values);
+                                 absl::Span<const uint64_t> values,
+                                 KeyType key_type = KeyType::kUint64);
   // Result: the key was there, and is gone.
-  absl::StatusOr<RowBits> Erase(const std::string& object, absl::Span<const uint64_t> keys);
+  absl::StatusOr<RowBits> Erase(const std::string& object, absl::Span<const uint64_t> keys,
+                                KeyType key_type = KeyType::kUint64);
 
   // Conditional writes and counters, as Session::Write in include/eris/engine.h says. `expected`:
   // as many as keys for kCompareAndSet, else empty. OK also where some keys were refused:
@@ -69,12 +75,13 @@ class Client {
   absl::StatusOr<WriteResult> Write(const std::string& object, WriteMode mode,
                                     absl::Span<const uint64_t> keys,
                                     absl::Span<const uint64_t> values,
-                                    absl::Span<const uint64_t> expected = {});
+                                    absl::Span<const uint64_t> expected = {},
+                                    KeyType key_type = KeyType::kUint64);
 
   // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
   // The client must outlive the reader.
   std::unique_ptr<ScanReader> Scan(const std::string& object, const KeyRange& range,
-                                   uint64_t limit = 0);
+                                   uint64_t limit = 0, KeyType key_type = KeyType::kUint64);
 
   absl::StatusOr<EngineStats> Stats();
   absl::StatusOr<std::string> Topology();

@@ -54,7 +54,7 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
     }
     Open();
   }
-  absl::Status status = FromColumn(response_.keys(), rows.keys);
+  absl::Status status = FromKeyColumn(response_.keys(), rows.keys);
   if (status.ok()) status = FromColumn(response_.values(), rows.values);
   if (status.ok() && rows.keys.size() != rows.values.size()) {
     status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " keys and ",

@@ -20,7 +20,7 @@
 namespace eris::client {
 
 struct ScanRows {
-  std::vector<uint64_t> keys;    // strictly ascending over the whole scan
+  std::vector<uint64_t> keys;    // strictly ascending over the whole scan; encoded (key_encoding.h)
   std::vector<uint64_t> values;  // values[i] belongs to keys[i]
   std::string resume_token;      // goes on behind these rows; empty: the scan ends here
   bool new_snapshot = false;     // the scan was resumed here: these rows are of a newer snapshot

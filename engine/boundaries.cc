@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options
   const uint64_t lo = std::max(expected.lo, LowestKey(type));
   if (end <= lo) {
     return absl::InvalidArgumentError(absl::StrCat("the expected range begins at ",
-                                                   KeyText(type, expected.lo), ": no key is a ",
+                                                   KeyText(type, expected.lo), ", which is no ",
                                                    KeyTypeRange(type)));
   }
   const Wide width = end - lo;

@@ -27,6 +27,20 @@ struct Cli {
   absl::StatusOr<std::unique_ptr<client::Client>> Connect() const {
     return client::Client::Connect({.server = server, .timeout = timeout()});
   }
+
+  // A connection for one object: its type of keys says how their text is read and shown.
+  struct ObjectClient {
+    std::unique_ptr<client::Client> client;
+    ObjectInfo info;
+  };
+  // Errors: Unavailable, NotFound.
+  absl::StatusOr<ObjectClient> ConnectTo(const std::string& object) const {
+    absl::StatusOr<std::unique_ptr<client::Client>> client = Connect();
+    if (!client.ok()) return client.status();
+    absl::StatusOr<ObjectInfo> info = (*client)->Get(object);
+    if (!info.ok()) return info.status();
+    return ObjectClient{*std::move(client), *std::move(info)};
+  }
 };
 
 void AddServe(CLI::App& app, Cli& cli);

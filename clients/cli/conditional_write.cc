@@ -11,6 +11,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/row_printer.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -18,17 +19,19 @@ namespace {
 // Rows of a put with a condition, written as they come.
 class OutcomePrinter {
  public:
-  OutcomePrinter(Output& output, bool json) : output_(output), json_(json) {
+  OutcomePrinter(Output& output, bool json, KeyType keys)
+      : output_(output), json_(json), keys_(keys) {
     output_.Write(json_ ? "[" : absl::StrFormat("%20s  %7s  %20s\n", "KEY", "WRITTEN", "BEFORE"));
   }
   void Add(uint64_t key, bool written, std::optional<uint64_t> before) {
+    const std::string text = KeyText(keys_, key);
     if (!json_) {
       const std::string shown = before ? absl::StrCat(*before) : "-";
-      output_.Write(absl::StrFormat("%20d  %7s  %20s\n", key, written ? "yes" : "no", shown));
+      output_.Write(absl::StrFormat("%20s  %7s  %20s\n", text, written ? "yes" : "no", shown));
       return;
     }
     const std::string shown = before ? absl::StrCat("\"", *before, "\"") : "null";
-    output_.Write(absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", key, "\", \"written\": ",
+    output_.Write(absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", text, "\", \"written\": ",
                                written ? "true" : "false", ", \"before\": ", shown, "}"));
     first_ = false;
   }
@@ -39,14 +42,15 @@ class OutcomePrinter {
  private:
   Output& output_;
   const bool json_;
+  const KeyType keys_;
   bool first_ = true;
 };
 
 // One run of the verb.
 class ConditionalWriter {
  public:
-  ConditionalWriter(const Cli& cli, WriteMode mode, const std::string& object)
-      : cli_(cli), mode_(mode), object_(object) {}
+  ConditionalWriter(const Cli& cli, WriteMode mode, const std::string& object, KeyType keys)
+      : cli_(cli), mode_(mode), object_(object), key_type_(keys) {}
 
   int Run(client::Client& client, const std::vector<std::string>& arguments) {
     absl::Status status;
@@ -55,7 +59,7 @@ class ConditionalWriter {
     for (bool more = true; more && status.ok() && output_.open();) {
       more = reader.Next(text);
       if (more) {
-        const auto write = ParseWrite(mode_, text);
+        const auto write = ParseWrite(mode_, text, key_type_);
         if (!write.ok()) {
           status = write.status();
           break;
@@ -80,13 +84,13 @@ class ConditionalWriter {
 
  private:
   absl::Status SendBatch(client::Client& client) {
-    const auto result = client.Write(object_, mode_, keys_, values_, expected_);
+    const auto result = client.Write(object_, mode_, keys_, values_, expected_, key_type_);
     if (!result.ok()) return result.status();
     // From the first answer: an error prints no empty table.
     if (mode_ == WriteMode::kAdd) {
-      if (!sums_) sums_.emplace(output_, cli_.json());
+      if (!sums_) sums_.emplace(output_, cli_.json(), key_type_);
     } else if (!outcomes_) {
-      outcomes_.emplace(output_, cli_.json());
+      outcomes_.emplace(output_, cli_.json(), key_type_);
     }
     for (size_t i = 0; i < keys_.size(); ++i) Print(*result, i);
     sent_ += keys_.size();
@@ -98,7 +102,8 @@ class ConditionalWriter {
 
   void Print(const client::WriteResult& result, size_t i) {
     if (!result.executed[i]) {
-      std::fprintf(stderr, "eris: key %lu: refused, not changed\n", keys_[i]);
+      std::fprintf(stderr, "eris: key %s: refused, not changed\n",
+                   KeyText(key_type_, keys_[i]).c_str());
       return;
     }
     if (sums_) return sums_->Add(keys_[i], result.values[i]);
@@ -111,6 +116,7 @@ class ConditionalWriter {
   const Cli& cli_;
   const WriteMode mode_;
   const std::string& object_;
+  const KeyType key_type_;
   Output output_;
   std::optional<RowPrinter> sums_;
   std::optional<OutcomePrinter> outcomes_;
@@ -123,9 +129,9 @@ class ConditionalWriter {
 
 int RunConditionalWrite(const Cli& cli, WriteMode mode, const std::string& object,
                         const std::vector<std::string>& arguments) {
-  const auto client = cli.Connect();
-  if (!client.ok()) return Report(client.status());
-  return ConditionalWriter(cli, mode, object).Run(**client, arguments);
+  const auto to = cli.ConnectTo(object);
+  if (!to.ok()) return Report(to.status());
+  return ConditionalWriter(cli, mode, object, to->info.key_type).Run(*to->client, arguments);
 }
 
 }  // namespace eris::cli

@@ -11,6 +11,7 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -22,14 +23,18 @@ struct ExportFlags {
 };
 
 absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows& rows, bool more,
-                                   bool tbl, Output& output) {
+                                   bool tbl, KeyType type, Output& output) {
   const char* separator = tbl ? "|" : ",";
   const char* end = tbl ? "|\n" : "\n";
   uint64_t count = 0;
+  std::string line;
   if (!tbl) output.Write("key,value\n");
   while (more && output.open()) {
     for (size_t i = 0; i < rows.keys.size(); ++i) {
-      output.Write(absl::StrCat(rows.keys[i], separator, rows.values[i], end));
+      line.clear();
+      AppendKeyText(type, rows.keys[i], &line);
+      absl::StrAppend(&line, separator, rows.values[i], end);
+      output.Write(line);
     }
     count += rows.keys.size();
     const absl::StatusOr<bool> next = reader.Next(rows);
@@ -40,16 +45,17 @@ absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows&
 }
 
 int RunExport(const Cli& cli, const ExportFlags& flags) {
-  const auto client = cli.Connect();
-  if (!client.ok()) return Report(client.status());
-  const auto reader = (*client)->Scan(flags.object, {});
+  const auto to = cli.ConnectTo(flags.object);
+  if (!to.ok()) return Report(to.status());
+  const KeyType type = to->info.key_type;
+  const auto reader = to->client->Scan(flags.object, {}, 0, type);
   client::ScanRows rows;
   const absl::StatusOr<bool> first = reader->Next(rows);
   if (!first.ok()) return Report(first.status());
   const bool tbl = flags.format == "tbl";
   if (flags.path == "-") {
     Output output;
-    const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, output);
+    const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, type, output);
     return output.Finish(Report(count.status()));
   }
   // Written beside its place and renamed: the file is there whole or not at all.
@@ -60,7 +66,7 @@ int RunExport(const Cli& cli, const ExportFlags& flags) {
         absl::StrCat("cannot write ", part, ": ", std::strerror(errno))));
   }
   Output output(file);
-  const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, output);
+  const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, type, output);
   int code = output.Finish(Report(count.status()));
   if (std::fclose(file) != 0 ||
       (code == kExitOk && std::rename(part.c_str(), flags.path.c_str()) != 0)) {

@@ -12,6 +12,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/row_printer.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -22,8 +23,9 @@ struct GetFlags {
 };
 
 int RunGet(const Cli& cli, const GetFlags& flags) {
-  const auto client = cli.Connect();
-  if (!client.ok()) return Report(client.status());
+  const auto to = cli.ConnectTo(flags.object);
+  if (!to.ok()) return Report(to.status());
+  const KeyType type = to->info.key_type;
   ArgumentReader reader(flags.arguments, std::cin);
   Output output;
   std::optional<RowPrinter> rows;  // from the first answer: an error prints no empty table
@@ -33,14 +35,14 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
   for (bool more = true; more && output.open();) {
     more = reader.Next(text);
     if (more) {
-      const auto key = ParseKey(absl::StripAsciiWhitespace(text));
+      const auto key = ParseKey(absl::StripAsciiWhitespace(text), type);
       if (!key.ok()) return output.Finish(Report(key.status()));
       keys.push_back(*key);
     }
     if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto result = (*client)->Lookup(flags.object, keys);
+    const auto result = to->client->Lookup(flags.object, keys, type);
     if (!result.ok()) return output.Finish(Report(result.status()));
-    if (!rows) rows.emplace(output, cli.json());
+    if (!rows) rows.emplace(output, cli.json(), type);
     for (size_t i = 0; i < keys.size(); ++i) {
       if (result->found[i]) {
         rows->Add(keys[i], result->values[i]);
@@ -48,7 +50,9 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
       }
       ++missing;
       rows->Add(keys[i], std::nullopt);
-      if (!cli.json()) std::fprintf(stderr, "eris: key %lu: not found\n", keys[i]);
+      if (!cli.json()) {
+        std::fprintf(stderr, "eris: key %s: not found\n", KeyText(type, keys[i]).c_str());
+      }
     }
     keys.clear();
   }
@@ -64,6 +68,9 @@ void AddGet(CLI::App& app, Cli& cli) {
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
   verb->footer(
+      "Keys are read and shown by the object's type (see eris create --help). One that begins "
+      "with\n"
+      "a minus and a letter stands behind --, as in: eris get rates -- -inf\n"
       "Rows stand in the order of the keys. Missing keys are named on stderr (JSON: value null)\n"
       "and make the exit code 1.\n"
       "\n"

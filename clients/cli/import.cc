@@ -26,6 +26,7 @@
 #include "clients/cli/parse.h"
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/tpch_tables.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -41,6 +42,7 @@ struct ImportFlags {
   std::string value = "2";
   bool create = true;
   std::string expect;
+  std::string key_type;  // empty: the object's, u64 for a new one
   std::string on_error = "abort";
   bool progress = true;
   uint32_t batch = 32768;
@@ -103,14 +105,34 @@ absl::StatusOr<ImportFormat> FormatOf(const ImportFlags& flags) {
   return format;
 }
 
-// Creates the object when it is missing, with one partition of equal size for each AEU.
-absl::Status EnsureObject(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                          const ImportFile& file, const DelimitedFormat& format, bool& created) {
-  const absl::Status found = client.Get(flags.object).status();
-  if (!absl::IsNotFound(found) || !flags.create) return found;
+// The type of the keys, and whether the object is still to be created.
+struct Target {
+  KeyType key_type = KeyType::kUint64;
+  bool missing = false;
+};
+
+absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& flags) {
+  const std::optional<KeyType> asked = KeyTypeFromName(flags.key_type);
+  const absl::StatusOr<ObjectInfo> found = client.Get(flags.object);
+  if (absl::IsNotFound(found.status()) && flags.create) {
+    return Target{asked.value_or(KeyType::kUint64), true};
+  }
+  if (!found.ok()) return found.status();
+  if (asked && *asked != found->key_type) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--key-type is ", flags.key_type, ", but the keys of ", flags.object,
+                     ", which exists, are ", KeyTypeName(found->key_type)));
+  }
+  return Target{found->key_type, false};
+}
+
+// Creates the missing object, with one partition of equal size for each AEU.
+absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
+                          const ImportFile& file, const ImportFormat& format, bool& created) {
   CreateOptions options;
+  options.key_type = format.key_type;
   if (!flags.expect.empty()) {
-    const absl::StatusOr<KeyRange> range = ParseRange(flags.expect);
+    const absl::StatusOr<KeyRange> range = ParseRange(flags.expect, format.key_type);
     if (!range.ok()) return range.status();
     options.expected = *range;
   } else if (!input.seekable()) {
@@ -120,21 +142,25 @@ absl::Status EnsureObject(client::Client& client, const ImportFlags& flags, cons
     const absl::StatusOr<EngineStats> stats = client.Stats();
     if (!stats.ok()) return stats.status();
     absl::StatusOr<std::vector<uint64_t>> sample =
-        SampleKeys(input.fd(), input.bytes(), format, file.key_column(), kSampleRecordsMax);
+        SampleKeys(input.fd(), input.bytes(), format.delimited, file.key_column(),
+                   kSampleRecordsMax, format.key_type);
     if (!sample.ok()) return sample.status();
     options.split_points = SplitPoints(*std::move(sample), stats->aeus.size());
   }
-  const absl::Status status = client.Create(flags.object, options).status();
-  created = status.ok();
-  // Another import may have been faster.
-  return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
+  const absl::StatusOr<ObjectInfo> info = client.Create(flags.object, options);
+  created = info.ok();
+  if (!absl::IsAlreadyExists(info.status())) return info.status();
+  // Another import has been faster: its type of keys must be ours.
+  const absl::StatusOr<ObjectInfo> other = client.Get(flags.object);
+  return other.ok() && other->key_type == format.key_type ? absl::OkStatus() : info.status();
 }
 
 // Sends rows in batches and counts what has been acknowledged.
 class Loader {
  public:
-  Loader(client::Client& client, const ImportFlags& flags)
+  Loader(client::Client& client, const ImportFlags& flags, KeyType key_type)
       : flags_(flags),
+        key_type_(key_type),
         stream_(client,
                 {.in_flight_max = flags.in_flight, .stall_timeout = client.options().timeout},
                 [this](uint64_t, absl::Status status, client::RowBits existed) {
@@ -175,13 +201,14 @@ class Loader {
       absl::MutexLock lock(&mu_);
       if (!error_.ok()) return error_;
     }
-    const absl::Status status = stream_.Send(flags_.object, keys_, values_);
+    const absl::Status status = stream_.Send(flags_.object, keys_, values_, key_type_);
     keys_.clear();
     values_.clear();
     return status;
   }
 
   const ImportFlags& flags_;
+  const KeyType key_type_;
   std::vector<uint64_t> keys_;
   std::vector<uint64_t> values_;
 
@@ -201,8 +228,8 @@ struct Loaded {
 };
 
 absl::Status Load(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                  ImportFile& file, Loaded& loaded) {
-  Loader loader(client, flags);
+                  KeyType key_type, ImportFile& file, Loaded& loaded) {
+  Loader loader(client, flags, key_type);
   ProgressBar bar(input.bytes(), flags.progress);
   absl::Status status;
   uint64_t key = 0, value = 0;
@@ -232,23 +259,26 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
 }
 
 int RunImport(const Cli& cli, const ImportFlags& flags) {
-  const absl::StatusOr<ImportFormat> format = FormatOf(flags);
+  absl::StatusOr<ImportFormat> format = FormatOf(flags);
   if (!format.ok()) return Report(format.status());
   InputFile input;
   absl::Status status = input.Open(flags.path);
   if (!status.ok()) return Report(status);
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<Target> target = FindTarget(**client, flags);
+  if (!target.ok()) return Report(target.status());
+  format->key_type = target->key_type;
   ImportFile file(input.fd(), input.name(), *format);
   status = file.Open();
   if (!status.ok()) return Report(status);
-  const auto client = cli.Connect();
-  if (!client.ok()) return Report(client.status());
   bool created = false;
-  status = EnsureObject(**client, flags, input, file, format->delimited, created);
+  if (target->missing) status = CreateTarget(**client, flags, input, file, *format, created);
   if (!status.ok()) return Report(status);
 
   const absl::Time start = absl::Now();
   Loaded loaded;
-  status = Load(**client, flags, input, file, loaded);
+  status = Load(**client, flags, input, target->key_type, file, loaded);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
     return Report(absl::Status(status.code(), absl::StrCat(status.message(), "; stopped after ",
@@ -287,7 +317,7 @@ void AddImport(CLI::App& app, Cli& cli) {
   // By function: a flag bound to an optional is set even when it is not given.
   verb->add_flag_function(
       "--header,!--no-header", [flags](int64_t count) { flags->header = count > 0; },
-      "The first line is (not) a header; default: it is one if its key is no number");
+      "The first line is (not) a header; default: it is one if its key is none");
   verb->add_option("--table", flags->table,
                    "TPC-H table that names the columns; default: from the name of a .tbl file");
   verb->add_option("--key", flags->key, "Key column, by name or by number from 1")
@@ -298,6 +328,9 @@ void AddImport(CLI::App& app, Cli& cli) {
                  "Create the object if it is missing (default), or refuse");
   verb->add_option("--expect", flags->expect,
                    "LO:HI for a new object, instead of bounds from a sample of the file");
+  verb->add_option("--key-type", flags->key_type,
+                   "u64 (default), i64, f64 or date: what the keys of a new object are")
+      ->check(CLI::IsMember({"u64", "i64", "f64", "date"}));
   verb->add_option("--on-error", flags->on_error, "What a bad line does: abort or skip")
       ->check(CLI::IsMember({"abort", "skip"}))
       ->capture_default_str();
@@ -310,7 +343,8 @@ void AddImport(CLI::App& app, Cli& cli) {
   verb->add_flag("--progress,!--no-progress", flags->progress,
                  "Progress bar, on a terminal only (default)");
   verb->footer(
-      "Keys and values are numbers from 0 to 2^64-1. A bad line is named with its number and the\n"
+      "Values are numbers from 0 to 2^64-1, keys what the object's type says. A bad line is named "
+      "with its number and the\n"
       "reason; with --on-error abort (exit code 2) all rows before it have been loaded. A new "
       "object\n"
       "gets partition bounds from a sample of the file, one equal share for each AEU.\n"
@@ -318,6 +352,7 @@ void AddImport(CLI::App& app, Cli& cli) {
       "Examples:\n"
       "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
       "  eris import users users.csv --key id --value group --on-error skip\n"
+      "  eris import rainfall days.csv --key-type date\n"
       "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunImport(cli, *flags); }; });
 }

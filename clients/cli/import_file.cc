@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/tpch_tables.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -61,10 +62,12 @@ absl::Status ImportFile::Open() {
     if (format_.header.has_value()) {
       header = *format_.header;
     } else if (names_.empty()) {
-      // Names can only come from a header; and numbers alone are no header.
-      const bool key_is_number = ParseU64(format_.key, number) && number >= 1 &&
-                                 number <= fields_.size() && ParseU64(fields_[number - 1], number);
-      header = by_name || !key_is_number;
+      // Names can only come from a header; and keys are no header.
+      uint64_t key = 0;
+      const bool is_key = ParseU64(format_.key, number) && number >= 1 &&
+                          number <= fields_.size() &&
+                          ParseKeyText(format_.key_type, fields_[number - 1], key);
+      header = by_name || !is_key;
     }
     fields_expected_ = fields_.size();
     if (header) {
@@ -83,12 +86,13 @@ absl::Status ImportFile::Open() {
   return absl::OkStatus();
 }
 
-bool ImportFile::Parse(const Column& column, uint64_t& number, std::string& complaint) const {
+bool ImportFile::Parse(const Column& column, KeyType type, uint64_t& number,
+                       std::string& complaint) const {
   const absl::string_view field = fields_[column.index];
-  if (ParseU64(field, number)) return true;
-  complaint = absl::StrCat(column.name, " is '", field.substr(0, kShownBytesMax),
-                           field.size() > kShownBytesMax ? "..." : "",
-                           "', no number from 0 to 18446744073709551615");
+  if (ParseKeyText(type, field, number)) return true;
+  complaint =
+      absl::StrCat(column.name, " is '", field.substr(0, kShownBytesMax),
+                   field.size() > kShownBytesMax ? "..." : "", "', no ", KeyTypeRange(type));
   return false;
 }
 
@@ -116,7 +120,8 @@ absl::StatusOr<ImportFile::Result> ImportFile::Next(uint64_t& key, uint64_t& val
   if (problem.empty() && std::max(key_.index, value_.index) >= fields_.size()) {
     problem = absl::StrCat(fields_.size(), " fields, too few for key and value");
   }
-  if (problem.empty() && Parse(key_, key, problem) && Parse(value_, value, problem)) {
+  if (problem.empty() && Parse(key_, format_.key_type, key, problem) &&
+      Parse(value_, KeyType::kUint64, value, problem)) {
     return Result::kRow;
   }
   complaint = absl::StrCat(name_, " line ", reader_.line(), ": ", problem);

@@ -13,15 +13,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/delimited.h"
+#include "eris/types.h"
 
 namespace eris::cli {
 
 struct ImportFormat {
-  DelimitedFormat delimited;
-  std::optional<bool> header;  // unset: it is one when its key field is no number
-  std::string table;           // TPC-H table whose column names hold; empty: none
-  std::string key = "1";       // column by name, or by number from 1
+  DelimitedFormat delimited{};
+  std::optional<bool> header{};  // unset: it is one when its key field is no key
+  std::string table{};           // TPC-H table whose column names hold; empty: none
+  std::string key = "1";         // column by name, or by number from 1
   std::string value = "2";
+  KeyType key_type = KeyType::kUint64;
 };
 
 class ImportFile {
@@ -34,7 +36,8 @@ class ImportFile {
   absl::Status Open();
 
   enum class Result { kRow, kBadLine, kEnd };
-  // The next row, or what is wrong with a line ("orders.tbl line 7: ..."). Errors: Unavailable.
+  // The next row, its key encoded, or what is wrong with a line ("orders.tbl line 7: ..."). Errors:
+  // Unavailable.
   absl::StatusOr<Result> Next(uint64_t& key, uint64_t& value, std::string& complaint);
 
   size_t key_column() const { return key_.index; }  // from 0
@@ -46,7 +49,7 @@ class ImportFile {
     std::string name;  // for messages
   };
   absl::StatusOr<Column> Find(const std::string& text) const;
-  bool Parse(const Column& column, uint64_t& number, std::string& complaint) const;
+  bool Parse(const Column& column, KeyType type, uint64_t& number, std::string& complaint) const;
 
   const std::string name_;
   const ImportFormat format_;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/parse.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -29,7 +29,7 @@ absl::StatusOr<absl::string_view> ReadAt(int fd, uint64_t offset, std::string& b
 
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
                                                  const DelimitedFormat& format, size_t key_column,
-                                                 size_t records_max) {
+                                                 size_t records_max, KeyType type) {
   std::vector<uint64_t> keys;
   std::vector<absl::string_view> fields;
   std::string buffer(kWindowBytes, '\0'), scratch, reason;
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
     uint64_t key = 0;
     const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
     if (result == SplitResult::kRecord && key_column < fields.size() &&
-        ParseU64(fields[key_column], key)) {
+        ParseKeyText(type, fields[key_column], key)) {
       keys.push_back(key);
     }
     return result != SplitResult::kNeedMore;

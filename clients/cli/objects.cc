@@ -1,4 +1,5 @@
 // eris create, drop, list: the catalogue.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -16,14 +18,16 @@ struct CreateFlags {
   std::string object;
   std::string expect;
   std::string split;
+  std::string key_type = "u64";
 };
 
 nlohmann::ordered_json ToJson(const ObjectInfo& info) {
   nlohmann::ordered_json partitions = nlohmann::ordered_json::array();
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {
-    nlohmann::ordered_json partition{{"lo", std::to_string(info.partition_starts[i])}};
+    const uint64_t lo = std::max(info.partition_starts[i], LowestKey(info.key_type));
+    nlohmann::ordered_json partition{{"lo", KeyText(info.key_type, lo)}};
     if (i + 1 < info.partition_starts.size()) {
-      partition["hi"] = std::to_string(info.partition_starts[i + 1]);
+      partition["hi"] = KeyText(info.key_type, info.partition_starts[i + 1]);
     }
     partition["aeu"] = info.partition_owners[i].value;
     partitions.push_back(std::move(partition));
@@ -31,6 +35,7 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
   return {{"name", info.name},
           {"id", info.id.value},
           {"kind", "index"},
+          {"key_type", std::string(KeyTypeName(info.key_type))},
           {"keys", std::to_string(info.keys)},
           {"memory_bytes", std::to_string(info.memory_bytes)},
           {"partitions", std::move(partitions)}};
@@ -38,13 +43,15 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
 
 int RunCreate(const Cli& cli, const CreateFlags& flags) {
   CreateOptions options;
+  const KeyType type = KeyTypeFromName(flags.key_type).value_or(KeyType::kUint64);
+  options.key_type = type;
   if (!flags.expect.empty()) {
-    const absl::StatusOr<KeyRange> range = ParseRange(flags.expect);
+    const absl::StatusOr<KeyRange> range = ParseRange(flags.expect, type);
     if (!range.ok()) return Report(range.status());
     options.expected = *range;
   }
   if (!flags.split.empty()) {
-    absl::StatusOr<std::vector<uint64_t>> points = ParseKeyList(flags.split);
+    absl::StatusOr<std::vector<uint64_t>> points = ParseKeyList(flags.split, type);
     if (!points.ok()) return Report(points.status());
     options.split_points = *std::move(points);
   }
@@ -95,9 +102,15 @@ int RunList(const Cli& cli, const std::string& object) {
     for (const ObjectInfo& info : objects) array.push_back(ToJson(info));
     output.WriteJson(array);
   } else {
-    TextTable table({{"OBJECT", false}, {"KIND", false}, {"KEYS"}, {"MEMORY"}, {"PARTITIONS"}});
+    TextTable table({{"OBJECT", false},
+                     {"KIND", false},
+                     {"KEY TYPE", false},
+                     {"KEYS"},
+                     {"MEMORY"},
+                     {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
-      table.Add({info.name, "index", std::to_string(info.keys), FormatBytes(info.memory_bytes),
+      table.Add({info.name, "index", std::string(KeyTypeName(info.key_type)),
+                 std::to_string(info.keys), FormatBytes(info.memory_bytes),
                  std::to_string(info.partition_starts.size())});
     }
     output.Write(table.ToString());
@@ -109,20 +122,32 @@ int RunList(const Cli& cli, const std::string& object) {
 
 void AddCreate(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (index, u64 to u64)");
+  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (index, keys to u64)");
   verb->add_option("object", flags->object, "Name")->required();
   CLI::Option* expect =
       verb->add_option("--expect", flags->expect,
                        "LO:HI, where keys are expected: partitions are even pieces of it");
   verb->add_option("--split", flags->split, "Inner partition bounds, ascending: 100,200,300")
       ->excludes(expect);
+  verb->add_option("--key-type", flags->key_type, "What keys are: u64, i64, f64 or date")
+      ->check(CLI::IsMember({"u64", "i64", "f64", "date"}))
+      ->capture_default_str();
   verb->footer(
-      "Without --expect and --split the partitions are even pieces of all 2^64 keys, which puts\n"
-      "real keys on one AEU: better say what is known. Keys outside --expect are welcome, too.\n"
+      "Keys are ordered, read and shown by their type:\n"
+      "  u64   0 to 18446744073709551615\n"
+      "  i64   -9223372036854775808 to 9223372036854775807\n"
+      "  f64   64-bit floats, also 1e-7, inf and -inf; -0 is 0; nan is refused\n"
+      "  date  YYYY-MM-DD, -5877641-06-23 to 5881580-07-11\n"
+      "\n"
+      "Without --expect and --split the partitions are even pieces of all keys of the type (of\n"
+      "dates, 1900 to 2099), which puts real keys on one AEU: better say what is known. Keys\n"
+      "outside --expect are welcome, too.\n"
       "\n"
       "Examples:\n"
       "  eris create orders --expect 0:6000001\n"
-      "  eris create users --split 1000000,2000000,3000000\n");
+      "  eris create users --split 1000000,2000000,3000000\n"
+      "  eris create balances --key-type i64 --expect -1000000:1000000\n"
+      "  eris create rainfall --key-type date --expect 2000-01-01:2030-01-01\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 
@@ -17,13 +18,12 @@ bool ParseU64(absl::string_view text, uint64_t& value) {
   return error == std::errc() && stop == end && !text.empty();
 }
 
-absl::StatusOr<uint64_t> ParseKey(absl::string_view text) {
-  uint64_t key = 0;
-  if (!ParseU64(text, key)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no number from 0 to 18446744073709551615"));
-  }
-  return key;
+absl::StatusOr<uint64_t> ParseValue(absl::string_view text) {
+  return KeyFromText(KeyType::kUint64, text);
+}
+
+absl::StatusOr<uint64_t> ParseKey(absl::string_view text, KeyType type) {
+  return KeyFromText(type, text);
 }
 
 namespace {
@@ -44,13 +44,13 @@ absl::Status NoPair(absl::string_view text, absl::string_view expected) {
 
 }  // namespace
 
-absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text) {
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text, KeyType type) {
   text = absl::StripAsciiWhitespace(text);
   absl::string_view left, right;
   if (!Cut(text, "= \t", left, right)) return NoPair(text, "key=value or 'key value'");
-  const absl::StatusOr<uint64_t> key = ParseKey(left);
+  const absl::StatusOr<uint64_t> key = ParseKey(left, type);
   if (!key.ok()) return key.status();
-  const absl::StatusOr<uint64_t> value = ParseKey(right);
+  const absl::StatusOr<uint64_t> value = ParseValue(right);
   if (!value.ok()) return value.status();
   return std::pair(*key, *value);
 }
@@ -66,7 +66,7 @@ absl::StatusOr<uint64_t> ParseDelta(absl::string_view text) {
       absl::StrCat("'", text, "' is no number from -9223372036854775808 to 18446744073709551615"));
 }
 
-absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text) {
+absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text, KeyType type) {
   text = absl::StripAsciiWhitespace(text);
   const bool compares = mode == WriteMode::kCompareAndSet;
   absl::string_view key_text, expected_text, value_text;
@@ -77,33 +77,34 @@ absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text) {
                         : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
                                                   : "key=value or 'key value'");
   }
-  const absl::StatusOr<uint64_t> key = ParseKey(key_text);
+  const absl::StatusOr<uint64_t> key = ParseKey(key_text, type);
   if (!key.ok()) return key.status();
-  const absl::StatusOr<uint64_t> expected = compares ? ParseKey(expected_text) : 0;
+  const absl::StatusOr<uint64_t> expected = compares ? ParseValue(expected_text) : 0;
   if (!expected.ok()) return expected.status();
   const absl::StatusOr<uint64_t> value =
-      mode == WriteMode::kAdd ? ParseDelta(value_text) : ParseKey(value_text);
+      mode == WriteMode::kAdd ? ParseDelta(value_text) : ParseValue(value_text);
   if (!value.ok()) return value.status();
   return KeyWrite{.key = *key, .value = *value, .expected = *expected};
 }
 
-absl::StatusOr<KeyRange> ParseRange(absl::string_view text) {
+absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type) {
   const size_t colon = text.find(':');
   KeyRange range;
   uint64_t hi = 0;
-  if (colon == absl::string_view::npos || !ParseU64(text.substr(0, colon), range.lo) ||
-      (colon + 1 < text.size() && !ParseU64(text.substr(colon + 1), hi))) {
+  if (colon == absl::string_view::npos || !ParseKeyText(type, text.substr(0, colon), range.lo) ||
+      (colon + 1 < text.size() && !ParseKeyText(type, text.substr(colon + 1), hi))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no range; expected LO:HI (HI not included) or LO:"));
+        absl::StrCat("'", text, "' is no range; expected LO:HI (HI not included) or LO:, each a ",
+                     KeyTypeRange(type)));
   }
   if (colon + 1 < text.size()) range.hi = hi;
   return range;
 }
 
-absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text) {
+absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text, KeyType type) {
   std::vector<uint64_t> keys;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const absl::StatusOr<uint64_t> key = ParseKey(absl::StripAsciiWhitespace(part));
+    const absl::StatusOr<uint64_t> key = ParseKey(absl::StripAsciiWhitespace(part), type);
     if (!key.ok()) return key.status();
     keys.push_back(*key);
   }

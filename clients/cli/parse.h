@@ -15,10 +15,14 @@ namespace eris::cli {
 
 // Decimal digits alone, 0 to 2^64-1: no sign, no blank, no point.
 bool ParseU64(absl::string_view text, uint64_t& value);
-absl::StatusOr<uint64_t> ParseKey(absl::string_view text);
+absl::StatusOr<uint64_t> ParseValue(absl::string_view text);
+
+// Keys are read as text of their type (include/eris/key_text.h) and come out encoded.
+absl::StatusOr<uint64_t> ParseKey(absl::string_view text, KeyType type = KeyType::kUint64);
 
 // "7=42" or "7 42" (any run of blanks).
-absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text);
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text,
+                                                            KeyType type = KeyType::kUint64);
 
 // A number to add, modulo 2^64: -2^63 to 2^64-1.
 absl::StatusOr<uint64_t> ParseDelta(absl::string_view text);
@@ -31,13 +35,15 @@ struct KeyWrite {
 };
 // As ParseKeyValue. kAdd: the value is a delta. kCompareAndSet: "7=41:42" or "7 41 42", the
 // expected value before the new one.
-absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text);
+absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text,
+                                    KeyType type = KeyType::kUint64);
 
 // "LO:HI", [LO, HI); "LO:" goes to the end of the key space.
-absl::StatusOr<KeyRange> ParseRange(absl::string_view text);
+absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type = KeyType::kUint64);
 
 // "10,20,30"
-absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text);
+absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text,
+                                                   KeyType type = KeyType::kUint64);
 
 // "4GiB", "512 MiB", "64KiB", "4096".
 absl::StatusOr<uint64_t> ParseBytes(absl::string_view text);

@@ -55,8 +55,9 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
                                               : WriteMode::kCompareAndSet;
     return RunConditionalWrite(cli, mode, flags.object, flags.arguments);
   }
-  const auto client = cli.Connect();
-  if (!client.ok()) return Report(client.status());
+  const auto to = cli.ConnectTo(flags.object);
+  if (!to.ok()) return Report(to.status());
+  const KeyType type = to->info.key_type;
   ArgumentReader reader(flags.arguments, std::cin);
   Written written;
   std::vector<uint64_t> keys, values;
@@ -64,13 +65,13 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
   for (bool more = true; more;) {
     more = reader.Next(text);
     if (more) {
-      const auto pair = ParseKeyValue(text);
+      const auto pair = ParseKeyValue(text, type);
       if (!pair.ok()) return ReportAfter(pair.status(), written);
       keys.push_back(pair->first);
       values.push_back(pair->second);
     }
     if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto existed = (*client)->Upsert(flags.object, keys, values);
+    const auto existed = to->client->Upsert(flags.object, keys, values, type);
     if (!existed.ok()) return ReportAfter(existed.status(), written);
     written.keys += keys.size();
     written.existed += existed->Count();
@@ -81,8 +82,9 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
 }
 
 int RunErase(const Cli& cli, const WriteFlags& flags) {
-  const auto client = cli.Connect();
-  if (!client.ok()) return Report(client.status());
+  const auto to = cli.ConnectTo(flags.object);
+  if (!to.ok()) return Report(to.status());
+  const KeyType type = to->info.key_type;
   ArgumentReader reader(flags.arguments, std::cin);
   Written written;
   std::vector<uint64_t> keys;
@@ -90,12 +92,12 @@ int RunErase(const Cli& cli, const WriteFlags& flags) {
   for (bool more = true; more;) {
     more = reader.Next(text);
     if (more) {
-      const auto key = ParseKey(absl::StripAsciiWhitespace(text));
+      const auto key = ParseKey(absl::StripAsciiWhitespace(text), type);
       if (!key.ok()) return ReportAfter(key.status(), written);
       keys.push_back(*key);
     }
     if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto existed = (*client)->Erase(flags.object, keys);
+    const auto existed = to->client->Erase(flags.object, keys, type);
     if (!existed.ok()) return ReportAfter(existed.status(), written);
     written.keys += keys.size();
     written.existed += existed->Count();
@@ -129,6 +131,7 @@ void AddPut(CLI::App& app, Cli& cli) {
       "  eris put orders 1=370 2=781\n"
       "  awk '{print $1, $2}' pairs.txt | eris put orders -\n"
       "  eris put locks 7=1001 --if-absent\n"
+      "  eris put rainfall 2024-02-29=12 2024-03-01=0\n"
       "  eris put orders 1=370:371 --compare-and-set\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunPut(cli, *flags); }; });
 }

@@ -4,28 +4,33 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/output.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 
 class RowPrinter {
  public:
-  RowPrinter(Output& output, bool json) : output_(output), json_(json) {
+  // `keys`: the type of the keys that are shown.
+  RowPrinter(Output& output, bool json, KeyType keys) : output_(output), json_(json), keys_(keys) {
     output_.Write(json_ ? "[" : absl::StrFormat("%20s  %20s\n", "KEY", "VALUE"));
   }
 
   // Without a value the key is missing: JSON shows null, the table leaves it out.
   void Add(uint64_t key, std::optional<uint64_t> value) {
+    text_.clear();
+    AppendKeyText(keys_, key, &text_);
     if (!json_) {
-      if (value) output_.Write(absl::StrFormat("%20d  %20d\n", key, *value));
+      if (value) output_.Write(absl::StrFormat("%20s  %20d\n", text_, *value));
       return;
     }
     const std::string shown = value ? absl::StrCat("\"", *value, "\"") : "null";
-    output_.Write(
-        absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", key, "\", \"value\": ", shown, "}"));
+    output_.Write(absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", text_,
+                               "\", \"value\": ", shown, "}"));
     first_ = false;
   }
 
@@ -36,6 +41,8 @@ class RowPrinter {
  private:
   Output& output_;
   const bool json_;
+  const KeyType keys_;
+  std::string text_;
   bool first_ = true;
 };
 

@@ -18,15 +18,15 @@ struct ScanFlags {
   uint64_t limit = 0;
 };
 
-absl::StatusOr<KeyRange> RangeOf(const ScanFlags& flags) {
+absl::StatusOr<KeyRange> RangeOf(const ScanFlags& flags, KeyType type) {
   KeyRange range;
   if (!flags.from.empty()) {
-    const absl::StatusOr<uint64_t> lo = ParseKey(flags.from);
+    const absl::StatusOr<uint64_t> lo = ParseKey(flags.from, type);
     if (!lo.ok()) return lo.status();
     range.lo = *lo;
   }
   if (!flags.to.empty()) {
-    const absl::StatusOr<uint64_t> hi = ParseKey(flags.to);
+    const absl::StatusOr<uint64_t> hi = ParseKey(flags.to, type);
     if (!hi.ok()) return hi.status();
     range.hi = *hi;
   }
@@ -34,16 +34,17 @@ absl::StatusOr<KeyRange> RangeOf(const ScanFlags& flags) {
 }
 
 int RunScan(const Cli& cli, const ScanFlags& flags) {
-  const absl::StatusOr<KeyRange> range = RangeOf(flags);
+  const auto to = cli.ConnectTo(flags.object);
+  if (!to.ok()) return Report(to.status());
+  const KeyType type = to->info.key_type;
+  const absl::StatusOr<KeyRange> range = RangeOf(flags, type);
   if (!range.ok()) return Report(range.status());
-  const auto client = cli.Connect();
-  if (!client.ok()) return Report(client.status());
-  const auto reader = (*client)->Scan(flags.object, *range, flags.limit);
+  const auto reader = to->client->Scan(flags.object, *range, flags.limit, type);
   client::ScanRows rows;
   absl::StatusOr<bool> more = reader->Next(rows);
   if (!more.ok()) return Report(more.status());
   Output output;
-  RowPrinter printer(output, cli.json());
+  RowPrinter printer(output, cli.json(), type);
   while (*more && output.open()) {
     for (size_t i = 0; i < rows.keys.size() && output.open(); ++i) {
       printer.Add(rows.keys[i], rows.values[i]);
@@ -61,13 +62,14 @@ void AddScan(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<ScanFlags>();
   CLI::App* verb = app.add_subcommand("scan", "Show the rows of a key range in key order");
   verb->add_option("object", flags->object, "Name")->required();
-  verb->add_option("--from", flags->from, "First key; default 0");
+  verb->add_option("--from", flags->from, "First key; default: from the lowest");
   verb->add_option("--to", flags->to, "First key behind the range; default: to the end");
   verb->add_option("--limit", flags->limit, "Rows at most; 0: all")->capture_default_str();
   verb->footer(
       "Examples:\n"
       "  eris scan orders | head\n"
-      "  eris scan orders --from 100 --to 200 --limit 10 --output json\n");
+      "  eris scan orders --from 100 --to 200 --limit 10 --output json\n"
+      "  eris scan rainfall --from 2024-01-01 --to 2025-01-01\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunScan(cli, *flags); }; });
 }
 

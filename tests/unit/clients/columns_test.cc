@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "eris/key_encoding.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,6 +67,32 @@ TEST(ColumnsTest, AnswerWithAnotherNumberOfValuesIsInternal) {
   LookupResult result;
   EXPECT_TRUE(TakeLookupResult(response, 2, result).ok());
   EXPECT_EQ(TakeLookupResult(response, 3, result).code(), absl::StatusCode::kInternal);
+}
+
+TEST(ColumnsTest, KeysTravelInTheTypeOfTheirObject) {
+  const auto goes_round = [](KeyType type, v1::ColumnType column_type, size_t width,
+                             const std::vector<uint64_t>& keys) {
+    v1::Column column;
+    ToKeyColumn(type, keys, column);
+    EXPECT_EQ(column.type(), column_type);
+    EXPECT_EQ(column.data().size(), keys.size() * width);
+    std::vector<uint64_t> back;
+    EXPECT_TRUE(FromKeyColumn(column, back).ok());
+    EXPECT_EQ(back, keys);
+    column.mutable_data()->push_back('x');
+    EXPECT_EQ(FromKeyColumn(column, back).code(), absl::StatusCode::kInternal);
+  };
+  goes_round(KeyType::kUint64, v1::COLUMN_TYPE_UINT64, 8, {0, ~uint64_t{0}});
+  goes_round(KeyType::kInt64, v1::COLUMN_TYPE_INT64, 8, {0, KeyFromInt64(-1), ~uint64_t{0}});
+  goes_round(KeyType::kFloat64, v1::COLUMN_TYPE_FLOAT64, 8,
+             {LowestKey(KeyType::kFloat64), KeyFromFloat64(-0.5), KeyFromFloat64(0)});
+  goes_round(KeyType::kDate, v1::COLUMN_TYPE_DATE32, 4, {0, KeyFromDate(-1), KeyFromDate(20'000)});
+  v1::Column column;
+  ToKeyColumn(KeyType::kInt64, {{KeyFromInt64(-2)}}, column);
+  EXPECT_EQ(column.data(), std::string("\xfe\xff\xff\xff\xff\xff\xff\xff", 8));
+  column.set_type(static_cast<v1::ColumnType>(99));
+  std::vector<uint64_t> back;
+  EXPECT_EQ(FromKeyColumn(column, back).code(), absl::StatusCode::kInternal);
 }
 
 TEST(ColumnsTest, WriteRequestHasAnExpectedColumnOnlyIfGiven) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "clients/cli/tpch_tables.h"
+#include "eris/key_encoding.h"
 #include "tests/unit/clients/temp_file.h"
 
 namespace eris::cli {
@@ -54,6 +55,19 @@ TEST(ImportFileTest, EveryTpchTableHasItsColumns) {
   }
   EXPECT_TRUE(TpchColumns("nothing").empty());
   EXPECT_EQ(TableOfPath("/data/sf1/orders.tbl.3"), "orders");
+}
+
+TEST(ImportFileTest, KeysAreReadByTheirType) {
+  EXPECT_EQ(Import("day,mm\n1970-01-03,5\n1970-02-30,6\n", {.key_type = KeyType::kDate}),
+            (Seen{std::to_string(KeyFromDate(2)) + "=5",
+                  "f line 3: column 1 (day) is '1970-02-30', no date YYYY-MM-DD from "
+                  "-5877641-06-23 to 5881580-07-11"}));
+  // Without a header the first line is a row: its key is a key of the type.
+  EXPECT_EQ(Import("-1,2\n-9223372036854775809,3\n", {.key_type = KeyType::kInt64}),
+            (Seen{std::to_string(KeyFromInt64(-1)) + "=2",
+                  "f line 2: column 1 is '-9223372036854775809', no number from "
+                  "-9223372036854775808 to 9223372036854775807"}));
+  EXPECT_EQ(Import("0.5,2\nnan,3\n", {.key_type = KeyType::kFloat64}).size(), 2u);
 }
 
 TEST(ImportFileTest, HeaderIsFoundByItsKeyThatIsNoNumber) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "eris/key_encoding.h"
 #include "tests/unit/clients/temp_file.h"
 
 namespace eris::cli {
@@ -41,6 +42,13 @@ TEST(SampleKeysTest, SmallFileIsReadWholly) {
   const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000);
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(*keys, (std::vector<uint64_t>{3, 7, 5}));
+}
+
+TEST(SampleKeysTest, KeysAreReadByTheirType) {
+  const TempFile file("day,mm\n1970-01-03,1\n12,1\n1969-12-31,1\n");
+  const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000, KeyType::kDate);
+  ASSERT_TRUE(keys.ok()) << keys.status();
+  EXPECT_EQ(*keys, (std::vector<uint64_t>{KeyFromDate(2), KeyFromDate(-1)}));
 }
 
 TEST(SampleKeysTest, BoundsFromASampleOfASkewedFileGiveEveryPartitionItsShare) {

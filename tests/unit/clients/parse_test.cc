@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
+
+#include "eris/key_encoding.h"
 
 namespace eris::cli {
 namespace {
@@ -69,6 +72,32 @@ TEST(ParseTest, RangeWithoutEndGoesToTheEndOfTheKeySpace) {
   for (const char* text : {"", "5", ":5", "a:b", "5:b"}) {
     EXPECT_FALSE(ParseRange(text).ok()) << text;
   }
+}
+
+TEST(ParseTest, KeysAreReadByTheirType) {
+  EXPECT_EQ(*ParseKeyValue("-5=3", KeyType::kInt64), std::pair(KeyFromInt64(-5), uint64_t{3}));
+  EXPECT_EQ(*ParseKeyValue("-1.5e-7 3", KeyType::kFloat64),
+            std::pair(KeyFromFloat64(-1.5e-7), uint64_t{3}));
+  EXPECT_EQ(ParseKeyValue("1970-01-11=3", KeyType::kDate)->first, KeyFromDate(10));
+  // The value is a u64 whatever the key is.
+  EXPECT_THAT(std::string(ParseKeyValue("-5=-3", KeyType::kInt64).status().message()),
+              testing::HasSubstr("'-3' is no number from 0"));
+  const auto write = ParseWrite(WriteMode::kCompareAndSet, "1970-01-11=41:42", KeyType::kDate);
+  ASSERT_TRUE(write.ok()) << write.status();
+  EXPECT_EQ(write->key, KeyFromDate(10));
+  EXPECT_EQ(write->expected, 41u);
+  EXPECT_EQ(*ParseRange("-5:5", KeyType::kInt64), Int64Range(-5, 5));
+  EXPECT_EQ(*ParseRange("-inf:", KeyType::kFloat64),
+            *Float64Range(-std::numeric_limits<double>::infinity(), std::nullopt));
+  EXPECT_EQ(*ParseRange("1970-01-01:1970-01-03", KeyType::kDate), DateRange(0, 2));
+  EXPECT_EQ(*ParseKeyList("-1, 0,1", KeyType::kInt64),
+            (std::vector<uint64_t>{KeyFromInt64(-1), KeyFromInt64(0), KeyFromInt64(1)}));
+  EXPECT_THAT(std::string(ParseRange("2024-02-30:", KeyType::kDate).status().message()),
+              testing::HasSubstr("each a date YYYY-MM-DD from"));
+  EXPECT_THAT(std::string(ParseKey("-1").status().message()),
+              testing::HasSubstr("'-1' is no number from 0 to 18446744073709551615"));
+  EXPECT_THAT(std::string(ParseKey("nan", KeyType::kFloat64).status().message()),
+              testing::HasSubstr("'nan' is no number within the range of 64-bit floats"));
 }
 
 TEST(ParseTest, SizesHaveBinaryUnits) {

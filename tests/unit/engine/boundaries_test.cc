@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "eris/key_encoding.h"
 #include "tests/support/seed.h"
 
 namespace eris::engine {
@@ -45,6 +46,44 @@ TEST(InitialStartsTest, AnyExpectedRangeFallsIntoEvenPieces) {
       from = to;
     }
   }
+}
+
+TEST(InitialStartsTest, TypedRangesFallIntoEvenPiecesOfTheirKeys) {
+  const auto starts =
+      InitialStarts({.expected = Int64Range(-100, 100), .key_type = KeyType::kInt64}, 4);
+  EXPECT_EQ(*starts, (Starts{0, KeyFromInt64(-50), KeyFromInt64(0), KeyFromInt64(50)}));
+  EXPECT_EQ(*InitialStarts({.key_type = KeyType::kInt64}, 2), (Starts{0, KeyFromInt64(0)}));
+  // Not even a piece of it lies among the NaNs.
+  const auto floats = *InitialStarts({.key_type = KeyType::kFloat64}, 1000);
+  ASSERT_EQ(floats.size(), 1000u);
+  EXPECT_GT(floats[1], LowestKey(KeyType::kFloat64));
+  EXPECT_LT(floats.back(), HighestKey(KeyType::kFloat64));
+  EXPECT_EQ(*InitialStarts({.key_type = KeyType::kFloat64}, 2), (Starts{0, KeyFromFloat64(0)}));
+  EXPECT_EQ(*InitialStarts({.expected = DateRange(0, std::nullopt), .key_type = KeyType::kDate}, 2),
+            (Starts{0, KeyFromDate(1 << 30)}));
+}
+
+TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
+  const auto message = [](const CreateOptions& options) {
+    const absl::Status status = InitialStarts(options, 4).status();
+    EXPECT_EQ(status.code(), kInvalid);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(message({.expected = Int64Range(5, -5), .key_type = KeyType::kInt64}),
+            "the expected range [5, -5) holds no key");
+  EXPECT_EQ(
+      message({.split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}, .key_type = KeyType::kInt64}),
+      "split points must be above -9223372036854775808 and strictly ascending: -4 comes "
+      "after -3");
+  EXPECT_EQ(message({.split_points = {0}, .key_type = KeyType::kFloat64}),
+            "split points must be above -inf and strictly ascending: key 0 comes after -inf");
+  EXPECT_EQ(
+      message({.split_points = {uint64_t{1} << 32}, .key_type = KeyType::kDate}),
+      "split points must be above -5877641-06-23 and strictly ascending: key 4294967296 comes "
+      "after -5877641-06-23");
+  EXPECT_EQ(message({.expected = {uint64_t{1} << 40, std::nullopt}, .key_type = KeyType::kDate}),
+            "the expected range begins at key 1099511627776, which is no date YYYY-MM-DD from "
+            "-5877641-06-23 to 5881580-07-11");
 }
 
 TEST(InitialStartsTest, FewerKeysThanAeusGetAPartitionEach) {

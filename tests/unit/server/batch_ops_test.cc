@@ -26,6 +26,14 @@ TEST(BatchOpsTest, RequestWeighsItsKeysAndItsAnswer) {
   EXPECT_EQ(WriteOp::Bytes(write), 4 * 6400 + 3 * 101u);
 }
 
+// Half the width of the values that its keys are answered with.
+TEST(BatchOpsTest, DatesWeighAsManyValuesAsThereAreKeys) {
+  v1::LookupRequest lookup;
+  lookup.mutable_keys()->set_type(v1::COLUMN_TYPE_DATE32);
+  lookup.mutable_keys()->set_data(std::string(3200, 'k'));
+  EXPECT_EQ(LookupOp::Bytes(lookup), 3200 + 6400 + 101u);
+}
+
 TEST(BatchOpsTest, LargeRequestLeavesNoMemoryInItsMessage) {
   v1::LookupRequest request;
   request.mutable_keys()->set_data(std::string(8 << 20, 'k'));

@@ -1,9 +1,11 @@
 #include "server/columns.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
 
+#include "eris/key_encoding.h"
 #include "eris/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -76,6 +78,58 @@ TEST(ColumnsTest, UnequalLengthsAreRefused) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("keys has 2 elements, column values 3: must be equal"));
+}
+
+TEST(ColumnsTest, KeysOfEveryTypeGoRoundAtAnyAddress) {
+  std::mt19937_64 random(20240711);
+  const KeyType types[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
+  for (const KeyType type : types) {
+    for (const size_t count : {1, 2, 3, 511, 512, 513, 1500}) {
+      std::vector<uint64_t> keys(count);
+      for (uint64_t& key : keys) {
+        key = std::clamp(random() >> (random() % 64), LowestKey(type), HighestKey(type));
+      }
+      const std::string bytes = EncodeKeyColumn(type, keys);
+      EXPECT_EQ(bytes.size(), count * (type == KeyType::kDate ? 4 : 8));
+      EXPECT_EQ(ElementsSaid(ColumnTypeOf(type), bytes.size()), count);
+      for (const size_t shift : {0, 1, 4, 7}) {
+        const std::string shifted = std::string(shift, 'x') + bytes;
+        auto column = DecodeKeyColumn(
+            type, {ColumnTypeOf(type), absl::string_view(shifted).substr(shift), "", ""});
+        ASSERT_TRUE(column.ok()) << column.status();
+        const Uint64Column moved = *std::move(column);
+        ASSERT_EQ(moved.elements(), absl::MakeConstSpan(keys)) << "shift " << shift;
+      }
+    }
+  }
+}
+
+TEST(ColumnsTest, UnsignedKeysAreReadInPlace) {
+  const std::vector<uint64_t> keys = {1, 2};
+  const absl::string_view bytes(reinterpret_cast<const char*>(keys.data()), 16);
+  const auto column = DecodeKeyColumn(KeyType::kUint64, Parts(bytes));
+  ASSERT_TRUE(column.ok());
+  EXPECT_EQ(column->elements().data(), keys.data());
+}
+
+TEST(ColumnsTest, KeysOfAnotherTypeOrWidthAreRefused) {
+  const auto message = [](KeyType type, const ColumnParts& parts) {
+    const auto column = DecodeKeyColumn(type, parts);
+    EXPECT_EQ(column.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(column.status().message());
+  };
+  const std::string bytes(12, '\0');
+  EXPECT_THAT(message(KeyType::kDate, Parts(bytes)),
+              HasSubstr("type is COLUMN_TYPE_UINT64 (1), must be COLUMN_TYPE_DATE32 (22) as the"));
+  EXPECT_THAT(message(KeyType::kInt64, {kColumnTypeInt64, bytes, "", ""}),
+              HasSubstr("12 bytes, not a multiple of 8"));
+  EXPECT_TRUE(DecodeKeyColumn(KeyType::kDate, {kColumnTypeDate32, bytes, "", ""}).ok());
+  EXPECT_THAT(message(KeyType::kDate, {kColumnTypeDate32, "", "", ""}), HasSubstr("no elements"));
+  const std::string many((kBatchKeysMax + 1) * 4, '\0');
+  EXPECT_THAT(message(KeyType::kDate, {kColumnTypeDate32, many, "", ""}),
+              HasSubstr("1048577 elements, a batch has at most 1048576"));
+  EXPECT_THAT(message(KeyType::kFloat64, {kColumnTypeFloat64, std::string(16, '\xff'), "", ""}),
+              HasSubstr("element 0 is NaN"));
 }
 
 // Parts of any type, length and alignment: refused with a message, or exactly the elements sent.

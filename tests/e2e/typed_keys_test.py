@@ -1,0 +1,156 @@
+"""Objects with signed, floating-point and date keys through the program and a real server."""
+import datetime
+import os
+import random
+import tempfile
+
+import harness
+
+OK, NOT_FOUND, INVALID = 0, 1, 2
+
+
+def keys_of(rows):
+    return [row["key"] for row in rows]
+
+
+def test_negative_integers(programs):
+    with harness.Server(programs) as server:
+        created = server.eris_json("create", "o", "--key-type", "i64", "--expect", "-1000:1000")
+        harness.check_equal(created["key_type"], "i64", "type")
+        harness.check_equal(created["partitions"][0]["lo"], str(-2**63), "lowest bound")
+        server.eris("put", "o", "-5=50", "7=70", "-9223372036854775808=1", "9223372036854775807=2",
+                    "0=0")
+        harness.check_equal(server.eris("get", "o", "-5", "7").stdout.split(),
+                            ["KEY", "VALUE", "-5", "50", "7", "70"], "get")
+        missing = server.eris("get", "o", "-6", code=NOT_FOUND)
+        harness.check("key -6: not found" in missing.stderr, missing.stderr)
+        ordered = [str(-2**63), "-5", "0", "7", str(2**63 - 1)]
+        harness.check_equal(keys_of(server.eris_json("scan", "o")), ordered, "scan")
+        harness.check_equal(keys_of(server.eris_json("scan", "o", "--from", "-5", "--to", "7")),
+                            ["-5", "0"], "range")
+        harness.check_equal(keys_of(server.eris_json("scan", "o", "--to", "-1")), ordered[:2], "to")
+        harness.check_equal(server.eris_json("add", "o", "-5=-8", "-77=3"),
+                            [{"key": "-5", "value": "42"}, {"key": "-77", "value": "3"}], "add")
+        harness.check_equal(server.eris_json("put", "o", "--compare-and-set", "-5=42:43"),
+                            [{"key": "-5", "written": True, "before": "42"}], "compare and set")
+        harness.check_equal(server.eris_json("erase", "o", "-5", "-77", "1"),
+                            {"keys": "3", "erased": "2"}, "erase")
+        harness.check_equal(server.eris_json("get", "o", "-", input="-9223372036854775808\n0\n"),
+                            [{"key": str(-2**63), "value": "1"}, {"key": "0", "value": "0"}],
+                            "keys of stdin")
+
+
+def test_floats(programs):
+    with harness.Server(programs) as server:
+        server.eris("create", "o", "--key-type", "f64", "--split", "-1.5,0,1e10")
+        server.eris("put", "o", "--", "-inf=1", "-1e300=2", "-0.5=3", "-5e-324=4", "0=5", "0.1=6",
+                    "inf=7")
+        ordered = ["-inf", "-1e+300", "-0.5", "-5e-324", "0", "0.1", "inf"]
+        harness.check_equal(keys_of(server.eris_json("scan", "o")), ordered, "scan")
+        harness.check_equal(server.eris_json("get", "o", "-0.0", "1e-1"),
+                            [{"key": "0", "value": "5"}, {"key": "0.1", "value": "6"}], "equal numbers")
+        # Behind -- nothing is an option any more.
+        harness.check_equal(server.eris("get", "o", "--", "-inf").stdout.split()[2:], ["-inf", "1"],
+                            "minus and a letter")
+        harness.check_equal(
+            keys_of(server.eris_json("scan", "o", "--from", "-inf", "--to", "-0.1")), ordered[:3],
+            "range")
+        bounds = server.eris_json("list", "o")[0]["partitions"]
+        harness.check_equal([bound["lo"] for bound in bounds], ["-inf", "-1.5", "0", "1e+10"],
+                            "bounds")
+
+
+def test_dates(programs):
+    with harness.Server(programs) as server, tempfile.TemporaryDirectory() as directory:
+        server.eris("create", "o", "--key-type", "date", "--expect", "2000-01-01:2030-01-01")
+        server.eris("put", "o", "2024-02-29=1", "1969-12-31=2", "-5877641-06-23=3",
+                    "5881580-07-11=4", "1582-10-10=5")
+        ordered = ["-5877641-06-23", "1582-10-10", "1969-12-31", "2024-02-29", "5881580-07-11"]
+        harness.check_equal(keys_of(server.eris_json("scan", "o")), ordered, "scan")
+        harness.check_equal(
+            keys_of(server.eris_json("scan", "o", "--from", "1900-01-01", "--to", "2024-02-29")),
+            ["1969-12-31"], "range")
+
+        # Against Python's calendar, there and back.
+        generator = random.Random(7)
+        days = sorted(generator.sample(range(1, datetime.date.max.toordinal()), 20_000))
+        rows = [(datetime.date.fromordinal(day).isoformat(), day) for day in days]
+        path = os.path.join(directory, "days.csv")
+        with open(path, "w") as file:
+            file.write("key,value\n")
+            file.writelines(f"{day},{number}\n" for day, number in rows)
+        loaded = server.eris_json("import", "days", path, "--key-type", "date")
+        harness.check_equal(loaded["rows"], "20000", "rows")
+        harness.check_equal(server.eris_json("list", "days")[0]["key_type"], "date", "type")
+        exported = server.eris("export", "days", "-").stdout
+        with open(path) as file:
+            harness.check(exported == file.read(), "the exported file differs from the imported")
+        server.eris("import", "days", path, "--key-type", "date")
+        server.eris("import", "days", path)
+        refused = server.eris("import", "days", path, "--key-type", "i64", code=INVALID)
+        harness.check("the keys of days, which exists, are date" in refused.stderr, refused.stderr)
+
+
+def test_import_and_export_of_every_type_go_round(programs):
+    generator = random.Random(11)
+    rows = {
+        "i64": sorted({generator.randrange(-2**63, 2**63) for _ in range(5000)}),
+        "f64": sorted({generator.uniform(-1e6, 1e6) for _ in range(5000)}),
+    }
+    with harness.Server(programs) as server:
+        for key_type, keys in rows.items():
+            text = "".join(f"{key},{i}\n" for i, key in enumerate(keys))
+            server.eris("import", key_type, "-", "--no-header", "--key-type", key_type,
+                        "--expect", "-1000000:1000000", input=text)
+            back = server.eris("export", key_type, "-", "--format", "tbl").stdout.splitlines()
+            number = int if key_type == "i64" else float
+            harness.check([number(line.split("|")[0]) for line in back] == keys,
+                          f"keys of {key_type}")
+            harness.check_equal([line.split("|")[1] for line in back],
+                                [str(i) for i in range(len(keys))], f"values of {key_type}")
+
+
+def test_text_that_is_no_key_is_refused(programs):
+    with harness.Server(programs) as server:
+        for key_type in ("u64", "i64", "f64", "date"):
+            server.eris("create", key_type, "--key-type", key_type)
+        u64 = "is no number from 0 to 18446744073709551615"
+        i64 = "is no number from -9223372036854775808 to 9223372036854775807"
+        f64 = "is no number within the range of 64-bit floats"
+        date = "is no date YYYY-MM-DD"
+        for arguments, said in (
+                (["put", "u64", "-1=1"], f"'-1' {u64}"),
+                (["get", "u64", "1.5"], f"'1.5' {u64}"),
+                (["put", "i64", "9223372036854775808=1"], f"'9223372036854775808' {i64}"),
+                (["get", "i64", "2024-01-01"], i64),
+                (["erase", "i64", "1e3"], i64),
+                (["put", "f64", "nan=1"], f"'nan' {f64}"),
+                (["add", "f64", "nan=1"], f"'nan' {f64}"),
+                (["get", "f64", "1e999"], f64),
+                (["put", "date", "2024-02-30=1"], f"'2024-02-30' {date}"),
+                (["get", "date", "19000"], date),
+                (["scan", "date", "--from", "2023-02-29"], date),
+                (["scan", "date", "--from", "2024-01-02", "--to", "2024-01-01"],
+                 "inverted: hi 2024-01-01 is below lo 2024-01-02"),
+                (["create", "x", "--key-type", "i32"], "--key-type"),
+                (["create", "x", "--key-type", "date", "--expect", "1:2"], "no range"),
+                (["create", "x", "--key-type", "f64", "--expect", "nan:2"], "no range"),
+                (["create", "x", "--key-type", "i64", "--expect", "5:-5"], "-5 is below lo 5"),
+                (["create", "x", "--key-type", "i64", "--expect", "5:5"], "[5, 5) holds no key"),
+                (["create", "x", "--key-type", "i64", "--split", "-1,-2"], "-2 comes after -1")):
+            refused = server.eris(*arguments, code=INVALID)
+            harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
+        bad = server.eris("import", "date", "-", "--no-header", input="2024-01-01,1\n2024-02-30,2\n",
+                          code=INVALID)
+        harness.check("line 2: column 1 is '2024-02-30', no date" in bad.stderr, bad.stderr)
+        harness.check_equal([int(one["keys"]) for one in server.eris_json("list")], [1, 0, 0, 0],
+                            "keys: date (its first line), f64, i64, u64")
+        listed = server.eris("list").stdout
+        harness.check("KEY TYPE" in listed and "date" in listed, listed)
+        harness.check_equal([one["key_type"] for one in server.eris_json("stats")["objects"]],
+                            ["date", "f64", "i64", "u64"], "stats")
+        harness.check("KEY TYPE" in server.eris("stats").stdout, "eris stats")
+
+
+if __name__ == "__main__":
+    harness.run_tests(globals(), harness.Programs(harness.parse_args().build))

@@ -1,0 +1,133 @@
+#include "eris/key_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "tests/support/seed.h"
+
+namespace eris {
+namespace {
+
+TEST(KeyTextTest, NamesGoRound) {
+  for (const KeyType type : kKeyTypes) EXPECT_EQ(KeyTypeFromName(KeyTypeName(type)), type);
+  EXPECT_EQ(KeyTypeFromName("u32"), std::nullopt);
+  EXPECT_EQ(KeyTypeFromName(""), std::nullopt);
+}
+
+TEST(KeyTextTest, ExtremesAreReadAndShown) {
+  const std::pair<KeyType, const char*> extremes[] = {
+      {KeyType::kUint64, "0"},
+      {KeyType::kUint64, "18446744073709551615"},
+      {KeyType::kInt64, "-9223372036854775808"},
+      {KeyType::kInt64, "-1"},
+      {KeyType::kInt64, "9223372036854775807"},
+      {KeyType::kFloat64, "-inf"},
+      {KeyType::kFloat64, "-1.7976931348623157e+308"},
+      {KeyType::kFloat64, "-2.2250738585072014e-308"},
+      {KeyType::kFloat64, "-5e-324"},
+      {KeyType::kFloat64, "0"},
+      {KeyType::kFloat64, "0.1"},
+      {KeyType::kFloat64, "inf"},
+      {KeyType::kDate, "-5877641-06-23"},
+      {KeyType::kDate, "-0001-12-31"},
+      {KeyType::kDate, "0000-02-29"},
+      {KeyType::kDate, "1970-01-01"},
+      {KeyType::kDate, "2024-02-29"},
+      {KeyType::kDate, "10000-01-01"},
+      {KeyType::kDate, "5881580-07-11"},
+  };
+  for (const auto& [type, text] : extremes) {
+    const absl::StatusOr<uint64_t> key = KeyFromText(type, text);
+    ASSERT_TRUE(key.ok()) << key.status();
+    EXPECT_EQ(KeyText(type, *key), text);
+  }
+  EXPECT_EQ(*KeyFromText(KeyType::kDate, "1970-01-02"), KeyFromDate(1));
+  EXPECT_EQ(*KeyFromText(KeyType::kDate, "-5877641-06-23"), LowestKey(KeyType::kDate));
+  EXPECT_EQ(*KeyFromText(KeyType::kDate, "5881580-07-11"), HighestKey(KeyType::kDate));
+  EXPECT_EQ(*KeyFromText(KeyType::kFloat64, "-0.0"), KeyFromFloat64(0));
+  EXPECT_EQ(*KeyFromText(KeyType::kFloat64, "1e2"), KeyFromFloat64(100));
+}
+
+TEST(KeyTextTest, WhatIsNoKeyIsRefusedWithTheTextAndTheRange) {
+  const std::pair<KeyType, std::vector<std::string>> refused[] = {
+      {KeyType::kUint64, {"", "-1", "+1", "1.0", " 1", "1 ", "18446744073709551616"}},
+      {KeyType::kInt64, {"", "-", "+1", "1.0", "9223372036854775808", "-9223372036854775809"}},
+      {KeyType::kFloat64,
+       {"", "nan", "-nan", "NaN", "+1", "1e999", "-1e999", "1e-999", "1,5", "1x", "0x1p3", " 1"}},
+      {KeyType::kDate,
+       {"",
+        "2024-02-30",
+        "2023-02-29",
+        "1900-02-29",
+        "2024-13-01",
+        "2024-00-01",
+        "2024-01-00",
+        "2024-01-32",
+        "2024-1-1",
+        "24-01-01",
+        "2024/01/01",
+        "2024-01-01x",
+        " 2024-01-01",
+        "+2024-01-01",
+        "02024-01-01",
+        "-0000-01-01",
+        "5881580-07-12",
+        "-5877641-06-22",
+        "99999999-01-01",
+        "2024-01--1",
+        "--024-01-01",
+        "today",
+        "2024-01-01T00:00"}},
+  };
+  for (const auto& [type, texts] : refused) {
+    for (const std::string& text : texts) {
+      const absl::Status status = KeyFromText(type, text).status();
+      ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument)
+          << KeyTypeName(type) << " '" << text << "'";
+      EXPECT_EQ(status.message(), absl::StrCat("'", text, "' is no ", KeyTypeRange(type)));
+    }
+  }
+}
+
+TEST(KeyTextTest, RandomKeysGoRound) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::mt19937_64 random(test::Seed());
+  for (int i = 0; i < 100'000; ++i) {
+    for (const KeyType type : kKeyTypes) {
+      uint64_t key = random() >> (random() % 64);
+      if (type == KeyType::kDate) key &= HighestKey(type);
+      if (key < LowestKey(type) || key > HighestKey(type)) continue;
+      const std::string text = KeyText(type, key);
+      uint64_t back = 0;
+      ASSERT_TRUE(ParseKeyText(type, text, back)) << KeyTypeName(type) << ' ' << text;
+      ASSERT_EQ(back, key) << KeyTypeName(type) << ' ' << text;
+    }
+  }
+}
+
+// Every day of four centuries, counted one by one.
+TEST(KeyTextTest, DatesAreTheDaysOfTheGregorianCalendar) {
+  const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  int32_t days = 0;
+  ASSERT_TRUE(ParseDate("1800-01-01", days));
+  for (int year = 1800; year < 2200; ++year) {
+    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    for (int month = 1; month <= 12; ++month) {
+      const int length = lengths[month - 1] + (month == 2 && leap ? 1 : 0);
+      for (int day = 1; day <= length; ++day, ++days) {
+        ASSERT_EQ(DateText(days), absl::StrFormat("%04d-%02d-%02d", year, month, day));
+      }
+    }
+  }
+}
+
+TEST(KeyTextTest, KeysThatNoNumberHasShowAsSuch) {
+  EXPECT_EQ(KeyText(KeyType::kDate, uint64_t{1} << 32), "key 4294967296");
+  EXPECT_EQ(KeyText(KeyType::kFloat64, 0), "key 0");
+}
+
+}  // namespace
+}  // namespace eris
