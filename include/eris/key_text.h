@@ -106,11 +106,9 @@ inline bool ParseDate(absl::string_view text, int32_t& days) {
     return false;
   }
   const int64_t signed_year = before_0 ? -static_cast<int64_t>(year) : year;
-  const absl::CivilDay civil(signed_year, month, day);  // carries what is too large over
-  if (civil.year() != signed_year || civil.month() != static_cast<int>(month) ||
-      civil.day() != static_cast<int>(day)) {
-    return false;
-  }
+  // What is no day of its month is carried over, and comes out in another one.
+  const absl::CivilDay civil(signed_year, month, day);
+  if (civil.year() != signed_year || civil.month() != static_cast<int>(month)) return false;
   const std::optional<int32_t> date = DateFromCivilDay(civil);
   if (date) days = *date;
   return date.has_value();

@@ -249,6 +249,21 @@ TEST_F(BadInputTest, ColumnWithoutTypeOrWithMissingKeysIsRefused) {
   EXPECT_EQ(Upsert(kObject, missing, ColumnOf({1, 2})).error_code(), StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(BadInputTest, KeysAndBoundsOfAnotherTypeAreRefused) {
+  for (const v1::ColumnType type :
+       {v1::COLUMN_TYPE_INT64, v1::COLUMN_TYPE_FLOAT64, v1::COLUMN_TYPE_DATE32}) {
+    v1::Column keys = ColumnOf({1, 2});
+    keys.set_type(type);
+    ExpectStatus(Upsert(kObject, keys, ColumnOf({1, 2})), StatusCode::INVALID_ARGUMENT,
+                 "must be COLUMN_TYPE_UINT64 (1)");
+    EXPECT_EQ(Erase(kObject, keys).error_code(), StatusCode::INVALID_ARGUMENT);
+  }
+  v1::ScanRequest request;
+  request.set_object(kObject);
+  request.mutable_range()->mutable_start()->set_i64(1);
+  ExpectStatus(Scan(request), StatusCode::INVALID_ARGUMENT, "range.start: i64 is set, must be u64");
+}
+
 TEST_F(BadInputTest, InvertedRangeIsRefused) {
   v1::ScanRequest request;
   request.set_object(kObject);
