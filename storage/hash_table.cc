@@ -1,0 +1,99 @@
+#include "storage/hash_table.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace eris::storage {
+
+HashTable::HashTable(memory::LocalCache& cache, uint64_t seed) : cache_(&cache), mix_(seed) {
+  // The marker of a half is the first small number whose hash lies in the other one.
+  for (const uint64_t half : {0, 1}) {
+    uint64_t key = 0;
+    while (mix_(key) >> 63 == half) ++key;
+    markers_[half] = key;
+  }
+}
+
+std::optional<uint64_t> HashTable::Lookup(uint64_t key) const {
+  if (directory_ == nullptr) return std::nullopt;
+  const uint64_t hash = mix_(key);
+  const uint64_t marker = MarkerFor(hash);
+  for (const Bucket* bucket = EntryOf(hash).BucketOf(hash);; ++bucket) {
+    const uint32_t slot = bucket->Find(key);
+    if (slot != kBucketRows) return bucket->values[slot];
+    if (!bucket->Full(marker)) return std::nullopt;
+  }
+}
+
+KeyState HashTable::UpsertHashed(uint64_t hash, uint64_t key, uint64_t value) {
+  ERIS_DCHECK(hash == mix_(key));
+  if (directory_ == nullptr && Start() != Outcome::kDone) return KeyState::kNoMemory;
+  const SegmentRef ref = EntryOf(hash);
+  const uint64_t marker = MarkerFor(hash);
+  Bucket* const home = ref.BucketOf(hash);
+  Bucket* bucket = home;
+  for (;; ++bucket) {
+    const uint32_t slot = bucket->Find(key);
+    if (slot != kBucketRows) {
+      bucket->values[slot] = value;
+      return KeyState::kPresent;
+    }
+    if (!bucket->Full(marker)) break;
+  }
+  Segment* const segment = ref.segment();
+  const uint32_t slot = bucket->Find(marker);
+  const bool last_slot =
+      slot == kBucketRows - 1 && bucket == segment->buckets() + SegmentBuckets(segment->size) - 1;
+  if (segment->rows < SegmentRowsMax(segment->size) && bucket < home + kProbeBuckets && !last_slot)
+      [[likely]] {
+    bucket->keys[slot] = key;
+    bucket->values[slot] = value;
+    ++segment->rows;
+  } else if (Grow(segment, Row{hash, key, value}) != Outcome::kDone) {
+    return KeyState::kNoMemory;
+  }
+  ++size_;
+  return KeyState::kAbsent;
+}
+
+bool HashTable::EraseHashed(uint64_t hash, uint64_t key) {
+  ERIS_DCHECK(hash == mix_(key));
+  if (directory_ == nullptr) return false;
+  const SegmentRef ref = EntryOf(hash);
+  const uint64_t marker = MarkerFor(hash);
+  for (const Bucket* bucket = ref.BucketOf(hash);; ++bucket) {
+    const uint32_t slot = bucket->Find(key);
+    if (slot != kBucketRows) {
+      Segment* const segment = ref.segment();
+      segment->EraseAt(static_cast<uint32_t>(bucket - segment->buckets()), slot, mix_);
+      if (--size_ == 0) {
+        Clear();
+      } else if (segment->rows < SegmentRowsMin(segment->size)) [[unlikely]] {
+        Shrink(segment);
+      }
+      return true;
+    }
+    if (!bucket->Full(marker)) return false;
+  }
+}
+
+void HashTable::Clear() {
+  for (uint64_t i = 0; directory_ != nullptr && i < uint64_t{1} << depth_;) {
+    Segment* segment = directory_[i].segment();
+    i += uint64_t{1} << (depth_ - segment->depth);
+    Free(segment);
+  }
+  if (directory_ != nullptr) cache_->Free(directory_, DirectoryBytes(depth_));
+  Abandon();
+}
+
+void HashTable::Abandon() {
+  directory_ = nullptr;
+  depth_ = 0;
+  size_ = 0;
+  segments_ = 0;
+  segments_at_.fill(0);
+}
+
+}  // namespace eris::storage

@@ -1,0 +1,145 @@
+// The hash table behind a partition of a hash object: u64 -> u64, keys in the order of a seeded
+// hash. A directory by the hash's high bits over segments (hash_table_segment.h) that grow, split
+// and merge one at a time: extendible hashing. A look-up reads the directory, which stays in the
+// core's cache, and then almost always one cache line. Single-threaded: no thread, no latch. Paper:
+// ERIS 3.1.
+//
+//   hash = Mix(key)    high bits -> directory_ -> SegmentRef -> bucket by the bits that follow
+//
+// The longest pause of one write: a segment of at most 3,342 rows (63,936 bytes) is copied into one
+// or two new ones. Beside it, once per doubling of the table, the directory is copied: 8 bytes per
+// 2,000 rows or so (64 KiB at 16 million rows, 8 MiB at 2 thousand million). An erase copies at
+// most two segments that fit into one. Nothing ever walks the table but Clear.
+//
+// Memory comes from the AEU's cache alone. Per row 19 to 22 bytes, 16 of which are the row; a table
+// with a row has 1,040 bytes. The directory never has more than 32 entries per segment: keys chosen
+// by somebody who knows the seed are refused as if memory had run out.
+#ifndef ERIS_STORAGE_HASH_TABLE_H_
+#define ERIS_STORAGE_HASH_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "memory/local_cache.h"
+#include "storage/batch.h"
+#include "storage/hash_table_mix.h"
+#include "storage/hash_table_segment.h"
+
+namespace eris::storage {
+
+// Keys that the batched calls take at a time.
+inline constexpr uint32_t kHashGroupMax = 64;
+
+// Where a walk over a table goes on: a hash, so that it outlives every write.
+struct HashCursor {
+  uint64_t next_hash = 0;
+  bool done = false;
+};
+
+class HashTable {
+ public:
+  // `cache` outlives the table.
+  HashTable(memory::LocalCache& cache, uint64_t seed);
+  ~HashTable() { Clear(); }
+  HashTable(const HashTable&) = delete;
+  HashTable& operator=(const HashTable&) = delete;
+
+  uint64_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  memory::LocalCache& cache() const { return *cache_; }
+
+  // Stores key -> value: kAbsent (inserted), kPresent (replaced, which needs no memory) or
+  // kNoMemory: nothing has changed.
+  [[nodiscard]] KeyState Upsert(uint64_t key, uint64_t value) {
+    return UpsertHashed(mix_(key), key, value);
+  }
+  // Never needs memory: where a smaller segment cannot be had, the larger one stays. True when the
+  // key was there.
+  bool Erase(uint64_t key) { return EraseHashed(mix_(key), key); }
+  std::optional<uint64_t> Lookup(uint64_t key) const;
+
+  // The batched calls: Prepare computes the hashes of `count` keys and fetches their buckets,
+  // without waiting for them; what follows finds them in the core's cache. Preparing one group
+  // while the one before is worked on keeps the memory busy throughout. A prepared group stays
+  // good for any call on the same hashes, in any order, whatever is written in between.
+  // REQUIRES: count <= kHashGroupMax.
+  struct Prepared {
+    uint64_t hashes[kHashGroupMax];
+    Bucket* buckets[kHashGroupMax];  // good until the next write
+  };
+  void PrepareLookup(const uint64_t* keys, uint32_t count, Prepared& prepared) const;
+  void PrepareWrite(const uint64_t* keys, uint32_t count, Prepared& prepared) const;
+  // values[i] is where the value of keys[i] stands, for reading and replacing, nullptr where the
+  // key is not there; good until the next write. REQUIRES: no write since PrepareLookup.
+  void FindPrepared(const uint64_t* keys, uint32_t count, const Prepared& prepared,
+                    uint64_t** values) const;
+  // Both in one, for up to kHashGroupMax keys: any order, duplicates allowed.
+  void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const;
+  [[nodiscard]] KeyState UpsertHashed(uint64_t hash, uint64_t key, uint64_t value);
+  bool EraseHashed(uint64_t hash, uint64_t key);
+
+  // Copies rows from the cursor on, at most `rows_max`, and moves it behind them. Each row that is
+  // there from the first call to the last comes exactly once, whatever is written in between; one
+  // that is written meanwhile comes once or not at all. Fewer than rows_max: there are no more, and
+  // the cursor is done. Costs O(rows_max) and at most the empty segments between.
+  uint32_t Read(HashCursor& cursor, uint64_t* keys, uint64_t* values, uint32_t rows_max) const;
+
+  // Frees everything, walking the segments.
+  void Clear();
+  // Forgets the content without walking or freeing: for an owner that drops the whole LocalCache
+  // next. The cache's used_bytes() is left as it was.
+  void Abandon();
+
+ private:
+  friend class HashTableChecker;
+
+  static constexpr uint32_t kDepthMax = 40;
+  static constexpr uint64_t kEntriesPerSegmentMax = 32;
+
+  enum class Outcome : uint8_t { kDone, kCrowded, kNoMemory };
+  struct Row {
+    uint64_t hash;
+    uint64_t key;
+    uint64_t value;
+  };
+
+  SegmentRef& EntryOf(uint64_t hash) const { return directory_[hash >> (64 - depth_)]; }
+  // A free slot's key in segments of hashes like `hash`: one that belongs to the other half.
+  uint64_t MarkerFor(uint64_t hash) const { return markers_[hash >> 63]; }
+  uint64_t DirectoryBytes(uint32_t depth) const { return sizeof(SegmentRef) << depth; }
+
+  Outcome Start();
+  // Makes room for `row`, and adds it. Unless kDone, nothing has changed.
+  Outcome Grow(Segment* segment, const Row& row);
+  Outcome Split(Segment* segment, const Row& row);
+  // After an erase has left few rows: merges the segment with its sibling, or makes it smaller.
+  void Shrink(Segment* segment);
+  bool Merge(Segment* segment, Segment* sibling);
+  // A new segment of what belongs there of `a`, `b` (may be nullptr) and `row` (may be nullptr), of
+  // at least `size`, at most `size_max`.
+  Outcome Build(const Segment* a, const Segment* b, const Row* row, uint64_t first_hash,
+                uint32_t depth, uint32_t size, uint32_t size_max, Segment** built);
+  // A directory of twice the entries; nullptr: refused.
+  SegmentRef* MakeDoubled() const;
+  void HalveDirectory();
+  // Points the entries of the segment's hashes to it.
+  void Install(const Segment* segment);
+  void Free(Segment* segment) { cache_->Free(segment, segment->bytes()); }
+
+  // Immutable after construction.
+  memory::LocalCache* cache_;
+  HashMix mix_;
+  std::array<uint64_t, 2> markers_;
+
+  // Owned by the AEU thread.
+  SegmentRef* directory_ = nullptr;  // 2^depth_ entries; nullptr: the table is empty
+  uint32_t depth_ = 0;
+  uint64_t size_ = 0;
+  uint64_t segments_ = 0;
+  std::array<uint32_t, kDepthMax + 1> segments_at_{};  // by depth
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_HASH_TABLE_H_
