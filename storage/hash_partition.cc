@@ -39,7 +39,6 @@ struct HashPartition::Group {
   uint64_t values_in[kHashGroupMax];
   uint64_t* values_out[kHashGroupMax];
   KeyState* states_out[kHashGroupMax];
-  HashTable::Prepared prepared;
 };
 
 absl::StatusOr<std::unique_ptr<HashPartition>> HashPartition::Create(const Range& range,
@@ -63,19 +62,7 @@ void HashPartition::Abandon() {
 
 void HashPartition::Execute(const Batch& batch) {
   const Operation operation = batch.operation;
-  Group groups[2];
-  Group* filling = &groups[0];
-  Group* on_its_way = &groups[1];
-  const auto next = [&] {
-    if (operation == Operation::kLookup) {
-      table_.PrepareLookup(filling->keys, filling->count, filling->prepared);
-    } else {
-      table_.PrepareWrite(filling->keys, filling->count, filling->prepared);
-    }
-    Run(operation, *on_its_way);
-    std::swap(filling, on_its_way);
-    filling->count = 0;
-  };
+  Group group;
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
       const uint64_t key = part.keys[i];
@@ -92,45 +79,49 @@ void HashPartition::Execute(const Batch& batch) {
       // The request's columns lie in another core's cache: they come while the table is searched.
       __builtin_prefetch(state_out, 1);
       if (operation == Operation::kLookup) __builtin_prefetch(value_out, 1);
-      const uint32_t at = filling->count++;
-      filling->keys[at] = key;
-      filling->values_in[at] = value_in;
-      filling->values_out[at] = value_out;
-      filling->states_out[at] = state_out;
-      if (filling->count == kHashGroupMax) next();
+      const uint32_t at = group.count++;
+      group.keys[at] = key;
+      group.values_in[at] = value_in;
+      group.values_out[at] = value_out;
+      group.states_out[at] = state_out;
+      if (group.count == kHashGroupMax) Run(operation, group);
     }
   }
-  next();
-  Run(operation, *on_its_way);
+  Run(operation, group);
 }
 
-void HashPartition::Run(Operation operation, const Group& group) {
-  const HashTable::Prepared& prepared = group.prepared;
-  switch (operation) {
-    case Operation::kLookup:
-      RunLookups(group);
-      break;
-    case Operation::kUpsert:
-      for (uint32_t i = 0; i < group.count; ++i) {
-        *group.states_out[i] =
-            table_.UpsertHashed(prepared.hashes[i], group.keys[i], group.values_in[i]);
-      }
-      break;
-    case Operation::kErase:
-      for (uint32_t i = 0; i < group.count; ++i) {
-        const bool present = table_.EraseHashed(prepared.hashes[i], group.keys[i]);
-        *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
-      }
-      break;
+void HashPartition::Run(Operation operation, Group& group) {
+  if (operation == Operation::kLookup) {
+    RunLookups(group);
+  } else {
+    RunWrites(operation, group);
   }
+  group.count = 0;
 }
 
 void HashPartition::RunLookups(const Group& group) const {
   uint64_t* found[kHashGroupMax];
-  table_.FindPrepared(group.keys, group.count, group.prepared, found);
+  table_.FindGroup(group.keys, group.count, found);
   for (uint32_t i = 0; i < group.count; ++i) {
-    if (found[i] != nullptr) *group.values_out[i] = *found[i];
+    // An absent key's element gets its own value: no branch on what was found.
+    *group.values_out[i] = *(found[i] != nullptr ? found[i] : group.values_out[i]);
     *group.states_out[i] = found[i] != nullptr ? KeyState::kPresent : KeyState::kAbsent;
+  }
+}
+
+void HashPartition::RunWrites(Operation operation, const Group& group) {
+  uint64_t hashes[kHashGroupMax];
+  uint32_t fetched = 0;
+  for (uint32_t i = 0; i < group.count; ++i) {
+    for (; fetched < group.count && fetched <= i + kHashAhead; ++fetched) {
+      hashes[fetched] = table_.FetchToWrite(group.keys[fetched]);
+    }
+    if (operation == Operation::kUpsert) {
+      *group.states_out[i] = table_.UpsertHashed(hashes[i], group.keys[i], group.values_in[i]);
+    } else {
+      const bool present = table_.EraseHashed(hashes[i], group.keys[i]);
+      *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
+    }
   }
 }
 

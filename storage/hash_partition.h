@@ -51,8 +51,8 @@ class HashPartition final : public Partition {
   const Range& range() const override { return range_; }
   uint64_t size() const override;
 
-  // Keys are gathered over the parts into groups; while one is worked on, the next one's buckets
-  // are on their way.
+  // Keys are gathered over the parts into groups, so that many small commands run as fast as a
+  // large one.
   void Execute(const Batch& batch) override;
 
   // Rows of cursor.rest from the cursor's hash on, until `out` is full, the budget is spent or the
@@ -122,8 +122,9 @@ class HashPartition final : public Partition {
   HashPartition(const Range& range, memory::LocalCache& cache, uint64_t seed)
       : range_(range), table_(cache, seed) {}
 
-  void Run(Operation operation, const Group& group);
+  void Run(Operation operation, Group& group);
   void RunLookups(const Group& group) const;
+  void RunWrites(Operation operation, const Group& group);
 
   bool IsLeaving(uint64_t key) const {
     return leaving_ != nullptr && leaving_->range.ContainsU64(key);

@@ -236,17 +236,9 @@ absl::Status HashPartition::Ingest(const ExchangeChunk& chunk) {
     return absl::InvalidArgumentError(
         absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
   }
-  HashTable::Prepared prepared;
-  for (size_t begin = 0; begin < chunk.keys.size(); begin += kHashGroupMax) {
-    const auto count =
-        static_cast<uint32_t>(std::min<size_t>(kHashGroupMax, chunk.keys.size() - begin));
-    table_.PrepareWrite(&chunk.keys[begin], count, prepared);
-    for (uint32_t i = 0; i < count; ++i) {
-      const size_t at = begin + i;
-      if (table_.UpsertHashed(prepared.hashes[i], chunk.keys[at], chunk.values[at]) !=
-          KeyState::kNoMemory) {
-        continue;
-      }
+  for (size_t at = 0; at < chunk.keys.size(); ++at) {
+    if (at + kHashAhead < chunk.keys.size()) table_.FetchToWrite(chunk.keys[at + kHashAhead]);
+    if (table_.Upsert(chunk.keys[at], chunk.values[at]) == KeyState::kNoMemory) {
       for (size_t done = 0; done < at; ++done) table_.Erase(chunk.keys[done]);
       return NoMemory(absl::StrCat("ingest ", chunk.keys.size(), " rows"));
     }

@@ -11,9 +11,11 @@
 // 2,000 rows or so (64 KiB at 16 million rows, 8 MiB at 2 thousand million). An erase copies at
 // most two segments that fit into one. Nothing ever walks the table but Clear.
 //
-// Memory comes from the AEU's cache alone. Per row 19 to 22 bytes, 16 of which are the row; a table
-// with a row has 1,040 bytes. The directory never has more than 32 entries per segment: keys chosen
-// by somebody who knows the seed are refused as if memory had run out.
+// Memory comes from the AEU's cache alone; a table with a row has 1,040 bytes. All segments grow
+// and split at about the same number of rows, so the fill swings with it: 21 to 26 bytes per row,
+// 16 of which are the row, measured from 1 to 16 million; the manager holds 25 to 35 then, most
+// while they change their size. The directory never has more than 32 entries per segment: keys
+// chosen by somebody who knows the seed are refused as if memory had run out.
 #ifndef ERIS_STORAGE_HASH_TABLE_H_
 #define ERIS_STORAGE_HASH_TABLE_H_
 
@@ -28,8 +30,10 @@
 
 namespace eris::storage {
 
-// Keys that the batched calls take at a time.
-inline constexpr uint32_t kHashGroupMax = 64;
+// Keys that the batched calls take at a time, and how far they look ahead. Measured with
+// bench/storage/hash_table_bench.cc.
+inline constexpr uint32_t kHashGroupMax = 256;
+inline constexpr uint32_t kHashAhead = 64;
 
 // Where a walk over a table goes on: a hash, so that it outlives every write.
 struct HashCursor {
@@ -59,23 +63,24 @@ class HashTable {
   bool Erase(uint64_t key) { return EraseHashed(mix_(key), key); }
   std::optional<uint64_t> Lookup(uint64_t key) const;
 
-  // The batched calls: Prepare computes the hashes of `count` keys and fetches their buckets,
-  // without waiting for them; what follows finds them in the core's cache. Preparing one group
-  // while the one before is worked on keeps the memory busy throughout. A prepared group stays
-  // good for any call on the same hashes, in any order, whatever is written in between.
-  // REQUIRES: count <= kHashGroupMax.
-  struct Prepared {
-    uint64_t hashes[kHashGroupMax];
-    Bucket* buckets[kHashGroupMax];  // good until the next write
-  };
-  void PrepareLookup(const uint64_t* keys, uint32_t count, Prepared& prepared) const;
-  void PrepareWrite(const uint64_t* keys, uint32_t count, Prepared& prepared) const;
-  // values[i] is where the value of keys[i] stands, for reading and replacing, nullptr where the
-  // key is not there; good until the next write. REQUIRES: no write since PrepareLookup.
-  void FindPrepared(const uint64_t* keys, uint32_t count, const Prepared& prepared,
-                    uint64_t** values) const;
-  // Both in one, for up to kHashGroupMax keys: any order, duplicates allowed.
-  void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const;
+  // Looks up `count` keys side by side: while one is searched, the buckets of the next `ahead` ones
+  // are on their way. values[i] is where the value of keys[i] stands, for reading and replacing,
+  // nullptr where the key is not there; good until the next write. Shapes: `count` keys and values,
+  // at most kHashGroupMax; any order, duplicates allowed.
+  void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
+                 uint32_t ahead = kHashAhead) const;
+
+  // For batches of writes: the hash of a key whose bucket and segment are fetched without waiting
+  // for them. It is good for a call below at any time.
+  uint64_t FetchToWrite(uint64_t key) const {
+    const uint64_t hash = mix_(key);
+    if (directory_ != nullptr) {
+      const SegmentRef ref = EntryOf(hash);
+      __builtin_prefetch(ref.BucketOf(hash), 1);
+      __builtin_prefetch(ref.segment(), 1);  // its count of rows
+    }
+    return hash;
+  }
   [[nodiscard]] KeyState UpsertHashed(uint64_t hash, uint64_t key, uint64_t value);
   bool EraseHashed(uint64_t hash, uint64_t key);
 

@@ -6,52 +6,49 @@
 
 namespace eris::storage {
 
-void HashTable::PrepareLookup(const uint64_t* keys, uint32_t count, Prepared& prepared) const {
+void HashTable::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
+                          uint32_t ahead) const {
   ERIS_DCHECK(count <= kHashGroupMax);
-  if (directory_ == nullptr) return;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t hash = mix_(keys[i]);
-    Bucket* bucket = EntryOf(hash).BucketOf(hash);
-    __builtin_prefetch(bucket);
-    prepared.hashes[i] = hash;
-    prepared.buckets[i] = bucket;
-  }
-}
-
-void HashTable::PrepareWrite(const uint64_t* keys, uint32_t count, Prepared& prepared) const {
-  ERIS_DCHECK(count <= kHashGroupMax);
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t hash = mix_(keys[i]);
-    prepared.hashes[i] = hash;
-    if (directory_ == nullptr) continue;
-    const SegmentRef ref = EntryOf(hash);
-    __builtin_prefetch(ref.BucketOf(hash), 1);
-    __builtin_prefetch(ref.segment(), 1);  // its count of rows
-  }
-}
-
-void HashTable::FindPrepared(const uint64_t* keys, uint32_t count, const Prepared& prepared,
-                             uint64_t** values) const {
   if (directory_ == nullptr) {
     std::fill_n(values, count, nullptr);
     return;
   }
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t key = keys[i];
-    Bucket* bucket = prepared.buckets[i];
-    uint32_t slot = bucket->Find(key);
-    if (slot == kBucketRows) {
-      const uint64_t marker = MarkerFor(prepared.hashes[i]);
-      while (slot == kBucketRows && bucket->Full(marker)) slot = (++bucket)->Find(key);
-    }
-    values[i] = slot == kBucketRows ? nullptr : &bucket->values[slot];
+  Bucket* buckets[kHashGroupMax];
+  uint64_t markers[kHashGroupMax];
+  const auto fetch = [&](uint32_t i) {
+    const uint64_t hash = mix_(keys[i]);
+    Bucket* const bucket = EntryOf(hash).BucketOf(hash);
+    __builtin_prefetch(bucket);
+    buckets[i] = bucket;
+    markers[i] = MarkerFor(hash);
+  };
+  // A probe's bucket is searched without a branch that depends on what it holds: such a branch
+  // would be mispredicted for one key in eight, and nothing would be fetched until then.
+  uint32_t going[kHashGroupMax];
+  const auto search = [&](uint32_t i, uint32_t& still) {
+    Bucket* const bucket = buckets[i];
+    const uint32_t slot = bucket->Find(keys[i]);
+    const uint32_t absent = slot / kBucketRows;  // 1 or 0; the compiler makes a branch of a bool
+    values[i] = reinterpret_cast<uint64_t*>(reinterpret_cast<uintptr_t>(&bucket->values[slot]) &
+                                            (uintptr_t{absent} - 1));
+    going[still] = i;
+    still += absent & uint32_t{bucket->Full(markers[i])};
+  };
+  ahead = std::min(ahead, count);
+  for (uint32_t i = 0; i < ahead; ++i) fetch(i);
+  uint32_t going_count = 0;
+  for (uint32_t i = ahead; i < count; ++i) {
+    fetch(i);
+    search(i - ahead, going_count);
   }
-}
-
-void HashTable::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const {
-  Prepared prepared;
-  PrepareLookup(keys, count, prepared);
-  FindPrepared(keys, count, prepared, values);
+  for (uint32_t i = count - ahead; i < count; ++i) search(i, going_count);
+  // Those that have to go on do so together.
+  while (going_count > 0) {
+    for (uint32_t j = 0; j < going_count; ++j) __builtin_prefetch(++buckets[going[j]]);
+    uint32_t still = 0;
+    for (uint32_t j = 0; j < going_count; ++j) search(going[j], still);
+    going_count = still;
+  }
 }
 
 namespace {

@@ -48,21 +48,23 @@ struct alignas(base::kCacheLineBytes) Bucket {
 };
 static_assert(sizeof(Bucket) == base::kCacheLineBytes);
 
-// What a row may stand behind the bucket of its hash. At the fill below, the chance that a
-// segment's rows need more is about 1 in 10^5; it then grows early.
-inline constexpr uint32_t kProbeBuckets = 16;
+// What a row may stand behind the bucket of its hash. Far more than rows need at the fill below: a
+// segment in which one would need more grows early.
+inline constexpr uint32_t kProbeBuckets = 32;
+inline constexpr uint32_t kTailBucketsMax = 15;
 // The share of the slots at `homes` that is used before a segment grows.
 inline constexpr uint32_t kFillPercent = 85;
 
-// The bytes of segments: size classes, so that nothing is lost in a block, and such that little is
-// lost at the end of a run of spans (at most 6 %). Steps of 1.14 near the end keep the fill between
-// 73 % and 84 % of all slots.
-inline constexpr std::array<uint32_t, 21> kSegmentBytes = {
-    512,   1024,  2048,  4096,  6144,  8192,  10560, 12864, 15744, 19200, 23488,
-    28672, 32768, 37440, 42752, 48832, 55872, 63936, 78144, 95616, 125120};
+// The bytes of segments: size classes, so that nothing is lost in a block. From 10 KiB up those of
+// which one or two spans hold a whole number with at most 6 % left over: when all segments of a
+// table grow at the same time, as they do, longer runs of spans leave gaps between superblocks that
+// cost more than the larger steps.
+inline constexpr std::array<uint32_t, 17> kSegmentBytes = {512,   1024,  2048,  4096,  6144,  8192,
+                                                           10560, 12864, 15744, 20544, 25088, 32768,
+                                                           42752, 63936, 78144, 95616, 125120};
 // The largest one that grows by a size; then it is split. The larger ones are for rows that a split
 // does not divide, which takes keys chosen by somebody who knows the seed.
-inline constexpr uint32_t kSegmentSizeSplit = 17;
+inline constexpr uint32_t kSegmentSizeSplit = 13;
 inline constexpr uint32_t kSegmentSizeLast = kSegmentBytes.size() - 1;
 static_assert(kSegmentBytes[kSegmentSizeSplit] <= memory::kSpanBytes);
 static_assert(std::ranges::all_of(kSegmentBytes, [](uint32_t bytes) {
@@ -75,7 +77,7 @@ constexpr uint32_t SegmentBuckets(uint32_t size) {
 }
 constexpr uint32_t SegmentHomes(uint32_t size) {
   const uint32_t buckets = SegmentBuckets(size);
-  return buckets - std::clamp(buckets / 4, 1u, kProbeBuckets - 1);
+  return buckets - std::clamp(buckets / 4, 1u, kTailBucketsMax);
 }
 // Rows at which a segment of that size grows.
 constexpr uint32_t SegmentRowsMax(uint32_t size) {

@@ -28,13 +28,13 @@ class HashTableTest : public ::testing::TestWithParam<HashKeys> {
 
   void UpsertSome(uint32_t count) {
     uint64_t keys[kHashGroupMax];
-    HashTable::Prepared prepared;
+    uint64_t hashes[kHashGroupMax];
     for (uint32_t i = 0; i < count; ++i) keys[i] = AnyKey();
-    table_.PrepareWrite(keys, count, prepared);
+    for (uint32_t i = 0; i < count; ++i) hashes[i] = table_.FetchToWrite(keys[i]);
     for (uint32_t i = 0; i < count; ++i) {
       const uint64_t value = random_();
       const KeyState expected = model_.contains(keys[i]) ? KeyState::kPresent : KeyState::kAbsent;
-      ASSERT_EQ(table_.UpsertHashed(prepared.hashes[i], keys[i], value), expected) << keys[i];
+      ASSERT_EQ(table_.UpsertHashed(hashes[i], keys[i], value), expected) << keys[i];
       model_[keys[i]] = value;
     }
   }
@@ -50,7 +50,7 @@ class HashTableTest : public ::testing::TestWithParam<HashKeys> {
     uint64_t keys[kHashGroupMax];
     uint64_t* values[kHashGroupMax];
     for (uint32_t i = 0; i < count; ++i) keys[i] = random_() % 8 == 0 ? random_() : AnyKey();
-    table_.FindGroup(keys, count, values);
+    table_.FindGroup(keys, count, values, static_cast<uint32_t>(random_() % 100));
     for (uint32_t i = 0; i < count; ++i) {
       const auto row = model_.find(keys[i]);
       ASSERT_EQ(values[i] != nullptr, row != model_.end()) << keys[i];
@@ -103,7 +103,7 @@ TEST_P(HashTableTest, MemoryFollowsTheRows) {
   ASSERT_EQ(table_.size(), keys.size());
   ASSERT_EQ(CheckHashTable(table_), absl::OkStatus());
   const uint64_t full_bytes = memory_.cache.used_bytes();
-  EXPECT_LE(full_bytes, 1100 + keys.size() * 24);
+  EXPECT_LE(full_bytes, 4096 + keys.size() * 30);
   std::shuffle(pool_.begin(), pool_.end(), random_);
   for (size_t i = 0; i < pool_.size(); ++i) {
     ASSERT_EQ(table_.Erase(pool_[i]), keys.erase(pool_[i]) == 1);
