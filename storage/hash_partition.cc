@@ -64,7 +64,11 @@ void HashPartition::Execute(const Batch& batch) {
   const Operation operation = batch.operation;
   Group group;
   for (const BatchPart& part : batch.parts) {
-    for (uint32_t i = 0; i < part.count; ++i) {
+    uint32_t i = 0;
+    if (operation == Operation::kLookup && leaving_ == nullptr) {
+      for (; part.count - i >= kHashGroupMax; i += kHashGroupMax) LookupWholeGroup(part, i);
+    }
+    for (; i < part.count; ++i) {
       const uint64_t key = part.keys[i];
       ERIS_DCHECK(range_.ContainsU64(key));
       const uint32_t position = part.positions[i];
@@ -91,37 +95,68 @@ void HashPartition::Execute(const Batch& batch) {
 }
 
 void HashPartition::Run(Operation operation, Group& group) {
-  if (operation == Operation::kLookup) {
-    RunLookups(group);
-  } else {
-    RunWrites(operation, group);
+  switch (operation) {
+    case Operation::kLookup:
+      RunLookups(group);
+      break;
+    case Operation::kUpsert:
+      RunUpserts(group);
+      break;
+    case Operation::kErase:
+      RunErases(group);
+      break;
   }
   group.count = 0;
+}
+
+void HashPartition::LookupWholeGroup(const BatchPart& part, uint32_t begin) const {
+  const uint32_t* const positions = part.positions + begin;
+  for (uint32_t i = 0; i < kHashGroupMax; ++i) {
+    __builtin_prefetch(part.states_out + positions[i], 1);
+    __builtin_prefetch(part.values_out + positions[i], 1);
+  }
+  uint64_t* found[kHashGroupMax];
+  table_.FindGroup(part.keys + begin, kHashGroupMax, found);
+  for (uint32_t i = 0; i < kHashGroupMax; ++i) {
+    uint64_t* const value_out = part.values_out + positions[i];
+    // An absent key's element gets its own value: no branch on what was found.
+    *value_out = *(found[i] != nullptr ? found[i] : value_out);
+    part.states_out[positions[i]] = found[i] != nullptr ? KeyState::kPresent : KeyState::kAbsent;
+  }
 }
 
 void HashPartition::RunLookups(const Group& group) const {
   uint64_t* found[kHashGroupMax];
   table_.FindGroup(group.keys, group.count, found);
   for (uint32_t i = 0; i < group.count; ++i) {
-    // An absent key's element gets its own value: no branch on what was found.
     *group.values_out[i] = *(found[i] != nullptr ? found[i] : group.values_out[i]);
     *group.states_out[i] = found[i] != nullptr ? KeyState::kPresent : KeyState::kAbsent;
   }
 }
 
-void HashPartition::RunWrites(Operation operation, const Group& group) {
-  uint64_t hashes[kHashGroupMax];
-  uint32_t fetched = 0;
+void HashPartition::RunUpserts(const Group& group) {
+  uint64_t* found[kHashGroupMax];
+  table_.FindGroup(group.keys, group.count, found);
+  // What was found stays where it is until the first insert.
+  bool found_valid = true;
   for (uint32_t i = 0; i < group.count; ++i) {
-    for (; fetched < group.count && fetched <= i + kHashAhead; ++fetched) {
-      hashes[fetched] = table_.FetchToWrite(group.keys[fetched]);
-    }
-    if (operation == Operation::kUpsert) {
-      *group.states_out[i] = table_.UpsertHashed(hashes[i], group.keys[i], group.values_in[i]);
+    KeyState state = KeyState::kPresent;
+    if (found_valid && found[i] != nullptr) {
+      *found[i] = group.values_in[i];
     } else {
-      const bool present = table_.EraseHashed(hashes[i], group.keys[i]);
-      *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
+      state = table_.Upsert(group.keys[i], group.values_in[i]);
+      found_valid = found_valid && state != KeyState::kAbsent;
     }
+    *group.states_out[i] = state;
+  }
+}
+
+void HashPartition::RunErases(const Group& group) {
+  uint64_t hashes[kHashGroupMax];
+  for (uint32_t i = 0; i < group.count; ++i) hashes[i] = table_.FetchToWrite(group.keys[i]);
+  for (uint32_t i = 0; i < group.count; ++i) {
+    const bool present = table_.EraseHashed(hashes[i], group.keys[i]);
+    *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
   }
 }
 

@@ -124,7 +124,10 @@ class HashPartition final : public Partition {
 
   void Run(Operation operation, Group& group);
   void RunLookups(const Group& group) const;
-  void RunWrites(Operation operation, const Group& group);
+  // kHashGroupMax keys of one part, not gathered.
+  void LookupWholeGroup(const BatchPart& part, uint32_t begin) const;
+  void RunUpserts(const Group& group);
+  void RunErases(const Group& group);
 
   bool IsLeaving(uint64_t key) const {
     return leaving_ != nullptr && leaving_->range.ContainsU64(key);

@@ -6,8 +6,7 @@
 
 namespace eris::storage {
 
-void HashTable::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
-                          uint32_t ahead) const {
+void HashTable::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const {
   ERIS_DCHECK(count <= kHashGroupMax);
   if (directory_ == nullptr) {
     std::fill_n(values, count, nullptr);
@@ -15,39 +14,33 @@ void HashTable::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** value
   }
   Bucket* buckets[kHashGroupMax];
   uint64_t markers[kHashGroupMax];
-  const auto fetch = [&](uint32_t i) {
+  // Probes whose bucket is on its way, oldest first: a ring, since one that has to go on to the
+  // next bucket queues up again behind the others.
+  uint32_t ring[kHashGroupMax];
+  constexpr uint32_t kMask = kHashGroupMax - 1;
+  static_assert((kHashGroupMax & kMask) == 0);
+  for (uint32_t i = 0; i < count; ++i) {
     const uint64_t hash = mix_(keys[i]);
     Bucket* const bucket = EntryOf(hash).BucketOf(hash);
     __builtin_prefetch(bucket);
     buckets[i] = bucket;
     markers[i] = MarkerFor(hash);
-  };
-  // A probe's bucket is searched without a branch that depends on what it holds: such a branch
-  // would be mispredicted for one key in eight, and nothing would be fetched until then.
-  uint32_t going[kHashGroupMax];
-  const auto search = [&](uint32_t i, uint32_t& still) {
+    ring[i] = i;
+  }
+  // A bucket is searched without a branch that depends on what it holds: it would be mispredicted
+  // for one key in eight.
+  for (uint32_t oldest = 0, end = count; oldest != end;) {
+    const uint32_t i = ring[oldest++ & kMask];
     Bucket* const bucket = buckets[i];
     const uint32_t slot = bucket->Find(keys[i]);
     const uint32_t absent = slot / kBucketRows;  // 1 or 0; the compiler makes a branch of a bool
+    const uint32_t goes_on = absent & uint32_t{bucket->Full(markers[i])};
     values[i] = reinterpret_cast<uint64_t*>(reinterpret_cast<uintptr_t>(&bucket->values[slot]) &
                                             (uintptr_t{absent} - 1));
-    going[still] = i;
-    still += absent & uint32_t{bucket->Full(markers[i])};
-  };
-  ahead = std::min(ahead, count);
-  for (uint32_t i = 0; i < ahead; ++i) fetch(i);
-  uint32_t going_count = 0;
-  for (uint32_t i = ahead; i < count; ++i) {
-    fetch(i);
-    search(i - ahead, going_count);
-  }
-  for (uint32_t i = count - ahead; i < count; ++i) search(i, going_count);
-  // Those that have to go on do so together.
-  while (going_count > 0) {
-    for (uint32_t j = 0; j < going_count; ++j) __builtin_prefetch(++buckets[going[j]]);
-    uint32_t still = 0;
-    for (uint32_t j = 0; j < going_count; ++j) search(going[j], still);
-    going_count = still;
+    buckets[i] = bucket + goes_on;
+    __builtin_prefetch(bucket + goes_on);
+    ring[end & kMask] = i;
+    end += goes_on;
   }
 }
 

@@ -50,7 +50,7 @@ class HashTableTest : public ::testing::TestWithParam<HashKeys> {
     uint64_t keys[kHashGroupMax];
     uint64_t* values[kHashGroupMax];
     for (uint32_t i = 0; i < count; ++i) keys[i] = random_() % 8 == 0 ? random_() : AnyKey();
-    table_.FindGroup(keys, count, values, static_cast<uint32_t>(random_() % 100));
+    table_.FindGroup(keys, count, values);
     for (uint32_t i = 0; i < count; ++i) {
       const auto row = model_.find(keys[i]);
       ASSERT_EQ(values[i] != nullptr, row != model_.end()) << keys[i];
