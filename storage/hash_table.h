@@ -8,8 +8,9 @@
 //
 // The longest pause of one write: a segment of at most 3,342 rows (63,936 bytes) is copied into one
 // or two new ones. Beside it, once per doubling of the table, the directory is copied: 8 bytes per
-// 2,000 rows or so (64 KiB at 16 million rows, 8 MiB at 2 thousand million). An erase copies at
-// most two segments that fit into one. Nothing ever walks the table but Clear.
+// 2,000 rows or so (64 KiB at 16 million rows, 4 MiB at a thousand million). An erase copies at
+// most two segments that fit into one, or the directory back. Nothing ever walks the table but
+// Clear. (Keys chosen by somebody who knows the seed may make segments of up to 125,120 bytes.)
 //
 // Memory comes from the AEU's cache alone; a table with a row has 1,040 bytes. All segments grow
 // and split at about the same number of rows, so the fill swings with it: 21 to 26 bytes per row,
@@ -31,11 +32,10 @@
 namespace eris::storage {
 
 // Keys that FindGroup takes at a time. Measured with bench/storage/hash_table_bench.cc at 16 M
-// sparse keys, groups of 8, 16, 32, 64, 128, 256, 384, 512, in M keys/s: 19, 28, 42, 64, 77, 82,
-// 88,
-// 81. More than 256 lines would crowd an L1 cache of 32 KiB.
+// sparse keys, groups of 8, 16, 32, 64, 128, 256, 384 and 512, in M keys/s: 19, 28, 42, 64, 77, 82,
+// 88 and 81. More than 256 lines would crowd an L1 cache of 32 KiB.
 inline constexpr uint32_t kHashGroupMax = 256;
-// How far ahead of a write its bucket is fetched.
+// How far ahead of a write Ingest fetches its bucket.
 inline constexpr uint32_t kHashAhead = 64;
 
 // Where a walk over a table goes on: a hash, so that it outlives every write.

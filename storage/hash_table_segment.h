@@ -11,6 +11,11 @@
 // ordinary one and a slot needs no byte beside its 16. The last bucket never fills up: a search
 // needs no other end than a bucket with a free slot.
 //
+// Layouts compared at 16 M keys, groups of 256, fill 0.70 / 0.78 / 0.85, look-ups of keys that are
+// there in M/s: this one 90 / 85 / 73; three rows and 16 bytes of tags in a line 80 / 69 / 57; a
+// line of 8 keys before a line of 8 values 73 / 64 / 57; seven rows and tags in two lines 89 / 79
+// / 65. Keys that are not there, this one and three rows with tags: 66, 72 / 51, 51 / 32, 30.
+//
 // The bucket grows with the hash, so the rows of a range of hashes stand in a range of buckets.
 // That makes rebuilding sequential in both blocks and lets a scan go on by hash.
 #ifndef ERIS_STORAGE_HASH_TABLE_SEGMENT_H_
