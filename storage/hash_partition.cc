@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "storage/range_ops.h"
 #include "storage/tree_scanner.h"
 
 namespace eris::storage {
@@ -44,11 +45,9 @@ struct HashPartition::Group {
 absl::StatusOr<std::unique_ptr<HashPartition>> HashPartition::Create(const Range& range,
                                                                      memory::LocalCache& cache,
                                                                      uint64_t seed) {
-  if (range.lo.tail != 0 || (range.hi && range.hi->tail != 0)) {
-    return absl::InvalidArgumentError("a boundary of a hash of 8-byte keys is longer");
-  }
+  if (absl::Status status = CheckWidth(range); !status.ok()) return status;
   std::unique_ptr<HashPartition> partition(new (std::nothrow) HashPartition(range, cache, seed));
-  if (partition == nullptr) return absl::ResourceExhaustedError("no memory to create a partition");
+  if (partition == nullptr) return NoMemory("create a partition");
   return partition;
 }
 
@@ -61,11 +60,12 @@ void HashPartition::Abandon() {
 }
 
 void HashPartition::Execute(const Batch& batch) {
+  if (IsConditional(batch.operation)) return ExecuteConditional(batch);
   const Operation operation = batch.operation;
   Group group;
   for (const BatchPart& part : batch.parts) {
     uint32_t i = 0;
-    if (operation == Operation::kLookup && leaving_ == nullptr) {
+    if (operation == Operation::kLookup && leaving_ == nullptr && !table_.empty()) {
       for (; part.count - i >= kHashGroupMax; i += kHashGroupMax) LookupWholeGroup(part, i);
     }
     for (; i < part.count; ++i) {
@@ -105,33 +105,70 @@ void HashPartition::Run(Operation operation, Group& group) {
     case Operation::kErase:
       RunErases(group);
       break;
+    case Operation::kInsertIfAbsent:
+    case Operation::kReplaceIfPresent:
+    case Operation::kCompareAndSet:
+    case Operation::kAdd:
+      ERIS_CHECK(false);  // Execute has sent them elsewhere
+      break;
   }
   group.count = 0;
 }
 
-void HashPartition::LookupWholeGroup(const BatchPart& part, uint32_t begin) const {
-  const uint32_t* const positions = part.positions + begin;
+namespace {
+
+// An absent key's element gets its own value: no branch on what was found.
+void AnswerLookup(const uint64_t* value, uint32_t absent, uint64_t* value_out,
+                  KeyState* state_out) {
+  *value_out = *(absent != 0 ? value_out : value);
+  *state_out = static_cast<KeyState>(static_cast<uint32_t>(KeyState::kPresent) - absent);
+}
+static_assert(static_cast<uint32_t>(KeyState::kPresent) ==
+              static_cast<uint32_t>(KeyState::kAbsent) + 1);
+
+// The request's columns lie in another core's cache: they come while the table is searched. A line
+// at a time where the positions lie close together, as they mostly do.
+void FetchColumns(const BatchPart& part, const uint32_t* positions) {
+  const uint32_t first = positions[0];
+  const uint32_t span = positions[kHashGroupMax - 1] - first;
+  constexpr uint32_t kValuesPerLine = base::kCacheLineBytes / sizeof(uint64_t);
+  if (span < 4 * kHashGroupMax) {
+    for (uint32_t i = 0; i <= span; i += kValuesPerLine) {
+      __builtin_prefetch(part.values_out + first + i, 1);
+    }
+    for (uint32_t i = 0; i <= span; i += base::kCacheLineBytes) {
+      __builtin_prefetch(part.states_out + first + i, 1);
+    }
+    return;
+  }
   for (uint32_t i = 0; i < kHashGroupMax; ++i) {
     __builtin_prefetch(part.states_out + positions[i], 1);
     __builtin_prefetch(part.values_out + positions[i], 1);
   }
-  uint64_t* found[kHashGroupMax];
-  table_.FindGroup(part.keys + begin, kHashGroupMax, found);
-  for (uint32_t i = 0; i < kHashGroupMax; ++i) {
-    uint64_t* const value_out = part.values_out + positions[i];
-    // An absent key's element gets its own value: no branch on what was found.
-    *value_out = *(found[i] != nullptr ? found[i] : value_out);
-    part.states_out[positions[i]] = found[i] != nullptr ? KeyState::kPresent : KeyState::kAbsent;
-  }
+}
+
+}  // namespace
+
+void HashPartition::LookupWholeGroup(const BatchPart& part, uint32_t begin) const {
+  const uint32_t* const positions = part.positions + begin;
+  FetchColumns(part, positions);
+  table_.SearchGroup(part.keys + begin, kHashGroupMax,
+                     [values_out = part.values_out, states_out = part.states_out, positions](
+                         uint32_t i, const uint64_t* value, uint32_t absent) {
+                       AnswerLookup(value, absent, values_out + positions[i],
+                                    states_out + positions[i]);
+                     });
 }
 
 void HashPartition::RunLookups(const Group& group) const {
-  uint64_t* found[kHashGroupMax];
-  table_.FindGroup(group.keys, group.count, found);
-  for (uint32_t i = 0; i < group.count; ++i) {
-    *group.values_out[i] = *(found[i] != nullptr ? found[i] : group.values_out[i]);
-    *group.states_out[i] = found[i] != nullptr ? KeyState::kPresent : KeyState::kAbsent;
+  if (table_.empty()) {
+    for (uint32_t i = 0; i < group.count; ++i) *group.states_out[i] = KeyState::kAbsent;
+    return;
   }
+  table_.SearchGroup(group.keys, group.count,
+                     [&group](uint32_t i, const uint64_t* value, uint32_t absent) {
+                       AnswerLookup(value, absent, group.values_out[i], group.states_out[i]);
+                     });
 }
 
 void HashPartition::RunUpserts(const Group& group) {
@@ -275,7 +312,7 @@ void HashPartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows& out) {
   cursor.rows_left -= smallest.count();
   const uint64_t last = cursor.rest.hi ? cursor.rest.hi->head - 1 : ~uint64_t{0};
   if (smallest.count() < wanted || out.keys[out.rows - 1] == last) {
-    cursor.rest.hi = cursor.rest.lo;
+    MakeEmpty(cursor.rest);
     cursor.done = true;
     return;
   }

@@ -73,14 +73,14 @@ class HashPartition final : public Partition {
   // Says that the rows of `leaving`, which is an end of range() or all of it, are going to leave.
   // Touches no row. Errors: InvalidArgument (not an end of the range), FailedPrecondition (others
   // are prepared).
-  absl::Status PrepareExtract(const Range& leaving);
+  absl::Status PrepareExtract(const Range& leaving) override;
   // Goes on with the preparation, over at most `rows_max` (>= 1) rows. True: it is complete.
   // Errors: ResourceExhausted (it goes on where it stopped; everything is served as before).
-  absl::StatusOr<bool> WalkLeaving(uint32_t rows_max);
+  absl::StatusOr<bool> WalkLeaving(uint32_t rows_max) override;
   // Gives the preparation up: takes up to `rows_max` rows back into the table. True: none are left
   // and no extraction is prepared. WalkLeaving or Extract in between begin the walk anew. Errors:
   // ResourceExhausted (as above).
-  absl::StatusOr<bool> CancelExtract(uint32_t rows_max);
+  absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override;
   // Between PrepareExtract and the last chunk, or the end of giving up.
   bool prepared() const { return leaving_ != nullptr; }
   // Rows that wait in the tree.
@@ -129,19 +129,26 @@ class HashPartition final : public Partition {
   void RunUpserts(const Group& group);
   void RunErases(const Group& group);
 
+  // Of conditional writes (hash_partition_conditional.cc).
+  struct ConditionalGroup;
+  void ExecuteConditional(const Batch& batch);
+  void RunConditional(Operation operation, ConditionalGroup& group);
+  void WriteLeaving(Operation operation, const BatchPart& part, uint32_t index);
+
   bool IsLeaving(uint64_t key) const {
     return leaving_ != nullptr && leaving_->range.ContainsU64(key);
   }
-  // One key of the leaving range.
+  // Keys of the leaving range: where the value stands, in the tree or in the table (nullptr: the
+  // key is absent), good until the next write; adding a key that is absent (false: no memory).
+  uint64_t* FindLeaving(uint64_t key);
+  bool InsertLeaving(uint64_t key, uint64_t value);
+  // All but conditional writes.
   KeyState ExecuteLeaving(Operation operation, uint64_t key, uint64_t value_in,
                           uint64_t* value_out);
   // The rows that leave first: copies up to `rows_max` of them, in the tree's order, and takes such
   // out of it again.
   uint32_t ReadLeading(uint32_t rows_max, uint64_t* keys, uint64_t* values) const;
   void DropLeading(const std::vector<uint64_t>& tree_keys);
-
-  bool AdjacentTo(const Range& range) const;
-  void WidenBy(const Range& range);
 
   Range range_;
   HashTable table_;

@@ -1,12 +1,12 @@
 // How rows leave a hash partition, and how they enter it.
 #include <algorithm>
 #include <new>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "storage/hash_partition.h"
+#include "storage/range_ops.h"
 #include "storage/tree_scanner.h"
 
 namespace eris::storage {
@@ -15,74 +15,38 @@ namespace {
 // Rows that a walk reads at a time.
 constexpr uint32_t kRowsPerRun = 256;
 
-std::string Text(const Range& range) {
-  return absl::StrCat("[", range.lo.head, ", ", range.hi ? absl::StrCat(range.hi->head) : "end",
-                      ")");
-}
-
-absl::Status NoMemory(absl::string_view what) {
-  return absl::ResourceExhaustedError(absl::StrCat("no memory to ", what));
-}
-
-// Takes `end`, an end of `range` or all of it, off.
-void CutOff(Range& range, const Range& end) {
-  if (end.Empty()) return;
-  if (end == range) {
-    range.hi = range.lo;
-  } else if (end.lo == range.lo) {
-    range.lo = *end.hi;
-  } else {
-    range.hi = end.lo;
-  }
-}
-
-absl::Status CheckChunk(const ExchangeChunk& chunk) {
-  if (chunk.covers.lo.tail != 0 || (chunk.covers.hi && chunk.covers.hi->tail != 0)) {
-    return absl::InvalidArgumentError("a boundary of a chunk of 8-byte keys is longer");
-  }
-  if (chunk.keys.size() != chunk.values.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("chunk has ", chunk.keys.size(), " keys and ",
-                                                   chunk.values.size(), " values"));
-  }
-  for (size_t i = 0; i < chunk.keys.size(); ++i) {
-    if (!chunk.covers.ContainsU64(chunk.keys[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("chunk's key ", chunk.keys[i], " lies outside ", Text(chunk.covers)));
-    }
-    if (i > 0 && chunk.keys[i - 1] >= chunk.keys[i]) {
-      return absl::InvalidArgumentError(absl::StrCat("chunk's keys do not ascend at row ", i, ": ",
-                                                     chunk.keys[i - 1], " before ", chunk.keys[i]));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
+
+uint64_t* HashPartition::FindLeaving(uint64_t key) {
+  uint64_t* value;
+  const uint64_t tree_key = key ^ leaving_->flip;
+  leaving_->rows.FindGroup(&tree_key, 1, &value);
+  return value != nullptr ? value : table_.Find(key);
+}
+
+bool HashPartition::InsertLeaving(uint64_t key, uint64_t value) {
+  // A new row goes where it need not be moved again.
+  if (leaving_->given_up) return table_.Upsert(key, value) != KeyState::kNoMemory;
+  return leaving_->rows.Upsert(key ^ leaving_->flip, value) != UpsertResult::kNoMemory;
+}
 
 KeyState HashPartition::ExecuteLeaving(Operation operation, uint64_t key, uint64_t value_in,
                                        uint64_t* value_out) {
-  PrefixTree& rows = leaving_->rows;
-  const uint64_t tree_key = key ^ leaving_->flip;
-  const std::optional<uint64_t> in_tree = rows.Lookup(tree_key);
-  switch (operation) {
-    case Operation::kLookup: {
-      const std::optional<uint64_t> value = in_tree ? in_tree : table_.Lookup(key);
-      if (value) *value_out = *value;
-      return value ? KeyState::kPresent : KeyState::kAbsent;
-    }
-    case Operation::kUpsert:
-      // A row stays where it is; a new one goes where it need not be moved again.
-      if (!in_tree && (leaving_->given_up || table_.Lookup(key))) {
-        return table_.Upsert(key, value_in);
-      }
-      if (rows.Upsert(tree_key, value_in) == UpsertResult::kNoMemory) return KeyState::kNoMemory;
-      return in_tree ? KeyState::kPresent : KeyState::kAbsent;
-    case Operation::kErase: {
-      const bool present = in_tree ? rows.Erase(tree_key) : table_.Erase(key);
-      return present ? KeyState::kPresent : KeyState::kAbsent;
-    }
+  if (operation == Operation::kErase) {
+    const bool present = leaving_->rows.Erase(key ^ leaving_->flip) || table_.Erase(key);
+    return present ? KeyState::kPresent : KeyState::kAbsent;
   }
-  return KeyState::kAbsent;
+  uint64_t* const value = FindLeaving(key);
+  if (value == nullptr) {
+    if (operation == Operation::kLookup || InsertLeaving(key, value_in)) return KeyState::kAbsent;
+    return KeyState::kNoMemory;
+  }
+  if (operation == Operation::kLookup) {
+    *value_out = *value;
+  } else {
+    *value = value_in;
+  }
+  return KeyState::kPresent;
 }
 
 absl::Status HashPartition::PrepareExtract(const Range& leaving) {
@@ -90,11 +54,11 @@ absl::Status HashPartition::PrepareExtract(const Range& leaving) {
     return absl::FailedPreconditionError(
         absl::StrCat("rows of ", Text(leaving_->range), " are prepared to leave already"));
   }
+  if (absl::Status status = CheckWidth(leaving); !status.ok()) return status;
   const bool low_end = leaving.lo == range_.lo;
   const bool inside =
       leaving.lo >= range_.lo && (!range_.hi || (leaving.hi && leaving.hi <= range_.hi));
-  if (leaving.Empty() || !inside || (!low_end && leaving.hi != range_.hi) || leaving.lo.tail != 0 ||
-      (leaving.hi && leaving.hi->tail != 0)) {
+  if (leaving.Empty() || !inside || (!low_end && leaving.hi != range_.hi)) {
     return absl::InvalidArgumentError(
         absl::StrCat(Text(leaving), " is not an end of ", Text(range_)));
   }
@@ -211,28 +175,13 @@ absl::Status HashPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
   return absl::OkStatus();
 }
 
-bool HashPartition::AdjacentTo(const Range& range) const {
-  return range_.Empty() || range.Empty() || range_.hi == range.lo || range.hi == range_.lo;
-}
-
-void HashPartition::WidenBy(const Range& range) {
-  if (range.Empty()) return;
-  if (range_.Empty()) {
-    range_ = range;
-  } else if (range_.hi == range.lo) {
-    range_.hi = range.hi;
-  } else {
-    range_.lo = range.lo;
-  }
-}
-
 absl::Status HashPartition::Ingest(const ExchangeChunk& chunk) {
   if (absl::Status status = CheckChunk(chunk); !status.ok()) return status;
   if (leaving_ != nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("rows of ", Text(leaving_->range), " are prepared to leave"));
   }
-  if (!AdjacentTo(chunk.covers)) {
+  if (!Adjacent(chunk.covers, range_)) {
     return absl::InvalidArgumentError(
         absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
   }
@@ -243,7 +192,7 @@ absl::Status HashPartition::Ingest(const ExchangeChunk& chunk) {
       return NoMemory(absl::StrCat("ingest ", chunk.keys.size(), " rows"));
     }
   }
-  WidenBy(chunk.covers);
+  Widen(range_, chunk.covers);
   return absl::OkStatus();
 }
 

@@ -15,14 +15,14 @@ HashTable::HashTable(memory::LocalCache& cache, uint64_t seed) : cache_(&cache),
   }
 }
 
-std::optional<uint64_t> HashTable::Lookup(uint64_t key) const {
-  if (directory_ == nullptr) return std::nullopt;
-  const uint64_t hash = mix_(key);
+uint64_t* HashTable::FindHashed(uint64_t hash, uint64_t key) const {
+  ERIS_DCHECK(hash == mix_(key));
+  if (directory_ == nullptr) return nullptr;
   const uint64_t marker = MarkerFor(hash);
-  for (const Bucket* bucket = EntryOf(hash).BucketOf(hash);; ++bucket) {
+  for (Bucket* bucket = EntryOf(hash).BucketOf(hash);; ++bucket) {
     const uint32_t slot = bucket->Find(key);
-    if (slot != kBucketRows) return bucket->values[slot];
-    if (!bucket->Full(marker)) return std::nullopt;
+    if (slot != kBucketRows) return &bucket->values[slot];
+    if (!bucket->Full(marker)) return nullptr;
   }
 }
 

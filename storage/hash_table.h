@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/check.h"
 #include "memory/local_cache.h"
 #include "storage/batch.h"
 #include "storage/hash_table_mix.h"
@@ -64,13 +65,26 @@ class HashTable {
   // Never needs memory: where a smaller segment cannot be had, the larger one stays. True when the
   // key was there.
   bool Erase(uint64_t key) { return EraseHashed(mix_(key), key); }
-  std::optional<uint64_t> Lookup(uint64_t key) const;
+  std::optional<uint64_t> Lookup(uint64_t key) const {
+    const uint64_t* const value = Find(key);
+    return value == nullptr ? std::nullopt : std::optional<uint64_t>(*value);
+  }
+  // Where the key's value stands, for reading and replacing; nullptr: the key is not there. Good
+  // until the next write.
+  uint64_t* Find(uint64_t key) const { return FindHashed(mix_(key), key); }
 
   // Looks up `count` keys side by side: the buckets of all are fetched before the first one is
   // searched. values[i] is where the value of keys[i] stands, for reading and replacing, nullptr
   // where the key is not there; good until the next write. Shapes: `count` keys and values, at most
   // kHashGroupMax; any order, duplicates allowed.
   void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const;
+
+  // FindGroup for a caller that takes the answers as they come: visit(i, value, absent) for
+  // keys[i], where absent is 0 or 1 and `value`, where it is 0, where the value stands. A key that
+  // is sought in several buckets is visited for each, absent until the last one; other keys come
+  // between. REQUIRES: !empty().
+  template <class Visit>
+  void SearchGroup(const uint64_t* keys, uint32_t count, Visit visit) const;
 
   // For batches of writes: the hash of a key whose bucket and segment are fetched without waiting
   // for them. It is good for a call below at any time.
@@ -85,6 +99,7 @@ class HashTable {
   }
   [[nodiscard]] KeyState UpsertHashed(uint64_t hash, uint64_t key, uint64_t value);
   bool EraseHashed(uint64_t hash, uint64_t key);
+  uint64_t* FindHashed(uint64_t hash, uint64_t key) const;
 
   // Copies rows from the cursor on, at most `rows_max`, and moves it behind them. Each row that is
   // there from the first call to the last comes exactly once, whatever is written in between; one
@@ -146,6 +161,40 @@ class HashTable {
   uint64_t segments_ = 0;
   std::array<uint32_t, kDepthMax + 1> segments_at_{};  // by depth
 };
+
+template <class Visit>
+inline void HashTable::SearchGroup(const uint64_t* keys, uint32_t count, Visit visit) const {
+  ERIS_DCHECK(directory_ != nullptr && count <= kHashGroupMax);
+  Bucket* buckets[kHashGroupMax];
+  uint64_t markers[kHashGroupMax];
+  // Probes whose bucket is on its way, oldest first: a ring, since one that has to go on to the
+  // next bucket queues up again behind the others.
+  uint32_t ring[kHashGroupMax];
+  constexpr uint32_t kMask = kHashGroupMax - 1;
+  static_assert((kHashGroupMax & kMask) == 0);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t hash = mix_(keys[i]);
+    Bucket* const bucket = EntryOf(hash).BucketOf(hash);
+    __builtin_prefetch(bucket);
+    buckets[i] = bucket;
+    markers[i] = MarkerFor(hash);
+    ring[i] = i;
+  }
+  // A bucket is searched without a branch that depends on what it holds: it would be mispredicted
+  // for one key in eight.
+  for (uint32_t oldest = 0, end = count; oldest != end;) {
+    const uint32_t i = ring[oldest++ & kMask];
+    Bucket* const bucket = buckets[i];
+    const uint32_t slot = bucket->Find(keys[i]);
+    const uint32_t absent = slot / kBucketRows;  // 1 or 0; the compiler makes a branch of a bool
+    const uint32_t goes_on = absent & uint32_t{bucket->Full(markers[i])};
+    visit(i, &bucket->values[slot], absent);
+    buckets[i] = bucket + goes_on;
+    __builtin_prefetch(bucket + goes_on);
+    ring[end & kMask] = i;
+    end += goes_on;
+  }
+}
 
 }  // namespace eris::storage
 

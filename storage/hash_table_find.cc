@@ -7,41 +7,14 @@
 namespace eris::storage {
 
 void HashTable::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const {
-  ERIS_DCHECK(count <= kHashGroupMax);
   if (directory_ == nullptr) {
     std::fill_n(values, count, nullptr);
     return;
   }
-  Bucket* buckets[kHashGroupMax];
-  uint64_t markers[kHashGroupMax];
-  // Probes whose bucket is on its way, oldest first: a ring, since one that has to go on to the
-  // next bucket queues up again behind the others.
-  uint32_t ring[kHashGroupMax];
-  constexpr uint32_t kMask = kHashGroupMax - 1;
-  static_assert((kHashGroupMax & kMask) == 0);
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint64_t hash = mix_(keys[i]);
-    Bucket* const bucket = EntryOf(hash).BucketOf(hash);
-    __builtin_prefetch(bucket);
-    buckets[i] = bucket;
-    markers[i] = MarkerFor(hash);
-    ring[i] = i;
-  }
-  // A bucket is searched without a branch that depends on what it holds: it would be mispredicted
-  // for one key in eight.
-  for (uint32_t oldest = 0, end = count; oldest != end;) {
-    const uint32_t i = ring[oldest++ & kMask];
-    Bucket* const bucket = buckets[i];
-    const uint32_t slot = bucket->Find(keys[i]);
-    const uint32_t absent = slot / kBucketRows;  // 1 or 0; the compiler makes a branch of a bool
-    const uint32_t goes_on = absent & uint32_t{bucket->Full(markers[i])};
-    values[i] = reinterpret_cast<uint64_t*>(reinterpret_cast<uintptr_t>(&bucket->values[slot]) &
-                                            (uintptr_t{absent} - 1));
-    buckets[i] = bucket + goes_on;
-    __builtin_prefetch(bucket + goes_on);
-    ring[end & kMask] = i;
-    end += goes_on;
-  }
+  SearchGroup(keys, count, [=](uint32_t i, uint64_t* value, uint32_t absent) {
+    values[i] =
+        reinterpret_cast<uint64_t*>(reinterpret_cast<uintptr_t>(value) & (uintptr_t{absent} - 1));
+  });
 }
 
 namespace {
