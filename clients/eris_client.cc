@@ -24,11 +24,15 @@ void SetRange(const KeyRange& range, v1::KeyRange& out) {
   if (range.hi) out.set_hi(*range.hi);
 }
 
+// Kinds have the same numbers on both sides.
+static_assert(static_cast<int>(ObjectKind::kIndex) == v1::OBJECT_KIND_INDEX);
+static_assert(static_cast<int>(ObjectKind::kHash) == v1::OBJECT_KIND_HASH);
+
 ObjectInfo FromProto(const v1::Object& object) {
   ObjectInfo info;
   info.name = object.name();
   info.id = ObjectId{object.id()};
-  info.kind = ObjectKind::kIndex;
+  info.kind = static_cast<ObjectKind>(object.kind());
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
   for (const v1::Partition& partition : object.partitions()) {
@@ -164,7 +168,7 @@ v1::Data::Stub& Client::data_stub() { return *stubs_->data; }
 absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateOptions& options) {
   v1::CreateObjectRequest request;
   request.set_name(name);
-  request.set_kind(v1::OBJECT_KIND_INDEX);
+  request.set_kind(static_cast<v1::ObjectKind>(options.kind));
   SetRange(options.expected, *request.mutable_expected());
   request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
   v1::CreateObjectResponse response;

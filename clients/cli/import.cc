@@ -40,6 +40,7 @@ struct ImportFlags {
   std::string key = "1";
   std::string value = "2";
   bool create = true;
+  std::string kind = "index";
   std::string expect;
   std::string on_error = "abort";
   bool progress = true;
@@ -109,6 +110,9 @@ absl::Status EnsureObject(client::Client& client, const ImportFlags& flags, cons
   const absl::Status found = client.Get(flags.object).status();
   if (!absl::IsNotFound(found) || !flags.create) return found;
   CreateOptions options;
+  const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
+  if (!kind.ok()) return kind.status();
+  options.kind = *kind;
   if (!flags.expect.empty()) {
     const absl::StatusOr<KeyRange> range = ParseRange(flags.expect);
     if (!range.ok()) return range.status();
@@ -296,6 +300,9 @@ void AddImport(CLI::App& app, Cli& cli) {
       ->capture_default_str();
   verb->add_flag("--create,!--no-create", flags->create,
                  "Create the object if it is missing (default), or refuse");
+  verb->add_option("--kind", flags->kind, "Of a new object: index or hash")
+      ->check(CLI::IsMember({"index", "hash"}))
+      ->capture_default_str();
   verb->add_option("--expect", flags->expect,
                    "LO:HI for a new object, instead of bounds from a sample of the file");
   verb->add_option("--on-error", flags->on_error, "What a bad line does: abort or skip")

@@ -14,6 +14,7 @@ namespace {
 
 struct CreateFlags {
   std::string object;
+  std::string kind = "index";
   std::string expect;
   std::string split;
 };
@@ -30,7 +31,7 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
   }
   return {{"name", info.name},
           {"id", info.id.value},
-          {"kind", "index"},
+          {"kind", KindName(info.kind)},
           {"keys", std::to_string(info.keys)},
           {"memory_bytes", std::to_string(info.memory_bytes)},
           {"partitions", std::move(partitions)}};
@@ -38,6 +39,9 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
 
 int RunCreate(const Cli& cli, const CreateFlags& flags) {
   CreateOptions options;
+  const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
+  if (!kind.ok()) return Report(kind.status());
+  options.kind = *kind;
   if (!flags.expect.empty()) {
     const absl::StatusOr<KeyRange> range = ParseRange(flags.expect);
     if (!range.ok()) return Report(range.status());
@@ -97,8 +101,8 @@ int RunList(const Cli& cli, const std::string& object) {
   } else {
     TextTable table({{"OBJECT", false}, {"KIND", false}, {"KEYS"}, {"MEMORY"}, {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
-      table.Add({info.name, "index", std::to_string(info.keys), FormatBytes(info.memory_bytes),
-                 std::to_string(info.partition_starts.size())});
+      table.Add({info.name, KindName(info.kind), std::to_string(info.keys),
+                 FormatBytes(info.memory_bytes), std::to_string(info.partition_starts.size())});
     }
     output.Write(table.ToString());
   }
@@ -109,8 +113,11 @@ int RunList(const Cli& cli, const std::string& object) {
 
 void AddCreate(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (index, u64 to u64)");
+  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (u64 to u64)");
   verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("--kind", flags->kind, "index (ordered), or hash (faster look-ups, no scans)")
+      ->check(CLI::IsMember({"index", "hash"}))
+      ->capture_default_str();
   CLI::Option* expect =
       verb->add_option("--expect", flags->expect,
                        "LO:HI, where keys are expected: partitions are even pieces of it");
@@ -122,7 +129,8 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "\n"
       "Examples:\n"
       "  eris create orders --expect 0:6000001\n"
-      "  eris create users --split 1000000,2000000,3000000\n");
+      "  eris create users --split 1000000,2000000,3000000\n"
+      "  eris create sessions --kind hash\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });
 }
 

@@ -4,6 +4,7 @@
 #define ERIS_CLIENTS_CLI_PARSE_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct KeyWrite {
 // As ParseKeyValue. kAdd: the value is a delta. kCompareAndSet: "7=41:42" or "7 41 42", the
 // expected value before the new one.
 absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text);
+
+// "index" or "hash"; and back, of any other kind its number.
+absl::StatusOr<ObjectKind> ParseKind(absl::string_view text);
+std::string KindName(ObjectKind kind);
 
 // "LO:HI", [LO, HI); "LO:" goes to the end of the key space.
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text);

@@ -7,6 +7,7 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
+#include "clients/cli/parse.h"
 
 namespace eris::cli {
 namespace {
@@ -49,6 +50,7 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
   Json objects = Json::array();
   for (const ObjectInfo& object : stats.objects) {
     objects.push_back({{"name", object.name},
+                       {"kind", KindName(object.kind)},
                        {"keys", std::to_string(object.keys)},
                        {"memory_bytes", std::to_string(object.memory_bytes)},
                        {"partitions", object.partition_starts.size()}});
@@ -111,13 +113,15 @@ std::string ToText(const EngineStats& stats) {
     numa_nodes.Add({absl::StrCat(numa_node.id.value), FormatBytes(numa_node.reserved_bytes),
                     FormatBytes(numa_node.used_bytes), numa_node.bound ? "yes" : "no"});
   }
-  TextTable objects({{"OBJECT", false}, {"KEYS"}, {"MEMORY"}, {"BYTES/KEY"}, {"PARTITIONS"}});
+  TextTable objects(
+      {{"OBJECT", false}, {"KIND", false}, {"KEYS"}, {"MEMORY"}, {"BYTES/KEY"}, {"PARTITIONS"}});
   for (const ObjectInfo& object : stats.objects) {
     const std::string per_key =
         object.keys == 0 ? "-"
                          : absl::StrFormat("%.1f", static_cast<double>(object.memory_bytes) /
                                                        static_cast<double>(object.keys));
-    objects.Add({object.name, absl::StrCat(object.keys), FormatBytes(object.memory_bytes), per_key,
+    objects.Add({object.name, KindName(object.kind), absl::StrCat(object.keys),
+                 FormatBytes(object.memory_bytes), per_key,
                  absl::StrCat(object.partition_starts.size())});
   }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",

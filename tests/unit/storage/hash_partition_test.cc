@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/hash_table_check.h"
+#include "tests/support/write_model.h"
 #include "tests/unit/storage/hash_key_sets.h"
 #include "tests/unit/storage/storage_fixture.h"
 
@@ -30,7 +31,7 @@ std::unique_ptr<HashPartition> Make(TreeMemory& memory, const Range& range, uint
 // Runs one operation as a batch of a single part whose answers go to mixed-up positions.
 struct Executed {
   Executed(Partition& partition, Operation operation, std::vector<uint64_t> keys_in,
-           std::vector<uint64_t> values_in = {})
+           std::vector<uint64_t> values_in = {}, std::vector<uint64_t> expected = {})
       : values(keys_in.size(), 0xdead), states(keys_in.size(), KeyState::kPending) {
     std::vector<uint32_t> positions;
     for (size_t i = keys_in.size(); i-- > 0;) positions.push_back(static_cast<uint32_t>(i));
@@ -39,7 +40,9 @@ struct Executed {
     part.keys = keys_in.data();
     part.values_in = values_in.data();
     part.positions = positions.data();
-    part.values_out = operation == Operation::kLookup ? values.data() : nullptr;
+    part.expected = expected.empty() ? nullptr : expected.data();
+    const bool answers = operation == Operation::kLookup || IsConditional(operation);
+    part.values_out = answers ? values.data() : nullptr;
     part.states_out = states.data();
     partition.Execute(Batch{operation, {&part, 1}});
     std::reverse(values.begin(), values.end());  // back to the keys' order
@@ -269,6 +272,43 @@ TEST(HashPartitionTest, PrepareTakesOnlyEndsOfTheRange) {
   EXPECT_EQ(partition->Ingest({MakeRange(200, 300), {}, {}}), absl::OkStatus());
 }
 
+// Rows wait in the tree, in the table behind the walk and in front of it; without memory for the
+// tree, conditional writes refuse new keys and nothing else.
+TEST(HashPartitionTest, ConditionalWritesFindRowsThatAreLeaving) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  std::vector<uint64_t> keys(3000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  Executed(*partition, Operation::kUpsert, keys, keys);
+  ASSERT_EQ(partition->PrepareExtract(MakeRange(1000)), absl::OkStatus());
+  ASSERT_EQ(*partition->WalkLeaving(1500), false);
+  ASSERT_GT(partition->prepared_rows(), 0u);
+  ASSERT_LT(partition->prepared_rows(), 2000u);
+  const std::vector<uint64_t> ones(keys.size(), 1);
+  const Executed add(*partition, Operation::kAdd, keys, ones);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ(add.states[i], KeyState::kPresent);
+    ASSERT_EQ(add.values[i], i + 1);
+  }
+  const uint64_t prepared = partition->prepared_rows();
+  const std::vector<uint64_t> fresh{500'000, 500'001, 500'000};
+  EXPECT_EQ(Executed(*partition, Operation::kInsertIfAbsent, fresh, {7, 8, 9}).states,
+            (States{KeyState::kAbsent, KeyState::kAbsent, KeyState::kPresent}));
+  EXPECT_EQ(partition->prepared_rows(), prepared + 2);
+  memory.cache.FailAllocationsFrom(1);
+  uint64_t refused = 0;
+  for (uint64_t key = 1'000'000; key < 1'001'000; ++key) {
+    const Executed insert(*partition, Operation::kInsertIfAbsent, {key}, {key});
+    ASSERT_EQ(insert.values[0], 0xdeadu);
+    refused += insert.states[0] == KeyState::kNoMemory ? 1 : 0;
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(Executed(*partition, Operation::kReplaceIfPresent, {2999, 500'000}, {1, 1}).values,
+            (std::vector<uint64_t>{3000, 7}));
+  memory.cache.FailAllocationsFrom(0);
+  EXPECT_EQ(partition->size(), 3002u + 1000 - refused);
+}
+
 TEST(HashPartitionTest, IngestRefusesWhatDoesNotFitAndChangesNothing) {
   TreeMemory memory;
   auto partition = Make(memory, MakeRange(100, 200));
@@ -360,6 +400,9 @@ TEST(HashPartitionTest, RefusedWalkAndCancelLoseNoRow) {
   }
 }
 
+constexpr Operation kConditional[] = {Operation::kInsertIfAbsent, Operation::kReplaceIfPresent,
+                                      Operation::kCompareAndSet, Operation::kAdd};
+
 // Random commands against a map while ends of the range are prepared, walked over, extracted,
 // given up and taken in by a neighbour, turn by turn.
 class HashPartitionModelTest : public ::testing::TestWithParam<HashKeys> {
@@ -379,22 +422,24 @@ class HashPartitionModelTest : public ::testing::TestWithParam<HashKeys> {
     HashPartition& partition = *partitions_[random_() % 2];
     std::vector<uint64_t> keys;
     std::vector<uint64_t> values;
+    std::vector<uint64_t> expected;
+    const bool conditional = IsConditional(operation);
     for (uint64_t i = random_() % 300; i > 0; --i) {
-      const uint64_t key = AnyKey();
+      const bool again = !keys.empty() && random_() % 8 == 0;
+      const uint64_t key = again ? keys[random_() % keys.size()] : AnyKey();
       if (!partition.range().ContainsU64(key)) continue;
       keys.push_back(key);
-      values.push_back(random_());
+      values.push_back(conditional ? random_() % 3 : random_());
+      if (operation != Operation::kCompareAndSet) continue;
+      const auto row = model_.find(key);  // mostly what is there before the batch
+      expected.push_back(row != model_.end() && random_() % 4 != 0 ? row->second : random_() % 3);
     }
-    const Executed executed(partition, operation, keys, values);
+    const Executed executed(partition, operation, keys, values, expected);
     for (size_t i = 0; i < keys.size(); ++i) {
-      const auto row = model_.find(keys[i]);
-      const bool present = row != model_.end();
-      ASSERT_EQ(executed.states[i], present ? KeyState::kPresent : KeyState::kAbsent) << keys[i];
-      if (operation == Operation::kLookup && present) {
-        ASSERT_EQ(executed.values[i], row->second) << keys[i];
-      }
-      if (operation == Operation::kUpsert) model_[keys[i]] = values[i];
-      if (operation == Operation::kErase) model_.erase(keys[i]);
+      const test::ModelAnswer answer = test::RunOnModel(model_, operation, keys[i], values[i],
+                                                        expected.empty() ? 0 : expected[i]);
+      ASSERT_EQ(executed.states[i], answer.state) << keys[i];
+      ASSERT_EQ(executed.values[i], answer.value.value_or(0xdead)) << keys[i];
     }
   }
 
@@ -475,8 +520,10 @@ TEST_P(HashPartitionModelTest, RowsMoveWhileTheyAreUsed) {
   for (int command = 0; command < 6000; ++command) {
     const bool growing = (command / 1000) % 2 == 0;
     const uint64_t dice = random_() % 100;
-    if (dice < 40) {
+    if (dice < 30) {
       ExecuteSome((random_() % 4 == 0) != growing ? Operation::kUpsert : Operation::kErase);
+    } else if (dice < 40) {
+      ExecuteSome(kConditional[random_() % 4]);
     } else if (dice < 60) {
       ExecuteSome(Operation::kLookup);
     } else {
