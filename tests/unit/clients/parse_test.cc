@@ -71,6 +71,15 @@ TEST(ParseTest, RangeWithoutEndGoesToTheEndOfTheKeySpace) {
   }
 }
 
+TEST(ParseTest, KindsHaveNames) {
+  for (const ObjectKind kind : {ObjectKind::kIndex, ObjectKind::kHash}) {
+    EXPECT_EQ(*ParseKind(KindName(kind)), kind);
+  }
+  EXPECT_EQ(ParseKind("tree").status(),
+            absl::InvalidArgumentError("'tree' is no kind: index or hash"));
+  EXPECT_EQ(KindName(static_cast<ObjectKind>(7)), "kind 7");  // of a newer server
+}
+
 TEST(ParseTest, SizesHaveBinaryUnits) {
   EXPECT_EQ(*ParseBytes("4096"), 4096u);
   EXPECT_EQ(*ParseBytes("64KiB"), 65536u);
