@@ -174,15 +174,13 @@ void HashPartition::RunLookups(const Group& group) const {
 void HashPartition::RunUpserts(const Group& group) {
   uint64_t* found[kHashGroupMax];
   table_.FindGroup(group.keys, group.count, found);
-  // What was found stays where it is until the first insert.
-  bool found_valid = true;
+  const uint64_t moves = table_.moves();
   for (uint32_t i = 0; i < group.count; ++i) {
     KeyState state = KeyState::kPresent;
-    if (found_valid && found[i] != nullptr) {
+    if (found[i] != nullptr && table_.moves() == moves) {
       *found[i] = group.values_in[i];
     } else {
       state = table_.Upsert(group.keys[i], group.values_in[i]);
-      found_valid = found_valid && state != KeyState::kAbsent;
     }
     *group.states_out[i] = state;
   }
@@ -190,7 +188,7 @@ void HashPartition::RunUpserts(const Group& group) {
 
 void HashPartition::RunErases(const Group& group) {
   uint64_t hashes[kHashGroupMax];
-  for (uint32_t i = 0; i < group.count; ++i) hashes[i] = table_.FetchToWrite(group.keys[i]);
+  for (uint32_t i = 0; i < group.count; ++i) hashes[i] = table_.FetchToErase(group.keys[i]);
   for (uint32_t i = 0; i < group.count; ++i) {
     const bool present = table_.EraseHashed(hashes[i], group.keys[i]);
     *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;

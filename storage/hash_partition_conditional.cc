@@ -36,7 +36,7 @@ struct HashPartition::ConditionalGroup {
     uint32_t index;
   };
   uint32_t count = 0;
-  uint64_t hashes[kHashGroupMax];
+  uint64_t keys[kHashGroupMax];
   From from[kHashGroupMax];
 };
 
@@ -52,7 +52,7 @@ void HashPartition::ExecuteConditional(const Batch& batch) {
       // The request's columns lie in another core's cache: they come beside the buckets.
       __builtin_prefetch(part.states_out + part.positions[i], 1);
       __builtin_prefetch(part.values_out + part.positions[i], 1);
-      group.hashes[group.count] = table_.FetchToWrite(part.keys[i]);
+      group.keys[group.count] = part.keys[i];
       group.from[group.count++] = {&part, i};
       if (group.count == kHashGroupMax) RunConditional(batch.operation, group);
     }
@@ -61,16 +61,22 @@ void HashPartition::ExecuteConditional(const Batch& batch) {
 }
 
 void HashPartition::RunConditional(Operation operation, ConditionalGroup& group) {
+  uint64_t* found[kHashGroupMax];
+  table_.FindGroup(group.keys, group.count, found);
+  const uint64_t moves = table_.moves();
+  bool inserted = false;
   for (uint32_t i = 0; i < group.count; ++i) {
     const auto [part, index] = group.from[i];
-    const uint64_t key = part->keys[index];
-    uint64_t* const value = table_.FindHashed(group.hashes[i], key);
+    const uint64_t key = group.keys[i];
+    // A key that was absent may have come since, and one that was there may have moved.
+    const bool stale = table_.moves() != moves || (inserted && found[i] == nullptr);
+    uint64_t* const value = stale ? table_.Find(key) : found[i];
     ConditionalWrite write = DecideFor(operation, *part, index, value);
     if (write.stores && value != nullptr) {
       *value = write.stored;
-    } else if (write.stores &&
-               table_.UpsertHashed(group.hashes[i], key, write.stored) == KeyState::kNoMemory) {
-      Refuse(write);
+    } else if (write.stores) {
+      inserted = true;
+      if (table_.Upsert(key, write.stored) == KeyState::kNoMemory) Refuse(write);
     }
     Answer(*part, index, write);
   }

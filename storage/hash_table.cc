@@ -41,16 +41,16 @@ KeyState HashTable::UpsertHashed(uint64_t hash, uint64_t key, uint64_t value) {
     }
     if (!bucket->Full(marker)) break;
   }
-  Segment* const segment = ref.segment();
   const uint32_t slot = bucket->Find(marker);
-  const bool last_slot =
-      slot == kBucketRows - 1 && bucket == segment->buckets() + SegmentBuckets(segment->size) - 1;
-  if (segment->rows < SegmentRowsMax(segment->size) && bucket < home + kProbeBuckets && !last_slot)
+  const bool last_slot = slot == kBucketRows - 1 && ref.InTail(bucket) &&
+                         bucket == ref.buckets() + SegmentBuckets(ref.segment()->size) - 1;
+  uint32_t& rows = RowsAt(hash, ref.depth());
+  if (rows < RowsMaxOfHomes(ref.homes()) && bucket < home + kProbeBuckets && !last_slot)
       [[likely]] {
     bucket->keys[slot] = key;
     bucket->values[slot] = value;
-    ++segment->rows;
-  } else if (Grow(segment, Row{hash, key, value}) != Outcome::kDone) {
+    ++rows;
+  } else if (Grow(ref.segment(), Row{hash, key, value}) != Outcome::kDone) {
     return KeyState::kNoMemory;
   }
   ++size_;
@@ -62,15 +62,16 @@ bool HashTable::EraseHashed(uint64_t hash, uint64_t key) {
   if (directory_ == nullptr) return false;
   const SegmentRef ref = EntryOf(hash);
   const uint64_t marker = MarkerFor(hash);
-  for (const Bucket* bucket = ref.BucketOf(hash);; ++bucket) {
+  for (Bucket* bucket = ref.BucketOf(hash);; ++bucket) {
     const uint32_t slot = bucket->Find(key);
     if (slot != kBucketRows) {
-      Segment* const segment = ref.segment();
-      segment->EraseAt(static_cast<uint32_t>(bucket - segment->buckets()), slot, mix_);
+      ++moves_;
+      ref.EraseAt(bucket, slot, marker, mix_);
+      const uint32_t rows = --RowsAt(hash, ref.depth());
       if (--size_ == 0) {
         Clear();
-      } else if (segment->rows < SegmentRowsMin(segment->size)) [[unlikely]] {
-        Shrink(segment);
+      } else if (rows < RowsMinOfHomes(ref.homes())) [[unlikely]] {
+        Shrink(ref.segment());
       }
       return true;
     }
@@ -90,7 +91,9 @@ void HashTable::Clear() {
 
 void HashTable::Abandon() {
   directory_ = nullptr;
+  counts_ = nullptr;
   depth_ = 0;
+  ++moves_;
   size_ = 0;
   segments_ = 0;
   segments_at_.fill(0);

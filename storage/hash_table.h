@@ -70,13 +70,17 @@ class HashTable {
     return value == nullptr ? std::nullopt : std::optional<uint64_t>(*value);
   }
   // Where the key's value stands, for reading and replacing; nullptr: the key is not there. Good
-  // until the next write.
+  // while moves() is the same.
   uint64_t* Find(uint64_t key) const { return FindHashed(mix_(key), key); }
+
+  // Another number as soon as a row may have moved that is still there: what was found before is
+  // then good no longer.
+  uint64_t moves() const { return moves_; }
 
   // Looks up `count` keys side by side: the buckets of all are fetched before the first one is
   // searched. values[i] is where the value of keys[i] stands, for reading and replacing, nullptr
-  // where the key is not there; good until the next write. Shapes: `count` keys and values, at most
-  // kHashGroupMax; any order, duplicates allowed.
+  // where the key is not there; good while moves() is the same. Shapes: `count` keys and values, at
+  // most kHashGroupMax; any order, duplicates allowed.
   void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const;
 
   // FindGroup for a caller that takes the answers as they come: visit(i, value, absent) for
@@ -88,15 +92,9 @@ class HashTable {
 
   // For batches of writes: the hash of a key whose bucket and segment are fetched without waiting
   // for them. It is good for a call below at any time.
-  uint64_t FetchToWrite(uint64_t key) const {
-    const uint64_t hash = mix_(key);
-    if (directory_ != nullptr) {
-      const SegmentRef ref = EntryOf(hash);
-      __builtin_prefetch(ref.BucketOf(hash), 1);
-      __builtin_prefetch(ref.segment(), 1);  // its count of rows
-    }
-    return hash;
-  }
+  uint64_t FetchToWrite(uint64_t key) const { return Fetch(key, 1); }
+  // Where a bucket is full, rows of the next one may have to move up.
+  uint64_t FetchToErase(uint64_t key) const { return Fetch(key, 2); }
   [[nodiscard]] KeyState UpsertHashed(uint64_t hash, uint64_t key, uint64_t value);
   bool EraseHashed(uint64_t hash, uint64_t key);
   uint64_t* FindHashed(uint64_t hash, uint64_t key) const;
@@ -126,10 +124,35 @@ class HashTable {
     uint64_t value;
   };
 
+  uint64_t Fetch(uint64_t key, uint32_t buckets) const {
+    const uint64_t hash = mix_(key);
+    if (directory_ != nullptr) {
+      const Bucket* const bucket = EntryOf(hash).BucketOf(hash);
+      for (uint32_t i = 0; i < buckets; ++i) __builtin_prefetch(bucket + i, 1);
+    }
+    return hash;
+  }
   SegmentRef& EntryOf(uint64_t hash) const { return directory_[hash >> (64 - depth_)]; }
   // A free slot's key in segments of hashes like `hash`: one that belongs to the other half.
   uint64_t MarkerFor(uint64_t hash) const { return markers_[hash >> 63]; }
-  uint64_t DirectoryBytes(uint32_t depth) const { return sizeof(SegmentRef) << depth; }
+  static uint64_t DirectoryBytes(uint32_t depth) {
+    return (sizeof(SegmentRef) + sizeof(uint32_t)) << depth;
+  }
+  static uint32_t* CountsOf(SegmentRef* directory, uint32_t depth) {
+    return reinterpret_cast<uint32_t*>(directory + (uint64_t{1} << depth));
+  }
+  void SetDirectory(SegmentRef* directory, uint32_t depth) {
+    directory_ = directory;
+    depth_ = depth;
+    counts_ = CountsOf(directory, depth);
+  }
+  // The rows of the segment of `hash`, whose depth is given.
+  uint32_t& RowsAt(uint64_t hash, uint32_t depth) const {
+    return counts_[hash >> (64 - depth) << (depth_ - depth)];
+  }
+  uint32_t RowsOf(const Segment& segment) const {
+    return RowsAt(segment.first_hash, segment.depth);
+  }
 
   Outcome Start();
   // Makes room for `row`, and adds it. Unless kDone, nothing has changed.
@@ -145,7 +168,7 @@ class HashTable {
   // A directory of twice the entries; nullptr: refused.
   SegmentRef* MakeDoubled() const;
   void HalveDirectory();
-  // Points the entries of the segment's hashes to it.
+  // Points the entries of the segment's hashes to it, and counts its rows.
   void Install(const Segment* segment);
   void Free(Segment* segment) { cache_->Free(segment, segment->bytes()); }
 
@@ -156,9 +179,11 @@ class HashTable {
 
   // Owned by the AEU thread.
   SegmentRef* directory_ = nullptr;  // 2^depth_ entries; nullptr: the table is empty
+  uint32_t* counts_ = nullptr;       // behind it: a segment's rows, at its first entry
   uint32_t depth_ = 0;
   uint64_t size_ = 0;
   uint64_t segments_ = 0;
+  uint64_t moves_ = 0;
   std::array<uint32_t, kDepthMax + 1> segments_at_{};  // by depth
 };
 

@@ -71,8 +71,8 @@ absl::Status HashTableChecker::CheckSegment(const Segment& segment) const {
     ERIS_RETURN_IF_ERROR(CheckBucket(segment, at));
     for (const uint64_t key : segment.buckets()[at].keys) rows += key != segment.marker ? 1 : 0;
   }
-  if (rows != segment.rows) {
-    return Fault(segment, absl::StrCat(rows, " rows seen, ", segment.rows, " counted"));
+  if (rows != table_.RowsOf(segment)) {
+    return Fault(segment, absl::StrCat(rows, " rows seen, ", table_.RowsOf(segment), " counted"));
   }
   return absl::OkStatus();
 }
@@ -98,7 +98,7 @@ absl::Status HashTableChecker::Check() const {
     ERIS_RETURN_IF_ERROR(CheckSegment(segment));
     ++segments;
     ++segments_at[segment.depth];
-    rows += segment.rows;
+    rows += table_.RowsOf(segment);
   }
   if (rows != table_.size_ || (rows == 0) != (entries == 0)) {
     return absl::InternalError(absl::StrCat(rows, " rows seen, ", table_.size_, " counted"));

@@ -26,6 +26,10 @@ class HashTableChecker {
   Segment* SegmentOf(uint64_t key) const { return EntryOf(key).segment(); }
   SegmentRef& EntryOf(uint64_t key) const { return table_.EntryOf(table_.mix_(key)); }
   Bucket* BucketOf(uint64_t key) const { return EntryOf(key).BucketOf(table_.mix_(key)); }
+  uint32_t& RowsOf(uint64_t key) const {
+    const uint64_t hash = table_.mix_(key);
+    return table_.RowsAt(hash, table_.EntryOf(hash).depth());
+  }
   // For figures.
   uint64_t segments() const { return table_.segments_; }
   uint32_t depth() const { return table_.depth_; }

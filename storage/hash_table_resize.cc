@@ -20,8 +20,8 @@ HashTable::Outcome HashTable::Start() {
   constexpr uint64_t kHalf = uint64_t{1} << 63;
   directory[0] = SegmentRef(Segment::Format(low, 0, kDepth, 0, MarkerFor(0)));
   directory[1] = SegmentRef(Segment::Format(high, kHalf, kDepth, 0, MarkerFor(kHalf)));
-  directory_ = directory;
-  depth_ = kDepth;
+  SetDirectory(directory, kDepth);
+  counts_[0] = counts_[1] = 0;
   segments_ = 2;
   segments_at_[kDepth] = 2;
   return Outcome::kDone;
@@ -48,6 +48,8 @@ HashTable::Outcome HashTable::Build(const Segment* a, const Segment* b, const Ro
 void HashTable::Install(const Segment* segment) {
   const uint64_t begin = segment->first_hash >> (64 - depth_);
   std::fill_n(directory_ + begin, uint64_t{1} << (depth_ - segment->depth), SegmentRef(segment));
+  counts_[begin] = segment->rows;
+  ++moves_;
 }
 
 HashTable::Outcome HashTable::Grow(Segment* segment, const Row& row) {
@@ -80,7 +82,7 @@ HashTable::Outcome HashTable::Split(Segment* segment, const Row& row) {
       high_rows += mix_(bucket->keys[i]) >= middle ? 1 : 0;
     }
   }
-  const uint32_t low_rows = segment->rows + 1 - high_rows;
+  const uint32_t low_rows = RowsOf(*segment) + 1 - high_rows;
 
   SegmentRef* doubled = doubles ? MakeDoubled() : nullptr;
   if (doubles && doubled == nullptr) return Outcome::kNoMemory;
@@ -99,8 +101,7 @@ HashTable::Outcome HashTable::Split(Segment* segment, const Row& row) {
   }
   if (doubled != nullptr) {
     cache_->Free(directory_, DirectoryBytes(depth_));
-    directory_ = doubled;
-    depth_ = depth;
+    SetDirectory(doubled, depth);
   }
   Install(low);
   Install(high);
@@ -114,9 +115,12 @@ HashTable::Outcome HashTable::Split(Segment* segment, const Row& row) {
 SegmentRef* HashTable::MakeDoubled() const {
   auto* doubled = static_cast<SegmentRef*>(cache_->Allocate(DirectoryBytes(depth_ + 1)));
   if (doubled == nullptr) return nullptr;
+  uint32_t* const counts = CountsOf(doubled, depth_ + 1);
   for (uint64_t i = 0; i < uint64_t{1} << depth_; ++i) {
     doubled[2 * i] = directory_[i];
     doubled[2 * i + 1] = directory_[i];
+    counts[2 * i] = counts_[i];
+    counts[2 * i + 1] = 0;
   }
   return doubled;
 }
@@ -124,10 +128,13 @@ SegmentRef* HashTable::MakeDoubled() const {
 void HashTable::HalveDirectory() {
   auto* halved = static_cast<SegmentRef*>(cache_->Allocate(DirectoryBytes(depth_ - 1)));
   if (halved == nullptr) return;  // the larger one serves as well
-  for (uint64_t i = 0; i < uint64_t{1} << (depth_ - 1); ++i) halved[i] = directory_[2 * i];
+  uint32_t* const counts = CountsOf(halved, depth_ - 1);
+  for (uint64_t i = 0; i < uint64_t{1} << (depth_ - 1); ++i) {
+    halved[i] = directory_[2 * i];
+    counts[i] = counts_[2 * i];
+  }
   cache_->Free(directory_, DirectoryBytes(depth_));
-  directory_ = halved;
-  --depth_;
+  SetDirectory(halved, depth_ - 1);
 }
 
 void HashTable::Shrink(Segment* segment) {
@@ -136,13 +143,13 @@ void HashTable::Shrink(Segment* segment) {
     Segment* sibling = EntryOf(segment->first_hash ^ sibling_bit).segment();
     if (sibling->depth != segment->depth) break;
     // Empty siblings merge without memory, so they do all the way up.
-    const bool empty = segment->rows == 0 && sibling->rows == 0;
+    const bool empty = RowsOf(*segment) == 0 && RowsOf(*sibling) == 0;
     const uint64_t first_hash = segment->first_hash & ~sibling_bit;
     if (!Merge(segment, sibling)) break;
     if (!empty) return;
     segment = EntryOf(first_hash).segment();
   }
-  const uint32_t size = SegmentSizeFor(segment->rows + segment->rows / 8);
+  const uint32_t size = SegmentSizeFor(RowsOf(*segment) + RowsOf(*segment) / 8);
   if (size >= segment->size) return;
   Segment* built;
   if (Build(segment, nullptr, nullptr, segment->first_hash, segment->depth, size, segment->size - 1,
@@ -154,7 +161,7 @@ void HashTable::Shrink(Segment* segment) {
 }
 
 bool HashTable::Merge(Segment* segment, Segment* sibling) {
-  const uint32_t rows = segment->rows + sibling->rows;
+  const uint32_t rows = RowsOf(*segment) + RowsOf(*sibling);
   // Room for a third more: it is not split again at once.
   if (rows > SegmentRowsMax(kSegmentSizeSplit) * 3 / 4) return false;
   const uint32_t depth = segment->depth - 1;

@@ -52,17 +52,16 @@ bool Segment::InsertAll(const Segment& from, const HashMix& mix) {
   return true;
 }
 
-void Segment::EraseAt(uint32_t bucket, uint32_t slot, const HashMix& mix) {
-  Bucket* hole = buckets() + bucket;
+void SegmentRef::EraseAt(Bucket* bucket, uint32_t slot, uint64_t marker, const HashMix& mix) const {
+  Bucket* hole = bucket;
   // While the hole's bucket is full, rows may have gone past it: the first that did moves in.
   while (hole->Full(marker)) {
-    const auto hole_at = static_cast<uint32_t>(hole - buckets());
     Bucket* from = hole;
     uint32_t from_slot = kBucketRows;
     do {
       ++from;
       for (uint32_t i = 0; i < kBucketRows && from->keys[i] != marker; ++i) {
-        if (HomeOf(mix(from->keys[i])) <= hole_at) {
+        if (BucketOf(mix(from->keys[i])) <= hole) {
           from_slot = i;
           break;
         }
@@ -80,7 +79,6 @@ void Segment::EraseAt(uint32_t bucket, uint32_t slot, const HashMix& mix) {
   hole->keys[slot] = hole->keys[last];
   hole->values[slot] = hole->values[last];
   hole->keys[last] = marker;
-  --rows;
 }
 
 }  // namespace eris::storage

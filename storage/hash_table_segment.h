@@ -84,14 +84,14 @@ constexpr uint32_t SegmentHomes(uint32_t size) {
   const uint32_t buckets = SegmentBuckets(size);
   return buckets - std::clamp(buckets / 4, 1u, kTailBucketsMax);
 }
-// Rows at which a segment of that size grows.
-constexpr uint32_t SegmentRowsMax(uint32_t size) {
-  return SegmentHomes(size) * kBucketRows * kFillPercent / 100;
+// Rows at which a segment of that many homes grows, and below which it shrinks or is merged.
+constexpr uint32_t RowsMaxOfHomes(uint32_t homes) {
+  return homes * kBucketRows * kFillPercent / 100;
 }
-// Rows below which it shrinks or is merged.
-constexpr uint32_t SegmentRowsMin(uint32_t size) {
-  return std::max(SegmentRowsMax(size) * 2 / 5, 1u);
+constexpr uint32_t RowsMinOfHomes(uint32_t homes) {
+  return std::max(RowsMaxOfHomes(homes) * 2 / 5, 1u);
 }
+constexpr uint32_t SegmentRowsMax(uint32_t size) { return RowsMaxOfHomes(SegmentHomes(size)); }
 // The smallest size in which `rows` leave room for an eighth more; beyond the last one, the last.
 constexpr uint32_t SegmentSizeFor(uint32_t rows) {
   uint32_t size = 0;
@@ -105,6 +105,8 @@ struct alignas(base::kCacheLineBytes) Segment {
   uint32_t depth;  // bits of the hash that all rows share, >= 1
   uint32_t size;   // index into kSegmentBytes
   uint32_t homes;
+  // As it was built. From then on the table counts, beside its directory: headers lie at the same
+  // place of 64 KiB each, so that a core's cache holds but a few of them.
   uint32_t rows;
 
   // Writes an empty segment into `block`, of kSegmentBytes[size].
@@ -130,9 +132,6 @@ struct alignas(base::kCacheLineBytes) Segment {
   bool Insert(uint64_t hash, uint64_t key, uint64_t value);
   // Adds the rows of `from` that belong here. False: as Insert; this segment is then of no use.
   bool InsertAll(const Segment& from, const HashMix& mix);
-  // Takes the row at `slot` of buckets()[bucket] out. Rows behind it move up, so that no search
-  // ends before its row: at most a few buckets are read.
-  void EraseAt(uint32_t bucket, uint32_t slot, const HashMix& mix);
 };
 static_assert(sizeof(Segment) == base::kCacheLineBytes);
 
@@ -147,11 +146,19 @@ class SegmentRef {
 
   Segment* segment() const { return reinterpret_cast<Segment*>(word_ & kAddressMask); }
   uint32_t depth() const { return word_ & (base::kCacheLineBytes - 1); }
+  uint32_t homes() const { return static_cast<uint32_t>(word_ >> 48); }
+  Bucket* buckets() const {
+    return reinterpret_cast<Bucket*>((word_ & kAddressMask) + sizeof(Segment));
+  }
   Bucket* BucketOf(uint64_t hash) const {
     const uint64_t rest = hash << depth();
-    const uint64_t home = static_cast<uint64_t>((Uint128{rest} * (word_ >> 48)) >> 64);
-    return reinterpret_cast<Bucket*>((word_ & kAddressMask) + sizeof(Segment)) + home;
+    return buckets() + static_cast<uint64_t>((Uint128{rest} * (word_ >> 48)) >> 64);
   }
+  // Whether rows may overflow to `bucket`, but none begins there.
+  bool InTail(const Bucket* bucket) const { return bucket >= buckets() + homes(); }
+  // Takes the row at `slot` of `bucket` out. Rows behind it move up, so that no search ends before
+  // its row: at most a few buckets are read. `marker` is the segment's, which is not read.
+  void EraseAt(Bucket* bucket, uint32_t slot, uint64_t marker, const HashMix& mix) const;
   friend bool operator==(SegmentRef, SegmentRef) = default;
 
  private:

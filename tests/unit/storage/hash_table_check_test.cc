@@ -49,7 +49,7 @@ class HashTableCheckTest : public ::testing::Test {
 };
 
 TEST_F(HashTableCheckTest, NoticesAWrongCountOfRows) {
-  ++checker_.SegmentOf(1)->rows;
+  ++checker_.RowsOf(1);
   ExpectFault("counted");
 }
 
@@ -57,7 +57,7 @@ TEST_F(HashTableCheckTest, NoticesAWrongCountOfRows) {
 TEST_F(HashTableCheckTest, NoticesARowThatIsNotFoundAnyMore) {
   const uint64_t key = KeyWith(/*at_home=*/false);
   checker_.BucketOf(key)->keys[kBucketRows - 1] = checker_.SegmentOf(key)->marker;
-  --checker_.SegmentOf(key)->rows;
+  --checker_.RowsOf(key);
   ASSERT_FALSE(table_.Lookup(key).has_value());
   ExpectFault("is not found: bucket");
 }

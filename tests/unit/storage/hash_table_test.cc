@@ -131,8 +131,8 @@ TEST_P(HashTableTest, KeysSpread) {
   for (const uint64_t key : pool_) {
     at_home += checker.BucketOf(key)->Find(key) != kBucketRows ? 1 : 0;
     const Segment& segment = *checker.SegmentOf(key);
-    rows_least = std::min(rows_least, segment.rows << segment.depth);
-    rows_most = std::max(rows_most, segment.rows << segment.depth);
+    rows_least = std::min(rows_least, checker.RowsOf(key) << segment.depth);
+    rows_most = std::max(rows_most, checker.RowsOf(key) << segment.depth);
   }
   EXPECT_GT(at_home / static_cast<double>(pool_.size()), 0.75);
   // At 1,700 rows and more in a segment, five standard deviations are 12 %.
