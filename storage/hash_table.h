@@ -7,16 +7,17 @@
 //   hash = Mix(key)    high bits -> directory_ -> SegmentRef -> bucket by the bits that follow
 //
 // The longest pause of one write: a segment of at most 3,342 rows (63,936 bytes) is copied into one
-// or two new ones. Beside it, once per doubling of the table, the directory is copied: 8 bytes per
-// 2,000 rows or so (64 KiB at 16 million rows, 4 MiB at a thousand million). An erase copies at
+// or two new ones. Beside it, once per doubling of the table, the directory is copied: 12 bytes per
+// 2,000 rows or so (96 KiB at 16 million rows, 6 MiB at a thousand million). An erase copies at
 // most two segments that fit into one, or the directory back. Nothing ever walks the table but
 // Clear. (Keys chosen by somebody who knows the seed may make segments of up to 125,120 bytes.)
 //
-// Memory comes from the AEU's cache alone; a table with a row has 1,040 bytes. All segments grow
-// and split at about the same number of rows, so the fill swings with it: 21 to 26 bytes per row,
-// 16 of which are the row, measured from 1 to 16 million; the manager holds 25 to 35 then, most
-// while they change their size. The directory never has more than 32 entries per segment: keys
-// chosen by somebody who knows the seed are refused as if memory had run out.
+// Memory comes from the AEU's cache alone; a table with a row has 1,056 bytes. All segments grow
+// and split at about the same number of rows, so the fill swings with it: 21.0 to 27.6 bytes per
+// row, 16 of which are the row, measured at every 16 K random rows from 1 to 34 million; the
+// manager held 24 to 34 then, and up to 37 below two million, where all segments are split at once.
+// The directory never has more than 32 entries per segment: keys chosen by somebody who knows the
+// seed are refused as if memory had run out.
 #ifndef ERIS_STORAGE_HASH_TABLE_H_
 #define ERIS_STORAGE_HASH_TABLE_H_
 
@@ -32,9 +33,9 @@
 
 namespace eris::storage {
 
-// Keys that FindGroup takes at a time. Measured with bench/storage/hash_table_bench.cc at 16 M
-// sparse keys, groups of 8, 16, 32, 64, 128, 256, 384 and 512, in M keys/s: 19, 28, 42, 64, 77, 82,
-// 88 and 81. More than 256 lines would crowd an L1 cache of 32 KiB.
+// Keys that FindGroup takes at a time. Measured at 16 M sparse keys, groups of 8, 16, 32, 64, 128,
+// 256, 384 and 512, in M keys/s: 19, 28, 42, 64, 77, 82, 88 and 81. More than 256 lines would crowd
+// an L1 cache of 32 KiB.
 inline constexpr uint32_t kHashGroupMax = 256;
 // How far ahead of a write Ingest fetches its bucket.
 inline constexpr uint32_t kHashAhead = 64;

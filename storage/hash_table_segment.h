@@ -53,8 +53,10 @@ struct alignas(base::kCacheLineBytes) Bucket {
 };
 static_assert(sizeof(Bucket) == base::kCacheLineBytes);
 
-// What a row may stand behind the bucket of its hash. Far more than rows need at the fill below: a
-// segment in which one would need more grows early.
+// What a row may stand behind the bucket of its hash; a segment in which one would need more grows
+// early. At the fill below every second segment of the largest ordinary size does: a new row goes
+// behind all that stand in the way. Of 20,000 such segments 56 % grew early, at 96 % of the rows
+// that the fill allows, the first at 80 %; the others' largest distances were 8 to 31.
 inline constexpr uint32_t kProbeBuckets = 32;
 inline constexpr uint32_t kTailBucketsMax = 15;
 // The share of the slots at `homes` that is used before a segment grows.

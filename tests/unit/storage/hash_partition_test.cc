@@ -517,7 +517,7 @@ class HashPartitionModelTest : public ::testing::TestWithParam<HashKeys> {
 
 TEST_P(HashPartitionModelTest, RowsMoveWhileTheyAreUsed) {
   SCOPED_TRACE(SeedText());
-  for (int command = 0; command < 6000; ++command) {
+  for (int command = 0; command < 4000; ++command) {
     const bool growing = (command / 1000) % 2 == 0;
     const uint64_t dice = random_() % 100;
     if (dice < 30) {

@@ -119,6 +119,14 @@ INSTANTIATE_TEST_SUITE_P(AllKeys, HashTableMemoryTest, ::testing::ValuesIn(kAllH
                          [](const auto& keys) { return HashKeysName(keys.param); });
 
 // The real limit, not an injected one.
+TEST(HashTableLimitTest, ATableOfOneRowIsTwoSmallSegments) {
+  TreeMemory memory;
+  HashTable table(memory.cache, 1);
+  EXPECT_EQ(memory.cache.used_bytes(), 0u);
+  ASSERT_EQ(table.Upsert(7, 1), KeyState::kAbsent);
+  EXPECT_EQ(memory.cache.used_bytes(), 2 * kSegmentBytes[0] + 32);  // and a directory of two
+}
+
 TEST(HashTableLimitTest, UpsertsAreRefusedAtTheLimitAndReadsGoOn) {
   TreeMemory memory(2 * memory::kSuperblockBytes);
   HashTable table(memory.cache, 7);
