@@ -6,6 +6,7 @@
 #include "aeu/clock.h"
 #include "base/check.h"
 #include "memory/memory_manager.h"
+#include "storage/hash_partition.h"
 #include "storage/index_partition.h"
 
 namespace eris::aeu {
@@ -15,6 +16,18 @@ using routing::CommandType;
 using storage::KeyState;
 
 namespace {
+
+absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
+    const routing::InstallSegment& install, memory::LocalCache& cache) {
+  switch (install.kind) {
+    case ObjectKind::kIndex:
+      return storage::IndexPartition::Create(install.range, cache);
+    case ObjectKind::kHash:
+      return storage::HashPartition::Create(install.range, cache, install.seed);
+  }
+  ERIS_CHECK(false);  // the engine installs no other kind
+  return absl::InternalError("");
+}
 
 routing::PortOptions OfAeu(routing::PortOptions options) {
   options.way = routing::PortOptions::Way::kIncoming;
@@ -283,7 +296,7 @@ void Aeu::Install(const CommandHeader* command) {
     slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache);
   }
   ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
-  auto partition = storage::IndexPartition::Create(install->range, slot->cache());
+  auto partition = MakePartition(*install, slot->cache());
   if (!partition.ok()) {
     answer(KeyState::kNoMemory);
     return;

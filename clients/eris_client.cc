@@ -20,12 +20,16 @@ namespace {
 // A lookup of kBatchKeysMax keys answers with 8.2 MB; lists of many objects may be longer.
 constexpr int kMessageBytesMax = 64 << 20;
 
+// Kinds have the same numbers on both sides.
+static_assert(static_cast<int>(ObjectKind::kIndex) == v1::OBJECT_KIND_INDEX);
+static_assert(static_cast<int>(ObjectKind::kHash) == v1::OBJECT_KIND_HASH);
+
 ObjectInfo FromProto(const v1::Object& object) {
   ObjectInfo info;
   info.name = object.name();
   info.id = ObjectId{object.id()};
-  info.kind = ObjectKind::kIndex;
   info.key_type = KeyTypeFrom(object.key_type());
+  info.kind = static_cast<ObjectKind>(object.kind());
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
   for (const v1::Partition& partition : object.partitions()) {
@@ -161,7 +165,7 @@ v1::Data::Stub& Client::data_stub() { return *stubs_->data; }
 absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateOptions& options) {
   v1::CreateObjectRequest request;
   request.set_name(name);
-  request.set_kind(v1::OBJECT_KIND_INDEX);
+  request.set_kind(static_cast<v1::ObjectKind>(options.kind));
   request.set_key_type(ToProto(options.key_type));
   SetRange(options.key_type, options.expected, *request.mutable_expected());
   if (options.key_type == KeyType::kUint64) {

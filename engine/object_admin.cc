@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "engine/boundaries.h"
+#include "engine/object_kinds.h"
 #include "engine/request.h"
 
 namespace eris::engine {
@@ -63,14 +64,11 @@ memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
 
 absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
                                               const CreateOptions& options) {
-  if (options.kind != ObjectKind::kIndex) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown kind of object: ", static_cast<int>(options.kind)));
-  }
   if (options.key_type < KeyType::kUint64 || options.key_type > KeyType::kDate) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown type of keys: ", static_cast<int>(options.key_type)));
   }
+  ERIS_RETURN_IF_ERROR(CheckKind(options.kind));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
@@ -99,6 +97,10 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
 absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
   const std::shared_ptr<const routing::RangeTable> table = entry.route.Pin();
   const auto partitions = static_cast<uint32_t>(table->size());
+  std::vector<uint64_t> seeds(partitions);
+  for (uint64_t& seed : seeds) {
+    ERIS_ASSIGN_OR_RETURN(seed, PartitionSeed(entry.kind));
+  }
   core_.in_flight.EnterAgain();  // the request's
   ControlRequest request(core_, CommandType::kInstall, partitions);
   for (uint32_t i = 0; i < partitions; ++i) {
@@ -108,7 +110,8 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
                                          .manager = &ManagerFor(entry, aeu),
                                          .route = &entry.route,
                                          .kind = entry.kind,
-                                         .position = i});
+                                         .position = i,
+                                         .seed = seeds[i]});
   }
   request.Await();
   for (uint32_t i = 0; i < partitions; ++i) {

@@ -11,6 +11,7 @@
 #include "engine/async_call.h"
 #include "engine/control_port.h"
 #include "engine/join_state.h"
+#include "engine/object_kinds.h"
 #include "engine/scan_state.h"
 
 namespace eris::engine {
@@ -320,6 +321,7 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view ob
                                                             const ScanOptions& options) {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be scanned"));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
   return std::make_unique<ScanImpl>(state);
@@ -332,6 +334,7 @@ absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view ou
   if (options.inner_values)
     ERIS_RETURN_IF_ERROR(CheckRange("range of inner values", *options.inner_values));
   ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, Resolve(outer));
+  ERIS_RETURN_IF_ERROR(CheckKeyOrder(*outer_entry, "be the outer side of a join"));
   ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, Resolve(inner));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(JoinState * state, JoinState::Create(core_, std::move(outer_entry),

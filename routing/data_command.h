@@ -122,6 +122,7 @@ struct InstallSegment {
   const ObjectRoute* route = nullptr;        // outlives the partition
   ObjectKind kind = ObjectKind::kIndex;
   uint32_t position = 0;  // of the answer in the reply's states
+  uint64_t seed = 0;      // kHash
 };
 
 struct DropSegment {

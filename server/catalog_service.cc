@@ -9,15 +9,25 @@
 namespace eris::server {
 namespace {
 
+absl::StatusOr<ObjectKind> KindOf(v1::ObjectKind kind) {
+  switch (kind) {
+    case v1::OBJECT_KIND_UNSPECIFIED:
+    case v1::OBJECT_KIND_INDEX:
+      return ObjectKind::kIndex;
+    case v1::OBJECT_KIND_HASH:
+      return ObjectKind::kHash;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("kind is ", kind, ", must be OBJECT_KIND_INDEX (", v1::OBJECT_KIND_INDEX,
+                       "), OBJECT_KIND_HASH (", v1::OBJECT_KIND_HASH, ") or unset"));
+  }
+}
+
 absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
                     v1::CreateObjectResponse* response) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
-  if (request.kind() != v1::OBJECT_KIND_UNSPECIFIED && request.kind() != v1::OBJECT_KIND_INDEX) {
-    return absl::InvalidArgumentError(absl::StrCat("kind is ", request.kind(),
-                                                   ", must be OBJECT_KIND_INDEX (",
-                                                   v1::OBJECT_KIND_INDEX, ") or unset"));
-  }
   CreateOptions options;
+  ERIS_ASSIGN_OR_RETURN(options.kind, KindOf(request.kind()));
   ERIS_ASSIGN_OR_RETURN(options.key_type, KeyTypeFrom(request.key_type()));
   ERIS_ASSIGN_OR_RETURN(options.expected,
                         RangeFrom("expected", options.key_type, request.expected()));

@@ -3,12 +3,25 @@
 #include "server/key_messages.h"
 
 namespace eris::server {
+namespace {
+
+v1::ObjectKind KindOf(ObjectKind kind) {
+  switch (kind) {
+    case ObjectKind::kIndex:
+      return v1::OBJECT_KIND_INDEX;
+    case ObjectKind::kHash:
+      return v1::OBJECT_KIND_HASH;
+  }
+  return v1::OBJECT_KIND_UNSPECIFIED;
+}
+
+}  // namespace
 
 void FillObject(const ObjectInfo& info, v1::Object* object) {
   object->set_name(info.name);
   object->set_id(info.id.value);
-  object->set_kind(v1::OBJECT_KIND_INDEX);
   object->set_key_type(ToMessage(info.key_type));
+  object->set_kind(KindOf(info.kind));
   object->set_keys(info.keys);
   object->set_memory_bytes(info.memory_bytes);
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {

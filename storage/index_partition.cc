@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "storage/range_ops.h"
 #include "storage/tree_scanner.h"
 
 namespace eris::storage {
@@ -28,28 +29,6 @@ uint64_t LastKey(const Range& range) {
   return range.hi ? range.hi->head - 1 : std::numeric_limits<uint64_t>::max();
 }
 
-void MakeEmpty(Range& range) { range.hi = range.lo; }
-
-std::string Text(const Range& range) {
-  return absl::StrCat("[", range.lo.head, ", ", range.hi ? absl::StrCat(range.hi->head) : "end",
-                      ")");
-}
-
-absl::Status CheckWidth(const Key& key) {
-  if (key.tail == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a boundary of an index of 8-byte keys is longer: ", key.head, ", then ", key.tail));
-}
-
-absl::Status CheckWidth(const Range& range) {
-  const absl::Status status = CheckWidth(range.lo);
-  return status.ok() && range.hi ? CheckWidth(*range.hi) : status;
-}
-
-absl::Status NoMemory(absl::string_view what) {
-  return absl::ResourceExhaustedError(absl::StrCat("no memory to ", what));
-}
-
 KeyState StateOf(UpsertResult result) {
   switch (result) {
     case UpsertResult::kInserted:
@@ -60,25 +39,6 @@ KeyState StateOf(UpsertResult result) {
       break;
   }
   return KeyState::kNoMemory;
-}
-
-absl::Status CheckChunk(const ExchangeChunk& chunk) {
-  if (absl::Status status = CheckWidth(chunk.covers); !status.ok()) return status;
-  if (chunk.keys.size() != chunk.values.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("chunk has ", chunk.keys.size(), " keys and ",
-                                                   chunk.values.size(), " values"));
-  }
-  for (size_t i = 0; i < chunk.keys.size(); ++i) {
-    if (!chunk.covers.ContainsU64(chunk.keys[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("chunk's key ", chunk.keys[i], " lies outside ", Text(chunk.covers)));
-    }
-    if (i > 0 && chunk.keys[i - 1] >= chunk.keys[i]) {
-      return absl::InvalidArgumentError(absl::StrCat("chunk's keys do not ascend at row ", i, ": ",
-                                                     chunk.keys[i - 1], " before ", chunk.keys[i]));
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -236,26 +196,11 @@ absl::StatusOr<std::unique_ptr<Partition>> IndexPartition::SplitAt(const Key& ke
   return std::unique_ptr<Partition>(*std::move(upper));
 }
 
-bool IndexPartition::AdjacentTo(const Range& range) const {
-  return range_.Empty() || range.Empty() || range_.hi == range.lo || range.hi == range_.lo;
-}
-
-void IndexPartition::WidenBy(const Range& range) {
-  if (range.Empty()) return;
-  if (range_.Empty()) {
-    range_ = range;
-  } else if (range_.hi == range.lo) {
-    range_.hi = range.hi;
-  } else {
-    range_.lo = range.lo;
-  }
-}
-
 absl::Status IndexPartition::Absorb(Partition& other) {
   auto* index = dynamic_cast<IndexPartition*>(&other);
   if (index == nullptr) return absl::InvalidArgumentError("not a partition of an index");
   if (index == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
-  if (!AdjacentTo(index->range_)) {
+  if (!Adjacent(index->range_, range_)) {
     return absl::InvalidArgumentError(
         absl::StrCat(Text(index->range_), " is not adjacent to ", Text(range_)));
   }
@@ -263,9 +208,15 @@ absl::Status IndexPartition::Absorb(Partition& other) {
     return absl::InvalidArgumentError("the partitions have different caches");
   }
   if (!tree_.Absorb(index->tree_)) return NoMemory("absorb a partition");
-  WidenBy(index->range_);
+  Widen(range_, index->range_);
   MakeEmpty(index->range_);
   return absl::OkStatus();
+}
+
+absl::Status IndexPartition::PrepareExtract(const Range& leaving) {
+  if (leaving.lo == range_.lo && !leaving.Empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the rows of an index leave from the low end of ", Text(range_), ", not as ", Text(leaving)));
 }
 
 absl::Status IndexPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
@@ -306,7 +257,7 @@ void IndexPartition::DropBelow(uint64_t cut, const std::vector<uint64_t>& keys) 
 
 absl::Status IndexPartition::Ingest(const ExchangeChunk& chunk) {
   if (absl::Status status = CheckChunk(chunk); !status.ok()) return status;
-  if (!AdjacentTo(chunk.covers)) {
+  if (!Adjacent(chunk.covers, range_)) {
     return absl::InvalidArgumentError(
         absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
   }
@@ -315,7 +266,7 @@ absl::Status IndexPartition::Ingest(const ExchangeChunk& chunk) {
       !tree_.Absorb(rows)) {
     return NoMemory(absl::StrCat("ingest ", chunk.keys.size(), " rows"));
   }
-  WidenBy(chunk.covers);
+  Widen(range_, chunk.covers);
   return absl::OkStatus();
 }
 

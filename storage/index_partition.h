@@ -39,6 +39,11 @@ class IndexPartition final : public Partition {
   // `other` must have the same cache: blocks cannot change owner yet. An empty range is adjacent to
   // any.
   absl::Status Absorb(Partition& other) override;
+  // Rows stand in key order already, so there is nothing to prepare. Errors: FailedPrecondition
+  // (not the low end).
+  absl::Status PrepareExtract(const Range& leaving) override;
+  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
+  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
   // Needs memory for the copies alone: rows leave also where the tree has none to split itself.
   absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
   absl::Status Ingest(const ExchangeChunk& chunk) override;
@@ -65,10 +70,6 @@ class IndexPartition final : public Partition {
   // Takes out the rows below `cut`, which are `keys`; splits where there is memory for it, else
   // erases.
   void DropBelow(uint64_t cut, const std::vector<uint64_t>& keys);
-
-  bool AdjacentTo(const Range& range) const;
-  // Adds an adjacent range to the own one.
-  void WidenBy(const Range& range);
 
   Range range_;
   PrefixTree tree_;

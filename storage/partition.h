@@ -1,5 +1,5 @@
 // A partition: one AEU's part of a data object, a single-threaded structure behind one interface
-// for indexes and, later, hashes and tables. No thread, no latch, no routing. Versions for
+// for indexes, hashes and, later, tables. No thread, no latch, no routing. Versions for
 // snapshots will stand in a side structure of the partition, not in the rows. Paper:
 // ERIS 3.1, 3.3.2.
 #ifndef ERIS_STORAGE_PARTITION_H_
@@ -43,16 +43,33 @@ class Partition {
 
   // Cuts the range at `key`: this partition keeps [lo, key), the result owns [key, hi). O(depth)
   // for a tree (link transfers stand on it). Errors: InvalidArgument (key not inside),
-  // ResourceExhausted; nothing has changed then.
+  // ResourceExhausted, FailedPrecondition (a kind that moves by copy only: a hash); nothing has
+  // changed then.
   virtual absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) = 0;
   // Takes over `other`, which must be of the same kind and adjacent on either side; it is empty and
-  // of empty range after that. O(depth). Errors: InvalidArgument, ResourceExhausted; nothing has
-  // changed then.
+  // of empty range after that. O(depth). Errors: InvalidArgument, ResourceExhausted,
+  // FailedPrecondition (as for SplitAt); nothing has changed then.
   virtual absl::Status Absorb(Partition& other) = 0;
 
-  // Removes up to `rows_max` rows from the low end and cuts them off the range; `out.covers` is
-  // what was cut. When the partition has no more rows the rest of the range goes with the chunk.
-  // The rows are a copy: on error nothing has changed. Errors: ResourceExhausted.
+  // For kinds whose rows do not stand in key order: says that the rows of `leaving`, which is an
+  // end of range() or all of it, are going to leave by Extract, which begins at that end then.
+  // Touches no row; everything is served as before until the chunks are cut. An index needs none of
+  // this: it takes the low end for granted, and answers the calls below at once. Errors:
+  // InvalidArgument (not an end of the range), FailedPrecondition (others are prepared; an end that
+  // cannot leave).
+  virtual absl::Status PrepareExtract(const Range& leaving) = 0;
+  // Goes on with the preparation, over at most `rows_max` (>= 1) rows: to be called once a turn.
+  // True: it is complete. Errors: ResourceExhausted (it goes on where it stopped),
+  // FailedPrecondition (nothing is prepared).
+  virtual absl::StatusOr<bool> WalkLeaving(uint32_t rows_max) = 0;
+  // Gives the preparation up, over at most `rows_max` rows a call. True: all is as if nothing had
+  // been prepared. Errors: ResourceExhausted (as above).
+  virtual absl::StatusOr<bool> CancelExtract(uint32_t rows_max) = 0;
+
+  // Removes up to `rows_max` rows from the low end (or the end that was prepared) and cuts them off
+  // the range; `out.covers` is what was cut. When the partition has no more rows the rest of the
+  // range goes with the chunk. The rows are a copy: on error nothing has changed. Errors:
+  // ResourceExhausted.
   virtual absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) = 0;
   // Adds an adjacent chunk, rows and range. Errors: InvalidArgument (not adjacent, keys not
   // ascending or outside covers), ResourceExhausted; nothing has changed then.

@@ -11,6 +11,7 @@
 #include "bench/index/side.h"
 #include "bench/index/structure_lab.h"
 #include "bench/memory/our_memory.h"
+#include "storage/hash_partition.h"
 #include "storage/index_partition.h"
 #include "storage/prefix_tree.h"
 #include "storage/tree_scanner.h"
@@ -123,6 +124,12 @@ absl::StatusOr<std::unique_ptr<storage::Partition>> MakeIndex(const storage::Ran
   return storage::IndexPartition::Create(range, cache);
 }
 
+// Any seed will do: the keys come in an order of their own.
+absl::StatusOr<std::unique_ptr<storage::Partition>> MakeHash(const storage::Range& range,
+                                                             memory::LocalCache& cache) {
+  return storage::HashPartition::Create(range, cache, 0x9f2c61d04be3a857);
+}
+
 template <class Structure>
 std::unique_ptr<Side> Make(const SideOptions& options) {
   return std::make_unique<StructureLab<Structure>>(options);
@@ -133,7 +140,8 @@ std::unique_ptr<Side> Make(const SideOptions& options) {
 // Another kind of partition is one more line here; run.py finds it by its name.
 std::vector<NamedSide> ErisSides() {
   return {{"eris", Make<PartitionStructure<MakeIndex, /*kOrderedRows=*/true>>},
-          {"eris_tree", Make<TreeStructure>}};
+          {"eris_tree", Make<TreeStructure>},
+          {"eris_hash", Make<PartitionStructure<MakeHash, /*kOrderedRows=*/false>>}};
 }
 
 }  // namespace eris::bench

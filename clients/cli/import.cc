@@ -41,6 +41,7 @@ struct ImportFlags {
   std::string key = "1";
   std::string value = "2";
   bool create = true;
+  std::string kind = "index";
   std::string expect;
   std::string key_type;  // empty: the object's, u64 for a new one
   std::string on_error = "abort";
@@ -131,6 +132,9 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
                           const ImportFile& file, const ImportFormat& format, bool& created) {
   CreateOptions options;
   options.key_type = format.key_type;
+  const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
+  if (!kind.ok()) return kind.status();
+  options.kind = *kind;
   if (!flags.expect.empty()) {
     const absl::StatusOr<KeyRange> range = ParseRange(flags.expect, format.key_type);
     if (!range.ok()) return range.status();
@@ -326,6 +330,9 @@ void AddImport(CLI::App& app, Cli& cli) {
       ->capture_default_str();
   verb->add_flag("--create,!--no-create", flags->create,
                  "Create the object if it is missing (default), or refuse");
+  verb->add_option("--kind", flags->kind, "Of a new object: index or hash")
+      ->check(CLI::IsMember({"index", "hash"}))
+      ->capture_default_str();
   verb->add_option("--expect", flags->expect,
                    "LO:HI for a new object, instead of bounds from a sample of the file");
   verb->add_option("--key-type", flags->key_type,

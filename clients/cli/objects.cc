@@ -16,6 +16,7 @@ namespace {
 
 struct CreateFlags {
   std::string object;
+  std::string kind = "index";
   std::string expect;
   std::string split;
   std::string key_type = "u64";
@@ -34,8 +35,8 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
   }
   return {{"name", info.name},
           {"id", info.id.value},
-          {"kind", "index"},
           {"key_type", std::string(KeyTypeName(info.key_type))},
+          {"kind", KindName(info.kind)},
           {"keys", std::to_string(info.keys)},
           {"memory_bytes", std::to_string(info.memory_bytes)},
           {"partitions", std::move(partitions)}};
@@ -45,6 +46,9 @@ int RunCreate(const Cli& cli, const CreateFlags& flags) {
   CreateOptions options;
   const KeyType type = KeyTypeFromName(flags.key_type).value_or(KeyType::kUint64);
   options.key_type = type;
+  const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
+  if (!kind.ok()) return Report(kind.status());
+  options.kind = *kind;
   if (!flags.expect.empty()) {
     const absl::StatusOr<KeyRange> range = ParseRange(flags.expect, type);
     if (!range.ok()) return Report(range.status());
@@ -109,7 +113,7 @@ int RunList(const Cli& cli, const std::string& object) {
                      {"MEMORY"},
                      {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
-      table.Add({info.name, "index", std::string(KeyTypeName(info.key_type)),
+      table.Add({info.name, KindName(info.kind), std::string(KeyTypeName(info.key_type)),
                  std::to_string(info.keys), FormatBytes(info.memory_bytes),
                  std::to_string(info.partition_starts.size())});
     }
@@ -122,8 +126,11 @@ int RunList(const Cli& cli, const std::string& object) {
 
 void AddCreate(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (index, keys to u64)");
+  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (keys to u64)");
   verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("--kind", flags->kind, "index (ordered), or hash (faster look-ups, no scans)")
+      ->check(CLI::IsMember({"index", "hash"}))
+      ->capture_default_str();
   CLI::Option* expect =
       verb->add_option("--expect", flags->expect,
                        "LO:HI, where keys are expected: partitions are even pieces of it");
@@ -147,7 +154,8 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "  eris create orders --expect 0:6000001\n"
       "  eris create users --split 1000000,2000000,3000000\n"
       "  eris create balances --key-type i64 --expect -1000000:1000000\n"
-      "  eris create rainfall --key-type date --expect 2000-01-01:2030-01-01\n");
+      "  eris create rainfall --key-type date --expect 2000-01-01:2030-01-01\n"
+      "  eris create sessions --kind hash\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });
 }
 

@@ -87,6 +87,22 @@ absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text, KeyT
   return KeyWrite{.key = *key, .value = *value, .expected = *expected};
 }
 
+absl::StatusOr<ObjectKind> ParseKind(absl::string_view text) {
+  if (text == "index") return ObjectKind::kIndex;
+  if (text == "hash") return ObjectKind::kHash;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no kind: index or hash"));
+}
+
+std::string KindName(ObjectKind kind) {
+  switch (kind) {
+    case ObjectKind::kIndex:
+      return "index";
+    case ObjectKind::kHash:
+      return "hash";
+  }
+  return absl::StrCat("kind ", static_cast<int>(kind));
+}
+
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type) {
   const size_t colon = text.find(':');
   KeyRange range;

@@ -4,6 +4,7 @@
 #define ERIS_CLIENTS_CLI_PARSE_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,10 @@ struct KeyWrite {
 // expected value before the new one.
 absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text,
                                     KeyType type = KeyType::kUint64);
+
+// "index" or "hash"; and back, of any other kind its number.
+absl::StatusOr<ObjectKind> ParseKind(absl::string_view text);
+std::string KindName(ObjectKind kind);
 
 // "LO:HI", [LO, HI); "LO:" goes to the end of the key space.
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type = KeyType::kUint64);

@@ -7,6 +7,7 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
+#include "clients/cli/parse.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -50,6 +51,7 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
   Json objects = Json::array();
   for (const ObjectInfo& object : stats.objects) {
     objects.push_back({{"name", object.name},
+                       {"kind", KindName(object.kind)},
                        {"key_type", std::string(KeyTypeName(object.key_type))},
                        {"keys", std::to_string(object.keys)},
                        {"memory_bytes", std::to_string(object.memory_bytes)},
@@ -114,6 +116,7 @@ std::string ToText(const EngineStats& stats) {
                     FormatBytes(numa_node.used_bytes), numa_node.bound ? "yes" : "no"});
   }
   TextTable objects({{"OBJECT", false},
+                     {"KIND", false},
                      {"KEY TYPE", false},
                      {"KEYS"},
                      {"MEMORY"},
@@ -124,7 +127,8 @@ std::string ToText(const EngineStats& stats) {
         object.keys == 0 ? "-"
                          : absl::StrFormat("%.1f", static_cast<double>(object.memory_bytes) /
                                                        static_cast<double>(object.keys));
-    objects.Add({object.name, std::string(KeyTypeName(object.key_type)), absl::StrCat(object.keys),
+    objects.Add({object.name, KindName(object.kind), std::string(KeyTypeName(object.key_type)),
+                 absl::StrCat(object.keys),
                  FormatBytes(object.memory_bytes), per_key,
                  absl::StrCat(object.partition_starts.size())});
   }

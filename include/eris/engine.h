@@ -259,15 +259,15 @@ class Session {
   // Errors: NotFound.
   virtual absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) = 0;
 
-  // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted
-  // (no scan chunk free), Unavailable.
+  // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition
+  // (a hash: it has no key order), ResourceExhausted (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                          const ScanOptions& options) = 0;
 
   // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
-  // `inner` (which may be the same object). May block up to Options::send_wait_ms_max while AEUs
-  // take nothing. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted (no scan
-  // chunk free), Unavailable.
+  // `inner` (which may be the same object, or a hash). May block up to Options::send_wait_ms_max while AEUs
+  // take nothing. Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition (the
+  // outer one is a hash), ResourceExhausted (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer,
                                                          absl::string_view inner,
                                                          const JoinOptions& options) = 0;

@@ -42,6 +42,9 @@ struct KeyRange {
 
 enum class ObjectKind : uint8_t {
   kIndex = 1,  // ordered index, u64 -> u64, partitioned by key range
+  // The same without order inside a partition: faster look-ups, no scans. Each partition hashes
+  // with a random seed of its own.
+  kHash = 2,
 };
 
 // What the keys of an object stand for, and how they are ordered: key_encoding.h.

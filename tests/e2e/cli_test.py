@@ -55,6 +55,42 @@ def test_json_has_u64_as_strings(programs):
         harness.check(server.eris_json("topology")["text"], "topology")
 
 
+def test_hash_objects(programs):
+    """Everything but scans works as on an index; what needs key order says why it does not."""
+    with harness.Server(programs) as server, tempfile.TemporaryDirectory() as directory:
+        created = server.eris_json("create", "h", "--kind", "hash", "--expect", "0:1000")
+        harness.check_equal(created["kind"], "hash", "kind")
+        server.eris("create", "i")
+        server.eris("create", "x", "--kind", "tree", code=INVALID)
+        harness.check_equal([o["kind"] for o in server.eris_json("list")], ["hash", "index"], "kinds")
+        harness.check_equal([o["kind"] for o in server.eris_json("stats")["objects"]],
+                            ["hash", "index"], "kinds in stats")
+        harness.check("hash" in server.eris("list", "h").stdout, "list")
+        harness.check("hash" in server.eris("stats").stdout, "stats")
+        server.eris("put", "h", "1=10", "2=20", f"{2**64 - 1}=3", "0=7")
+        harness.check_equal(server.eris_json("get", "h", "2", "0", str(2**64 - 1)),
+                            [{"key": "2", "value": "20"}, {"key": "0", "value": "7"},
+                             {"key": str(2**64 - 1), "value": "3"}], "get")
+        server.eris("get", "h", "5", code=NOT_FOUND)
+        server.eris("put", "h", "--if-absent", "5=50")
+        server.eris("add", "h", "5=1")
+        harness.check_equal(server.eris_json("get", "h", "5")[0]["value"], "51", "counter")
+        harness.check_equal(server.eris_json("erase", "h", "1", "999"), {"keys": "2", "erased": "1"},
+                            "erase")
+        for refused in (server.eris("scan", "h", code=REFUSED),
+                        server.eris("export", "h", os.path.join(directory, "out.csv"), code=REFUSED)):
+            harness.check('"h" is a hash, which has no key order' in refused.stderr, refused.stderr)
+        path = os.path.join(directory, "rows.csv")
+        with open(path, "w") as file:
+            file.writelines(f"{key},{key + 1}\n" for key in range(50_000))
+        server.eris("import", "loaded", path, "--no-header", "--kind", "hash")
+        loaded = server.eris_json("list", "loaded")[0]
+        harness.check_equal((loaded["kind"], loaded["keys"]), ("hash", "50000"), "imported")
+        harness.check_equal(server.eris_json("get", "loaded", "49999")[0]["value"], "50000", "row")
+        server.eris("drop", "h")
+        server.eris("get", "h", "2", code=NOT_FOUND)
+
+
 def test_conditional_writes(programs):
     largest = str(2**64 - 1)
     with harness.Server(programs) as server:

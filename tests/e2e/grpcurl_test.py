@@ -67,6 +67,15 @@ def main():
         rows = json.loads(call("eris.v1.Data/Scan", {"object": "orders"}))
         harness.check_equal(struct.unpack("<3Q", base64.b64decode(rows["keys"]["data"])), (1, 2, 7),
                             "scanned keys")
+        call("eris.v1.Catalog/CreateObject", {"name": "sessions", "kind": "OBJECT_KIND_HASH"})
+        call("eris.v1.Data/Upsert",
+             {"object": "sessions", "keys": column(1, 2), "values": column(5, 6)})
+        found = json.loads(call("eris.v1.Data/Lookup",
+                                {"object": "sessions", "keys": column(2)}))["values"]
+        harness.check_equal(struct.unpack("<Q", base64.b64decode(found["data"])), (6,), "of a hash")
+        shown = json.loads(call("eris.v1.Catalog/GetObject", {"name": "sessions"}))["object"]
+        harness.check_equal(shown["kind"], "OBJECT_KIND_HASH", "kind")
+        call("eris.v1.Catalog/DropObject", {"name": "sessions"})
         stats = json.loads(call("eris.v1.Admin/GetStats", {}))
         harness.check("aeus" in stats, "stats")
         call("eris.v1.Admin/GetTopology", {})

@@ -98,6 +98,13 @@ TEST(ParseTest, KeysAreReadByTheirType) {
               testing::HasSubstr("'-1' is no number from 0 to 18446744073709551615"));
   EXPECT_THAT(std::string(ParseKey("nan", KeyType::kFloat64).status().message()),
               testing::HasSubstr("'nan' is no number within the range of 64-bit floats"));
+TEST(ParseTest, KindsHaveNames) {
+  for (const ObjectKind kind : {ObjectKind::kIndex, ObjectKind::kHash}) {
+    EXPECT_EQ(*ParseKind(KindName(kind)), kind);
+  }
+  EXPECT_EQ(ParseKind("tree").status(),
+            absl::InvalidArgumentError("'tree' is no kind: index or hash"));
+  EXPECT_EQ(KindName(static_cast<ObjectKind>(7)), "kind 7");  // of a newer server
 }
 
 TEST(ParseTest, SizesHaveBinaryUnits) {

@@ -1,5 +1,9 @@
 #include "server/catalog_service.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "tests/unit/server/rpc_fixture.h"
 
@@ -45,6 +49,27 @@ TEST_F(CatalogServiceTest, CreatedObjectIsDescribedListedAndDropped) {
   EXPECT_TRUE(catalog->DropObject(&drop, drop_request, &dropped).ok());
   EXPECT_EQ(catalog->DropObject(&again, drop_request, &dropped).error_code(),
             grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(CatalogServiceTest, EachKindIsCreatedAndShown) {
+  for (const auto& [asked, shown] : std::vector<std::pair<v1::ObjectKind, v1::ObjectKind>>{
+           {v1::OBJECT_KIND_UNSPECIFIED, v1::OBJECT_KIND_INDEX},
+           {v1::OBJECT_KIND_INDEX, v1::OBJECT_KIND_INDEX},
+           {v1::OBJECT_KIND_HASH, v1::OBJECT_KIND_HASH}}) {
+    v1::CreateObjectRequest request;
+    request.set_name("kind " + std::to_string(asked));
+    request.set_kind(asked);
+    v1::CreateObjectResponse created;
+    grpc::ClientContext create;
+    ASSERT_TRUE(catalog->CreateObject(&create, request, &created).ok());
+    EXPECT_EQ(created.object().kind(), shown);
+    v1::GetObjectRequest get_request;
+    get_request.set_name(request.name());
+    v1::GetObjectResponse got;
+    grpc::ClientContext get;
+    ASSERT_TRUE(catalog->GetObject(&get, get_request, &got).ok());
+    EXPECT_EQ(got.object().kind(), shown);
+  }
 }
 
 TEST_F(CatalogServiceTest, BadInputGetsItsStatus) {

@@ -325,6 +325,7 @@ absl::StatusOr<ObjectInfo> FakeEngine::Create(absl::string_view name,
   where->second.info.name = std::string(name);
   where->second.info.id = ObjectId{next_id_++};
   where->second.info.key_type = options.key_type;
+  where->second.info.kind = options.kind;
   where->second.info.partition_starts = {0};
   for (uint64_t point : options.split_points) {
     where->second.info.partition_starts.push_back(point);

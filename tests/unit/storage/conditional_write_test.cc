@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/hash_partition.h"
+#include "storage/hash_table_check.h"
 #include "storage/index_partition.h"
 #include "storage/tree_check.h"
 #include "tests/support/write_model.h"
@@ -33,9 +35,15 @@ struct Answers {
   friend bool operator==(const Answers&, const Answers&) = default;
 };
 
-class ConditionalWriteTest : public testing::Test {
+std::unique_ptr<Partition> Make(ObjectKind kind, TreeMemory& memory) {
+  if (kind == ObjectKind::kHash) return *HashPartition::Create(Range{}, memory.cache, Seed());
+  return *IndexPartition::Create(Range{}, memory.cache);
+}
+
+// Every test runs on a partition of each kind.
+class ConditionalWriteTest : public testing::TestWithParam<ObjectKind> {
  protected:
-  ConditionalWriteTest() : partition_(*IndexPartition::Create(Range{}, memory_.cache)) {}
+  ConditionalWriteTest() : partition_(Make(GetParam(), memory_)) {}
 
   // A batch in parts of at most `part_keys`, whose answers go to positions in reverse.
   Answers Run(Operation operation, const Column& keys, const Column& values,
@@ -59,13 +67,27 @@ class ConditionalWriteTest : public testing::Test {
     std::reverse(answers.values.begin(), answers.values.end());
     return answers;
   }
-  Rows AllRows() const { return RowsOf(partition_->tree()); }
+  Rows AllRows() const {
+    Column keys(partition_->size() + 1), values(partition_->size() + 1);
+    ScanRows out{keys.data(), values.data(), static_cast<uint32_t>(keys.size()), 0};
+    ScanCursor cursor{.rest = partition_->range()};
+    while (!cursor.done) partition_->Scan(cursor, {}, out);
+    Rows rows;
+    for (uint32_t i = 0; i < out.rows; ++i) rows.emplace_back(keys[i], values[i]);
+    return rows;
+  }
+  absl::Status Check() const {
+    if (const auto* hash = dynamic_cast<HashPartition*>(partition_.get())) {
+      return CheckHashTable(hash->table());
+    }
+    return CheckTree(dynamic_cast<IndexPartition&>(*partition_).tree());
+  }
 
   TreeMemory memory_;
-  std::unique_ptr<IndexPartition> partition_;
+  std::unique_ptr<Partition> partition_;
 };
 
-TEST_F(ConditionalWriteTest, InsertLeavesWhatIsThereAndShowsIt) {
+TEST_P(ConditionalWriteTest, InsertLeavesWhatIsThereAndShowsIt) {
   EXPECT_EQ(Run(Operation::kInsertIfAbsent, {5, 0, kKeyMax}, {50, 1, 2}),
             (Answers{{kAbsent, kAbsent, kAbsent}, {kNone, kNone, kNone}}));
   EXPECT_EQ(Run(Operation::kInsertIfAbsent, {5, 6, kKeyMax}, {51, 60, 3}),
@@ -73,14 +95,14 @@ TEST_F(ConditionalWriteTest, InsertLeavesWhatIsThereAndShowsIt) {
   EXPECT_EQ(AllRows(), (Rows{{0, 1}, {5, 50}, {6, 60}, {kKeyMax, 2}}));
 }
 
-TEST_F(ConditionalWriteTest, ReplaceCreatesNothingAndShowsTheValueBefore) {
+TEST_P(ConditionalWriteTest, ReplaceCreatesNothingAndShowsTheValueBefore) {
   Run(Operation::kInsertIfAbsent, {5}, {50});
   EXPECT_EQ(Run(Operation::kReplaceIfPresent, {5, 6, 5}, {51, 60, 52}),
             (Answers{{kPresent, kAbsent, kPresent}, {50, kNone, 51}}));
   EXPECT_EQ(AllRows(), (Rows{{5, 52}}));
 }
 
-TEST_F(ConditionalWriteTest, CompareAndSetWritesWhereTheValueIsTheExpectedOne) {
+TEST_P(ConditionalWriteTest, CompareAndSetWritesWhereTheValueIsTheExpectedOne) {
   Run(Operation::kInsertIfAbsent, {5, 6}, {50, 60});
   EXPECT_EQ(Run(Operation::kCompareAndSet, {5, 6, 7}, {51, 61, 71}, {50, 59, 0}),
             (Answers{{kPresent, kUnequal, kAbsent}, {50, 60, kNone}}));
@@ -91,7 +113,7 @@ TEST_F(ConditionalWriteTest, CompareAndSetWritesWhereTheValueIsTheExpectedOne) {
   EXPECT_EQ(AllRows(), (Rows{{5, 53}, {6, 60}}));
 }
 
-TEST_F(ConditionalWriteTest, AddCountsFromZeroWrapsAndAnswersTheSum) {
+TEST_P(ConditionalWriteTest, AddCountsFromZeroWrapsAndAnswersTheSum) {
   const uint64_t minus_two = ~uint64_t{1};
   EXPECT_EQ(Run(Operation::kAdd, {5, 6, 5}, {3, minus_two, 4}),
             (Answers{{kAbsent, kAbsent, kPresent}, {3, minus_two, 7}}));
@@ -106,7 +128,7 @@ TEST_F(ConditionalWriteTest, AddCountsFromZeroWrapsAndAnswersTheSum) {
 }
 
 // More keys than one group, in one part and in parts of one key each.
-TEST_F(ConditionalWriteTest, AKeyManyTimesInABatchIsWrittenInItsOrder) {
+TEST_P(ConditionalWriteTest, AKeyManyTimesInABatchIsWrittenInItsOrder) {
   uint64_t sum = 0;
   for (const uint32_t part_keys : {UINT32_MAX, 1u, 7u}) {
     Column keys, ones;
@@ -137,7 +159,7 @@ TEST_F(ConditionalWriteTest, AKeyManyTimesInABatchIsWrittenInItsOrder) {
 }
 
 // Fails the n-th allocation and all after it, for every n that makes a difference.
-TEST_F(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
+TEST_P(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
   SCOPED_TRACE(SeedText());
   Random random(Seed());
   for (const Operation operation : {Operation::kInsertIfAbsent, Operation::kReplaceIfPresent,
@@ -145,7 +167,7 @@ TEST_F(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
     uint64_t refused = 0;
     for (uint64_t nth = 1; nth < 60; ++nth) {
       TreeMemory memory;
-      auto partition = *IndexPartition::Create(Range{}, memory.cache);
+      auto partition = Make(GetParam(), memory);
       partition_.swap(partition);
       Model model;
       Column keys, values, expected;
@@ -176,7 +198,7 @@ TEST_F(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
         ASSERT_EQ(answers.states[i], answer.state) << "key " << i << ", allocation " << nth;
         ASSERT_EQ(answers.values[i], answer.value.value_or(kNone));
       }
-      ASSERT_EQ(CheckTree(partition_->tree()), absl::OkStatus());
+      ASSERT_EQ(Check(), absl::OkStatus());
       ASSERT_EQ(AllRows(), Rows(model.begin(), model.end()));
       partition_.swap(partition);
       partition.reset();
@@ -186,6 +208,12 @@ TEST_F(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
     EXPECT_EQ(refused > 0, grows) << static_cast<int>(operation);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(AllKinds, ConditionalWriteTest,
+                         testing::Values(ObjectKind::kIndex, ObjectKind::kHash),
+                         [](const auto& kind) {
+                           return kind.param == ObjectKind::kHash ? "Hash" : "Index";
+                         });
 
 }  // namespace
 }  // namespace eris::storage

@@ -1,0 +1,60 @@
+// What partitions of every kind do with key ranges of 8-byte keys and with the chunks of copy
+// transfers. Any thread. Paper: ERIS 3.3.2.
+#ifndef ERIS_STORAGE_RANGE_OPS_H_
+#define ERIS_STORAGE_RANGE_OPS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "storage/key.h"
+#include "storage/partition.h"
+
+namespace eris::storage {
+
+std::string Text(const Range& range);
+
+// Errors: InvalidArgument (a boundary longer than 8 bytes).
+absl::Status CheckWidth(const Key& key);
+absl::Status CheckWidth(const Range& range);
+
+// Whether a chunk may be ingested by itself, wherever it goes. Errors: InvalidArgument (boundaries,
+// unequal columns, keys outside `covers` or not ascending).
+absl::Status CheckChunk(const ExchangeChunk& chunk);
+
+absl::Status NoMemory(absl::string_view what);
+
+constexpr void MakeEmpty(Range& range) { range.hi = range.lo; }
+
+// An empty range is adjacent to any.
+constexpr bool Adjacent(const Range& a, const Range& b) {
+  return a.Empty() || b.Empty() || a.hi == b.lo || b.hi == a.lo;
+}
+
+// Adds an adjacent range.
+constexpr void Widen(Range& range, const Range& by) {
+  if (by.Empty()) return;
+  if (range.Empty()) {
+    range = by;
+  } else if (range.hi == by.lo) {
+    range.hi = by.hi;
+  } else {
+    range.lo = by.lo;
+  }
+}
+
+// Takes `end`, an end of `range` or all of it, off.
+constexpr void CutOff(Range& range, const Range& end) {
+  if (end.Empty()) return;
+  if (end == range) {
+    MakeEmpty(range);
+  } else if (end.lo == range.lo) {
+    range.lo = *end.hi;
+  } else {
+    range.hi = end.lo;
+  }
+}
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_RANGE_OPS_H_

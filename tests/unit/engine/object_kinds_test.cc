@@ -1,0 +1,26 @@
+#include "engine/object_kinds.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+
+namespace eris::engine {
+namespace {
+
+TEST(ObjectKindsTest, EveryHashPartitionGetsASeedOfItsOwn) {
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 100; ++i) seeds.insert(*PartitionSeed(ObjectKind::kHash));
+  EXPECT_EQ(seeds.size(), 100u);
+  EXPECT_EQ(*PartitionSeed(ObjectKind::kIndex), 0u);
+}
+
+TEST(ObjectKindsTest, OnlyKindsThatThereAreCanBeCreated) {
+  EXPECT_TRUE(CheckKind(ObjectKind::kIndex).ok());
+  EXPECT_TRUE(CheckKind(ObjectKind::kHash).ok());
+  EXPECT_EQ(CheckKind(static_cast<ObjectKind>(0)).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CheckKind(static_cast<ObjectKind>(200)).code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace eris::engine

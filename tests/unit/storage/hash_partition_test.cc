@@ -1,0 +1,549 @@
+#include "storage/hash_partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "storage/hash_table_check.h"
+#include "tests/support/write_model.h"
+#include "tests/unit/storage/hash_key_sets.h"
+#include "tests/unit/storage/storage_fixture.h"
+
+namespace eris::storage {
+namespace {
+
+Range MakeRange(uint64_t lo, std::optional<uint64_t> hi = std::nullopt) {
+  return Range::FromPublic({lo, hi});
+}
+
+std::unique_ptr<HashPartition> Make(TreeMemory& memory, const Range& range, uint64_t seed = 5) {
+  auto partition = HashPartition::Create(range, memory.cache, seed);
+  EXPECT_EQ(partition.status(), absl::OkStatus());
+  return *std::move(partition);
+}
+
+// Runs one operation as a batch of a single part whose answers go to mixed-up positions.
+struct Executed {
+  Executed(Partition& partition, Operation operation, std::vector<uint64_t> keys_in,
+           std::vector<uint64_t> values_in = {}, std::vector<uint64_t> expected = {})
+      : values(keys_in.size(), 0xdead), states(keys_in.size(), KeyState::kPending) {
+    std::vector<uint32_t> positions;
+    for (size_t i = keys_in.size(); i-- > 0;) positions.push_back(static_cast<uint32_t>(i));
+    BatchPart part;
+    part.count = static_cast<uint32_t>(keys_in.size());
+    part.keys = keys_in.data();
+    part.values_in = values_in.data();
+    part.positions = positions.data();
+    part.expected = expected.empty() ? nullptr : expected.data();
+    const bool answers = operation == Operation::kLookup || IsConditional(operation);
+    part.values_out = answers ? values.data() : nullptr;
+    part.states_out = states.data();
+    partition.Execute(Batch{operation, {&part, 1}});
+    std::reverse(values.begin(), values.end());  // back to the keys' order
+    std::reverse(states.begin(), states.end());
+  }
+  std::vector<uint64_t> values;
+  std::vector<KeyState> states;
+};
+
+using States = std::vector<KeyState>;
+
+Rows ScanInKeyOrder(HashPartition& partition, const Range& range, uint32_t capacity) {
+  Rows rows;
+  ScanCursor cursor{.rest = range};
+  while (!cursor.done) {
+    std::vector<uint64_t> keys(capacity);
+    std::vector<uint64_t> values(capacity);
+    ScanRows out{keys.data(), values.data(), capacity, 0};
+    partition.Scan(cursor, {}, out);
+    for (uint32_t i = 0; i < out.rows; ++i) rows.emplace_back(keys[i], values[i]);
+  }
+  return rows;
+}
+
+// All rows by ScanHashed, then sorted.
+Rows ScanHashed(HashPartition& partition, const Range& range, uint32_t capacity,
+                const ScanBudget& budget = {}) {
+  Rows rows;
+  HashScanCursor cursor{.rest = range};
+  while (!cursor.done) {
+    std::vector<uint64_t> keys(capacity);
+    std::vector<uint64_t> values(capacity);
+    ScanRows out{keys.data(), values.data(), capacity, 0};
+    const absl::Status status = partition.ScanHashed(cursor, budget, out);
+    EXPECT_EQ(status, absl::OkStatus());
+    if (!status.ok()) break;
+    for (uint32_t i = 0; i < out.rows; ++i) rows.emplace_back(keys[i], values[i]);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+Rows RowsIn(const Model& model, const Range& range) {
+  return Rows(model.lower_bound(range.lo.head),
+              range.hi ? model.lower_bound(range.hi->head) : model.end());
+}
+
+TEST(HashPartitionTest, AnswersGoToTheKeysPositions) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {5, 0, kKeyMax}, {50, 1, 2}).states,
+            (States{KeyState::kAbsent, KeyState::kAbsent, KeyState::kAbsent}));
+  const Executed lookup(*partition, Operation::kLookup, {kKeyMax, 6, 5, 0});
+  EXPECT_EQ(lookup.states, (States{KeyState::kPresent, KeyState::kAbsent, KeyState::kPresent,
+                                   KeyState::kPresent}));
+  EXPECT_EQ(lookup.values, (std::vector<uint64_t>{2, 0xdead, 50, 1}));
+  EXPECT_EQ(Executed(*partition, Operation::kErase, {5, 5, 6}).states,
+            (States{KeyState::kPresent, KeyState::kAbsent, KeyState::kAbsent}));
+  EXPECT_EQ(partition->size(), 2u);
+}
+
+TEST(HashPartitionTest, LaterWritesOfAKeyInABatchWin) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {9, 1, 9}, {1, 2, 3}).states,
+            (States{KeyState::kAbsent, KeyState::kAbsent, KeyState::kPresent}));
+  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {9, 2, 9}, {4, 5, 6}).states,
+            (States{KeyState::kPresent, KeyState::kAbsent, KeyState::kPresent}));
+  EXPECT_EQ(Executed(*partition, Operation::kLookup, {9}).values[0], 6u);
+}
+
+TEST(HashPartitionTest, RefusedWritesAnswerNoMemoryAndTheRestGoesOn) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  std::vector<uint64_t> keys(40);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  memory.cache.FailAllocationsFrom(1);
+  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {1}, {1}).states,
+            (States{KeyState::kNoMemory}));
+  memory.cache.FailAllocationsFrom(4);  // the first keys fit into the smallest segments
+  const Executed upsert(*partition, Operation::kUpsert, keys, keys);
+  memory.cache.FailAllocationsFrom(0);
+  uint64_t stored = 0;
+  for (const KeyState state : upsert.states) stored += state == KeyState::kAbsent ? 1 : 0;
+  EXPECT_GT(stored, 10u);
+  EXPECT_LT(stored, 40u);
+  EXPECT_EQ(partition->size(), stored);
+  const Executed lookup(*partition, Operation::kLookup, keys);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_EQ(lookup.states[i] == KeyState::kPresent, upsert.states[i] == KeyState::kAbsent) << i;
+  }
+}
+
+TEST(HashPartitionTest, ScansStopAtTheEndOfRestAndAtTheLimitOfRows) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  Executed(*partition, Operation::kUpsert, {0, 10, 20, kKeyMax - 1, kKeyMax}, {0, 1, 2, 3, 4});
+  for (const uint32_t capacity : {1u, 2u, 100u}) {
+    const auto both = [&](const Range& range, const Rows& rows) {
+      EXPECT_EQ(ScanInKeyOrder(*partition, range, capacity), rows);
+      EXPECT_EQ(ScanHashed(*partition, range, capacity), rows);
+    };
+    both(MakeRange(0, 20), {{0, 0}, {10, 1}});
+    both(MakeRange(0, 21), {{0, 0}, {10, 1}, {20, 2}});
+    both(MakeRange(21), {{kKeyMax - 1, 3}, {kKeyMax, 4}});
+    both(MakeRange(0, kKeyMax), {{0, 0}, {10, 1}, {20, 2}, {kKeyMax - 1, 3}});
+    both(MakeRange(11, 11), {});
+    both(MakeRange(11, 12), {});
+  }
+  uint64_t keys[8];
+  uint64_t values[8];
+  ScanRows out{keys, values, 8, 0};
+  ScanCursor cursor{.rest = MakeRange(0), .rows_left = 2};
+  partition->Scan(cursor, {}, out);
+  EXPECT_TRUE(cursor.done);
+  EXPECT_EQ(out.rows, 2u);
+  EXPECT_EQ(cursor.rest, MakeRange(11));  // what a next scan would ask for
+
+  HashScanCursor hashed{.rest = MakeRange(5), .rows_left = 2};
+  out.rows = 0;
+  ASSERT_EQ(partition->ScanHashed(hashed, {}, out), absl::OkStatus());
+  EXPECT_TRUE(hashed.done);
+  EXPECT_EQ(out.rows, 2u);
+}
+
+TEST(HashPartitionTest, ScanWithASpentBudgetStillMovesOn) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  std::vector<uint64_t> keys(5000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 1000;
+  Executed(*partition, Operation::kUpsert, keys, keys);
+  std::vector<uint64_t> out_keys(5000);
+  std::vector<uint64_t> out_values(5000);
+  HashScanCursor cursor{.rest = MakeRange(0)};
+  uint32_t rows = 0;
+  int slices = 0;
+  for (; !cursor.done; ++slices) {
+    ScanRows out{out_keys.data(), out_values.data(), 5000, 0};
+    ASSERT_EQ(partition->ScanHashed(cursor, {.deadline_ns = 1}, out), absl::OkStatus());
+    EXPECT_LT(out.rows, 1000u);
+    rows += out.rows;
+  }
+  EXPECT_GT(slices, 5);
+  EXPECT_EQ(rows, 5000u);
+}
+
+TEST(HashPartitionTest, ItIsNeitherSplitNorAbsorbed) {
+  TreeMemory memory;
+  auto low = Make(memory, MakeRange(0, 100));
+  auto high = Make(memory, MakeRange(100));
+  EXPECT_EQ(low->SplitAt(Key::FromU64(50)).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(low->Absorb(*high).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(low->range(), MakeRange(0, 100));
+}
+
+TEST(HashPartitionTest, CreateRefusesBoundariesLongerThanEightBytes) {
+  TreeMemory memory;
+  EXPECT_EQ(HashPartition::Create(Range{Key{1, 1}, std::nullopt}, memory.cache, 0).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(HashPartition::Create(Range{Key{1, 0}, Key{2, 3}}, memory.cache, 0).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(HashPartitionTest, ExtractCutsTheLowEndAndTheLastChunkTakesTheRest) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(5));
+  Executed(*partition, Operation::kUpsert, {2000, 7, kKeyMax, 100}, {3, 1, 4, 2});
+  ExchangeChunk chunk;
+  ASSERT_EQ(partition->Extract(2, chunk), absl::OkStatus());
+  EXPECT_EQ(chunk.covers, MakeRange(5, 101));
+  EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{7, 100}));
+  EXPECT_EQ(chunk.values, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(partition->range(), MakeRange(101));
+  EXPECT_EQ(partition->size(), 2u);
+
+  ASSERT_EQ(partition->Extract(0, chunk), absl::OkStatus());
+  EXPECT_TRUE(chunk.covers.Empty());
+  EXPECT_EQ(partition->range(), MakeRange(101));
+
+  ASSERT_EQ(partition->Extract(2, chunk), absl::OkStatus());
+  EXPECT_EQ(chunk.covers, MakeRange(101));
+  EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{2000, kKeyMax}));
+  EXPECT_TRUE(partition->range().Empty());
+  EXPECT_EQ(memory.cache.used_bytes(), 0u);
+  ASSERT_EQ(partition->Extract(2, chunk), absl::OkStatus());
+  EXPECT_TRUE(chunk.covers.Empty());
+}
+
+TEST(HashPartitionTest, PreparedExtractTakesTheHighEndDownwards) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(5));
+  Executed(*partition, Operation::kUpsert, {2000, 7, kKeyMax, 100, 300}, {3, 1, 4, 2, 9});
+  ASSERT_EQ(partition->PrepareExtract(MakeRange(100)), absl::OkStatus());
+  ExchangeChunk chunk;
+  ASSERT_EQ(partition->Extract(2, chunk), absl::OkStatus());
+  EXPECT_EQ(chunk.covers, MakeRange(2000));
+  EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{2000, kKeyMax}));
+  EXPECT_EQ(chunk.values, (std::vector<uint64_t>{3, 4}));
+  EXPECT_EQ(partition->range(), MakeRange(5, 2000));
+  ASSERT_EQ(partition->Extract(0, chunk), absl::OkStatus());
+  EXPECT_TRUE(chunk.covers.Empty());
+  ASSERT_EQ(partition->Extract(10, chunk), absl::OkStatus());
+  EXPECT_EQ(chunk.covers, MakeRange(100, 2000));
+  EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{100, 300}));
+  EXPECT_EQ(partition->range(), MakeRange(5, 100));
+  EXPECT_EQ(partition->prepared_rows(), 0u);
+  EXPECT_EQ(ScanHashed(*partition, MakeRange(0), 10), (Rows{{7, 1}}));
+}
+
+TEST(HashPartitionTest, PrepareTakesOnlyEndsOfTheRange) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(100, 200));
+  for (const Range& bad :
+       {MakeRange(0, 150), MakeRange(110, 150), MakeRange(150), MakeRange(100), MakeRange(100, 100),
+        MakeRange(150, 300), Range{Key{100, 0}, Key{150, 1}}}) {
+    EXPECT_EQ(partition->PrepareExtract(bad).code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(partition->PrepareExtract(MakeRange(150, 200)), absl::OkStatus());
+  EXPECT_EQ(partition->PrepareExtract(MakeRange(150, 200)).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(partition->Ingest({MakeRange(200, 300), {}, {}}).code(),
+            absl::StatusCode::kFailedPrecondition);
+  HashScanCursor cursor{.rest = MakeRange(100, 200)};
+  ScanRows out;
+  EXPECT_EQ(partition->ScanHashed(cursor, {}, out).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(*partition->CancelExtract(1), true);
+  EXPECT_EQ(partition->Ingest({MakeRange(200, 300), {}, {}}), absl::OkStatus());
+}
+
+// Rows wait in the tree, in the table behind the walk and in front of it; without memory for the
+// tree, conditional writes refuse new keys and nothing else.
+TEST(HashPartitionTest, ConditionalWritesFindRowsThatAreLeaving) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  std::vector<uint64_t> keys(3000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  Executed(*partition, Operation::kUpsert, keys, keys);
+  ASSERT_EQ(partition->PrepareExtract(MakeRange(1000)), absl::OkStatus());
+  ASSERT_EQ(*partition->WalkLeaving(1500), false);
+  ASSERT_GT(partition->prepared_rows(), 0u);
+  ASSERT_LT(partition->prepared_rows(), 2000u);
+  const std::vector<uint64_t> ones(keys.size(), 1);
+  const Executed add(*partition, Operation::kAdd, keys, ones);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ(add.states[i], KeyState::kPresent);
+    ASSERT_EQ(add.values[i], i + 1);
+  }
+  const uint64_t prepared = partition->prepared_rows();
+  const std::vector<uint64_t> fresh{500'000, 500'001, 500'000};
+  EXPECT_EQ(Executed(*partition, Operation::kInsertIfAbsent, fresh, {7, 8, 9}).states,
+            (States{KeyState::kAbsent, KeyState::kAbsent, KeyState::kPresent}));
+  EXPECT_EQ(partition->prepared_rows(), prepared + 2);
+  memory.cache.FailAllocationsFrom(1);
+  uint64_t refused = 0;
+  for (uint64_t key = 1'000'000; key < 1'001'000; ++key) {
+    const Executed insert(*partition, Operation::kInsertIfAbsent, {key}, {key});
+    ASSERT_EQ(insert.values[0], 0xdeadu);
+    refused += insert.states[0] == KeyState::kNoMemory ? 1 : 0;
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(Executed(*partition, Operation::kReplaceIfPresent, {2999, 500'000}, {1, 1}).values,
+            (std::vector<uint64_t>{3000, 7}));
+  memory.cache.FailAllocationsFrom(0);
+  EXPECT_EQ(partition->size(), 3002u + 1000 - refused);
+}
+
+TEST(HashPartitionTest, IngestRefusesWhatDoesNotFitAndChangesNothing) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(100, 200));
+  Executed(*partition, Operation::kUpsert, {150}, {1});
+  const ExchangeChunk bad[] = {
+      {MakeRange(300, 400), {300}, {1}},          // not adjacent
+      {MakeRange(200, 300), {210, 205}, {1, 2}},  // descending
+      {MakeRange(200, 300), {210, 210}, {1, 2}},  // twice
+      {MakeRange(200, 300), {210, 300}, {1, 2}},  // outside
+      {MakeRange(200, 300), {210}, {1, 2}},       // unequal columns
+      {Range{Key{200, 7}, std::nullopt}, {210}, {1}},
+  };
+  for (const ExchangeChunk& chunk : bad) {
+    EXPECT_EQ(partition->Ingest(chunk).code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(partition->range(), MakeRange(100, 200));
+  EXPECT_EQ(partition->size(), 1u);
+  ASSERT_EQ(partition->Ingest({MakeRange(200, 300), {210}, {2}}), absl::OkStatus());
+  ASSERT_EQ(partition->Ingest({MakeRange(0, 100), {0, 99}, {3, 4}}), absl::OkStatus());
+  EXPECT_EQ(partition->range(), MakeRange(0, 300));
+  EXPECT_EQ(ScanHashed(*partition, MakeRange(0, 300), 10),
+            (Rows{{0, 3}, {99, 4}, {150, 1}, {210, 2}}));
+}
+
+TEST(HashPartitionTest, RefusedIngestChangesNoRow) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0, 1 << 20));
+  std::vector<uint64_t> keys(5000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 100;
+  Executed(*partition, Operation::kUpsert, keys, keys);
+  ExchangeChunk chunk{MakeRange(1 << 20), {}, {}};
+  for (uint64_t i = 0; i < 5000; ++i) {
+    chunk.keys.push_back((1 << 20) + i);
+    chunk.values.push_back(i);
+  }
+  const Rows rows = ScanHashed(*partition, MakeRange(0), 1000);
+  uint64_t nth = 1;
+  for (;; ++nth) {
+    memory.cache.FailAllocationsFrom(nth);
+    const absl::Status status = partition->Ingest(chunk);
+    memory.cache.FailAllocationsFrom(0);
+    if (status.ok()) break;
+    ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    ASSERT_EQ(partition->range(), MakeRange(0, 1 << 20));
+    ASSERT_EQ(ScanHashed(*partition, MakeRange(0), 1000), rows);
+    ASSERT_EQ(CheckHashTable(partition->table()), absl::OkStatus());
+  }
+  EXPECT_GT(nth, 3u);
+  EXPECT_EQ(partition->size(), 10'000u);
+  EXPECT_EQ(partition->range(), MakeRange(0));
+}
+
+// A refused walk leaves every row served, and goes on when there is memory.
+TEST(HashPartitionTest, RefusedWalkAndCancelLoseNoRow) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  std::vector<uint64_t> keys(5000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 100;
+  Executed(*partition, Operation::kUpsert, keys, keys);
+  const Rows rows = ScanInKeyOrder(*partition, MakeRange(0), 5000);
+  const auto unchanged = [&] {
+    ASSERT_EQ(ScanInKeyOrder(*partition, MakeRange(0), 5000), rows);
+    ASSERT_EQ(Executed(*partition, Operation::kLookup, keys).values, keys);
+    ASSERT_EQ(CheckHashTable(partition->table()), absl::OkStatus());
+  };
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(partition->PrepareExtract(MakeRange(0, 300'000)), absl::OkStatus());
+    int refused = 0;
+    for (uint64_t nth = 1;; nth += 17) {
+      memory.cache.FailAllocationsFrom(nth);
+      const auto done = partition->WalkLeaving(100'000);
+      memory.cache.FailAllocationsFrom(0);
+      unchanged();
+      if (done.ok() && *done) break;
+      ASSERT_EQ(done.status().code(), absl::StatusCode::kResourceExhausted);
+      ++refused;
+    }
+    EXPECT_GT(refused, 1);
+    EXPECT_EQ(partition->prepared_rows(), 3000u);
+    for (uint64_t nth = 1;; ++nth) {
+      memory.cache.FailAllocationsFrom(nth);
+      const auto done = partition->CancelExtract(nth % 2 == 0 ? 100 : 10'000);
+      memory.cache.FailAllocationsFrom(0);
+      unchanged();
+      if (done.ok() && *done) break;
+    }
+    EXPECT_EQ(partition->prepared_rows(), 0u);
+    EXPECT_EQ(ScanHashed(*partition, MakeRange(0), 999), rows);
+  }
+}
+
+constexpr Operation kConditional[] = {Operation::kInsertIfAbsent, Operation::kReplaceIfPresent,
+                                      Operation::kCompareAndSet, Operation::kAdd};
+
+// Random commands against a map while ends of the range are prepared, walked over, extracted,
+// given up and taken in by a neighbour, turn by turn.
+class HashPartitionModelTest : public ::testing::TestWithParam<HashKeys> {
+ protected:
+  HashPartitionModelTest() : random_(Seed()) {
+    pool_ = HashKeyPool(GetParam(), 6000, random_);
+    std::vector<uint64_t> sorted = pool_;
+    std::sort(sorted.begin(), sorted.end());
+    const uint64_t middle = sorted[sorted.size() / 2];
+    partitions_[0] = Make(memory_, MakeRange(0, middle), random_());
+    partitions_[1] = Make(memory_, MakeRange(middle), random_());
+  }
+
+  uint64_t AnyKey() { return pool_[random_() % pool_.size()]; }
+
+  void ExecuteSome(Operation operation) {
+    HashPartition& partition = *partitions_[random_() % 2];
+    std::vector<uint64_t> keys;
+    std::vector<uint64_t> values;
+    std::vector<uint64_t> expected;
+    const bool conditional = IsConditional(operation);
+    for (uint64_t i = random_() % 300; i > 0; --i) {
+      const bool again = !keys.empty() && random_() % 8 == 0;
+      const uint64_t key = again ? keys[random_() % keys.size()] : AnyKey();
+      if (!partition.range().ContainsU64(key)) continue;
+      keys.push_back(key);
+      values.push_back(conditional ? random_() % 3 : random_());
+      if (operation != Operation::kCompareAndSet) continue;
+      const auto row = model_.find(key);  // mostly what is there before the batch
+      expected.push_back(row != model_.end() && random_() % 4 != 0 ? row->second : random_() % 3);
+    }
+    const Executed executed(partition, operation, keys, values, expected);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const test::ModelAnswer answer = test::RunOnModel(model_, operation, keys[i], values[i],
+                                                        expected.empty() ? 0 : expected[i]);
+      ASSERT_EQ(executed.states[i], answer.state) << keys[i];
+      ASSERT_EQ(executed.values[i], answer.value.value_or(0xdead)) << keys[i];
+    }
+  }
+
+  // One turn of a transfer from giver_ to the other.
+  void MoveOn() {
+    HashPartition& from = *partitions_[giver_];
+    HashPartition& to = *partitions_[1 - giver_];
+    switch (step_) {
+      case Step::kIdle: {
+        giver_ = random_() % 2;
+        const uint64_t cut = AnyKey();
+        const Range& range = partitions_[giver_]->range();
+        if (range.Empty() || !range.ContainsU64(cut) || cut == range.lo.head) return;
+        // The end that touches the other one's range; all of it now and then.
+        Range leaving = range;
+        if (random_() % 8 != 0)
+          (giver_ == 0 ? leaving.lo : leaving.hi.emplace()) = Key::FromU64(cut);
+        ASSERT_EQ(partitions_[giver_]->PrepareExtract(leaving), absl::OkStatus());
+        // Chunks from the low end of the lower one are not adjacent: it goes in one piece.
+        all_from_low_ = giver_ == 0 && leaving == range;
+        step_ = Step::kWalking;
+        break;
+      }
+      case Step::kWalking: {
+        const auto done = from.WalkLeaving(static_cast<uint32_t>(1 + random_() % 2000));
+        ASSERT_EQ(done.status(), absl::OkStatus());
+        if (*done) step_ = Step::kExtracting;
+        if (random_() % 16 == 0) step_ = Step::kGivingUp;
+        break;
+      }
+      case Step::kExtracting: {
+        ExchangeChunk chunk;
+        const auto rows_max = static_cast<uint32_t>(all_from_low_ ? UINT32_MAX : random_() % 700);
+        ASSERT_EQ(from.Extract(rows_max, chunk), absl::OkStatus());
+        ASSERT_LE(chunk.keys.size(), rows_max);
+        if (!chunk.covers.Empty()) {
+          ASSERT_EQ(to.Ingest(chunk), absl::OkStatus());
+        }
+        if (!from.prepared()) step_ = Step::kIdle;
+        if (from.prepared_rows() > 0 && random_() % 16 == 0) step_ = Step::kGivingUp;
+        break;
+      }
+      case Step::kGivingUp: {
+        const auto done = from.CancelExtract(static_cast<uint32_t>(1 + random_() % 500));
+        ASSERT_EQ(done.status(), absl::OkStatus());
+        if (*done) step_ = Step::kIdle;
+        if (!*done && random_() % 8 == 0) step_ = Step::kWalking;  // on second thoughts
+        break;
+      }
+    }
+  }
+
+  void CheckAll() {
+    uint64_t rows = 0;
+    for (const auto& partition : partitions_) {
+      ASSERT_EQ(CheckHashTable(partition->table()), absl::OkStatus());
+      const Rows expected =
+          partition->range().Empty() ? Rows() : RowsIn(model_, partition->range());
+      ASSERT_EQ(ScanInKeyOrder(*partition, MakeRange(0), 5000), expected);
+      rows += partition->size();
+    }
+    ASSERT_EQ(rows, model_.size());
+  }
+
+  enum class Step { kIdle, kWalking, kExtracting, kGivingUp };
+  Random random_;
+  TreeMemory memory_;
+  std::vector<uint64_t> pool_;
+  std::unique_ptr<HashPartition> partitions_[2];
+  Model model_;
+  Step step_ = Step::kIdle;
+  size_t giver_ = 0;
+  bool all_from_low_ = false;
+};
+
+TEST_P(HashPartitionModelTest, RowsMoveWhileTheyAreUsed) {
+  SCOPED_TRACE(SeedText());
+  for (int command = 0; command < 4000; ++command) {
+    const bool growing = (command / 1000) % 2 == 0;
+    const uint64_t dice = random_() % 100;
+    if (dice < 30) {
+      ExecuteSome((random_() % 4 == 0) != growing ? Operation::kUpsert : Operation::kErase);
+    } else if (dice < 40) {
+      ExecuteSome(kConditional[random_() % 4]);
+    } else if (dice < 60) {
+      ExecuteSome(Operation::kLookup);
+    } else {
+      MoveOn();
+    }
+    if (command % 200 == 0) CheckAll();
+    ASSERT_FALSE(HasFatalFailure()) << "at command " << command;
+  }
+  CheckAll();
+  for (const auto& partition : partitions_) {
+    for (ExchangeChunk chunk; !partition->range().Empty();) {
+      ASSERT_EQ(partition->Extract(UINT32_MAX, chunk), absl::OkStatus());
+    }
+    EXPECT_EQ(partition->size(), 0u);
+  }
+  EXPECT_EQ(memory_.cache.used_bytes(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllKeys, HashPartitionModelTest, ::testing::ValuesIn(kAllHashKeys),
+                         [](const auto& keys) { return HashKeysName(keys.param); });
+
+}  // namespace
+}  // namespace eris::storage
