@@ -20,7 +20,7 @@ absl::Status Replay(const std::string& hex) {
 }
 
 TEST(IndexFuzzTest, SeedsPassAndMeetEveryKindOfBlockAndEveryCommand) {
-  IndexMachine::Coverage met;
+  Coverage met;
   for (const SeedCase& seed : SeedCases()) {
     EXPECT_EQ(RunIndexCommands(seed.commands, Plant::kNone, &met), absl::OkStatus()) << seed.name;
   }

@@ -7,31 +7,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "storage/index_partition.h"
 #include "tests/fuzz/index_command.h"
-#include "tests/unit/storage/storage_fixture.h"
+#include "tests/fuzz/partition_machine.h"
 
 namespace eris::fuzz {
 
-// A fault that the machine adds to the partitions itself: the checks must notice each.
-enum class Plant : uint8_t {
-  kNone,
-  kLosesAKey,        // the lowest one of what is absorbed, where that has several
-  kLeaksABlock,      // a line, at each split that leaves rows on both sides
-  kWrongAnswer,      // of an erase: a key's second time in the batch is answered as its first
-  kWritesRefused,    // an upsert that is refused is there all the same
-  kScanSkipsARow,    // the first row of a scan's second slice
-  kLosesRowOfChunk,  // a row of a chunk of a hundred rows or more
-};
-
-class IndexMachine {
+class IndexMachine final : public PartitionMachine {
  public:
   explicit IndexMachine(Plant plant = Plant::kNone);
   ~IndexMachine();
@@ -42,24 +29,9 @@ class IndexMachine {
   // Takes all rows out again: nothing may be left in the cache.
   absl::Status Finish();
 
-  // What has been met, for tests that ask whether their commands reach far enough: bits of
-  // TreeNodeKinds, calls that succeeded and that were refused memory, by kind of command.
-  struct Coverage {
-    unsigned kinds = 0;
-    uint64_t done[kCommandKinds] = {};
-    uint64_t refused[kCommandKinds] = {};
-    uint64_t states[8][5] = {};  // of keys, by operation and state
-    void Add(const Coverage& other);
-  };
-  const Coverage& coverage() const { return coverage_; }
-
  private:
-  using Rows = std::map<uint64_t, uint64_t>;
-
   // --- commands (index_machine.cc) ---
   absl::Status Execute(const IndexCommand& command);
-  absl::Status ExecuteOn(size_t which, const std::vector<uint64_t>& keys,
-                         const IndexCommand& command);
   absl::Status Split(const IndexCommand& command);
   absl::Status Absorb(const IndexCommand& command);
   absl::Status HandOver(const IndexCommand& command);
@@ -76,33 +48,18 @@ class IndexMachine {
   // Cuts the partition and joins it again, which moves and frees TreeNodes.
   absl::Status Rearrange(size_t which, uint64_t key);
 
-  // Runs `call` with the command's failure; one that is refused must leave used bytes as they were,
-  // and is reported in *refused.
-  template <class Call>
-  absl::Status Try(const IndexCommand& command, Call call, bool* refused);
   absl::Status CheckAll();
   absl::Status CheckLookups(const IndexCommand& command);
 
-  memory::LocalCache& cache() { return memory_->cache; }
   size_t OwnerOf(uint64_t key) const;
-  std::pair<Rows::iterator, Rows::iterator> RowsOf(const storage::Range& range);
   std::unique_ptr<storage::IndexPartition> NewPartition(const storage::Range& range);
-  storage::IndexPartition& Pick(unsigned detail) { return *parts_[detail % parts_.size()]; }
-  void UpdateExisting();
 
-  const Plant plant_;
-  std::unique_ptr<storage::TreeMemory> memory_;
   std::vector<std::unique_ptr<storage::IndexPartition>> parts_;  // by range; together all keys
-  Rows rows_;
-  std::vector<uint64_t> existing_;  // the keys of rows_, for commands that name them
-  uint64_t leaked_bytes_ = 0;       // of the plant
-  uint64_t last_value_ = 0;
-  Coverage coverage_;
 };
 
 // Runs the commands on a new machine, and Finish. Errors: Internal, naming the command.
 absl::Status RunIndexCommands(std::span<const IndexCommand> commands, Plant plant = Plant::kNone,
-                              IndexMachine::Coverage* coverage = nullptr);
+                              Coverage* coverage = nullptr);
 // The commands that the bytes are (DecodeCommands), at most kCommandsMax of them.
 inline constexpr size_t kCommandsMax = 100;
 absl::Status RunIndexCommands(const uint8_t* bytes, size_t size, Plant plant = Plant::kNone);

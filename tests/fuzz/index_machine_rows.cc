@@ -5,7 +5,6 @@
 
 #include "base/status_macros.h"
 #include "tests/fuzz/index_machine.h"
-#include "tests/fuzz/index_machine_internal.h"
 
 namespace eris::fuzz {
 

@@ -13,7 +13,7 @@ readonly kCommandBytes=8
 readonly kCommandsMax=48
 readonly kPlant=2           # a block that leaks in a split: two commands find it
 readonly kPlantSeconds=60   # at most; it takes a few
-options=(-max_len=$((kCommandBytes * kCommandsMax)) -timeout=60 -rss_limit_mb=3000 -use_value_profile=0)
+options=(-max_len=$((kCommandBytes * kCommandsMax)) -timeout=60 -rss_limit_mb=3000 -len_control=10)
 
 rm -rf "$build/planted"
 mkdir -p "$corpus" "$found" "$build/planted"

@@ -23,7 +23,7 @@ constexpr int kCommandsInCase = 80;  // the most
 class IndexPartitionPropertyTest : public testing::TestWithParam<KeyFamily> {};
 
 TEST_P(IndexPartitionPropertyTest, PartitionsHoldWhatAMapHolds) {
-  IndexMachine::Coverage met;
+  Coverage met;
   test::ExpectHolds({.cases = kCases, .size = kCommandsInCase}, [&met] {
     const auto commands = *AnyCommands(GetParam());
     const absl::Status status = RunIndexCommands(commands, Plant::kNone, &met);
