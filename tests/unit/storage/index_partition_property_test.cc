@@ -60,6 +60,36 @@ INSTANTIATE_TEST_SUITE_P(AllKeys, IndexPartitionPropertyTest,
                            return kFamilyTestNames[static_cast<unsigned>(keys.param)];
                          });
 
+// Of some ten thousand rows, most of which go in stretches: what stays lies scattered over the
+// cache's spans, and is gathered while commands go on.
+TEST(LargePartitionPropertyTest, WhatIsGatheredIsAsItWas) {
+  constexpr unsigned kStays = 56;
+  std::vector<IndexCommand> scattered;
+  for (uint8_t place = 0; place < 6; ++place) {
+    scattered.push_back({.kind = CommandKind::kUpsert,
+                         .family = KeyFamily::kSparse,
+                         .order = KeyOrder::kScattered,
+                         .place = place,
+                         .count = 255,
+                         .scale = 2});
+  }
+  scattered.push_back({.kind = CommandKind::kReload, .detail = 1});  // full runs
+  for (unsigned i = 0; i < 50; ++i) {
+    scattered.push_back({.kind = CommandKind::kErase,
+                         .family = KeyFamily::kExisting,
+                         .first = static_cast<uint16_t>(i * kStays),
+                         .count = 98,
+                         .scale = 1});
+  }
+  test::ExpectHolds({.cases = 6, .size = 30}, [&scattered] {
+    std::vector<IndexCommand> commands = scattered;
+    const auto more = *AnyCommands(KeyFamily::kSparse);
+    commands.insert(commands.end(), more.begin(), more.end());
+    const absl::Status status = RunIndexCommands(commands);
+    if (!status.ok()) RC_FAIL(std::string(status.message()));
+  });
+}
+
 TEST(PropertyTest, OneThatDoesNotHoldIsAFailureWithItsSmallestCaseAndSeed) {
   const auto fails = [] {
     test::ExpectHolds({.cases = 100, .size = 100, .seed = 7},
