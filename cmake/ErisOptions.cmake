@@ -21,6 +21,14 @@ foreach(sanitizer IN LISTS ERIS_SANITIZE)
     target_compile_options(eris_flags INTERFACE -fno-sanitize-recover=undefined)
   endif()
 endforeach()
+if(ERIS_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "ERIS_FUZZ needs clang: g++ has no libFuzzer")
+  endif()
+  # Everything counts what it runs, so that the fuzzer sees which inputs lead somewhere new. Not what
+  # it compares: that doubles the time, and inputs are commands, not texts with words to guess.
+  target_compile_options(eris_flags INTERFACE -fsanitize-coverage=inline-8bit-counters,pc-table)
+endif()
 
 find_program(ERIS_CCACHE ccache)
 if(ERIS_CCACHE)

@@ -1,0 +1,69 @@
+// Runs commands on the partitions that together own all keys, and on a std::map. After each one the
+// partitions must hold what the map holds, be sound (storage/tree_check.h), and hold every byte
+// that their cache counts as used. Property tests, the fuzzer and replays of what it has found all
+// stand on RunIndexCommands. Single-threaded; a case depends on its commands alone.
+#ifndef ERIS_TESTS_FUZZ_INDEX_MACHINE_H_
+#define ERIS_TESTS_FUZZ_INDEX_MACHINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "storage/index_partition.h"
+#include "tests/fuzz/index_command.h"
+#include "tests/fuzz/partition_machine.h"
+
+namespace eris::fuzz {
+
+class IndexMachine final : public PartitionMachine {
+ public:
+  explicit IndexMachine(Plant plant = Plant::kNone);
+  ~IndexMachine();
+
+  // One command and all checks. Errors: Internal, with the first disagreement; the machine is of no
+  // use then.
+  absl::Status Run(const IndexCommand& command);
+  // Takes all rows out again: nothing may be left in the cache.
+  absl::Status Finish();
+
+ private:
+  // --- commands (index_machine.cc) ---
+  absl::Status Execute(const IndexCommand& command);
+  absl::Status Split(const IndexCommand& command);
+  absl::Status Absorb(const IndexCommand& command);
+  absl::Status HandOver(const IndexCommand& command);
+  absl::Status Abandon();
+  // --- commands that carry rows (index_machine_rows.cc) ---
+  absl::Status Scan(const IndexCommand& command);
+  absl::Status MoveChunks(const IndexCommand& command);
+  absl::Status Reload(const IndexCommand& command);
+  absl::Status InvalidCalls(const IndexCommand& command);
+  absl::Status Extract(size_t which, uint32_t rows_max, const IndexCommand& command,
+                       storage::ExchangeChunk& chunk);
+  absl::Status Ingest(storage::IndexPartition& partition, const storage::ExchangeChunk& chunk,
+                      const IndexCommand& command);
+  // Cuts the partition and joins it again, which moves and frees TreeNodes.
+  absl::Status Rearrange(size_t which, uint64_t key);
+
+  absl::Status CheckAll();
+  absl::Status CheckLookups(const IndexCommand& command);
+
+  size_t OwnerOf(uint64_t key) const;
+  std::unique_ptr<storage::IndexPartition> NewPartition(const storage::Range& range);
+
+  std::vector<std::unique_ptr<storage::IndexPartition>> parts_;  // by range; together all keys
+};
+
+// Runs the commands on a new machine, and Finish. Errors: Internal, naming the command.
+absl::Status RunIndexCommands(std::span<const IndexCommand> commands, Plant plant = Plant::kNone,
+                              Coverage* coverage = nullptr);
+// The commands that the bytes are (DecodeCommands), at most kCommandsMax of them.
+inline constexpr size_t kCommandsMax = 100;
+absl::Status RunIndexCommands(const uint8_t* bytes, size_t size, Plant plant = Plant::kNone);
+
+}  // namespace eris::fuzz
+
+#endif  // ERIS_TESTS_FUZZ_INDEX_MACHINE_H_

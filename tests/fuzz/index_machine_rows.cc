@@ -1,0 +1,171 @@
+// The commands of IndexMachine that carry rows out of partitions: scans, chunks, and what of them
+// is invalid.
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "tests/fuzz/index_machine.h"
+
+namespace eris::fuzz {
+
+using storage::ExchangeChunk;
+using storage::IndexPartition;
+using storage::Key;
+
+absl::Status IndexMachine::Scan(const IndexCommand& command) {
+  constexpr uint32_t kSliceRows[4] = {1, 7, 300, 4000};
+  const uint64_t from = KeyAt(command.family, command.place, command.first, existing_);
+  const uint64_t to =
+      KeyAt(command.family, command.place, command.first + command.Count(), existing_);
+  const size_t which = OwnerOf(from);
+  IndexPartition& part = *parts_[which];
+  storage::ScanCursor cursor{.rest = part.range()};
+  if ((command.detail & 1) == 0) cursor.rest.lo = Key::FromU64(from);
+  if (to > cursor.rest.lo.head && part.range().ContainsU64(to)) cursor.rest.hi = Key::FromU64(to);
+  if ((command.detail & 2) != 0) cursor.rows_left = command.Count() / 2;
+  const uint64_t limit = cursor.rows_left;
+  auto [row, end] = RowsOf(cursor.rest);
+  uint64_t rows = 0;
+  uint64_t slices = 0;
+  const uint32_t slice_rows = kSliceRows[command.detail >> 2 & 3];
+  std::vector<uint64_t> keys(slice_rows), values(slice_rows);
+  while (!cursor.done) {
+    storage::ScanRows out{keys.data(), values.data(), slice_rows, 0};
+    const bool late = (command.detail & 16) != 0;
+    part.Scan(cursor, {.deadline_ns = late ? 0 : UINT64_MAX}, out);
+    if (!cursor.done && out.rows == 0) return Fault("a slice of a scan answers nothing");
+    const uint32_t skipped = plant_ == Plant::kScanSkipsARow && slices == 1 && out.rows > 1;
+    ++slices;
+    for (uint32_t i = skipped; i < out.rows; ++i, ++row, ++rows) {
+      if (row == end) return Fault("the scan gives ", keys[i], " behind its last row");
+      if (keys[i] != row->first || values[i] != row->second) {
+        return Fault("the scan gives ", keys[i], " -> ", values[i], " instead of ", row->first,
+                     " -> ", row->second);
+      }
+    }
+    if (rows > limit) return Fault("the scan gives ", rows, " rows of ", limit);
+    if ((command.detail & 32) != 0 && out.rows > 0 && slices < 8) {
+      ERIS_RETURN_IF_ERROR(Rearrange(which, keys[out.rows / 2]));
+    }
+  }
+  if (row != end && rows != limit) return Fault("the scan ends before ", row->first);
+  if (row == end && rows < limit && !cursor.rest.Empty()) return Fault("the scan leaves a rest");
+  ++coverage_.done[static_cast<unsigned>(CommandKind::kScan)];
+  return absl::OkStatus();
+}
+
+// Rows leave also where there is no memory for anything but their copies.
+absl::Status IndexMachine::Extract(size_t which, uint32_t rows_max, const IndexCommand& command,
+                                   ExchangeChunk& chunk) {
+  IndexPartition& part = *parts_[which];
+  const storage::Range before = part.range();
+  const uint64_t size = part.size();
+  bool refused = false;
+  ERIS_RETURN_IF_ERROR(Try(
+      command, [&] { return part.Extract(rows_max, chunk); }, &refused));
+  if (refused) return Fault("rows cannot be taken out for want of memory");
+  const uint64_t rows = std::min<uint64_t>(rows_max, size);
+  if (chunk.covers.lo != before.lo || part.size() != size - rows || chunk.keys.size() != rows ||
+      chunk.values.size() != rows) {
+    return Fault("a chunk has ", chunk.keys.size(), " of ", rows, " rows, and leaves ",
+                 part.size());
+  }
+  if (size == rows ? chunk.covers.hi != before.hi || !part.range().Empty()
+                   : chunk.covers.hi != part.range().lo || part.range().hi != before.hi) {
+    return Fault("a chunk and what it leaves do not make up the range");
+  }
+  auto [row, end] = RowsOf(chunk.covers);
+  for (size_t i = 0; i < rows; ++i, ++row) {
+    if (row == end || chunk.keys[i] != row->first || chunk.values[i] != row->second) {
+      return Fault("a chunk has ", chunk.keys[i], " -> ", chunk.values[i], " in row ", i);
+    }
+  }
+  if (row != end) return Fault("a chunk lacks ", row->first);
+  if (plant_ == Plant::kLosesRowOfChunk && chunk.keys.size() >= 100) {
+    chunk.keys.erase(chunk.keys.begin() + 7);
+    chunk.values.erase(chunk.values.begin() + 7);
+  }
+  return absl::OkStatus();
+}
+
+// What is refused is tried again without failures: the rows must not be lost.
+absl::Status IndexMachine::Ingest(IndexPartition& partition, const ExchangeChunk& chunk,
+                                  const IndexCommand& command) {
+  const uint64_t size = partition.size();
+  const storage::Range range = partition.range();
+  bool refused = false;
+  ERIS_RETURN_IF_ERROR(Try(
+      command, [&] { return partition.Ingest(chunk); }, &refused));
+  if (!refused) return absl::OkStatus();
+  if (partition.size() != size || partition.range() != range) {
+    return Fault("a refused chunk has changed rows or range");
+  }
+  return partition.Ingest(chunk);
+}
+
+absl::Status IndexMachine::MoveChunks(const IndexCommand& command) {
+  const size_t from = command.detail / 4 % parts_.size();
+  const bool back = from == 0 || (command.detail & 1) != 0;
+  IndexPartition& target = *parts_[back ? from : from - 1];
+  const unsigned chunks = 1 + (command.detail >> 1 & 1);
+  for (unsigned i = 0; i < chunks && !parts_[from]->range().Empty(); ++i) {
+    ExchangeChunk chunk;
+    ERIS_RETURN_IF_ERROR(Extract(from, static_cast<uint32_t>(command.Count()), command, chunk));
+    ERIS_RETURN_IF_ERROR(Ingest(target, chunk, command));
+  }
+  if (parts_[from]->range().Empty()) parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(from));
+  return absl::OkStatus();
+}
+
+absl::Status IndexMachine::Reload(const IndexCommand& command) {
+  const size_t which = command.detail / 4 % parts_.size();
+  const uint32_t chunk_rows = (command.detail & 1) != 0
+                                  ? UINT32_MAX
+                                  : static_cast<uint32_t>(std::max<size_t>(command.Count(), 50));
+  const Key lo = parts_[which]->range().lo;
+  std::vector<ExchangeChunk> chunks;
+  while (!parts_[which]->range().Empty()) {
+    ERIS_RETURN_IF_ERROR(Extract(which, chunk_rows, command, chunks.emplace_back()));
+  }
+  if (!parts_[which]->tree().empty()) return Fault("rows are left behind");
+  std::unique_ptr<IndexPartition> target = NewPartition({lo, lo});
+  if ((command.detail & 2) != 0) std::reverse(chunks.begin(), chunks.end());
+  for (const ExchangeChunk& chunk : chunks) {
+    ERIS_RETURN_IF_ERROR(Ingest(*target, chunk, command));
+  }
+  parts_[which] = std::move(target);
+  return absl::OkStatus();
+}
+
+absl::Status IndexMachine::InvalidCalls(const IndexCommand& command) {
+  ++coverage_.done[static_cast<unsigned>(CommandKind::kInvalidCalls)];
+  const size_t which = command.detail % parts_.size();
+  IndexPartition& part = *parts_[which];
+  const storage::Range& range = part.range();
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.SplitAt(range.lo).status()));
+  if (range.hi) ERIS_RETURN_IF_ERROR(ExpectInvalid(part.SplitAt(*range.hi).status()));
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.SplitAt({range.lo.head, 1}).status()));
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Absorb(part)));
+  if (which + 2 < parts_.size()) {
+    ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Absorb(*parts_[which + 2])));
+    ERIS_RETURN_IF_ERROR(ExpectInvalid(parts_[which + 2]->Absorb(part)));
+  }
+  if (which == 0 || !range.hi) return absl::OkStatus();
+  // Adjacent at the low side, but for the fault of each.
+  const uint64_t lo = range.lo.head;
+  if (lo < 3) return absl::OkStatus();
+  const storage::Range below{Key::FromU64(lo - 3), range.lo};
+  ExchangeChunk bad{below, {lo - 2, lo - 3}, {0, 0}};  // not ascending
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Ingest(bad)));
+  bad.keys = {lo - 2, lo - 2};
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Ingest(bad)));
+  bad.keys = {lo - 2, lo};  // outside
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Ingest(bad)));
+  bad.keys = {lo - 2};  // fewer than values
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Ingest(bad)));
+  bad = {{below.lo, Key::FromU64(lo - 1)}, {lo - 2}, {0}};  // a gap
+  ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Ingest(bad)));
+  return absl::OkStatus();
+}
+
+}  // namespace eris::fuzz
