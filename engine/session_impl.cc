@@ -194,7 +194,7 @@ absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns
       request->SetCancelled();
       request->Unref();
       return absl::DeadlineExceededError(
-          request->type() == CommandType::kLookup
+          command.type == CommandType::kLookup
               ? "the deadline passed before every AEU had answered"
               : "the deadline passed before every AEU had answered: the outcome is unknown");
     }
