@@ -6,6 +6,7 @@
 #include "aeu/clock.h"
 #include "base/check.h"
 #include "memory/memory_manager.h"
+#include "storage/bytes_partition.h"
 #include "storage/index_partition.h"
 
 namespace eris::aeu {
@@ -20,6 +21,14 @@ routing::PortOptions OfAeu(routing::PortOptions options) {
   options.way = routing::PortOptions::Way::kIncoming;
   options.wait_ns = 0;
   return options;
+}
+
+absl::StatusOr<std::unique_ptr<storage::Partition>> NewPartition(
+    const routing::InstallSegment& install, memory::LocalCache& cache) {
+  if (install.value_type == ValueType::kBytes) {
+    return storage::BytesPartition::Create(install.range, cache);
+  }
+  return storage::IndexPartition::Create(install.range, cache);
 }
 
 // What does not pass the look-up's filter counts as absent. Before any of its keys is forwarded:
@@ -55,7 +64,7 @@ bool Aeu::Step(const StepBudget& budget) {
   base::ThreadRoleScope role(thread_);
   const uint64_t begin_ns = NowNs();
   bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
-  worked |= TakeCommands(budget.ingress_bytes);
+  worked |= TakeCommands(budget);
   if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
   if (joins_.running() > 0) worked |= joins_.Advance(NowNs() + budget.scan_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it.
@@ -81,7 +90,7 @@ bool Aeu::HasWork() const {
          trim_worthwhile_ || collect_again_ || recollection_.Waits();
 }
 
-bool Aeu::TakeCommands(size_t ingress_bytes) {
+bool Aeu::TakeCommands(const StepBudget& budget) {
   const auto records = endpoint_.incoming.TryTake();
   if (!records && endpoint_.incoming.WaitsForWriter()) counters_.writer_waits.Add(1);
   if (routing::Block* block = endpoint_.ingress.TakeAll()) {
@@ -91,11 +100,18 @@ bool Aeu::TakeCommands(size_t ingress_bytes) {
   }
   if (!records && blocks_ == nullptr) return false;
 
+  // Byte strings make a block's work much larger than the block: while they are many, each block
+  // runs by itself, so that the turn ends soon after it has copied enough.
+  const bool block_by_block = bytes_copied_ > budget.copied_bytes / 4;
+  bytes_copied_ = 0;
   if (records) Execute(*records);
   size_t taken_bytes = 0;
   routing::Block* end = blocks_;
-  for (; end != nullptr && taken_bytes < ingress_bytes; end = end->next) {
+  for (;
+       end != nullptr && taken_bytes < budget.ingress_bytes && bytes_copied_ < budget.copied_bytes;
+       end = end->next) {
     Execute(end->records());
+    if (block_by_block) RunGroups();
     taken_bytes += end->used_bytes;
   }
   RunGroups();
@@ -174,7 +190,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
     if (parts.empty()) continue;
     OwnedRange& owned = slot->ranges()[range];
     const uint64_t begin_ns = NowNs();
-    owned.partition->Execute({routing::OperationOf(group.type), parts});
+    owned.partition->Execute({routing::OperationOf(group.type), parts, &bytes_copied_});
     // One clock reading per batch; the parts share it by their length.
     const uint64_t elapsed_ns = NowNs() - begin_ns;
     uint64_t batch_keys = 0;
@@ -283,7 +299,7 @@ void Aeu::Install(const CommandHeader* command) {
     slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache);
   }
   ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
-  auto partition = storage::IndexPartition::Create(install->range, slot->cache());
+  auto partition = NewPartition(*install, slot->cache());
   if (!partition.ok()) {
     answer(KeyState::kNoMemory);
     return;

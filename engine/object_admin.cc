@@ -67,6 +67,10 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
     return absl::InvalidArgumentError(
         absl::StrCat("unknown kind of object: ", static_cast<int>(options.kind)));
   }
+  if (options.value_type != ValueType::kUint64 && options.value_type != ValueType::kBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown type of values: ", static_cast<int>(options.value_type)));
+  }
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
@@ -78,7 +82,8 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
   for (uint32_t i = 0; i < starts.size(); ++i) owners.push_back(AeuId{i % aeus});
   auto object = std::make_shared<ObjectEntry>(
       reservation.name, options.kind, reservation.slot, reservation.id,
-      std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)));
+      std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)),
+      options.value_type);
   absl::Status installed = Install(*object);
   if (!installed.ok()) {
     Withdraw(*object);
@@ -103,6 +108,7 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
                                          .manager = &ManagerFor(entry, aeu),
                                          .route = &entry.route,
                                          .kind = entry.kind,
+                                         .value_type = entry.value_type,
                                          .position = i});
   }
   request.Await();

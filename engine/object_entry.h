@@ -22,12 +22,17 @@ namespace eris::engine {
 
 struct ObjectEntry {
   ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
-              std::unique_ptr<const routing::RangeTable> table)
-      : name(std::move(object_name)), kind(object_kind), route(slot, id, std::move(table)) {}
+              std::unique_ptr<const routing::RangeTable> table,
+              ValueType values = ValueType::kUint64)
+      : name(std::move(object_name)),
+        kind(object_kind),
+        value_type(values),
+        route(slot, id, std::move(table)) {}
 
   // Immutable after construction.
   const std::string name;
   const ObjectKind kind;
+  const ValueType value_type;
 
   routing::ObjectRoute route;
 

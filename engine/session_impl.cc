@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "engine/async_call.h"
+#include "engine/batch_checks.h"
 #include "engine/control_port.h"
 #include "engine/join_state.h"
 #include "engine/scan_state.h"
@@ -27,38 +28,6 @@ constexpr int64_t BytesPerKey(CommandType type) {
   if (routing::HasValues(type) && routing::AnswersValues(type)) bytes += 8;
   if (routing::HasExpected(type)) bytes += 8 + 8;
   return bytes;
-}
-
-absl::Status CheckEqual(absl::string_view what, size_t got, size_t keys) {
-  if (got == keys) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("as many ", what, " as keys are needed: ", got, " for ", keys, " keys"));
-}
-
-// Columns for answers may be left out.
-absl::Status CheckOutput(absl::string_view what, size_t got, size_t keys) {
-  return got == 0 ? absl::OkStatus() : CheckEqual(what, got, keys);
-}
-
-absl::Status NoMemoryFor(size_t keys) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the system has no memory for the reply columns of ", keys, " keys"));
-}
-
-// Errors: InvalidArgument.
-absl::StatusOr<CommandType> TypeOf(WriteMode mode) {
-  switch (mode) {
-    case WriteMode::kInsertIfAbsent:
-      return CommandType::kInsertIfAbsent;
-    case WriteMode::kReplaceIfPresent:
-      return CommandType::kReplaceIfPresent;
-    case WriteMode::kCompareAndSet:
-      return CommandType::kCompareAndSet;
-    case WriteMode::kAdd:
-      return CommandType::kAdd;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("write mode ", static_cast<int>(mode), " is none of 1 to 4"));
 }
 
 absl::Status CheckShapes(CommandType type, const WriteBatch& batch) {
@@ -131,15 +100,16 @@ absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
   return object;
 }
 
-absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object,
-                                            size_t keys) {
+absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object, size_t keys,
+                                            ValueType form, int64_t more_bytes) {
   if (keys == 0) return absl::InvalidArgumentError("a batch needs at least one key");
   if (keys > kBatchKeysMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("a batch has at most ", kBatchKeysMax, " keys, this one has ", keys));
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
-  const int64_t bytes = BytesPerKey(type) * static_cast<int64_t>(keys);
+  if (type != CommandType::kErase) ERIS_RETURN_IF_ERROR(CheckForm(*entry, form));
+  const int64_t bytes = BytesPerKey(type) * static_cast<int64_t>(keys) + more_bytes;
   // relaxed: a count, no data.
   const int64_t left = credit_->fetch_sub(bytes, std::memory_order_relaxed);
   if (left < bytes) {
@@ -261,6 +231,12 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartAsync(CommandType typ
                                                                  const BatchColumns& columns,
                                                                  Callback done) {
   ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, columns.keys.size()));
+  return Start(request, columns, std::move(done));
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(Request* request,
+                                                            const BatchColumns& columns,
+                                                            Callback done) {
   std::shared_ptr<AsyncCall> call;
   try {
     call = std::make_shared<AsyncCall>(core_, request, columns, std::move(done));
@@ -305,6 +281,7 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view ob
                                                             const ScanOptions& options) {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
   return std::make_unique<ScanImpl>(state);
@@ -318,6 +295,8 @@ absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view ou
     ERIS_RETURN_IF_ERROR(CheckRange("range of inner values", *options.inner_values));
   ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, Resolve(outer));
   ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, Resolve(inner));
+  ERIS_RETURN_IF_ERROR(CheckForm(*outer_entry, ValueType::kUint64));
+  ERIS_RETURN_IF_ERROR(CheckForm(*inner_entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(JoinState * state, JoinState::Create(core_, std::move(outer_entry),
                                                              std::move(inner_entry), options));

@@ -47,6 +47,8 @@ class IndexPartition final : public Partition {
 
   // For checks and counts.
   const PrefixTree& tree() const { return tree_; }
+  // For a partition that keeps more than the words in it (bytes_partition.h).
+  PrefixTree& tree() { return tree_; }
 
  private:
   struct Group;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,11 +20,14 @@
 namespace eris::storage {
 
 // The exchange format of a copy transfer: a sorted run of rows. `rows` are keys[i] -> values[i];
-// `covers` is the key range that changes hands with them.
+// `covers` is the key range that changes hands with them. Of byte strings row i is
+// bytes[offsets[i] .. offsets[i + 1]), and `values` is empty.
 struct ExchangeChunk {
   Range covers;
   std::vector<uint64_t> keys;
   std::vector<uint64_t> values;
+  std::vector<uint64_t> offsets{};
+  std::string bytes{};
 };
 
 class Partition {

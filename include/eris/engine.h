@@ -42,8 +42,8 @@ struct BatchResult {
   absl::Status status;
   uint32_t count = 0;    // keys in the batch
   uint32_t refused = 0;  // keys that were not executed
-  // Lookup: count little-endian u64, unspecified where absent. Write: what Session::Write says, 0
-  // where there is none. Else empty.
+  // Lookup: count little-endian u64 (byte strings: see offsets), unspecified where absent. Write:
+  // what Session::Write says, 0 where there is none. Else empty.
   std::string values;
   // One bit per key, Arrow order (bit i & 7 of byte i >> 3): the key was there before the
   // operation.
@@ -51,7 +51,10 @@ struct BatchResult {
   // Write only, else empty; also where the status is not OK because some keys were refused. As
   // `present`: the key was written; the key was executed, that is, its answer counts.
   std::string applied;
-  std::string executed;
+  std::string executed;  // also of LookupBytesAsync
+  // Answers that are byte strings: count + 1 little-endian u32 offsets into `values`, which has the
+  // bytes then. Else empty.
+  std::string offsets{};
 };
 
 // A batch for Session::Write. Columns are borrowed for the length of the call.
@@ -69,6 +72,31 @@ struct WriteColumns {
   absl::Span<uint8_t> existed{};   // 1: the key was there before
   absl::Span<uint64_t> values{};   // 0 where there is none
   absl::Span<uint8_t> executed{};  // 0: the key was refused and has not changed, or nobody knows
+};
+
+// Byte strings, one behind the other: string i is data[offsets[i] .. offsets[i + 1]).
+struct BytesColumn {
+  std::vector<uint32_t> offsets{};  // one more than strings
+  std::string data{};
+
+  size_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+  absl::string_view operator[](size_t i) const {
+    return {data.data() + offsets[i], offsets[i + 1] - offsets[i]};
+  }
+};
+
+// As WriteBatch and WriteColumns, of byte strings; not kAdd.
+struct BytesWriteBatch {
+  WriteMode mode = WriteMode::kInsertIfAbsent;
+  absl::Span<const uint64_t> keys{};
+  absl::Span<const absl::string_view> values{};
+  absl::Span<const absl::string_view> expected{};
+};
+struct BytesWriteColumns {
+  absl::Span<uint8_t> applied{};
+  absl::Span<uint8_t> existed{};
+  absl::Span<uint8_t> executed{};
+  BytesColumn* values = nullptr;  // an empty string where there is none
 };
 
 // One ordered run of rows. Holds a chunk of the engine's bounded pool until it is destroyed, so a
@@ -250,15 +278,54 @@ class Session {
                                                               const WriteBatch& batch,
                                                               Callback done) = 0;
 
+  // What the object's values are: which of the two forms below and above it takes. Errors:
+  // NotFound.
+  virtual absl::StatusOr<ValueType> ValueTypeOf(absl::string_view object) = 0;
+
+  // Byte strings: the same operations on objects of ValueType::kBytes (Erase and EraseAsync serve
+  // both). A form that is not the object's gets FailedPrecondition. A value has at most
+  // kValueBytesMax bytes, and may be empty; those of a batch have at most kBatchValueBytesMax
+  // together: InvalidArgument.
+  //
+  // values[i] is the value of keys[i], empty where found[i] is 0. What is answered is bounded like
+  // what is sent, and counts as bytes in flight: keys for which there is no room are not executed,
+  // and the call gets ResourceExhausted; ask for those again, fewer at once. `values` and `found`
+  // are filled then all the same; `executed` (empty or of length n) tells which keys count. After
+  // other errors all are unspecified. Shapes, blocking and errors else as for Lookup.
+  virtual absl::Status LookupBytes(absl::string_view object, absl::Span<const uint64_t> keys,
+                                   BytesColumn& values, absl::Span<uint8_t> found,
+                                   absl::Span<uint8_t> executed = {},
+                                   absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // As Upsert. A value that cannot be stored for want of memory leaves the old one as it is.
+  virtual absl::Status UpsertBytes(absl::string_view object, absl::Span<const uint64_t> keys,
+                                   absl::Span<const absl::string_view> values,
+                                   absl::Span<uint8_t> existed = {},
+                                   absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // As Write. A key whose answer finds no room (LookupBytes) is not written.
+  virtual absl::Status WriteBytes(absl::string_view object, const BytesWriteBatch& batch,
+                                  const BytesWriteColumns& out = {},
+                                  absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // `bytes_max`: of the answer, where less than kBatchValueBytesMax is wanted.
+  virtual absl::StatusOr<std::shared_ptr<Pending>> LookupBytesAsync(absl::string_view object,
+                                                                    absl::Span<const uint64_t> keys,
+                                                                    uint64_t bytes_max,
+                                                                    Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> UpsertBytesAsync(
+      absl::string_view object, absl::Span<const uint64_t> keys,
+      absl::Span<const absl::string_view> values, Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> WriteBytesAsync(absl::string_view object,
+                                                                   const BytesWriteBatch& batch,
+                                                                   Callback done) = 0;
+
   // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted
-  // (no scan chunk free), Unavailable.
+  // (no scan chunk free), FailedPrecondition (values are byte strings), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                          const ScanOptions& options) = 0;
 
   // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
   // `inner` (which may be the same object). May block up to Options::send_wait_ms_max while AEUs
   // take nothing. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted (no scan
-  // chunk free), Unavailable.
+  // chunk free), FailedPrecondition (values are byte strings), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer,
                                                          absl::string_view inner,
                                                          const JoinOptions& options) = 0;

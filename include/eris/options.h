@@ -95,6 +95,7 @@ struct CreateOptions {
   // Or the inner boundaries themselves, strictly ascending; partition i is then owned by AEU
   // i % AEUs. When not empty, `expected` is ignored.
   std::vector<uint64_t> split_points{};
+  ValueType value_type = ValueType::kUint64;
 };
 
 }  // namespace eris

@@ -41,7 +41,13 @@ struct KeyRange {
 };
 
 enum class ObjectKind : uint8_t {
-  kIndex = 1,  // ordered index, u64 -> u64, partitioned by key range
+  kIndex = 1,  // ordered index, u64 -> values of its ValueType, partitioned by key range
+};
+
+// What an object's values are.
+enum class ValueType : uint8_t {
+  kUint64 = 1,
+  kBytes = 2,  // byte strings of 0 to kValueBytesMax bytes
 };
 
 // What a write does to a key, by what it finds there. Session::Write says what each answers.
@@ -56,6 +62,9 @@ enum class WriteMode : uint8_t {
 inline constexpr uint32_t kBatchKeysMax = 1u << 20;
 inline constexpr uint32_t kObjectNameBytesMax = 255;
 inline constexpr uint32_t kObjectsMax = 1u << 16;
+// Byte-string values: one of them, and those of one batch together (sent, or answered).
+inline constexpr uint32_t kValueBytesMax = 1u << 20;
+inline constexpr uint32_t kBatchValueBytesMax = 32u << 20;
 
 // A data object as the catalogue shows it.
 struct ObjectInfo {
@@ -67,6 +76,7 @@ struct ObjectInfo {
   // Partition boundaries in force: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
   std::vector<uint64_t> partition_starts;
   std::vector<AeuId> partition_owners;
+  ValueType value_type = ValueType::kUint64;
 };
 
 }  // namespace eris
