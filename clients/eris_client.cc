@@ -29,6 +29,7 @@ ObjectInfo FromProto(const v1::Object& object) {
   info.name = object.name();
   info.id = ObjectId{object.id()};
   info.kind = ObjectKind::kIndex;
+  if (object.value_type() == v1::VALUE_TYPE_BYTES) info.value_type = ValueType::kBytes;
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
   for (const v1::Partition& partition : object.partitions()) {
@@ -165,6 +166,7 @@ absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateO
   v1::CreateObjectRequest request;
   request.set_name(name);
   request.set_kind(v1::OBJECT_KIND_INDEX);
+  request.set_value_type(static_cast<v1::ValueType>(options.value_type));
   SetRange(options.expected, *request.mutable_expected());
   request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
   v1::CreateObjectResponse response;
@@ -259,6 +261,62 @@ absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode m
   if (!status.ok()) return status;
   WriteResult result;
   status = TakeWriteResult(std::move(response), keys.size(), result);
+  if (!status.ok()) return status;
+  return result;
+}
+
+absl::StatusOr<BytesLookupResult> Client::LookupBytes(const std::string& object,
+                                                      absl::Span<const uint64_t> keys,
+                                                      uint64_t values_bytes_max) {
+  v1::LookupRequest request;
+  request.set_object(object);
+  request.set_values_bytes_max(values_bytes_max);
+  ToColumn(keys, *request.mutable_keys());
+  v1::LookupResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  BytesLookupResult result;
+  status = TakeBytesLookupResult(std::move(response), keys.size(), result);
+  if (!status.ok()) return status;
+  return result;
+}
+
+absl::StatusOr<RowBits> Client::UpsertBytes(const std::string& object,
+                                            absl::Span<const uint64_t> keys,
+                                            absl::Span<const absl::string_view> values) {
+  v1::UpsertRequest request;
+  request.set_object(object);
+  ToColumn(keys, *request.mutable_keys());
+  absl::Status status = ToBytesColumn(values, *request.mutable_values());
+  if (!status.ok()) return status;
+  v1::UpsertResponse response;
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  RowBits existed;
+  status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
+  if (!status.ok()) return status;
+  return existed;
+}
+
+absl::StatusOr<BytesWriteResult> Client::WriteBytes(const std::string& object, WriteMode mode,
+                                                    absl::Span<const uint64_t> keys,
+                                                    absl::Span<const absl::string_view> values,
+                                                    absl::Span<const absl::string_view> expected) {
+  v1::WriteRequest request;
+  request.set_object(object);
+  request.set_mode(static_cast<v1::WriteMode>(mode));
+  ToColumn(keys, *request.mutable_keys());
+  absl::Status status = ToBytesColumn(values, *request.mutable_values());
+  if (status.ok() && !expected.empty()) {
+    status = ToBytesColumn(expected, *request.mutable_expected());
+  }
+  if (!status.ok()) return status;
+  v1::WriteResponse response;
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  BytesWriteResult result;
+  status = TakeBytesWriteResult(std::move(response), keys.size(), result);
   if (!status.ok()) return status;
   return result;
 }

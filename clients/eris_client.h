@@ -21,8 +21,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "clients/bytes_columns.h"
 #include "clients/columns.h"
 #include "clients/scan_reader.h"
 #include "eris/options.h"
@@ -70,6 +72,21 @@ class Client {
                                     absl::Span<const uint64_t> keys,
                                     absl::Span<const uint64_t> values,
                                     absl::Span<const uint64_t> expected = {});
+
+  // Byte strings: the same on objects of ValueType::kBytes (Erase serves both). The values of a
+  // batch have at most kBatchValueBytesMax bytes together, sent or answered. What finds no room in
+  // an answer is not executed: BytesLookupResult::refusal; ask for those keys again.
+  // `values_bytes_max` asks for smaller answers; 0: the limit. Errors: FailedPrecondition (the
+  // object's values are u64).
+  absl::StatusOr<BytesLookupResult> LookupBytes(const std::string& object,
+                                                absl::Span<const uint64_t> keys,
+                                                uint64_t values_bytes_max = 0);
+  absl::StatusOr<RowBits> UpsertBytes(const std::string& object, absl::Span<const uint64_t> keys,
+                                      absl::Span<const absl::string_view> values);
+  absl::StatusOr<BytesWriteResult> WriteBytes(const std::string& object, WriteMode mode,
+                                              absl::Span<const uint64_t> keys,
+                                              absl::Span<const absl::string_view> values,
+                                              absl::Span<const absl::string_view> expected = {});
 
   // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
   // The client must outlive the reader.

@@ -19,6 +19,14 @@ absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
   CreateOptions options;
   options.expected.lo = request.expected().lo();
   if (request.expected().has_hi()) options.expected.hi = request.expected().hi();
+  if (request.value_type() < v1::VALUE_TYPE_UNSPECIFIED ||
+      request.value_type() > v1::VALUE_TYPE_BYTES) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "value_type is ", static_cast<int>(request.value_type()), ", must be VALUE_TYPE_UINT64 (",
+        static_cast<int>(v1::VALUE_TYPE_UINT64), "), VALUE_TYPE_BYTES (",
+        static_cast<int>(v1::VALUE_TYPE_BYTES), ") or unset"));
+  }
+  if (request.value_type() == v1::VALUE_TYPE_BYTES) options.value_type = ValueType::kBytes;
   options.split_points.assign(request.split_points().begin(), request.split_points().end());
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine.Create(request.name(), options));
   FillObject(info, response->mutable_object());

@@ -78,7 +78,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     if (handover_->state.TryComplete()) Respond(status);
   }
 
-  void Answer(BatchResult result) { Respond(Op::Fill(result, response_)); }
+  void Answer(BatchResult result) {
+    const uint64_t bytes = AnswerBytes(result);
+    if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
+      return Respond(AnswerOverBudgetStatus(bytes));
+    }
+    Respond(Op::Fill(result, response_));
+  }
 
   // By the winner. The call may be gone when it returns.
   void Respond(const absl::Status& status) {

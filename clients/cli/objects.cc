@@ -16,7 +16,10 @@ struct CreateFlags {
   std::string object;
   std::string expect;
   std::string split;
+  std::string value_type = "u64";
 };
+
+const char* NameOf(ValueType type) { return type == ValueType::kBytes ? "bytes" : "u64"; }
 
 nlohmann::ordered_json ToJson(const ObjectInfo& info) {
   nlohmann::ordered_json partitions = nlohmann::ordered_json::array();
@@ -31,6 +34,7 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
   return {{"name", info.name},
           {"id", info.id.value},
           {"kind", "index"},
+          {"value_type", NameOf(info.value_type)},
           {"keys", std::to_string(info.keys)},
           {"memory_bytes", std::to_string(info.memory_bytes)},
           {"partitions", std::move(partitions)}};
@@ -43,6 +47,7 @@ int RunCreate(const Cli& cli, const CreateFlags& flags) {
     if (!range.ok()) return Report(range.status());
     options.expected = *range;
   }
+  if (flags.value_type == "bytes") options.value_type = ValueType::kBytes;
   if (!flags.split.empty()) {
     absl::StatusOr<std::vector<uint64_t>> points = ParseKeyList(flags.split);
     if (!points.ok()) return Report(points.status());
@@ -95,10 +100,15 @@ int RunList(const Cli& cli, const std::string& object) {
     for (const ObjectInfo& info : objects) array.push_back(ToJson(info));
     output.WriteJson(array);
   } else {
-    TextTable table({{"OBJECT", false}, {"KIND", false}, {"KEYS"}, {"MEMORY"}, {"PARTITIONS"}});
+    TextTable table({{"OBJECT", false},
+                     {"KIND", false},
+                     {"VALUES", false},
+                     {"KEYS"},
+                     {"MEMORY"},
+                     {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
-      table.Add({info.name, "index", std::to_string(info.keys), FormatBytes(info.memory_bytes),
-                 std::to_string(info.partition_starts.size())});
+      table.Add({info.name, "index", NameOf(info.value_type), std::to_string(info.keys),
+                 FormatBytes(info.memory_bytes), std::to_string(info.partition_starts.size())});
     }
     output.Write(table.ToString());
   }
@@ -109,20 +119,26 @@ int RunList(const Cli& cli, const std::string& object) {
 
 void AddCreate(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (index, u64 to u64)");
+  CLI::App* verb =
+      app.add_subcommand("create", "Create an empty data object: an index, u64 to values");
   verb->add_option("object", flags->object, "Name")->required();
   CLI::Option* expect =
       verb->add_option("--expect", flags->expect,
                        "LO:HI, where keys are expected: partitions are even pieces of it");
   verb->add_option("--split", flags->split, "Inner partition bounds, ascending: 100,200,300")
       ->excludes(expect);
+  verb->add_option("--value-type", flags->value_type,
+                   "What values are: u64, or bytes of up to 1 MiB")
+      ->check(CLI::IsMember({"u64", "bytes"}))
+      ->capture_default_str();
   verb->footer(
       "Without --expect and --split the partitions are even pieces of all 2^64 keys, which puts\n"
       "real keys on one AEU: better say what is known. Keys outside --expect are welcome, too.\n"
       "\n"
       "Examples:\n"
       "  eris create orders --expect 0:6000001\n"
-      "  eris create users --split 1000000,2000000,3000000\n");
+      "  eris create users --split 1000000,2000000,3000000\n"
+      "  eris create documents --expect 0:1000000 --value-type bytes\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });
 }
 

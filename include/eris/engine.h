@@ -25,6 +25,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "eris/bytes_column.h"
 #include "eris/options.h"
 #include "eris/stats.h"
 #include "eris/types.h"
@@ -72,17 +73,6 @@ struct WriteColumns {
   absl::Span<uint8_t> existed{};   // 1: the key was there before
   absl::Span<uint64_t> values{};   // 0 where there is none
   absl::Span<uint8_t> executed{};  // 0: the key was refused and has not changed, or nobody knows
-};
-
-// Byte strings, one behind the other: string i is data[offsets[i] .. offsets[i + 1]).
-struct BytesColumn {
-  std::vector<uint32_t> offsets{};  // one more than strings
-  std::string data{};
-
-  size_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
-  absl::string_view operator[](size_t i) const {
-    return {data.data() + offsets[i], offsets[i + 1] - offsets[i]};
-  }
 };
 
 // As WriteBatch and WriteColumns, of byte strings; not kAdd.

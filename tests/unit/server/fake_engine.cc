@@ -196,6 +196,37 @@ class FakeSession final : public Session {
           return engine->WriteOne(rows, key, i, mode, values, expected, result);
         });
   }
+  // Byte strings are tested with a real engine.
+  absl::StatusOr<ValueType> ValueTypeOf(absl::string_view) override { return ValueType::kUint64; }
+  absl::Status LookupBytes(absl::string_view, absl::Span<const uint64_t>, BytesColumn&,
+                           absl::Span<uint8_t>, absl::Span<uint8_t>, absl::Time) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::Status UpsertBytes(absl::string_view, absl::Span<const uint64_t>,
+                           absl::Span<const absl::string_view>, absl::Span<uint8_t>,
+                           absl::Time) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::Status WriteBytes(absl::string_view, const BytesWriteBatch&, const BytesWriteColumns&,
+                          absl::Time) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> LookupBytesAsync(absl::string_view,
+                                                            absl::Span<const uint64_t>, uint64_t,
+                                                            Callback) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> UpsertBytesAsync(absl::string_view,
+                                                            absl::Span<const uint64_t>,
+                                                            absl::Span<const absl::string_view>,
+                                                            Callback) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> WriteBytesAsync(absl::string_view,
+                                                           const BytesWriteBatch&,
+                                                           Callback) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override {
     if (options.range.hi && *options.range.hi < options.range.lo) {

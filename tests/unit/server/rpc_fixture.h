@@ -4,8 +4,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -21,24 +19,9 @@
 #include "server/columns.h"
 #include "server/rpc_server.h"
 #include "tests/unit/server/fake_engine.h"
+#include "tests/unit/server/io_thread.h"
 
 namespace eris::server {
-
-// The server's Asio thread, without the signals.
-class IoThread {
- public:
-  IoThread() : work_(io_.get_executor()), thread_([this] { io_.run(); }) {}
-  ~IoThread() {
-    io_.stop();
-    thread_.join();
-  }
-  boost::asio::io_context* io() { return &io_; }
-
- private:
-  boost::asio::io_context io_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::thread thread_;
-};
 
 class RpcTest : public ::testing::Test {
  protected:
