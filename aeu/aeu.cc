@@ -100,9 +100,6 @@ bool Aeu::TakeCommands(const StepBudget& budget) {
   }
   if (!records && blocks_ == nullptr) return false;
 
-  // Byte strings make a block's work much larger than the block: while they are many, each block
-  // runs by itself, so that the turn ends soon after it has copied enough.
-  const bool block_by_block = bytes_copied_ > budget.copied_bytes / 4;
   bytes_copied_ = 0;
   if (records) Execute(*records);
   size_t taken_bytes = 0;
@@ -111,7 +108,9 @@ bool Aeu::TakeCommands(const StepBudget& budget) {
        end != nullptr && taken_bytes < budget.ingress_bytes && bytes_copied_ < budget.copied_bytes;
        end = end->next) {
     Execute(end->records());
-    if (block_by_block) RunGroups();
+    // Byte strings make a block's work much larger than the block: it runs by itself, so that the
+    // turn ends soon after it has copied enough.
+    if (std::exchange(copies_bytes_, false)) RunGroups();
     taken_bytes += end->used_bytes;
   }
   RunGroups();
@@ -136,6 +135,10 @@ void Aeu::Execute(std::span<const std::byte> records) {
     if (routing::IsKeyed(command->type)) {
       if (groups_.full()) RunGroups();
       groups_.Add(command);
+      if (byte_objects_ > 0) [[unlikely]] {
+        const ObjectSlot* slot = SlotOf(command);
+        copies_bytes_ |= slot != nullptr && slot->copies_bytes();
+      }
     } else {
       // Control and scan commands split a group: nothing is reordered across them.
       RunGroups();
@@ -296,7 +299,9 @@ void Aeu::Install(const CommandHeader* command) {
       return;
     }
     cache->SetListener(&recollection_);
-    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache);
+    const bool copies_bytes = install->value_type == ValueType::kBytes;
+    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache, copies_bytes);
+    byte_objects_ += copies_bytes;
   }
   ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
   auto partition = NewPartition(*install, slot->cache());
@@ -326,6 +331,7 @@ void Aeu::Drop(const CommandHeader* command) {
         return published.load.object == command->object;
       });
     }
+    byte_objects_ -= slot->copies_bytes();
     // No row is touched: its memory goes back with the object's manager.
     slots_[command->slot].reset();
   }

@@ -127,7 +127,9 @@ class Aeu {
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;
-  uint64_t bytes_copied_ = 0;  // of byte strings, by this turn's commands, or the last one's
+  uint32_t byte_objects_ = 0;  // slots whose values are byte strings
+  bool copies_bytes_ = false;  // a command for one of them is in groups_
+  uint64_t bytes_copied_ = 0;  // of byte strings, in this turn
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 

@@ -45,7 +45,7 @@ void BytesPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows
   const uint32_t before = out.rows;
   rows_->Scan(cursor, budget, out);
   // A word is nobody else's: its record may be freed by the next erase.
-  std::fill(out.values + before, out.values + out.rows, 0);
+  if (out.values != nullptr) std::fill(out.values + before, out.values + out.rows, 0);
 }
 
 absl::StatusOr<std::unique_ptr<Partition>> BytesPartition::SplitAt(const Key& key) {
