@@ -25,11 +25,41 @@ bool Spent(const ScanBudget& budget) {
          NowNs() >= budget.deadline_ns;
 }
 
-// What a slice does with the pieces. Take answers the last key looked at, in the direction.
+// What a slice does with the rows. Run looks at up to `rows_max` rows from where the scanner stands
+// and answers how many it has looked at, and the last key of them in the scan's direction.
+struct Looked {
+  uint32_t rows = 0;
+  bool ended = false;  // there are no more
+  uint64_t key = 0;
+};
 
-class RowSink {
+// Rows as they are.
+class PlainSink {
  public:
-  RowSink(const ScanCursor& cursor, ScanRows& out)
+  PlainSink(const ScanCursor& cursor, ScanRows& out)
+      : room_(static_cast<uint32_t>(std::min<uint64_t>(out.capacity - out.rows, cursor.rows_left))),
+        out_(out) {}
+
+  bool Full() const { return room_ == 0; }
+  template <class Scanner>
+  Looked Run(Scanner& scanner, uint64_t to, uint32_t rows_max) {
+    const uint32_t wanted = std::min(room_, rows_max);
+    const uint32_t rows = scanner.Read(to, out_.keys + out_.rows, out_.values + out_.rows, wanted);
+    out_.rows += rows;
+    room_ -= rows;
+    if (rows < wanted) return {.rows = rows, .ended = true};
+    return {.rows = rows, .key = out_.keys[out_.rows - 1]};
+  }
+
+ private:
+  uint32_t room_;
+  ScanRows& out_;
+};
+
+// Rows with a filter, or without their values.
+class ChosenSink {
+ public:
+  ChosenSink(const ScanCursor& cursor, ScanRows& out)
       : query_(cursor.query),
         filters_(query_.Filters()),
         take_(TakeFunctionFor(query_)),
@@ -37,18 +67,28 @@ class RowSink {
         out_(out) {}
 
   bool Full() const { return room_ == 0; }
-  // Without a filter each row looked at is given.
-  uint32_t RowsWanted(uint32_t rows) const { return filters_ ? rows : std::min(rows, room_); }
-  uint64_t Take(const ScanPiece& piece) {
-    uint64_t* const keys = out_.keys + out_.rows;
-    // The columns of keys only may have no values at all.
-    uint64_t* const values = query_.keys_only ? nullptr : out_.values + out_.rows;
-    const uint32_t kept = take_(piece, query_, keys, values, room_);
-    out_.rows += kept;
-    room_ -= kept;
-    // A row that found no room has perhaps not been looked at.
-    if (room_ == 0) return keys[kept - 1];
-    return query_.Backward() ? piece.FirstKey() : piece.LastKey();
+  template <class Scanner>
+  Looked Run(Scanner& scanner, uint64_t to, uint32_t rows_max) {
+    Looked looked;
+    while (looked.rows < rows_max) {
+      // Without a filter each row looked at is given.
+      const uint32_t left = rows_max - looked.rows;
+      const ScanPiece piece = scanner.Next(to, filters_ ? left : std::min(left, room_));
+      if (piece.rows == 0) return {.rows = looked.rows, .ended = true};
+      looked.rows += piece.rows;
+      looked.key = query_.Backward() ? piece.FirstKey() : piece.LastKey();
+      uint64_t* const keys = out_.keys + out_.rows;
+      // The columns of keys only may have no values at all.
+      uint64_t* const values = query_.keys_only ? nullptr : out_.values + out_.rows;
+      const uint32_t kept = take_(piece, query_, keys, values, room_);
+      out_.rows += kept;
+      room_ -= kept;
+      if (room_ > 0) continue;
+      // What follows in the piece has perhaps not been looked at.
+      looked.key = keys[kept - 1];
+      break;
+    }
+    return looked;
   }
 
  private:
@@ -64,10 +104,16 @@ class AggregateSink {
   AggregateSink(const ScanQuery& query, RangeAggregate& out) : query_(query), out_(out) {}
 
   static constexpr bool Full() { return false; }
-  static uint32_t RowsWanted(uint32_t rows) { return rows; }
-  uint64_t Take(const ScanPiece& piece) {
-    AddPiece(piece, query_, out_);
-    return piece.LastKey();
+  Looked Run(TreeScanner& scanner, uint64_t to, uint32_t rows_max) {
+    Looked looked;
+    while (looked.rows < rows_max) {
+      const ScanPiece piece = scanner.Next(to, rows_max - looked.rows);
+      if (piece.rows == 0) return {.rows = looked.rows, .ended = true};
+      AddPiece(piece, query_, out_);
+      looked.rows += piece.rows;
+      looked.key = piece.LastKey();
+    }
+    return looked;
   }
 
  private:
@@ -101,16 +147,21 @@ void RunSlice(const PrefixTree& tree, const ScanBudget& budget, Sink& sink, Scan
   const uint64_t to = kForward ? last : first;
   BasicTreeScanner<kDirection> scanner(tree, kForward ? first : last);
   while (!sink.Full()) {
-    uint64_t key = 0;
-    for (uint32_t looked = 0; looked < kRowsPerRun && !sink.Full();) {
-      const ScanPiece piece = scanner.Next(to, sink.RowsWanted(kRowsPerRun - looked));
-      if (piece.rows == 0) return EndCursor(cursor);
-      key = sink.Take(piece);
-      looked += piece.rows;
-      cursor.looked += piece.rows;
-    }
-    MoveBehind<kDirection>(key, to, cursor);
+    const Looked looked = sink.Run(scanner, to, kRowsPerRun);
+    cursor.looked += looked.rows;
+    if (looked.ended) return EndCursor(cursor);
+    MoveBehind<kDirection>(looked.key, to, cursor);
     if (cursor.done || Spent(budget)) return;
+  }
+}
+
+template <class Sink>
+void RunRows(const PrefixTree& tree, const ScanBudget& budget, ScanRows& out, ScanCursor& cursor) {
+  Sink sink(cursor, out);
+  if (cursor.query.Backward()) {
+    RunSlice<ScanDirection::kBackward>(tree, budget, sink, cursor);
+  } else {
+    RunSlice<ScanDirection::kForward>(tree, budget, sink, cursor);
   }
 }
 
@@ -126,11 +177,10 @@ void IndexPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows
   ERIS_DCHECK(range_.Contains(cursor.rest.lo));
   ERIS_DCHECK(range_.ContainsU64(LastKeyOf(cursor.rest)));
   const uint32_t before = out.rows;
-  RowSink sink(cursor, out);
-  if (cursor.query.Backward()) {
-    RunSlice<ScanDirection::kBackward>(tree_, budget, sink, cursor);
+  if (cursor.query.Filters() || cursor.query.keys_only) {
+    RunRows<ChosenSink>(tree_, budget, out, cursor);
   } else {
-    RunSlice<ScanDirection::kForward>(tree_, budget, sink, cursor);
+    RunRows<PlainSink>(tree_, budget, out, cursor);
   }
   cursor.rows_left -= out.rows - before;
   if (cursor.rows_left == 0) cursor.done = true;

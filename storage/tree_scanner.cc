@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "storage/scan_copy.h"
+
 namespace eris::storage {
 namespace {
 
@@ -40,6 +42,27 @@ unsigned CountBits(const uint64_t* bitmap, unsigned first, unsigned last) {
     count += static_cast<unsigned>(std::popcount(BitsBetween(bitmap, word, first, last)));
   }
   return count;
+}
+
+// The n-th set bit (from 0) of those from `first` on. REQUIRES: there are more than n.
+unsigned NthBit(const uint64_t* bitmap, unsigned first, unsigned n) {
+  unsigned word = first >> 6;
+  uint64_t bits = bitmap[word] & ~uint64_t{0} << (first & 63);
+  for (;; bits = bitmap[++word]) {
+    const auto count = static_cast<unsigned>(std::popcount(bits));
+    if (n < count) break;
+    n -= count;
+  }
+  // Halves, for as long as there is more than one bit.
+  unsigned at = 0;
+  for (unsigned half = 32; half > 0; half /= 2) {
+    const uint64_t lower = bits >> at & ((uint64_t{1} << half) - 1);
+    const auto count = static_cast<unsigned>(std::popcount(lower));
+    if (n < count) continue;
+    n -= count;
+    at += half;
+  }
+  return word * 64 + at;
 }
 
 // The last byte <= `from` whose bit is set, or 256.
@@ -129,7 +152,7 @@ bool BasicTreeScanner<kDirection>::Advance() {
 }
 
 template <ScanDirection kDirection>
-ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to, uint32_t rows_max) {
+inline ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to, uint32_t rows_max) {
   TreeRun* const run = at_.run();
   const Pair* const pairs = run->pairs();
   if constexpr (kBackward) {
@@ -154,7 +177,7 @@ ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to, uint32_t rows_max)
 }
 
 template <ScanDirection kDirection>
-ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t rows_max) {
+inline ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t rows_max) {
   const TreePage* const page = at_.page();
   const uint64_t prefix = page->header.prefix;
   ScanPiece piece{.page = page};
@@ -170,8 +193,9 @@ ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t rows_max
                       ? internal::NextBit(page->bitmap, 0)
                       : internal::NextBit(page->bitmap, static_cast<unsigned>(to - prefix));
     piece.rows = CountBits(page->bitmap, piece.first, piece.last);
-    for (; piece.rows > rows_max; --piece.rows) {
-      piece.first = internal::NextBit(page->bitmap, piece.first + 1);
+    if (piece.rows > rows_max) {
+      piece.first = NthBit(page->bitmap, piece.first, piece.rows - rows_max);
+      piece.rows = rows_max;
     }
     next_ = piece.first;
   } else {
@@ -184,8 +208,9 @@ ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t rows_max
     const auto reach = static_cast<unsigned>(std::min<uint64_t>(to - prefix, 255));
     piece.last = internal::LastBit(page->bitmap, reach);
     piece.rows = CountBits(page->bitmap, piece.first, piece.last);
-    for (; piece.rows > rows_max; --piece.rows) {
-      piece.last = internal::LastBit(page->bitmap, piece.last - 1);
+    if (piece.rows > rows_max) {
+      piece.last = NthBit(page->bitmap, piece.first, rows_max - 1);
+      piece.rows = rows_max;
     }
     next_ = piece.last + 1;
   }
@@ -193,15 +218,29 @@ ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t rows_max
 }
 
 template <ScanDirection kDirection>
+inline ScanPiece BasicTreeScanner<kDirection>::NextPiece(uint64_t to, uint32_t rows_max) {
+  for (;;) {
+    if (at_.IsNone() && !Advance()) return {};
+    const ScanPiece piece = at_.IsRun() ? RunPiece(to, rows_max) : PagePiece(to, rows_max);
+    // What still stands there without a row to give lies behind `to`.
+    if (piece.rows > 0 || !at_.IsNone()) return piece;
+  }
+}
+
+template <ScanDirection kDirection>
+ScanPiece BasicTreeScanner<kDirection>::Next(uint64_t to, uint32_t rows_max) {
+  return NextPiece(to, rows_max);
+}
+
+template <ScanDirection kDirection>
 uint32_t BasicTreeScanner<kDirection>::Read(uint64_t to, uint64_t* keys, uint64_t* values,
                                             uint32_t rows_max) {
-  constexpr ScanQuery kQuery{.direction = kDirection};
-  const TakeFunction take = TakeFunctionFor(kQuery);
   uint32_t rows = 0;
   while (rows < rows_max) {
-    const ScanPiece piece = Next(to, rows_max - rows);
+    const ScanPiece piece = NextPiece(to, rows_max - rows);
     if (piece.rows == 0) break;
-    rows += take(piece, kQuery, keys + rows, values + rows, piece.rows);
+    internal::TakeAll<kBackward, false>(piece, {}, keys + rows, values + rows, piece.rows);
+    rows += piece.rows;
   }
   return rows;
 }

@@ -23,14 +23,7 @@ class BasicTreeScanner {
 
   // The next rows that lie together, at most `rows_max` (1 or more), no key of them behind `to`
   // (above it; backward: below it), and moves behind them. No rows: there are no more.
-  ScanPiece Next(uint64_t to, uint32_t rows_max) {
-    for (;;) {
-      if (at_.IsNone() && !Advance()) return {};
-      const ScanPiece piece = at_.IsRun() ? RunPiece(to, rows_max) : PagePiece(to, rows_max);
-      // What still stands there without a row to give lies behind `to`.
-      if (piece.rows > 0 || !at_.IsNone()) return piece;
-    }
-  }
+  ScanPiece Next(uint64_t to, uint32_t rows_max);
 
   // Copies the next rows into keys and values, at most `rows_max`, none behind `to`, and moves
   // behind them. Fewer than that: there are no more.
@@ -60,6 +53,7 @@ class BasicTreeScanner {
   // Down to the first run or page of a subtree; on to the next one. False: there is none.
   void EnterFirst(TreeRef ref);
   bool Advance();
+  ScanPiece NextPiece(uint64_t to, uint32_t rows_max);  // Next, inline
   // Of the run or page at hand, which is left when its last row is given.
   ScanPiece RunPiece(uint64_t to, uint32_t rows_max);
   ScanPiece PagePiece(uint64_t to, uint32_t rows_max);
