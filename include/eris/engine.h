@@ -116,7 +116,7 @@ class Scan {
 };
 
 struct ScanOptions {
-  KeyRange range;      // inverted (hi < lo) is InvalidArgument; empty gives no row
+  KeyRange range{};    // inverted (hi < lo) is InvalidArgument; empty gives no row
   uint64_t limit = 0;  // rows at most, of those that `values` keeps; 0: all
   // kBackward: from the end of the range to its beginning.
   ScanDirection direction = ScanDirection::kForward;
@@ -125,7 +125,7 @@ struct ScanOptions {
 };
 
 struct AggregateOptions {
-  KeyRange range;                      // inverted (hi < lo) is InvalidArgument
+  KeyRange range{};                    // inverted (hi < lo) is InvalidArgument
   std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
   // Only RangeAggregate::count is wanted; the others then say nothing. Without `values` no row is
   // read: it takes the time of some look-ups, however many rows there are.
