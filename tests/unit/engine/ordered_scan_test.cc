@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -239,10 +240,20 @@ TEST_F(OrderedScanTest, AnAggregateOfADroppedObjectIsNotFound) {
   });
   ASSERT_TRUE(pending.ok());
   for (uint32_t i = 0; i < kAeus; ++i) engine_->aeu({i}).Step({.scan_ns = 0});
-  EXPECT_TRUE(engine_.While([&] { return engine_->Drop("o"); }).ok());
+  // No AEU moves until the drop has been sent to all.
+  const auto sent = [&] { return engine_->core().directory.ports().Total().sent; };
+  const uint64_t before = sent();
+  std::thread dropper([&] { EXPECT_TRUE(engine_->Drop("o").ok()); });
+  test::HandEngine::Await([&] { return sent() == before + kAeus; });
   engine_.StepUntil([&] { return done.load(); });
-  // Some AEU may have ended its part before the drop, never all of them.
   EXPECT_EQ(got.status().code(), absl::StatusCode::kNotFound);
+  std::atomic<bool> dropped{false};
+  std::thread waiter([&] {
+    dropper.join();
+    dropped.store(true);
+  });
+  engine_.StepUntil([&] { return dropped.load(); });
+  waiter.join();
   EXPECT_EQ(session_->AggregateAsync("o", {}, [](auto) {}).status().code(),
             absl::StatusCode::kNotFound);
 }
