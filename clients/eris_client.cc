@@ -24,6 +24,11 @@ void SetRange(const KeyRange& range, v1::KeyRange& out) {
   if (range.hi) out.set_hi(*range.hi);
 }
 
+void SetValues(const ValueRange& values, v1::ValueRange& out) {
+  out.set_lo(values.lo);
+  out.set_last(values.last);
+}
+
 ObjectInfo FromProto(const v1::Object& object) {
   ObjectInfo info;
   info.name = object.name();
@@ -328,6 +333,42 @@ std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRan
   SetRange(range, *request.mutable_range());
   request.set_limit(limit);
   return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
+}
+
+std::unique_ptr<ScanReader> Client::ScanWith(const std::string& object,
+                                             const ScanOptions& options) {
+  v1::ScanRequest request;
+  request.set_object(object);
+  SetRange(options.range, *request.mutable_range());
+  request.set_limit(options.limit);
+  if (options.direction == ScanDirection::kBackward) {
+    request.set_direction(v1::SCAN_DIRECTION_BACKWARD);
+  }
+  if (options.values) SetValues(*options.values, *request.mutable_values());
+  request.set_keys_only(options.keys_only);
+  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
+}
+
+absl::StatusOr<RangeAggregate> Client::Aggregate(const std::string& object,
+                                                 const AggregateOptions& options) {
+  v1::AggregateRequest request;
+  request.set_object(object);
+  SetRange(options.range, *request.mutable_range());
+  if (options.values) SetValues(*options.values, *request.mutable_values());
+  request.set_count_only(options.count_only);
+  v1::AggregateResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Aggregate, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  RangeAggregate result{.count = response.count()};
+  if (!response.has_min()) return result;
+  result.min = response.min();
+  result.max = response.max();
+  result.sum_low = response.sum_low();
+  result.sum_high = response.sum_high();
+  result.first_key = response.first_key();
+  result.last_key = response.last_key();
+  return result;
 }
 
 absl::StatusOr<EngineStats> Client::Stats() {

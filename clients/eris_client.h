@@ -27,6 +27,7 @@
 #include "clients/bytes_columns.h"
 #include "clients/columns.h"
 #include "clients/scan_reader.h"
+#include "eris/engine.h"
 #include "eris/options.h"
 #include "eris/stats.h"
 #include "eris/types.h"
@@ -92,6 +93,14 @@ class Client {
   // The client must outlive the reader.
   std::unique_ptr<ScanReader> Scan(const std::string& object, const KeyRange& range,
                                    uint64_t limit = 0);
+
+  // The same, with direction, filter on the values, and keys only.
+  std::unique_ptr<ScanReader> ScanWith(const std::string& object, const ScanOptions& options);
+
+  // Counts and adds up the rows of a range where they are, as Session::Aggregate in
+  // include/eris/engine.h says.
+  absl::StatusOr<RangeAggregate> Aggregate(const std::string& object,
+                                           const AggregateOptions& options);
 
   absl::StatusOr<EngineStats> Stats();
   absl::StatusOr<std::string> Topology();

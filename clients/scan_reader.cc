@@ -9,7 +9,10 @@
 namespace eris::client {
 
 ScanReader::ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout)
-    : stub_(stub), timeout_(timeout), request_(std::move(request)) {}
+    : stub_(stub),
+      timeout_(timeout),
+      keys_only_(request.keys_only()),
+      request_(std::move(request)) {}
 
 ScanReader::~ScanReader() {
   if (!reader_) return;
@@ -55,8 +58,8 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
     Open();
   }
   absl::Status status = FromColumn(response_.keys(), rows.keys);
-  if (status.ok()) status = FromColumn(response_.values(), rows.values);
-  if (status.ok() && rows.keys.size() != rows.values.size()) {
+  if (status.ok() && !keys_only_) status = FromColumn(response_.values(), rows.values);
+  if (status.ok() && !keys_only_ && rows.keys.size() != rows.values.size()) {
     status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " keys and ",
                                               rows.values.size(), " values in one scan chunk"));
   }
@@ -69,6 +72,9 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
   progressed_ = true;
   request_.clear_range();
   request_.clear_limit();
+  request_.clear_direction();
+  request_.clear_values();
+  request_.clear_keys_only();
   request_.set_resume_token(rows.resume_token);
   return true;
 }

@@ -20,8 +20,8 @@
 namespace eris::client {
 
 struct ScanRows {
-  std::vector<uint64_t> keys;    // strictly ascending over the whole scan
-  std::vector<uint64_t> values;  // values[i] belongs to keys[i]
+  std::vector<uint64_t> keys;    // strictly ascending over the whole scan; backward: descending
+  std::vector<uint64_t> values;  // values[i] belongs to keys[i]; empty in a scan of keys only
   std::string resume_token;      // goes on behind these rows; empty: the scan ends here
   bool new_snapshot = false;     // the scan was resumed here: these rows are of a newer snapshot
 };
@@ -44,6 +44,7 @@ class ScanReader {
   // Immutable after construction.
   v1::Data::Stub& stub_;
   const absl::Duration timeout_;
+  const bool keys_only_;
 
   // Owned by the calling thread.
   v1::ScanRequest request_;

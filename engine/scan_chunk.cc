@@ -11,7 +11,7 @@ ScanChunk::~ScanChunk() = default;
 
 absl::Span<const uint64_t> ScanChunk::keys() const { return {buffer_->keys(), buffer_->rows()}; }
 absl::Span<const uint64_t> ScanChunk::values() const {
-  return {buffer_->values(), buffer_->rows()};
+  return {buffer_->values(), buffer_->has_values() ? buffer_->rows() : 0};
 }
 const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest(); }
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
+#include "engine/aggregate_call.h"
 #include "engine/async_call.h"
 #include "engine/batch_checks.h"
 #include "engine/control_port.h"
@@ -79,6 +82,43 @@ absl::Status CheckRange(absl::string_view what, const KeyRange& range) {
   return absl::InvalidArgumentError(
       absl::StrCat("inverted ", what, ": hi ", *range.hi, " is below lo ", range.lo));
 }
+
+absl::Status CheckValues(const std::optional<ValueRange>& values) {
+  if (!values || !values->Inverted()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("inverted range of values: last ", values->last, " is below lo ", values->lo));
+}
+
+absl::Status CheckDirection(ScanDirection direction) {
+  if (direction == ScanDirection::kForward || direction == ScanDirection::kBackward) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("scan direction ", static_cast<int>(direction), " is neither 0 nor 1"));
+}
+
+// Where the blocking Aggregate waits. Shared with the callback, which may come after the deadline.
+class AggregateResult {
+ public:
+  void Set(absl::StatusOr<RangeAggregate> result) {
+    base::MutexLock lock(&mu_);
+    result_.emplace(std::move(result));
+    set_.Signal();
+  }
+  // nullopt: `deadline` has passed.
+  std::optional<absl::StatusOr<RangeAggregate>> Await(absl::Time deadline) {
+    base::MutexLock lock(&mu_);
+    while (!result_) {
+      if (set_.WaitWithDeadline(&mu_, deadline)) break;
+    }
+    return result_;
+  }
+
+ private:
+  base::Mutex mu_;
+  base::CondVar set_;
+  std::optional<absl::StatusOr<RangeAggregate>> result_ ABSL_GUARDED_BY(mu_);
+};
 
 }  // namespace
 
@@ -280,11 +320,41 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::WriteAsync(absl::string_vi
 absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view object,
                                                             const ScanOptions& options) {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
+  ERIS_RETURN_IF_ERROR(CheckValues(options.values));
+  ERIS_RETURN_IF_ERROR(CheckDirection(options.direction));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
   return std::make_unique<ScanImpl>(state);
+}
+
+absl::StatusOr<RangeAggregate> SessionImpl::Aggregate(absl::string_view object,
+                                                      const AggregateOptions& options,
+                                                      absl::Time deadline) {
+  const auto result = std::make_shared<AggregateResult>();
+  ERIS_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Pending> pending,
+      AggregateAsync(object, options, [result](absl::StatusOr<RangeAggregate> aggregate) {
+        result->Set(std::move(aggregate));
+      }));
+  if (auto aggregate = result->Await(deadline)) return *std::move(aggregate);
+  const absl::Status late =
+      absl::DeadlineExceededError("the deadline passed before every AEU had answered");
+  pending->Cancel(late);
+  return late;
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
+    absl::string_view object, const AggregateOptions& options, AggregateCallback done) {
+  ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
+  ERIS_RETURN_IF_ERROR(CheckValues(options.values));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const auto call =
+      std::make_shared<AggregateCall>(core_, std::move(entry), options, std::move(done));
+  call->Start();
+  return call;
 }
 
 absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view outer,

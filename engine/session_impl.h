@@ -71,6 +71,12 @@ class SessionImpl final : public Session {
                                                            Callback done) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override;
+  absl::StatusOr<RangeAggregate> Aggregate(absl::string_view object,
+                                           const AggregateOptions& options,
+                                           absl::Time deadline) override;
+  absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(absl::string_view object,
+                                                          const AggregateOptions& options,
+                                                          AggregateCallback done) override;
   absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer, absl::string_view inner,
                                                  const JoinOptions& options) override;
 

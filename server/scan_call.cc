@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "server/columns.h"
+#include "server/ranges.h"
 #include "server/rpc_status.h"
 #include "server/unary_call.h"
 
@@ -59,16 +60,17 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
     ERIS_ASSIGN_OR_RETURN(options, Resume(request));
     new_snapshot_ = true;
   } else {
-    options.range.lo = request.range().lo();
-    if (request.range().has_hi()) options.range.hi = request.range().hi();
-    options.limit = request.limit();
-    if (options.range.hi && *options.range.hi < options.range.lo) {
-      return absl::InvalidArgumentError(absl::StrCat("range is inverted: hi ", *options.range.hi,
-                                                     " is below lo ", options.range.lo));
+    ERIS_ASSIGN_OR_RETURN(options.range, RangeOf(request.range()));
+    ERIS_ASSIGN_OR_RETURN(options.direction, DirectionOf(request.direction()));
+    if (request.has_values()) {
+      ERIS_ASSIGN_OR_RETURN(options.values, ValuesOf(request.values()));
     }
+    options.limit = request.limit();
+    options.keys_only = request.keys_only();
     ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
     object_ = info.id;
   }
+  options_ = options;
   rows_left_ = options.limit;
   session_ = server_.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(scan_, session_->OpenScan(request.object(), options));
@@ -77,9 +79,11 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
 }
 
 absl::StatusOr<ScanOptions> ScanCall::Resume(const v1::ScanRequest& request) {
-  if (request.has_range() || request.limit() != 0) {
+  if (request.has_range() || request.limit() != 0 || request.has_values() || request.keys_only() ||
+      request.direction() != v1::SCAN_DIRECTION_UNSPECIFIED) {
     return absl::InvalidArgumentError(
-        "resume_token is set, so range and limit must be unset: the token carries what is left");
+        "resume_token is set, so range, limit, direction, values and keys_only must be unset: the "
+        "token carries what is left");
   }
   ERIS_ASSIGN_OR_RETURN(const ResumePoint point, server_.tokens.Decode(request.resume_token()));
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
@@ -93,7 +97,12 @@ absl::StatusOr<ScanOptions> ScanCall::Resume(const v1::ScanRequest& request) {
     return absl::NotFoundError("the object of the resume_token has been dropped");
   }
   object_ = point.object;
-  return ScanOptions{point.rest, point.rows_left};
+  ScanOptions options{.range = point.rest,
+                      .limit = point.rows_left,
+                      .direction = point.direction,
+                      .keys_only = point.keys_only};
+  if (point.values != ValueRange{}) options.values = point.values;
+  return options;
 }
 
 void ScanCall::Fetch() {
@@ -114,12 +123,14 @@ void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
 
 void ScanCall::Fill(const ScanChunk& chunk) {
   const uint64_t rows = chunk.keys().size();
-  ERIS_CHECK(chunk.values().size() == rows);
+  ERIS_CHECK(chunk.values().size() == (options_.keys_only ? 0 : rows));
   ERIS_CHECK(rows * 2 * sizeof(uint64_t) <= kMessageBytesMax - 256);  // the rest of the message
   response_.mutable_keys()->set_type(v1::COLUMN_TYPE_UINT64);
   response_.mutable_keys()->set_data(EncodeUint64Column(chunk.keys()));
-  response_.mutable_values()->set_type(v1::COLUMN_TYPE_UINT64);
-  response_.mutable_values()->set_data(EncodeUint64Column(chunk.values()));
+  if (!options_.keys_only) {
+    response_.mutable_values()->set_type(v1::COLUMN_TYPE_UINT64);
+    response_.mutable_values()->set_data(EncodeUint64Column(chunk.values()));
+  }
   response_.set_new_snapshot(std::exchange(new_snapshot_, false));
   const bool limit_reached = rows_left_ != 0 && rows >= rows_left_;
   if (rows_left_ != 0 && !limit_reached) rows_left_ -= rows;
@@ -127,7 +138,13 @@ void ScanCall::Fill(const ScanChunk& chunk) {
   if (last_) {
     response_.clear_resume_token();
   } else {
-    response_.set_resume_token(server_.tokens.Encode({object_, *chunk.rest(), rows_left_}));
+    response_.set_resume_token(
+        server_.tokens.Encode({.object = object_,
+                               .rest = *chunk.rest(),
+                               .rows_left = rows_left_,
+                               .direction = options_.direction,
+                               .keys_only = options_.keys_only,
+                               .values = options_.values.value_or(ValueRange{})}));
   }
 }
 

@@ -48,7 +48,7 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
       : server_(server), context_(context), stall_(context, &server.stalls.queue()) {}
 
   absl::Status Open(const v1::ScanRequest& request);
-  // What a token stands for. Errors: InvalidArgument (token, or a token with range or limit, or of
+  // What a token stands for. Errors: InvalidArgument (token, or a token with other fields, or of
   // another object), NotFound (the object is gone).
   absl::StatusOr<ScanOptions> Resume(const v1::ScanRequest& request);
   void Fetch();
@@ -65,6 +65,7 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
   const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();
   // Owned by the step under way.
   ObjectId object_;
+  ScanOptions options_;        // as the scan was opened
   uint64_t rows_left_ = 0;     // 0: no limit
   bool new_snapshot_ = false;  // the first chunk is still to say so
   bool last_ = false;          // response_ is the last chunk

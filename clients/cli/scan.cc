@@ -5,7 +5,7 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
-#include "clients/cli/parse.h"
+#include "clients/cli/range_flags.h"
 #include "clients/cli/row_printer.h"
 
 namespace eris::cli {
@@ -13,40 +13,42 @@ namespace {
 
 struct ScanFlags {
   std::string object;
-  std::string from;
-  std::string to;
+  RangeFlags range;
   uint64_t limit = 0;
+  bool reverse = false;
+  bool keys_only = false;
 };
 
-absl::StatusOr<KeyRange> RangeOf(const ScanFlags& flags) {
-  KeyRange range;
-  if (!flags.from.empty()) {
-    const absl::StatusOr<uint64_t> lo = ParseKey(flags.from);
-    if (!lo.ok()) return lo.status();
-    range.lo = *lo;
-  }
-  if (!flags.to.empty()) {
-    const absl::StatusOr<uint64_t> hi = ParseKey(flags.to);
-    if (!hi.ok()) return hi.status();
-    range.hi = *hi;
-  }
-  return range;
+absl::StatusOr<ScanOptions> OptionsOf(const ScanFlags& flags) {
+  ScanOptions options{.limit = flags.limit, .keys_only = flags.keys_only};
+  if (flags.reverse) options.direction = ScanDirection::kBackward;
+  const auto range = flags.range.Keys();
+  if (!range.ok()) return range.status();
+  options.range = *range;
+  const auto values = flags.range.Values();
+  if (!values.ok()) return values.status();
+  options.values = *values;
+  return options;
 }
 
 int RunScan(const Cli& cli, const ScanFlags& flags) {
-  const absl::StatusOr<KeyRange> range = RangeOf(flags);
-  if (!range.ok()) return Report(range.status());
+  const absl::StatusOr<ScanOptions> options = OptionsOf(flags);
+  if (!options.ok()) return Report(options.status());
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
-  const auto reader = (*client)->Scan(flags.object, *range, flags.limit);
+  const auto reader = (*client)->ScanWith(flags.object, *options);
   client::ScanRows rows;
   absl::StatusOr<bool> more = reader->Next(rows);
   if (!more.ok()) return Report(more.status());
   Output output;
-  RowPrinter printer(output, cli.json());
+  RowPrinter printer(output, cli.json(), flags.keys_only);
   while (*more && output.open()) {
     for (size_t i = 0; i < rows.keys.size() && output.open(); ++i) {
-      printer.Add(rows.keys[i], rows.values[i]);
+      if (flags.keys_only) {
+        printer.AddKey(rows.keys[i]);
+      } else {
+        printer.Add(rows.keys[i], rows.values[i]);
+      }
     }
     more = reader->Next(rows);
     if (!more.ok()) return output.Finish(Report(more.status()));
@@ -61,13 +63,15 @@ void AddScan(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<ScanFlags>();
   CLI::App* verb = app.add_subcommand("scan", "Show the rows of a key range in key order");
   verb->add_option("object", flags->object, "Name")->required();
-  verb->add_option("--from", flags->from, "First key; default 0");
-  verb->add_option("--to", flags->to, "First key behind the range; default: to the end");
+  flags->range.AddTo(*verb);
   verb->add_option("--limit", flags->limit, "Rows at most; 0: all")->capture_default_str();
+  verb->add_flag("--reverse", flags->reverse, "Descending keys, from the end of the range");
+  verb->add_flag("--keys-only", flags->keys_only, "Without the values");
   verb->footer(
       "Examples:\n"
       "  eris scan orders | head\n"
-      "  eris scan orders --from 100 --to 200 --limit 10 --output json\n");
+      "  eris scan orders --from 100 --to 200 --limit 10 --output json\n"
+      "  eris scan orders --reverse --limit 3 --min-value 1000 --keys-only\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunScan(cli, *flags); }; });
 }
 

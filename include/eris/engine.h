@@ -99,10 +99,12 @@ class ScanChunk {
   ScanChunk& operator=(ScanChunk&&) noexcept;
   ~ScanChunk();
 
-  absl::Span<const uint64_t> keys() const;    // strictly ascending
-  absl::Span<const uint64_t> values() const;  // values()[i] belongs to keys()[i]
-  // What is left of the range after this chunk; nullopt when the scan is known to end here. Opening
-  // a scan on it later goes on from here, on the data as it is then.
+  absl::Span<const uint64_t> keys() const;  // strictly ascending; backward: strictly descending
+  // values()[i] belongs to keys()[i]; empty in a scan of keys only.
+  absl::Span<const uint64_t> values() const;
+  // What is left of the range after this chunk (backward: below it); nullopt when the scan is known
+  // to end here. Opening a scan on it later, with the same other options, goes on from here, on the
+  // data as it is then.
   const std::optional<KeyRange>& rest() const;
 
  private:
@@ -118,9 +120,10 @@ class Scan {
   using Callback = absl::AnyInvocable<void(absl::StatusOr<std::optional<ScanChunk>>) &&>;
   virtual ~Scan() = default;
 
-  // The next chunk in key order; nullopt after the last. Blocks until an AEU has filled it.
-  // Errors: DeadlineExceeded (the scan can be asked again), NotFound (object dropped), Cancelled,
-  // Unavailable (engine closing).
+  // The next chunk in the scan's order, with at least one row; nullopt after the last. Blocks until
+  // an AEU has filled it; with a filter that keeps little that is as long as the rows it passes
+  // over take. Errors: DeadlineExceeded (the scan can be asked again), NotFound (object dropped),
+  // Cancelled, Unavailable (engine closing).
   virtual absl::StatusOr<std::optional<ScanChunk>> Next(
       absl::Time deadline = absl::InfiniteFuture()) = 0;
   // The same without blocking; `done` runs once, on the engine's completion thread. At most one
@@ -131,8 +134,20 @@ class Scan {
 };
 
 struct ScanOptions {
-  KeyRange range;      // inverted (hi < lo) is InvalidArgument; empty gives no row
-  uint64_t limit = 0;  // rows at most; 0: all
+  KeyRange range{};    // inverted (hi < lo) is InvalidArgument; empty gives no row
+  uint64_t limit = 0;  // rows at most, of those that `values` keeps; 0: all
+  // kBackward: from the end of the range to its beginning.
+  ScanDirection direction = ScanDirection::kForward;
+  std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
+  bool keys_only = false;              // chunks without values
+};
+
+struct AggregateOptions {
+  KeyRange range{};                    // inverted (hi < lo) is InvalidArgument
+  std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
+  // Only RangeAggregate::count is wanted; the others then say nothing. Without `values` no row is
+  // read: it takes the time of some look-ups, however many rows there are.
+  bool count_only = false;
 };
 
 // Joined rows: row i is the outer row outer_keys()[i] -> join_keys()[i] together with the inner row
@@ -307,10 +322,29 @@ class Session {
                                                                    const BytesWriteBatch& batch,
                                                                    Callback done) = 0;
 
-  // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, ResourceExhausted
-  // (no scan chunk free), FailedPrecondition (values are byte strings), Unavailable.
+  // Starts an ordered scan. Errors: InvalidArgument (inverted range of keys or values), NotFound,
+  // ResourceExhausted (no scan chunk free), FailedPrecondition (a filter on values that are byte
+  // strings), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                          const ScanOptions& options) = 0;
+
+  // Counts the rows of a key range and adds up their values, where they are: no row moves. Every
+  // row that is there during the whole call counts once, also while ranges move between AEUs; of
+  // rows that come, go or change meanwhile either. No snapshot: different rows may be seen at
+  // different moments. All AEUs that own a part of the range work side by side, in slices.
+  // Blocks until all have answered or `deadline` has passed; not from a callback.
+  // Errors: InvalidArgument (inverted range), NotFound, DeadlineExceeded, ResourceExhausted (AEUs
+  // that took nothing for send_wait_ms_max), Unavailable (closing, or keys that moved again and
+  // again). Paper: ERIS 3.1 (scans).
+  virtual absl::StatusOr<RangeAggregate> Aggregate(
+      absl::string_view object, const AggregateOptions& options,
+      absl::Time deadline = absl::InfiniteFuture()) = 0;
+  using AggregateCallback = absl::AnyInvocable<void(absl::StatusOr<RangeAggregate>) &&>;
+  // The same without waiting for the AEUs; `done` runs exactly once, on the engine's completion
+  // thread, unless an error is returned here (then never).
+  virtual absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(absl::string_view object,
+                                                                  const AggregateOptions& options,
+                                                                  AggregateCallback done) = 0;
 
   // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
   // `inner` (which may be the same object). May block up to Options::send_wait_ms_max while AEUs

@@ -113,6 +113,10 @@ class RpcTest : public ::testing::Test {
     while (reader->Read(&chunk)) chunks->push_back(chunk);
     return reader->Finish();
   }
+  grpc::Status Aggregate(const v1::AggregateRequest& request, v1::AggregateResponse* response) {
+    grpc::ClientContext context;
+    return data->Aggregate(&context, request, response);
+  }
   // Rows 0, 10, 20, ... with their key plus one as value.
   void Load(uint64_t rows) {
     std::vector<uint64_t> keys, values;

@@ -1,0 +1,47 @@
+#include "clients/cli/range_flags.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/parse.h"
+
+namespace eris::cli {
+namespace {
+
+// Leaves `number` as it is where the option was not given.
+absl::Status Read(absl::string_view option, const std::string& text, uint64_t& number) {
+  if (text.empty() || ParseU64(text, number)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, ": '", text, "' is no number from 0 to 18446744073709551615"));
+}
+
+}  // namespace
+
+void RangeFlags::AddTo(CLI::App& verb) {
+  verb.add_option("--from", from, "First key; default 0");
+  verb.add_option("--to", to, "First key behind the range; default: to the end");
+  verb.add_option("--min-value", min_value, "Only rows whose value is not below it");
+  verb.add_option("--max-value", max_value, "Only rows whose value is not above it");
+}
+
+absl::StatusOr<KeyRange> RangeFlags::Keys() const {
+  KeyRange range;
+  if (absl::Status status = Read("--from", from, range.lo); !status.ok()) return status;
+  if (to.empty()) return range;
+  uint64_t hi = 0;
+  if (absl::Status status = Read("--to", to, hi); !status.ok()) return status;
+  range.hi = hi;
+  return range;
+}
+
+absl::StatusOr<std::optional<ValueRange>> RangeFlags::Values() const {
+  if (min_value.empty() && max_value.empty()) return std::optional<ValueRange>();
+  ValueRange values;
+  if (absl::Status status = Read("--min-value", min_value, values.lo); !status.ok()) return status;
+  if (absl::Status status = Read("--max-value", max_value, values.last); !status.ok()) {
+    return status;
+  }
+  return std::optional<ValueRange>(values);
+}
+
+}  // namespace eris::cli
