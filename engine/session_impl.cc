@@ -186,9 +186,9 @@ absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns
     SendKeyed(port_, request->object()->route, command);
     if (!request->Await(deadline)) {
       request->SetCancelled();
-      request->Unref();
+      request->Unref();  // perhaps its end
       return absl::DeadlineExceededError(
-          request->type() == CommandType::kLookup
+          command.type == CommandType::kLookup
               ? "the deadline passed before every AEU had answered"
               : "the deadline passed before every AEU had answered: the outcome is unknown");
     }
@@ -323,7 +323,7 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view ob
   ERIS_RETURN_IF_ERROR(CheckValues(options.values));
   ERIS_RETURN_IF_ERROR(CheckDirection(options.direction));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
-  ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
+  if (options.values) ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
   return std::make_unique<ScanImpl>(state);
@@ -350,6 +350,9 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_RETURN_IF_ERROR(CheckValues(options.values));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  if (options.values || !options.count_only) {
+    ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
+  }
   if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
   const auto call =
       std::make_shared<AggregateCall>(core_, std::move(entry), options, std::move(done));
