@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/bytes_columns.h"
 #include "clients/columns.h"
 #include "clients/rpc_status.h"
 
@@ -40,6 +41,7 @@ absl::Status ScanReader::Close() {
 absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
   rows.keys.clear();
   rows.values.clear();
+  rows.bytes = {};
   if (ended_) return false;
   if (!reader_) Open();
   while (!reader_->Read(&response_)) {
@@ -58,8 +60,13 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
     Open();
   }
   absl::Status status = FromColumn(response_.keys(), rows.keys);
-  if (status.ok() && !keys_only_) status = FromColumn(response_.values(), rows.values);
-  if (status.ok() && !keys_only_ && rows.keys.size() != rows.values.size()) {
+  rows.has_bytes = !keys_only_ && response_.values().type() == v1::COLUMN_TYPE_BYTES;
+  if (status.ok() && rows.has_bytes) {
+    status = FromBytesColumn(*response_.mutable_values(), rows.keys.size(), rows.bytes);
+  } else if (status.ok() && !keys_only_) {
+    status = FromColumn(response_.values(), rows.values);
+  }
+  if (status.ok() && !keys_only_ && !rows.has_bytes && rows.keys.size() != rows.values.size()) {
     status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " keys and ",
                                               rows.values.size(), " values in one scan chunk"));
   }

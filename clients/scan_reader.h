@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "eris/bytes_column.h"
 #include "eris/v1/data.grpc.pb.h"
 
 namespace eris::client {
@@ -22,8 +23,10 @@ namespace eris::client {
 struct ScanRows {
   std::vector<uint64_t> keys;    // strictly ascending over the whole scan; backward: descending
   std::vector<uint64_t> values;  // values[i] belongs to keys[i]; empty in a scan of keys only
-  std::string resume_token;      // goes on behind these rows; empty: the scan ends here
-  bool new_snapshot = false;     // the scan was resumed here: these rows are of a newer snapshot
+  BytesColumn bytes{};           // the same where values are byte strings; `values` is empty then
+  bool has_bytes = false;
+  std::string resume_token;   // goes on behind these rows; empty: the scan ends here
+  bool new_snapshot = false;  // the scan was resumed here: these rows are of a newer snapshot
 };
 
 class ScanReader {

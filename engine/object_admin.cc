@@ -67,9 +67,11 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
     return absl::InvalidArgumentError(
         absl::StrCat("unknown kind of object: ", static_cast<int>(options.kind)));
   }
-  if (options.value_type != ValueType::kUint64 && options.value_type != ValueType::kBytes) {
+  const bool bytes = options.value_type == ValueType::kBytes && options.kind == ObjectKind::kIndex;
+  if (options.value_type != ValueType::kUint64 && !bytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("unknown type of values: ", static_cast<int>(options.value_type)));
+        absl::StrCat("values of type ", static_cast<int>(options.value_type),
+                     ": objects have 1 (u64), and indexes also 2 (byte strings)"));
   }
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));

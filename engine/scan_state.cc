@@ -62,6 +62,7 @@ ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
 }
 
 ScanState::~ScanState() {
+  for (ScanChunkBuffer* chunk : chunks_) chunk->strings.FreeAll();
   pool_->Return(chunks_);
   core_.scans.Remove(this);
 }
@@ -188,6 +189,7 @@ void ScanState::ReturnChunk(uint32_t lane_index, ScanChunkBuffer* chunk) {
   base::MutexLock lock(&mu_);
   Lane& lane = lanes_[lane_index];
   --lane.with_reader;
+  chunk->strings.FreeAll();
   if (!lane.out) {
     lane.spare.push_back(chunk);
     return;
@@ -250,8 +252,9 @@ ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
   ++lane.with_reader;
   Ref();  // the chunk's
   const auto index = static_cast<uint32_t>(&lane - lanes_.data());
-  return std::optional<ScanChunk>(ScanChunk(
-      std::make_shared<ScanChunk::Buffer>(this, index, chunk, rows, !query_.keys_only, rest)));
+  const bool bytes = object_->value_type == ValueType::kBytes;
+  return std::optional<ScanChunk>(ScanChunk(std::make_shared<ScanChunk::Buffer>(
+      this, index, chunk, rows, !query_.keys_only && !bytes, !query_.keys_only && bytes, rest)));
 }
 
 void ScanState::PartEnded(Lane& lane) {

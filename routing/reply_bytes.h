@@ -49,7 +49,7 @@ class ReplyBytes final : public storage::BytesSink {
     return reinterpret_cast<std::byte*>(piece + 1);
   }
 
-  // REQUIRES: nobody takes any more. Idempotent.
+  // All room is there again. REQUIRES: nobody takes meanwhile. Idempotent.
   void FreeAll() {
     Piece* piece = pieces_.exchange(nullptr, std::memory_order_relaxed);
     while (piece != nullptr) {
@@ -61,6 +61,7 @@ class ReplyBytes final : public storage::BytesSink {
     if (credit_ != nullptr) {
       credit_->fetch_add(static_cast<int64_t>(taken), std::memory_order_relaxed);
     }
+    left_.store(bytes_max_, std::memory_order_relaxed);
   }
   uint64_t bytes_max() const { return bytes_max_; }
 

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "eris/types.h"
 #include "routing/reply.h"
+#include "routing/reply_bytes.h"
 #include "routing/spsc_ring.h"
 #include "storage/key.h"
 #include "storage/scan.h"
@@ -22,8 +23,12 @@ inline constexpr uint32_t kScanChunkRows = 32768;
 // Chunks that may circulate in one part.
 inline constexpr uint32_t kPartChunksMax = 4;
 
+// Strings of one chunk of byte strings, in records: one of any length always fits.
+inline constexpr uint64_t kScanChunkStringBytes = storage::RecordBytes(kValueBytesMax);
+
 struct ScanChunkBuffer {
   storage::ScanRows rows;
+  ReplyBytes strings{kScanChunkStringBytes};
 };
 
 enum class PartOutcome : uint8_t {
@@ -39,7 +44,10 @@ class ScanPart : public Reply {
  public:
   // The reader. Gives an empty chunk; wakes nobody.
   void GiveChunk(ScanChunkBuffer* chunk) {
+    chunk->strings.FreeAll();
     chunk->rows.rows = 0;
+    chunk->rows.bytes = &chunk->strings;
+    chunk->rows.bytes_full = false;
     const bool pushed = empty_.Push(chunk);
     ERIS_CHECK(pushed);  // no more than kPartChunksMax circulate
   }

@@ -30,6 +30,11 @@ inline uint64_t AnswerBytes(const BatchResult& result) {
   return result.offsets.empty() ? 0 : result.offsets.size() + result.values.size();
 }
 
+template <class Result>  // of calls that are no batches
+uint64_t AnswerBytes(const Result&) {
+  return 0;
+}
+
 // Each: Bytes is what request and answer hold together. Start checks the request and hands it to
 // the engine; nothing refers to the message afterwards; errors as Session's, and InvalidArgument
 // for the object's name and the columns. Fill moves the result's columns into the answer, if the

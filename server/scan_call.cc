@@ -1,6 +1,8 @@
 #include "server/scan_call.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -71,8 +73,13 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
     object_ = info.id;
   }
   options_ = options;
-  rows_left_ = options.limit;
   session_ = server_.sessions.Borrow();
+  ERIS_ASSIGN_OR_RETURN(const ValueType type, session_->ValueTypeOf(request.object()));
+  has_bytes_ = type == ValueType::kBytes && !options.keys_only;
+  if (has_bytes_ && !charge_.TryGrow(kStringsMessageBytesMax - kMessageBytesMax)) {
+    return OverBudgetStatus(server_.budget, kStringsMessageBytesMax);
+  }
+  rows_left_ = options.limit;
   ERIS_ASSIGN_OR_RETURN(scan_, session_->OpenScan(request.object(), options));
   stop_->Attach(scan_.get());
   return absl::OkStatus();
@@ -121,13 +128,34 @@ void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
   StartWrite(&response_);
 }
 
+namespace {
+
+void FillStrings(const ScanChunk& chunk, v1::Column* values) {
+  const size_t rows = chunk.keys().size();
+  std::string& data = *values->mutable_data();
+  std::vector<uint32_t> offsets(rows + 1);
+  data.clear();
+  for (size_t i = 0; i < rows; ++i) {
+    const absl::string_view one = chunk.bytes(i);
+    data.append(one.data(), one.size());
+    offsets[i + 1] = static_cast<uint32_t>(data.size());
+  }
+  values->set_type(v1::COLUMN_TYPE_BYTES);
+  values->set_offsets(reinterpret_cast<const char*>(offsets.data()),
+                      offsets.size() * sizeof(uint32_t));
+}
+
+}  // namespace
+
 void ScanCall::Fill(const ScanChunk& chunk) {
   const uint64_t rows = chunk.keys().size();
-  ERIS_CHECK(chunk.values().size() == (options_.keys_only ? 0 : rows));
+  ERIS_CHECK(chunk.values().size() == (options_.keys_only || has_bytes_ ? 0 : rows));
   ERIS_CHECK(rows * 2 * sizeof(uint64_t) <= kMessageBytesMax - 256);  // the rest of the message
   response_.mutable_keys()->set_type(v1::COLUMN_TYPE_UINT64);
   response_.mutable_keys()->set_data(EncodeUint64Column(chunk.keys()));
-  if (!options_.keys_only) {
+  if (has_bytes_) {
+    FillStrings(chunk, response_.mutable_values());
+  } else if (!options_.keys_only) {
     response_.mutable_values()->set_type(v1::COLUMN_TYPE_UINT64);
     response_.mutable_values()->set_data(EncodeUint64Column(chunk.values()));
   }

@@ -38,6 +38,8 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
  public:
   // A message of a scan holds at most this; it is also what a scan takes of the byte budget.
   static constexpr uint64_t kMessageBytesMax = 1 << 20;
+  // The same of byte strings: as long as one may be, and what stands beside it.
+  static constexpr uint64_t kStringsMessageBytesMax = 2 << 20;
 
   // gRPC owns the result.
   static ScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
@@ -65,6 +67,7 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
   const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();
   // Owned by the step under way.
   ObjectId object_;
+  bool has_bytes_ = false;     // values are byte strings, and wanted
   ScanOptions options_;        // as the scan was opened
   uint64_t rows_left_ = 0;     // 0: no limit
   bool new_snapshot_ = false;  // the first chunk is still to say so

@@ -35,8 +35,11 @@ class BytesPartition final : public Partition {
   // answer finds no room there answers kNoRoom and changes nothing. No kAdd: byte strings are no
   // numbers.
   void Execute(const Batch& batch) override;
-  // Keys alone: the values are 0.
+  // Copies strings to out.bytes, a piece of it for each run of rows; a row whose string finds no
+  // room there ends the chunk. Without out.bytes the values are 0. No filter on values.
   void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+  // REQUIRES: nothing but the count is asked for.
+  void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
 
   // The records stay where they are: both sides have the same cache.
   absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
@@ -58,6 +61,8 @@ class BytesPartition final : public Partition {
   memory::LocalCache& cache() { return rows_->tree().cache(); }
 
   void RunGroup(const Batch& batch, Group& group);
+  // One run of a scan; false when its strings find no more room.
+  bool ScanRun(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out);
   void LookupGroup(Group& group);
   void UpsertGroup(Group& group);
   void EraseGroup(Group& group);

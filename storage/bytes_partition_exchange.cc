@@ -1,4 +1,4 @@
-// BytesPartition's scans, and how ranges of it change hands.
+// How ranges of a BytesPartition change hands.
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -40,13 +40,6 @@ absl::Status CheckOffsets(const ExchangeChunk& chunk) {
 }
 
 }  // namespace
-
-void BytesPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) {
-  const uint32_t before = out.rows;
-  rows_->Scan(cursor, budget, out);
-  // A word is nobody else's: its record may be freed by the next erase.
-  if (out.values != nullptr) std::fill(out.values + before, out.values + out.rows, 0);
-}
 
 absl::StatusOr<std::unique_ptr<Partition>> BytesPartition::SplitAt(const Key& key) {
   std::unique_ptr<BytesPartition> upper(new (std::nothrow) BytesPartition(nullptr));

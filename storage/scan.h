@@ -10,6 +10,8 @@
 
 namespace eris::storage {
 
+class BytesSink;
+
 // What a scan asks of the rows of its range.
 struct ScanQuery {
   ScanDirection direction = ScanDirection::kForward;
@@ -50,7 +52,11 @@ struct ScanRows {
   uint64_t* values = nullptr;
   uint32_t capacity = 0;
   uint32_t rows = 0;
-  bool Full() const { return rows == capacity; }
+  // Of byte strings: where they are copied to, whose words then stand in `values`; nullptr: the
+  // values are not wanted. `bytes_full`: there was no room for the next one.
+  BytesSink* bytes = nullptr;
+  bool bytes_full = false;
+  bool Full() const { return rows == capacity || bytes_full; }
 };
 
 }  // namespace eris::storage

@@ -12,6 +12,7 @@
 #include "clients/cli/key_input.h"
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
+#include "clients/cli/string_printer.h"
 
 namespace eris::cli {
 namespace {
@@ -20,35 +21,6 @@ namespace {
 // messages of 32 MiB unless told otherwise.
 constexpr size_t kKeysAtOnce = 4096;
 constexpr size_t kBytesAtOnce = 8 << 20;
-
-// Rows of keys and strings, written as they come.
-class StringPrinter {
- public:
-  StringPrinter(Output& output, bool json, ByteFormat format)
-      : output_(output), json_(json), format_(format) {
-    output_.Write(json_ ? "[" : absl::StrFormat("%20s  %s\n", "KEY", "VALUE"));
-  }
-  // Without a value the key is missing: JSON shows null, the table leaves it out.
-  void Add(uint64_t key, std::optional<absl::string_view> value) {
-    if (!json_) {
-      if (value) output_.Write(absl::StrFormat("%20d  %s\n", key, ShowBytes(format_, *value)));
-      return;
-    }
-    output_.Write(absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", key, "\", ",
-                               value ? ToJsonMember(format_, "value", *value) : "\"value\": null",
-                               "}"));
-    first_ = false;
-  }
-  void End() {
-    if (json_) output_.Write(first_ ? "]\n" : "\n]\n");
-  }
-
- private:
-  Output& output_;
-  const bool json_;
-  const ByteFormat format_;
-  bool first_ = true;
-};
 
 // Rows of a put with a condition.
 class OutcomePrinter {

@@ -2,11 +2,13 @@
 #include <memory>
 #include <string>
 
+#include "clients/cli/bytes_verbs.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
 #include "clients/cli/range_flags.h"
 #include "clients/cli/row_printer.h"
+#include "clients/cli/string_printer.h"
 
 namespace eris::cli {
 namespace {
@@ -17,6 +19,7 @@ struct ScanFlags {
   uint64_t limit = 0;
   bool reverse = false;
   bool keys_only = false;
+  BytesFlags bytes;
 };
 
 absl::StatusOr<ScanOptions> OptionsOf(const ScanFlags& flags) {
@@ -31,6 +34,23 @@ absl::StatusOr<ScanOptions> OptionsOf(const ScanFlags& flags) {
   return options;
 }
 
+// Goes on behind the first chunk. Returns the exit code.
+int ShowStrings(const Cli& cli, const ScanFlags& flags, client::ScanReader& reader,
+                client::ScanRows& rows) {
+  Output output;
+  StringPrinter printer(output, cli.json(), flags.bytes.format());
+  absl::StatusOr<bool> more = true;
+  while (*more && output.open()) {
+    for (size_t i = 0; i < rows.keys.size() && output.open(); ++i) {
+      printer.Add(rows.keys[i], rows.bytes[i]);
+    }
+    more = reader.Next(rows);
+    if (!more.ok()) return output.Finish(Report(more.status()));
+  }
+  printer.End();
+  return output.Finish(kExitOk);
+}
+
 int RunScan(const Cli& cli, const ScanFlags& flags) {
   const absl::StatusOr<ScanOptions> options = OptionsOf(flags);
   if (!options.ok()) return Report(options.status());
@@ -40,6 +60,7 @@ int RunScan(const Cli& cli, const ScanFlags& flags) {
   client::ScanRows rows;
   absl::StatusOr<bool> more = reader->Next(rows);
   if (!more.ok()) return Report(more.status());
+  if (rows.has_bytes) return ShowStrings(cli, flags, *reader, rows);
   Output output;
   RowPrinter printer(output, cli.json(), flags.keys_only);
   while (*more && output.open()) {
@@ -67,7 +88,10 @@ void AddScan(CLI::App& app, Cli& cli) {
   verb->add_option("--limit", flags->limit, "Rows at most; 0: all")->capture_default_str();
   verb->add_flag("--reverse", flags->reverse, "Descending keys, from the end of the range");
   verb->add_flag("--keys-only", flags->keys_only, "Without the values");
+  AddBytesFlags(*verb, flags->bytes, /*raw=*/false);
   verb->footer(
+      "Byte strings are shown as `eris get` does.\n"
+      "\n"
       "Examples:\n"
       "  eris scan orders | head\n"
       "  eris scan orders --from 100 --to 200 --limit 10 --output json\n"

@@ -100,8 +100,11 @@ class ScanChunk {
   ~ScanChunk();
 
   absl::Span<const uint64_t> keys() const;  // strictly ascending; backward: strictly descending
-  // values()[i] belongs to keys()[i]; empty in a scan of keys only.
+  // values()[i] belongs to keys()[i]; empty in a scan of keys only, and of byte strings.
   absl::Span<const uint64_t> values() const;
+  // Of byte strings, unless keys only were asked for: the value of keys()[row]. As long as the
+  // chunk.
+  absl::string_view bytes(size_t row) const;
   // What is left of the range after this chunk (backward: below it); nullopt when the scan is known
   // to end here. Opening a scan on it later, with the same other options, goes on from here, on the
   // data as it is then.
@@ -333,9 +336,10 @@ class Session {
   // rows that come, go or change meanwhile either. No snapshot: different rows may be seen at
   // different moments. All AEUs that own a part of the range work side by side, in slices.
   // Blocks until all have answered or `deadline` has passed; not from a callback.
-  // Errors: InvalidArgument (inverted range), NotFound, DeadlineExceeded, ResourceExhausted (AEUs
-  // that took nothing for send_wait_ms_max), Unavailable (closing, or keys that moved again and
-  // again). Paper: ERIS 3.1 (scans).
+  // Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition (more than count_only of
+  // byte strings), DeadlineExceeded, ResourceExhausted (AEUs that took nothing for
+  // send_wait_ms_max), Unavailable (closing, or keys that moved again and again). Paper: ERIS 3.1
+  // (scans).
   virtual absl::StatusOr<RangeAggregate> Aggregate(
       absl::string_view object, const AggregateOptions& options,
       absl::Time deadline = absl::InfiniteFuture()) = 0;

@@ -35,6 +35,16 @@ def test_documents(server, directory):
     row = server.eris_json("get", "docs", "399")[0]
     harness.check_equal(row["value"], '{"id": 399, "at": "@x"}', "a line of stdin")
     harness.check_equal(server.eris("get", "docs", "3").stdout.split(), ["KEY", "VALUE", "3"], "empty")
+    shown = server.eris_json("scan", "docs")
+    harness.check_equal([row["key"] for row in shown],
+                        ["1", "2", "3", "4", *map(str, range(100, 400))], "keys of a scan")
+    harness.check_equal([row["value"] for row in shown[:4]], [document, document, "", "@x"], "scan")
+    harness.check_equal(server.eris_json("scan", "docs", "--reverse", "--limit", "1")[0]["value"],
+                        '{"id": 399, "at": "@x"}', "backward")
+    harness.check_equal(server.eris("scan", "docs", "--keys-only", "--to", "3").stdout.split(),
+                        ["KEY", "1", "2"], "keys only")
+    harness.check_equal(server.eris_json("scan", "docs", "--from", "3", "--to", "5", "--hex")[1]["value"],
+                        "4078", "hex")
     server.eris("erase", "docs", "1")
     server.eris("get", "docs", "1", code=NOT_FOUND)
 
@@ -97,7 +107,9 @@ def test_other_types(server, directory):
     refused = server.eris("put", "numbers", "1=2", "--hex", code=INVALID)
     harness.check("numbers" in refused.stderr and "u64" in refused.stderr, refused.stderr)
     server.eris("create", "strings", "--value-type", "bytes")
-    for verb in (("scan", "strings"), ("add", "strings", "1=1")):
+    server.eris("put", "strings", "1=one")
+    for verb in (("scan", "strings", "--min-value", "1"), ("add", "strings", "1=1"),
+                 ("export", "strings", "-")):
         refused = server.eris(*verb, code=REFUSED)
         harness.check("byte strings" in refused.stderr, refused.stderr)
     server.eris("create", "other", "--value-type", "text", code=INVALID)

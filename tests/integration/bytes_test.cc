@@ -228,7 +228,8 @@ TEST_F(BytesTest, FormsThatAreNotTheObjectsAreRefused) {
   expect(session_->LookupBytes("u", keys, column, absl::MakeSpan(found)));
   expect(session_->UpsertBytes("u", keys, {"x"}));
   expect(session_->WriteBytes("u", {WriteMode::kInsertIfAbsent, keys, {"x"}}));
-  expect(session_->OpenScan("b", {}).status());
+  expect(session_->OpenScan("b", {.values = ValueRange{}}).status());
+  expect(session_->Aggregate("b", {}).status());
   expect(session_->OpenJoin("b", "u", {}).status());
   expect(session_->OpenJoin("u", "b", {}).status());
 }
@@ -271,6 +272,60 @@ TEST_F(BytesTest, AnswersBeyondTheLimitAreAskedForAgain) {
   EXPECT_EQ(result.status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(result.status.message()), HasSubstr("38 of 40"));
   EXPECT_EQ(result.refused, 38u);
+}
+
+TEST_F(BytesTest, ScansGiveTheStringsInOrder) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::vector<uint64_t> keys;
+  std::vector<std::string> values;
+  for (int i = 0; i < 4000; ++i) {
+    keys.push_back(random_() % kKeys);
+    values.push_back(AnyValue());
+  }
+  Put(keys, values);
+  Put({5, 5000, 9990}, {Value(kValueBytesMax), Value(kValueBytesMax), Value(kValueBytesMax)});
+  for (const ScanDirection direction : {ScanDirection::kForward, ScanDirection::kBackward}) {
+    auto scan = session_->OpenScan("b", {.direction = direction});
+    ASSERT_TRUE(scan.ok()) << scan.status();
+    std::vector<std::pair<uint64_t, std::string>> got;
+    for (;;) {
+      auto chunk = (*scan)->Next();
+      ASSERT_TRUE(chunk.ok()) << chunk.status();
+      if (!*chunk) break;
+      EXPECT_TRUE((*chunk)->values().empty());
+      for (size_t i = 0; i < (*chunk)->keys().size(); ++i) {
+        const absl::string_view one = (*chunk)->bytes(i);
+        got.emplace_back((*chunk)->keys()[i], std::string(one.data(), one.size()));
+      }
+      // The rows change under way: what a chunk shows is its own.
+      ASSERT_TRUE(session_->UpsertBytes("b", {keys[0]}, {model_[keys[0]]}).ok());
+    }
+    if (direction == ScanDirection::kBackward) std::reverse(got.begin(), got.end());
+    ASSERT_EQ(got.size(), model_.size());
+    ASSERT_TRUE(std::equal(
+        got.begin(), got.end(), model_.begin(),
+        [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }));
+  }
+  auto scan = session_->OpenScan("b", {.limit = 3, .keys_only = true});
+  auto chunk = (*scan)->Next();
+  ASSERT_TRUE(chunk.ok() && *chunk);
+  EXPECT_EQ((*chunk)->keys()[0], model_.begin()->first);
+  EXPECT_EQ((*chunk)->bytes(0), "");
+  EXPECT_EQ(session_->Aggregate("b", {.count_only = true})->count, model_.size());
+}
+
+// A reader that keeps a chunk while its rows go away and the object is dropped.
+TEST_F(BytesTest, ChunkOutlivesItsRows) {
+  std::vector<uint64_t> keys(2000);
+  std::iota(keys.begin(), keys.end(), 0);
+  const std::string value = Value(400);
+  ASSERT_TRUE(session_->UpsertBytes("b", keys, std::vector<absl::string_view>(2000, value)).ok());
+  auto scan = session_->OpenScan("b", {});
+  auto chunk = (*scan)->Next();
+  ASSERT_TRUE(chunk.ok() && *chunk);
+  ASSERT_TRUE(session_->Erase("b", keys).ok());
+  ASSERT_TRUE(engine_->Drop("b").ok());
+  for (size_t i = 0; i < (*chunk)->keys().size(); ++i) ASSERT_EQ((*chunk)->bytes(i), value);
 }
 
 TEST_F(BytesTest, RequestsThatEndEarlyLeaveNothingBehind) {

@@ -144,6 +144,44 @@ TEST_F(BytesServiceTest, ConditionalWritesAnswerTheStringsBefore) {
                 "cannot be added");
 }
 
+TEST_F(BytesServiceTest, ScansSendTheStringsInMessagesOfTwoMegabytes) {
+  std::vector<uint64_t> keys;
+  for (uint64_t key = 0; key < 40; ++key) {
+    keys.push_back(key * 20);
+    const size_t size = key % 5 == 0 ? kValueBytesMax : key * 1000;
+    ASSERT_TRUE(Upsert("b", {key * 20}, Bytes({std::string(size, 'v')})).ok());
+  }
+  v1::ScanRequest request;
+  request.set_object("b");
+  grpc::ClientContext context;
+  const auto scan = data_->Scan(&context, request);
+  v1::ScanResponse chunk;
+  uint64_t row = 0;
+  std::string token;
+  while (scan->Read(&chunk)) {
+    EXPECT_LE(chunk.ByteSizeLong(), 2u << 20);
+    BytesColumn strings;
+    const size_t rows = chunk.keys().data().size() / 8;
+    ASSERT_TRUE(client::FromBytesColumn(*chunk.mutable_values(), rows, strings).ok());
+    for (size_t i = 0; i < rows; ++i, ++row) {
+      EXPECT_EQ(strings[i].size(), row % 5 == 0 ? kValueBytesMax : row * 1000);
+    }
+    if (token.empty()) token = chunk.resume_token();
+  }
+  EXPECT_TRUE(scan->Finish().ok());
+  EXPECT_EQ(row, 40u);
+  v1::ScanRequest resume;
+  resume.set_object("b");
+  resume.set_resume_token(token);
+  grpc::ClientContext resume_context;
+  const auto rest = data_->Scan(&resume_context, resume);
+  ASSERT_TRUE(rest->Read(&chunk));
+  EXPECT_EQ(chunk.values().type(), v1::COLUMN_TYPE_BYTES);
+  while (rest->Read(&chunk)) {
+  }
+  EXPECT_TRUE(rest->Finish().ok());
+}
+
 TEST_F(BytesServiceTest, StreamsCarryStringsToo) {
   grpc::ClientContext upsert_context;
   const auto upserts = data_->UpsertStream(&upsert_context);
@@ -216,6 +254,7 @@ TEST_F(BytesServiceTest, ColumnsThatAreNotForTheObjectAreRefused) {
                 "must be equal");
   v1::ScanRequest request;
   request.set_object("b");
+  request.mutable_values()->set_lo(1);
   grpc::ClientContext context;
   const auto scan = data_->Scan(&context, request);
   v1::ScanResponse chunk;

@@ -14,6 +14,7 @@ ScanChunk& ScanChunk::operator=(ScanChunk&&) noexcept = default;
 ScanChunk::~ScanChunk() = default;
 absl::Span<const uint64_t> ScanChunk::keys() const { return buffer_->keys; }
 absl::Span<const uint64_t> ScanChunk::values() const { return buffer_->values; }
+absl::string_view ScanChunk::bytes(size_t) const { return {}; }
 const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest; }
 
 }  // namespace eris

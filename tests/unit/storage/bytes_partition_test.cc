@@ -462,6 +462,49 @@ TEST_F(BytesPartitionTest, ScanShowsNoWordToAnyone) {
   }
 }
 
+// In chunks of any size, both ways, with and without a limit: each row once, in order.
+TEST_F(BytesPartitionTest, ScansGiveTheStringsInOrder) {
+  SCOPED_TRACE(SeedText());
+  Fill(*partition_, model_, 3000, 5000);
+  for (const ScanDirection direction : {ScanDirection::kForward, ScanDirection::kBackward}) {
+    for (const size_t room : {RecordBytes(kValueBytesMax), size_t{3} << 20}) {
+      for (const uint64_t limit : {uint64_t{0}, uint64_t{777}}) {
+        ScanCursor cursor{.rest = {Key::FromU64(100), Key::FromU64(4900)}};
+        if (limit > 0) cursor.rows_left = limit;
+        cursor.query.direction = direction;
+        std::vector<std::pair<uint64_t, std::string>> got;
+        for (int chunks = 0; !cursor.done; ++chunks) {
+          ASSERT_LT(chunks, 10'000);
+          uint64_t keys[1000];
+          uint64_t values[1000];
+          TestSink sink(room);
+          ScanRows rows{
+              .keys = keys, .values = values, .capacity = 1000, .rows = 0, .bytes = &sink};
+          const ScanBudget slice{.deadline_ns = random_() % 2 ? 0 : ~uint64_t{0}};
+          partition_->Scan(cursor, slice, rows);
+          ASSERT_GT(rows.rows + cursor.done, 0u);
+          for (uint32_t i = 0; i < rows.rows; ++i) got.emplace_back(keys[i], Text(values[i]));
+        }
+        std::vector<std::pair<uint64_t, std::string>> wanted(model_.lower_bound(100),
+                                                             model_.lower_bound(4900));
+        if (direction == ScanDirection::kBackward) std::reverse(wanted.begin(), wanted.end());
+        if (limit > 0 && wanted.size() > limit) wanted.resize(limit);
+        ASSERT_EQ(got.size(), wanted.size());
+        ASSERT_TRUE(got == wanted);
+      }
+    }
+  }
+}
+
+TEST_F(BytesPartitionTest, CountsWithoutStrings) {
+  Fill(*partition_, model_, 500, 5000);
+  ScanCursor cursor{.rest = {}};
+  cursor.query.count_only = true;
+  RangeAggregate aggregate;
+  while (!cursor.done) partition_->Aggregate(cursor, {}, aggregate);
+  EXPECT_EQ(aggregate.count, model_.size());
+}
+
 TEST_F(BytesPartitionTest, AbandonFreesNothing) {
   Fill(*partition_, model_, 100, 1000);
   const uint64_t used = memory_.cache.used_bytes();
