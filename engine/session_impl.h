@@ -56,6 +56,8 @@ class SessionImpl final : public Session {
  private:
   // From the session's cache or the catalogue. Errors: NotFound.
   absl::StatusOr<ObjectRef> Resolve(absl::string_view name);
+  // Takes bytes in flight, which whoever holds them adds again. Errors: ResourceExhausted.
+  absl::Status TakeCredit(int64_t bytes, absl::string_view what);
   // A request with credit and in-flight count taken. Errors: InvalidArgument (number of keys),
   // NotFound, ResourceExhausted (credit), Unavailable.
   absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object, size_t keys);
