@@ -74,8 +74,8 @@ def main():
                             "keys scanned backward")
         harness.check("values" not in rows, "values in a scan of keys only")
         sums = json.loads(call("eris.v1.Data/Aggregate", {"object": "orders", "range": {"lo": 2}}))
-        harness.check_equal(sums, {"count": "2", "min": "392", "max": "781", "sumLow": "1173",
-                                   "sumHigh": "0", "firstKey": "2", "lastKey": "7"}, "aggregate")
+        harness.check_equal(sums, {"count": "2", "min": "392", "max": "781", "sum_low": "1173",
+                                   "sum_high": "0", "first_key": "2", "last_key": "7"}, "aggregate")
         stats = json.loads(call("eris.v1.Admin/GetStats", {}))
         harness.check("aeus" in stats, "stats")
         call("eris.v1.Admin/GetTopology", {})
