@@ -20,11 +20,14 @@ constexpr uint32_t kRoundsMax = 10'000;
 }  // namespace
 
 AggregateCall::AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
+                             std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes,
                              Session::AggregateCallback done)
     : core_(core),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
       query_{.count_only = options.count_only, .values = options.values.value_or(ValueRange{})},
+      credit_(std::move(credit)),
+      bytes_(bytes),
       done_(std::move(done)) {}
 
 void AggregateCall::Start() {
@@ -143,6 +146,7 @@ void AggregateCall::Complete() {
   const std::shared_ptr<AggregateCall> kept = std::move(self_);
   ended_.store(true, std::memory_order_release);  // pairs with Cancel
   InFlight& in_flight = core_.in_flight;
+  credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
   if (status_.ok()) {
     RunCallback(total_);
   } else {

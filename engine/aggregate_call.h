@@ -25,8 +25,14 @@ class AggregateCall final : public Pending,
                             public CompletionTask,
                             public std::enable_shared_from_this<AggregateCall> {
  public:
-  // REQUIRES: core.in_flight has been entered; the call leaves it at its end.
+  // What a partition of the object takes of a session's bytes in flight while the call is under
+  // way.
+  static constexpr int64_t kBytesPerPartition = 512;
+
+  // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit`; the call
+  // gives both back at its end.
   AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
+                std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes,
                 Session::AggregateCallback done);
 
   // Sends the parts out; from here on the callback is owed. May block while AEUs take nothing, up
@@ -51,6 +57,7 @@ class AggregateCall final : public Pending,
 
   // The completion function of the parts' commands.
   static void PartEnded(routing::Reply* reply, uint32_t ended) noexcept;
+  static_assert(sizeof(Part) <= kBytesPerPartition);
   // Cuts the ranges at the partitions of the table in force and sends each to its AEU.
   void SendRound(const std::vector<storage::Range>& ranges);
   void SendPart(Part& part, uint64_t table_version);
@@ -63,6 +70,8 @@ class AggregateCall final : public Pending,
   const ObjectRef object_;
   const storage::Range range_;
   const storage::ScanQuery query_;
+  const std::shared_ptr<std::atomic<int64_t>> credit_;
+  const int64_t bytes_;
 
   // Owned by the completion thread, after Start.
   Session::AggregateCallback done_;

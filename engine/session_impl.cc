@@ -156,6 +156,16 @@ absl::StatusOr<KeyType> SessionImpl::KeyTypeOf(absl::string_view object) {
   return entry->key_type;
 }
 
+absl::Status SessionImpl::TakeCredit(int64_t bytes, absl::string_view what) {
+  // relaxed: a count, no data.
+  const int64_t left = credit_->fetch_sub(bytes, std::memory_order_relaxed);
+  if (left >= bytes) return absl::OkStatus();
+  credit_->fetch_add(bytes, std::memory_order_relaxed);
+  return absl::ResourceExhaustedError(
+      absl::StrCat("this session may have ", core_.options.session_in_flight_bytes_max,
+                   " bytes in flight; ", left, " are left, the ", what, " needs ", bytes));
+}
+
 absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object, size_t keys,
                                             ValueType form, int64_t more_bytes) {
   if (keys == 0) return absl::InvalidArgumentError("a batch needs at least one key");
@@ -166,14 +176,7 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   if (type != CommandType::kErase) ERIS_RETURN_IF_ERROR(CheckForm(*entry, form));
   const int64_t bytes = BytesPerKey(type) * static_cast<int64_t>(keys) + more_bytes;
-  // relaxed: a count, no data.
-  const int64_t left = credit_->fetch_sub(bytes, std::memory_order_relaxed);
-  if (left < bytes) {
-    credit_->fetch_add(bytes, std::memory_order_relaxed);
-    return absl::ResourceExhaustedError(
-        absl::StrCat("this session may have ", core_.options.session_in_flight_bytes_max,
-                     " bytes in flight; ", left, " are left, the batch needs ", bytes));
-  }
+  ERIS_RETURN_IF_ERROR(TakeCredit(bytes, "batch"));
   if (!core_.in_flight.TryEnter()) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
@@ -371,9 +374,15 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
   if (options.values || !options.count_only) {
     ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   }
-  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
-  const auto call =
-      std::make_shared<AggregateCall>(core_, std::move(entry), options, std::move(done));
+  const auto partitions = static_cast<int64_t>(entry->route.Pin()->size());
+  const int64_t bytes = AggregateCall::kBytesPerPartition * partitions;
+  ERIS_RETURN_IF_ERROR(TakeCredit(bytes, "aggregate"));
+  if (!core_.in_flight.TryEnter()) {
+    credit_->fetch_add(bytes, std::memory_order_relaxed);
+    return absl::UnavailableError("the engine is closing");
+  }
+  const auto call = std::make_shared<AggregateCall>(core_, std::move(entry), options, credit_,
+                                                    bytes, std::move(done));
   call->Start();
   return call;
 }

@@ -85,6 +85,8 @@ class SessionImpl final : public Session {
   // From the session's cache or the catalogue. Errors: NotFound, also instead of a new object of
   // the same name where KeyTypeOf has told of the dropped one.
   absl::StatusOr<ObjectRef> Resolve(absl::string_view name);
+  // Takes bytes in flight, which whoever holds them adds again. Errors: ResourceExhausted.
+  absl::Status TakeCredit(int64_t bytes, absl::string_view what);
   // A request with credit and in-flight count taken. Errors: InvalidArgument (number of keys),
   // NotFound, FailedPrecondition (`form` is not the object's), ResourceExhausted (credit),
   // Unavailable. `more_bytes`: of credit, beyond what so many keys need.

@@ -72,23 +72,29 @@ void CopyForward(const Pair* pairs, uint32_t count, uint64_t* keys, uint64_t* va
   }
 }
 
-// The last `count` of the pairs before `end`, the last one first.
+// The last `count` of the pairs before `end`, the last one first. Reads upwards, since that is how
+// blocks are prefetched and what the processor's own prefetching expects, and writes downwards.
 template <bool kKeysOnly>
 void CopyBackward(const Pair* end, uint32_t count, uint64_t* keys, uint64_t* values) {
+  const Pair* const from = end - count;
+  uint64_t* const keys_end = keys + count;
+  uint64_t* const values_end = kKeysOnly ? nullptr : values + count;
   uint32_t i = 0;
 #ifdef __SSE2__
   for (; i + 2 <= count; i += 2) {
-    const __m128i first = _mm_load_si128(reinterpret_cast<const __m128i*>(end - i - 1));
-    const __m128i second = _mm_load_si128(reinterpret_cast<const __m128i*>(end - i - 2));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(keys + i), _mm_unpacklo_epi64(first, second));
+    const __m128i first = _mm_load_si128(reinterpret_cast<const __m128i*>(from + i));
+    const __m128i second = _mm_load_si128(reinterpret_cast<const __m128i*>(from + i + 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(keys_end - i - 2),
+                     _mm_unpacklo_epi64(second, first));
     if constexpr (!kKeysOnly) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(values + i), _mm_unpackhi_epi64(first, second));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(values_end - i - 2),
+                       _mm_unpackhi_epi64(second, first));
     }
   }
 #endif
   for (; i < count; ++i) {
-    keys[i] = (end - i - 1)->key;
-    if constexpr (!kKeysOnly) values[i] = (end - i - 1)->value;
+    *(keys_end - i - 1) = from[i].key;
+    if constexpr (!kKeysOnly) *(values_end - i - 1) = from[i].value;
   }
 }
 
@@ -97,11 +103,20 @@ uint32_t CopyPage(const ScanPiece& piece, uint64_t* keys, uint64_t* values, uint
   const TreePage* const page = piece.page;
   const uint64_t prefix = page->header.prefix;
   uint32_t rows = 0;
-  if (!kBackward && piece.rows <= room) {
+  if (piece.rows <= room) {
     ForStretches(piece, [&](unsigned byte, unsigned count) {
-      for (unsigned i = 0; i < count; ++i) keys[rows + i] = prefix | (byte + i);
-      if constexpr (!kKeysOnly) {
-        for (unsigned i = 0; i < count; ++i) values[rows + i] = page->slots[byte + i];
+      if constexpr (kBackward) {
+        uint64_t* const keys_end = keys + (piece.rows - rows);
+        for (unsigned i = 0; i < count; ++i) *(keys_end - i - 1) = prefix | (byte + i);
+        if constexpr (!kKeysOnly) {
+          uint64_t* const values_end = values + (piece.rows - rows);
+          for (unsigned i = 0; i < count; ++i) *(values_end - i - 1) = page->slots[byte + i];
+        }
+      } else {
+        for (unsigned i = 0; i < count; ++i) keys[rows + i] = prefix | (byte + i);
+        if constexpr (!kKeysOnly) {
+          for (unsigned i = 0; i < count; ++i) values[rows + i] = page->slots[byte + i];
+        }
       }
       rows += count;
     });

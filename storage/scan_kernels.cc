@@ -24,6 +24,13 @@ uint32_t TakeSome(const ScanPiece& piece, const ScanQuery& query, uint64_t* keys
     if constexpr (!kKeysOnly) values[kept] = value;
     kept += value - lo <= width;
   };
+  if (kBackward && piece.rows <= room) {
+    // Upwards, as in a copy; what is kept is turned round in the cache.
+    const uint32_t rows = TakeSome<false, kKeysOnly>(piece, query, keys, values, room);
+    std::reverse(keys, keys + rows);
+    if constexpr (!kKeysOnly) std::reverse(values, values + rows);
+    return rows;
+  }
   if (piece.page != nullptr) {
     const uint64_t prefix = piece.page->header.prefix;
     ForBytes<kBackward>(piece, [&](unsigned byte) {

@@ -13,19 +13,10 @@ namespace {
 // of a run comes with the processor's own prefetching.
 constexpr unsigned kAheadChildren = 3;
 
-template <bool kBackward>
 void PrefetchBlock(TreeRef ref) {
   const auto* block = static_cast<const char*>(ref.block());
-  const auto line = [block](size_t i) {
-    __builtin_prefetch(block + i * base::kCacheLineBytes, 0, 3);
-  };
-  if (kBackward && ref.IsPage()) {  // the bitmap, and the values that are read first
-    line(0);
-    for (size_t i = 1; i < 4; ++i) line(sizeof(TreePage) / base::kCacheLineBytes - i);
-    return;
-  }
   const unsigned lines = ref.IsRun() ? ref.lines() : 4;
-  for (unsigned i = 0; i < lines; ++i) line(i);
+  for (unsigned i = 0; i < lines; ++i) __builtin_prefetch(block + i * base::kCacheLineBytes, 0, 3);
 }
 
 // The bits of the bytes from `first` to `last`, of the word that is asked for.
@@ -114,7 +105,7 @@ void BasicTreeScanner<kDirection>::PrefetchNext(Frame& frame) {
   const Child child = ChildFrom(frame.ref, frame.ahead);
   if (child.start == 256) return;
   frame.ahead = Behind(child);
-  PrefetchBlock<kBackward>(child.ref());
+  PrefetchBlock(child.ref());
 }
 
 template <ScanDirection kDirection>

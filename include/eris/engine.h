@@ -346,9 +346,9 @@ class Session {
   // different moments. All AEUs that own a part of the range work side by side, in slices.
   // Blocks until all have answered or `deadline` has passed; not from a callback.
   // Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition (more than count_only of
-  // byte strings), DeadlineExceeded, ResourceExhausted (AEUs that took nothing for
-  // send_wait_ms_max), Unavailable (closing, or keys that moved again and again). Paper: ERIS 3.1
-  // (scans).
+  // byte strings; a hash: it has no key order), DeadlineExceeded, ResourceExhausted (AEUs that took
+  // nothing for send_wait_ms_max, or too many bytes in flight), Unavailable (closing, or keys that
+  // moved again and again). Paper: ERIS 3.1 (scans).
   virtual absl::StatusOr<RangeAggregate> Aggregate(
       absl::string_view object, const AggregateOptions& options,
       absl::Time deadline = absl::InfiniteFuture()) = 0;

@@ -74,8 +74,9 @@ def main():
                             "keys scanned backward")
         harness.check("values" not in rows, "values in a scan of keys only")
         sums = json.loads(call("eris.v1.Data/Aggregate", {"object": "orders", "range": {"lo": 2}}))
-        harness.check_equal(sums, {"count": "2", "min": "392", "max": "781", "sumLow": "1173",
-                                   "sumHigh": "0", "firstKey": {"u64": "2"}, "lastKey": {"u64": "7"}}, "aggregate")
+        harness.check_equal(sums, {"count": "2", "min": "392", "max": "781", "sum_low": "1173",
+                                   "sum_high": "0", "first_key": {"u64": "2"},
+                                   "last_key": {"u64": "7"}}, "aggregate")
         call("eris.v1.Catalog/CreateObject", {"name": "sessions", "kind": "OBJECT_KIND_HASH"})
         call("eris.v1.Data/Upsert",
              {"object": "sessions", "keys": column(1, 2), "values": column(5, 6)})

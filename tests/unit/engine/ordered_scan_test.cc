@@ -39,14 +39,16 @@ class OrderedScanTest : public testing::Test {
             .ok());
     object_ = *engine_->core().catalogue.Find("o");
     session_ = engine_->NewSession();
-    std::vector<uint64_t> keys, values;
     for (uint64_t key = 0; key < kKeys; ++key) {
-      if (random_() % 4 == 0) continue;
-      keys.push_back(key);
-      values.push_back(random_() % 100);
-      rows_.emplace_back(key, values.back());
+      if (random_() % 4 != 0) rows_.emplace_back(key, random_() % 100);
     }
-    EXPECT_TRUE(engine_.While([&] { return session_->Upsert("o", keys, values); }).ok());
+    for (size_t i = 0; i < rows_.size(); i += 200) {
+      std::vector<uint64_t> keys, values;
+      for (size_t j = i; j < std::min(i + 200, rows_.size()); ++j) {
+        keys.push_back(rows_[j].first), values.push_back(rows_[j].second);
+      }
+      EXPECT_TRUE(engine_.While([&] { return session_->Upsert("o", keys, values); }).ok());
+    }
   }
   ~OrderedScanTest() override {
     engine_.StepUntil([&] {
@@ -129,7 +131,8 @@ class OrderedScanTest : public testing::Test {
   }
 
   std::mt19937_64 random_;
-  test::HandEngine engine_{kAeus};
+  test::HandEngine engine_{
+      kAeus, [](Options& options) { options.session_in_flight_bytes_max = 12 << 10; }};
   engine::ObjectRef object_;
   std::unique_ptr<Session> session_;
   Rows rows_;
@@ -221,6 +224,23 @@ TEST_F(OrderedScanTest, CancelCallsBackOnceAndNothingIsLeft) {
     StepUntil([&] { return engine_->core().in_flight.count() == 0; });
     EXPECT_EQ(calls.load(), 1);
   }
+}
+
+TEST_F(OrderedScanTest, AggregatesUnderWayAreBoundedByTheSessionsBytes) {
+  std::atomic<int> calls{0};
+  int started = 0;
+  absl::Status status;
+  // 12 KiB in flight, and three partitions of 512 bytes each.
+  while (status.ok() && started < 1000) {
+    status = session_->AggregateAsync("o", {.count_only = true}, [&](auto) { calls.fetch_add(1); })
+                 .status();
+    started += status.ok();
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_EQ(started, (12 << 10) / (3 * 512));
+  engine_.StepUntil([&] { return calls.load() == started; });
+  engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
+  EXPECT_TRUE(engine_.While([&] { return session_->Aggregate("o", {}); }).ok());
 }
 
 TEST_F(OrderedScanTest, ADeadlineEndsTheWaitOfAnAggregate) {

@@ -33,6 +33,9 @@ class ScanModelTest : public ::testing::TestWithParam<Keys> {
   uint64_t AnyKey() { return pool_[random_() % pool_.size()]; }
   uint64_t AnyBound() {
     const uint64_t dice = random_() % 16;
+    if (dice == 2) return random_();
+    // Beside whole subtrees, whose prefixes it does not share.
+    if (dice > 10) return AnyKey() ^ (uint64_t{1} << random_() % 64);
     return dice == 0 ? 0 : dice == 1 ? kKeyMax : AnyKey() + random_() % 3 - 1;
   }
   // Small values, so that filters keep some, with the extremes among them.
