@@ -143,7 +143,7 @@ bool BasicTreeScanner<kDirection>::Advance() {
 }
 
 template <ScanDirection kDirection>
-inline ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to, uint32_t rows_max) {
+[[gnu::always_inline]] inline ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to, uint32_t rows_max) {
   TreeRun* const run = at_.run();
   const Pair* const pairs = run->pairs();
   if constexpr (kBackward) {
@@ -209,7 +209,7 @@ inline ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t r
 }
 
 template <ScanDirection kDirection>
-inline ScanPiece BasicTreeScanner<kDirection>::NextPiece(uint64_t to, uint32_t rows_max) {
+[[gnu::always_inline]] inline ScanPiece BasicTreeScanner<kDirection>::NextPiece(uint64_t to, uint32_t rows_max) {
   for (;;) {
     if (at_.IsNone() && !Advance()) return {};
     const ScanPiece piece = at_.IsRun() ? RunPiece(to, rows_max) : PagePiece(to, rows_max);
