@@ -143,7 +143,8 @@ bool BasicTreeScanner<kDirection>::Advance() {
 }
 
 template <ScanDirection kDirection>
-inline ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to, uint32_t rows_max) {
+[[gnu::always_inline]] inline ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to,
+                                                                               uint32_t rows_max) {
   TreeRun* const run = at_.run();
   const Pair* const pairs = run->pairs();
   if constexpr (kBackward) {
@@ -209,7 +210,8 @@ inline ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t r
 }
 
 template <ScanDirection kDirection>
-inline ScanPiece BasicTreeScanner<kDirection>::NextPiece(uint64_t to, uint32_t rows_max) {
+[[gnu::always_inline]] inline ScanPiece BasicTreeScanner<kDirection>::NextPiece(uint64_t to,
+                                                                                uint32_t rows_max) {
   for (;;) {
     if (at_.IsNone() && !Advance()) return {};
     const ScanPiece piece = at_.IsRun() ? RunPiece(to, rows_max) : PagePiece(to, rows_max);
@@ -228,10 +230,26 @@ uint32_t BasicTreeScanner<kDirection>::Read(uint64_t to, uint64_t* keys, uint64_
                                             uint32_t rows_max) {
   uint32_t rows = 0;
   while (rows < rows_max) {
-    const ScanPiece piece = NextPiece(to, rows_max - rows);
-    if (piece.rows == 0) break;
-    internal::TakeAll<kBackward, false>(piece, {}, keys + rows, values + rows, piece.rows);
+    if (at_.IsNone() && !Advance()) break;
+    const uint32_t room = rows_max - rows;
+    ScanPiece piece;
+    if (at_.IsRun()) {
+      piece = RunPiece(to, room);
+      if constexpr (kBackward) {
+        internal::CopyBackward<false>(piece.pairs + piece.rows, piece.rows, keys + rows,
+                                      values + rows);
+      } else {
+        internal::CopyForward<false>(piece.pairs, piece.rows, keys + rows, values + rows);
+      }
+    } else {
+      piece = PagePiece(to, room);
+      if (piece.rows > 0) {
+        internal::TakeAll<kBackward, false>(piece, {}, keys + rows, values + rows, piece.rows);
+      }
+    }
     rows += piece.rows;
+    // What still stands there without a row to give lies behind `to`.
+    if (piece.rows == 0 && !at_.IsNone()) break;
   }
   return rows;
 }
