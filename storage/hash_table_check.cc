@@ -110,6 +110,18 @@ absl::Status HashTableChecker::Check() const {
   return absl::OkStatus();
 }
 
+uint64_t HashTableChecker::BlockBytes() const {
+  if (table_.directory_ == nullptr) return 0;
+  const uint64_t directory = HashTable::DirectoryBytes(table_.depth_);
+  uint64_t bytes = memory::SizeClassBytes(memory::SizeClassOf(directory));
+  for (uint64_t i = 0; i < uint64_t{1} << table_.depth_;) {
+    const Segment& segment = *table_.directory_[i].segment();
+    bytes += segment.bytes();
+    i += uint64_t{1} << (table_.depth_ - segment.depth);
+  }
+  return bytes;
+}
+
 absl::Status CheckHashTable(const HashTable& table) { return HashTableChecker(table).Check(); }
 
 }  // namespace eris::storage

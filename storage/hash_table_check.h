@@ -30,6 +30,8 @@ class HashTableChecker {
     const uint64_t hash = table_.mix_(key);
     return table_.RowsAt(hash, table_.EntryOf(hash).depth());
   }
+  // What the blocks take of the cache, found by walking over them.
+  uint64_t BlockBytes() const;
   // For figures.
   uint64_t segments() const { return table_.segments_; }
   uint32_t depth() const { return table_.depth_; }

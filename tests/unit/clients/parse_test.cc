@@ -98,6 +98,8 @@ TEST(ParseTest, KeysAreReadByTheirType) {
               testing::HasSubstr("'-1' is no number from 0 to 18446744073709551615"));
   EXPECT_THAT(std::string(ParseKey("nan", KeyType::kFloat64).status().message()),
               testing::HasSubstr("'nan' is no number within the range of 64-bit floats"));
+}
+
 TEST(ParseTest, KindsHaveNames) {
   for (const ObjectKind kind : {ObjectKind::kIndex, ObjectKind::kHash}) {
     EXPECT_EQ(*ParseKind(KindName(kind)), kind);

@@ -115,6 +115,28 @@ TEST_P(HashTableMemoryTest, TableLeftLargeByErasingIsSound) {
   EXPECT_EQ(RowsOf(table_), rows);
 }
 
+// Up and down twice, also while memory is refused now and then.
+TEST_P(HashTableMemoryTest, TheAccountIsWhatTheBlocksTake) {
+  SCOPED_TRACE(SeedText());
+  const std::vector<uint64_t> pool = HashKeyPool(GetParam(), 40'000, random_);
+  for (int round = 0; round < 4; ++round) {
+    for (size_t i = 0; i < pool.size(); ++i) {
+      const uint64_t key = pool[random_() % pool.size()];
+      memory_.cache.FailAllocationsFrom(random_() % 8 == 0 ? 1 + random_() % 3 : 0);
+      if (random_() % 8 == 0 || round % 2 != 0) {
+        table_.Erase(pool[i]);
+        if (random_() % 4 == 0) (void)table_.Upsert(key, i);
+      } else {
+        (void)table_.Upsert(key, i);
+      }
+      if (i % 500 != 0) continue;
+      ASSERT_EQ(memory_.cache.used_bytes(), HashTableChecker(table_).BlockBytes());
+    }
+    memory_.cache.FailAllocationsFrom(0);
+    ASSERT_EQ(CheckHashTable(table_), absl::OkStatus());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AllKeys, HashTableMemoryTest, ::testing::ValuesIn(kAllHashKeys),
                          [](const auto& keys) { return HashKeysName(keys.param); });
 
