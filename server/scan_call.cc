@@ -75,8 +75,6 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
     options.keys_only = request.keys_only();
     ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
     object_ = info.id;
-    ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", key_type_, request.range()));
-    options.limit = request.limit();
   }
   options_ = options;
   ERIS_ASSIGN_OR_RETURN(const ValueType type, session_->ValueTypeOf(request.object()));

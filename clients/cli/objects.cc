@@ -146,7 +146,7 @@ void AddCreate(CLI::App& app, Cli& cli) {
       ->check(CLI::IsMember({"u64", "i64", "f64", "date"}))
       ->capture_default_str();
   verb->add_option("--value-type", flags->value_type,
-                   "What values are: u64, or bytes of up to 1 MiB")
+                   "What values are: u64, or (of an index) bytes of up to 1 MiB")
       ->check(CLI::IsMember({"u64", "bytes"}))
       ->capture_default_str();
   verb->footer(

@@ -77,7 +77,12 @@ def test_hash_objects(programs):
         harness.check_equal(server.eris_json("get", "h", "5")[0]["value"], "51", "counter")
         harness.check_equal(server.eris_json("erase", "h", "1", "999"), {"keys": "2", "erased": "1"},
                             "erase")
+        refused = server.eris("create", "x", "--kind", "hash", "--value-type", "bytes", code=INVALID)
+        harness.check("kind is hash and value_type is bytes" in refused.stderr, refused.stderr)
         for refused in (server.eris("scan", "h", code=REFUSED),
+                        server.eris("scan", "h", "--reverse", code=REFUSED),
+                        server.eris("aggregate", "h", code=REFUSED),
+                        server.eris("count", "h", code=REFUSED),
                         server.eris("export", "h", os.path.join(directory, "out.csv"), code=REFUSED)):
             harness.check('"h" is a hash, which has no key order' in refused.stderr, refused.stderr)
         path = os.path.join(directory, "rows.csv")

@@ -8,6 +8,7 @@
 
 #include "clients/bytes_columns.h"
 #include "eris/engine.h"
+#include "eris/key_encoding.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
 #include "gmock/gmock.h"
@@ -180,6 +181,83 @@ TEST_F(BytesServiceTest, ScansSendTheStringsInMessagesOfTwoMegabytes) {
   while (rest->Read(&chunk)) {
   }
   EXPECT_TRUE(rest->Finish().ok());
+}
+
+TEST_F(BytesServiceTest, KeysOfByteStringsMayBeNegative) {
+  v1::CreateObjectRequest create;
+  create.set_name("i");
+  create.set_value_type(v1::VALUE_TYPE_BYTES);
+  create.set_key_type(v1::KEY_TYPE_INT64);
+  create.mutable_expected()->mutable_start()->set_i64(-100);
+  create.mutable_expected()->mutable_end()->set_i64(100);
+  v1::CreateObjectResponse created;
+  grpc::ClientContext create_context;
+  const grpc::Status made = catalog_->CreateObject(&create_context, create, &created);
+  ASSERT_TRUE(made.ok()) << made.error_message();
+
+  std::vector<uint64_t> keys;
+  for (const int64_t number : {-50, -7, 0, 42}) keys.push_back(KeyFromInt64(number));
+  const Strings strings{"fifty", std::string(400, '7'), "", "42"};
+  v1::UpsertRequest upsert;
+  upsert.set_object("i");
+  client::ToKeyColumn(KeyType::kInt64, keys, *upsert.mutable_keys());
+  *upsert.mutable_values() = Bytes(strings);
+  v1::UpsertResponse upserted;
+  grpc::ClientContext upsert_context;
+  const grpc::Status written = data_->Upsert(&upsert_context, upsert, &upserted);
+  ASSERT_TRUE(written.ok()) << written.error_message();
+  ExpectRefused(Upsert("i", {1}, Bytes({"x"})), grpc::StatusCode::INVALID_ARGUMENT, "type");
+
+  v1::LookupRequest lookup;
+  lookup.set_object("i");
+  *lookup.mutable_keys() = upsert.keys();
+  v1::LookupResponse looked_up;
+  grpc::ClientContext lookup_context;
+  ASSERT_TRUE(data_->Lookup(&lookup_context, lookup, &looked_up).ok());
+  client::BytesLookupResult result;
+  ASSERT_TRUE(client::TakeBytesLookupResult(looked_up, keys.size(), result).ok());
+  for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(result.values[i], strings[i]);
+
+  v1::ScanRequest request;
+  request.set_object("i");
+  request.set_direction(v1::SCAN_DIRECTION_BACKWARD);
+  request.mutable_range()->mutable_end()->set_i64(1);
+  grpc::ClientContext scan_context;
+  const auto scan = data_->Scan(&scan_context, request);
+  std::vector<uint64_t> scanned;
+  Strings scanned_strings;
+  for (v1::ScanResponse chunk; scan->Read(&chunk);) {
+    EXPECT_EQ(chunk.keys().type(), v1::COLUMN_TYPE_INT64);
+    std::vector<uint64_t> some;
+    ASSERT_TRUE(client::FromKeyColumn(chunk.keys(), some).ok());
+    BytesColumn column;
+    ASSERT_TRUE(client::FromBytesColumn(*chunk.mutable_values(), some.size(), column).ok());
+    for (size_t i = 0; i < some.size(); ++i) scanned_strings.emplace_back(column[i]);
+    scanned.insert(scanned.end(), some.begin(), some.end());
+  }
+  EXPECT_TRUE(scan->Finish().ok());
+  EXPECT_EQ(scanned, (std::vector<uint64_t>{keys[2], keys[1], keys[0]}));
+  EXPECT_EQ(scanned_strings, (Strings{strings[2], strings[1], strings[0]}));
+
+  v1::AggregateRequest aggregate;
+  aggregate.set_object("i");
+  aggregate.set_count_only(true);
+  aggregate.mutable_range()->mutable_start()->set_i64(-7);
+  v1::AggregateResponse counted;
+  grpc::ClientContext count_context;
+  ASSERT_TRUE(data_->Aggregate(&count_context, aggregate, &counted).ok());
+  EXPECT_EQ(counted.count(), 3u);
+}
+
+TEST_F(BytesServiceTest, AHashOfByteStringsIsRefused) {
+  v1::CreateObjectRequest request;
+  request.set_name("h");
+  request.set_kind(v1::OBJECT_KIND_HASH);
+  request.set_value_type(v1::VALUE_TYPE_BYTES);
+  v1::CreateObjectResponse response;
+  grpc::ClientContext context;
+  ExpectRefused(catalog_->CreateObject(&context, request, &response),
+                grpc::StatusCode::INVALID_ARGUMENT, "kind is hash and value_type is bytes");
 }
 
 TEST_F(BytesServiceTest, StreamsCarryStringsToo) {
