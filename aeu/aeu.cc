@@ -6,6 +6,7 @@
 #include "aeu/clock.h"
 #include "base/check.h"
 #include "memory/memory_manager.h"
+#include "storage/bytes_partition.h"
 #include "storage/hash_partition.h"
 #include "storage/index_partition.h"
 
@@ -21,6 +22,9 @@ absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
     const routing::InstallSegment& install, memory::LocalCache& cache) {
   switch (install.kind) {
     case ObjectKind::kIndex:
+      if (install.value_type == ValueType::kBytes) {
+        return storage::BytesPartition::Create(install.range, cache);
+      }
       return storage::IndexPartition::Create(install.range, cache);
     case ObjectKind::kHash:
       return storage::HashPartition::Create(install.range, cache, install.seed);
@@ -68,7 +72,7 @@ bool Aeu::Step(const StepBudget& budget) {
   base::ThreadRoleScope role(thread_);
   const uint64_t begin_ns = NowNs();
   bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
-  worked |= TakeCommands(budget.ingress_bytes);
+  worked |= TakeCommands(budget);
   if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
   if (joins_.running() > 0) worked |= joins_.Advance(NowNs() + budget.scan_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it.
@@ -94,7 +98,7 @@ bool Aeu::HasWork() const {
          trim_worthwhile_ || collect_again_ || recollection_.Waits();
 }
 
-bool Aeu::TakeCommands(size_t ingress_bytes) {
+bool Aeu::TakeCommands(const StepBudget& budget) {
   const auto records = endpoint_.incoming.TryTake();
   if (!records && endpoint_.incoming.WaitsForWriter()) counters_.writer_waits.Add(1);
   if (routing::Block* block = endpoint_.ingress.TakeAll()) {
@@ -104,11 +108,17 @@ bool Aeu::TakeCommands(size_t ingress_bytes) {
   }
   if (!records && blocks_ == nullptr) return false;
 
+  bytes_copied_ = 0;
   if (records) Execute(*records);
   size_t taken_bytes = 0;
   routing::Block* end = blocks_;
-  for (; end != nullptr && taken_bytes < ingress_bytes; end = end->next) {
+  for (;
+       end != nullptr && taken_bytes < budget.ingress_bytes && bytes_copied_ < budget.copied_bytes;
+       end = end->next) {
     Execute(end->records());
+    // Byte strings make a block's work much larger than the block: it runs by itself, so that the
+    // turn ends soon after it has copied enough.
+    if (std::exchange(copies_bytes_, false)) RunGroups();
     taken_bytes += end->used_bytes;
   }
   RunGroups();
@@ -133,6 +143,10 @@ void Aeu::Execute(std::span<const std::byte> records) {
     if (routing::IsKeyed(command->type)) {
       if (groups_.full()) RunGroups();
       groups_.Add(command);
+      if (byte_objects_ > 0) [[unlikely]] {
+        const ObjectSlot* slot = SlotOf(command);
+        copies_bytes_ |= slot != nullptr && slot->copies_bytes();
+      }
     } else {
       // Control and scan commands split a group: nothing is reordered across them.
       RunGroups();
@@ -187,7 +201,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
     if (parts.empty()) continue;
     OwnedRange& owned = slot->ranges()[range];
     const uint64_t begin_ns = NowNs();
-    owned.partition->Execute({routing::OperationOf(group.type), parts});
+    owned.partition->Execute({routing::OperationOf(group.type), parts, &bytes_copied_});
     // One clock reading per batch; the parts share it by their length.
     const uint64_t elapsed_ns = NowNs() - begin_ns;
     uint64_t batch_keys = 0;
@@ -293,7 +307,9 @@ void Aeu::Install(const CommandHeader* command) {
       return;
     }
     cache->SetListener(&recollection_);
-    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache);
+    const bool copies_bytes = install->value_type == ValueType::kBytes;
+    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache, copies_bytes);
+    byte_objects_ += copies_bytes;
   }
   ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
   auto partition = MakePartition(*install, slot->cache());
@@ -323,6 +339,7 @@ void Aeu::Drop(const CommandHeader* command) {
         return published.load.object == command->object;
       });
     }
+    byte_objects_ -= slot->copies_bytes();
     // No row is touched: its memory goes back with the object's manager.
     slots_[command->slot].reset();
   }

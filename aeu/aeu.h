@@ -44,6 +44,8 @@ struct StepBudget {
   uint64_t idle_ns = 200'000;  // idle work
   // Of blocks from outside that one turn executes; at least one block.
   size_t ingress_bytes = 1 << 20;
+  // Of byte strings that one turn copies in and out, before it leaves further blocks to the next.
+  uint64_t copied_bytes = 1 << 20;
 };
 
 class Aeu {
@@ -82,7 +84,7 @@ class Aeu {
   friend struct AeuTestPeer;  // tests move ranges between AEUs by hand
 
   // Cuts all sources of commands: what comes later is the next turn's. True: there is something.
-  bool TakeCommands(size_t ingress_bytes);
+  bool TakeCommands(const StepBudget& budget);
   // Groups a run of records; what cannot be grouped is executed at once.
   void Execute(std::span<const std::byte> records);
   void RunGroups();
@@ -125,6 +127,9 @@ class Aeu {
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;
+  uint32_t byte_objects_ = 0;  // slots whose values are byte strings
+  bool copies_bytes_ = false;  // a command for one of them is in groups_
+  uint64_t bytes_copied_ = 0;  // of byte strings, in this turn
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 

@@ -43,7 +43,8 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
                            .positions = segment.positions,
                            .values_out = command->context->values,
                            .states_out = command->context->states,
-                           .expected = segment.expected});
+                           .expected = segment.expected,
+                           .bytes_out = command->context->bytes_sink});
       continue;
     }
     // Sized for the whole group before the first copy: the parts point into these.
@@ -86,7 +87,8 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
                                .positions = positions_.data() + begin,
                                .values_out = command->context->values,
                                .states_out = command->context->states,
-                               .expected = expected});
+                               .expected = expected,
+                               .bytes_out = command->context->bytes_sink});
     } else {
       forwarded_.push_back({.command = command,
                             .keys = {keys_.data() + begin, count},

@@ -24,8 +24,10 @@ struct OwnedRange {
 class ObjectSlot {
  public:
   // `cache` is the AEU's own and, as all caches, its manager's: it outlives the slot.
-  ObjectSlot(ObjectId object, const routing::ObjectRoute& route, memory::LocalCache& cache)
-      : object_(object), route_(route), cache_(cache) {}
+  // `copies_bytes`: its values are byte strings, so that its commands copy more than they hold.
+  ObjectSlot(ObjectId object, const routing::ObjectRoute& route, memory::LocalCache& cache,
+             bool copies_bytes = false)
+      : object_(object), route_(route), cache_(cache), copies_bytes_(copies_bytes) {}
   // No row is touched: the memory goes back with the manager, in O(superblocks).
   ~ObjectSlot() {
     for (OwnedRange& owned : ranges_) owned.partition->Abandon();
@@ -34,6 +36,7 @@ class ObjectSlot {
   ObjectId object() const { return object_; }
   const routing::ObjectRoute& route() const { return route_; }
   memory::LocalCache& cache() const { return cache_; }
+  bool copies_bytes() const { return copies_bytes_; }
   // Ordered by range, disjoint. Usually one.
   std::vector<OwnedRange>& ranges() { return ranges_; }
 
@@ -46,6 +49,7 @@ class ObjectSlot {
   const ObjectId object_;
   const routing::ObjectRoute& route_;
   memory::LocalCache& cache_;
+  const bool copies_bytes_;
   std::vector<OwnedRange> ranges_;
 };
 

@@ -18,6 +18,8 @@ void ScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) 
   scan.cursor.rest = segment->range;
   scan.cursor.rows_left = segment->rows_max;
   scan.cursor.snapshot = command->snapshot;
+  scan.cursor.query = segment->query;
+  scan.aggregate = segment->aggregate;
   scan.part = segment->part;
   scan.complete = command->complete;
   scan.context = command->context;
@@ -69,35 +71,50 @@ bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved
       return true;
     }
     // Sought again at each slice: the cursor is a key, and ranges may have come or gone.
-    OwnedRange* owned = scan.slot->Find(scan.cursor.rest.lo.head);
+    const bool backward = scan.cursor.query.Backward();
+    OwnedRange* owned =
+        scan.slot->Find(backward ? LastKeyOf(scan.cursor.rest) : scan.cursor.rest.lo.head);
     if (owned == nullptr) {
       Finish(scan, PartOutcome::kMoved, scan.cursor.rest);
       moved = true;
       return true;
     }
-    if (scan.chunk != nullptr && scan.chunk->rows.Full()) Deliver(scan);
-    if (scan.chunk == nullptr && (scan.chunk = scan.part->TakeEmpty()) == nullptr) return false;
-    moved = true;
-
-    storage::ScanCursor here = scan.cursor;
-    const storage::Range& range = owned->partition->range();
-    const bool goes_on = range.hi && (!scan.cursor.rest.hi || *scan.cursor.rest.hi > *range.hi);
-    if (goes_on) here.rest.hi = range.hi;
-    const uint32_t rows_before = scan.chunk->rows.rows;
-    owned->partition->Scan(here, {deadline_ns}, scan.chunk->rows);
-    counters_.rows_scanned.Add(scan.chunk->rows.rows - rows_before);
-    scan.cursor.rows_left = here.rows_left;
-    if (here.done) {
-      if (goes_on && here.rows_left > 0) {
-        scan.cursor.rest.lo = *range.hi;
-        continue;
-      }
-      Finish(scan, PartOutcome::kAnswered);
-      return true;
+    if (!scan.aggregate) {
+      if (scan.chunk != nullptr && scan.chunk->rows.Full()) Deliver(scan);
+      if (scan.chunk == nullptr && (scan.chunk = scan.part->TakeEmpty()) == nullptr) return false;
     }
-    scan.cursor.rest.lo = here.rest.lo;
-    if (scan.chunk->rows.Full()) Deliver(scan);
+    moved = true;
+    RunSlice(*owned, deadline_ns, scan);
+    if (scan.cursor.rows_left == 0 || scan.cursor.rest.Empty()) continue;
+    if (scan.chunk != nullptr && scan.chunk->rows.Full()) Deliver(scan);
     if (NowNs() >= deadline_ns) return false;
+  }
+}
+
+void ScanRunner::RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& scan) {
+  storage::Range& rest = scan.cursor.rest;
+  const storage::Range& range = owned.partition->range();
+  storage::ScanCursor here = scan.cursor;
+  here.looked = 0;
+  // What of the rest lies in this range.
+  if (range.lo > rest.lo) here.rest.lo = range.lo;
+  if (range.hi && (!rest.hi || *rest.hi > *range.hi)) here.rest.hi = range.hi;
+  const storage::Range asked = here.rest;
+  if (scan.aggregate) {
+    owned.partition->Aggregate(here, {deadline_ns}, scan.part->aggregate());
+  } else {
+    owned.partition->Scan(here, {deadline_ns}, scan.chunk->rows);
+    scan.cursor.rows_left = here.rows_left;
+  }
+  counters_.rows_scanned.Add(here.looked);
+  if (scan.cursor.query.Backward()) {
+    rest.hi = here.done ? asked.lo : here.rest.hi;
+  } else if (!here.done) {
+    rest.lo = here.rest.lo;
+  } else if (asked.hi) {
+    rest.lo = *asked.hi;
+  } else {
+    rest.hi = rest.lo;
   }
 }
 
@@ -118,7 +135,8 @@ void ScanRunner::Finish(RunningScan& scan, PartOutcome outcome,
 
 bool ScanRunner::Runnable() const {
   return std::any_of(scans_.begin(), scans_.end(), [](const RunningScan& scan) {
-    return scan.chunk != nullptr || scan.part->HasEmpty() || scan.part->cancelled();
+    return scan.aggregate || scan.chunk != nullptr || scan.part->HasEmpty() ||
+           scan.part->cancelled();
   });
 }
 

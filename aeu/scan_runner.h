@@ -1,6 +1,6 @@
-// The scans that one AEU has under way, advanced in slices so that point commands never wait for
-// more than one. A part without an empty chunk pauses and costs nothing. Owned by the AEU. Paper:
-// ERIS 3.1 (scans; sharing one pass between scans will stand here).
+// The scans and aggregates that one AEU has under way, advanced in slices so that point commands
+// never wait for more than one. A part without an empty chunk pauses and costs nothing. Owned by
+// the AEU. Paper: ERIS 3.1 (scans; sharing one pass between scans will stand here).
 #ifndef ERIS_AEU_SCAN_RUNNER_H_
 #define ERIS_AEU_SCAN_RUNNER_H_
 
@@ -36,6 +36,7 @@ class ScanRunner {
   struct RunningScan {
     ObjectSlot* slot = nullptr;
     storage::ScanCursor cursor;
+    bool aggregate = false;
     routing::ScanPart* part = nullptr;
     routing::ScanChunkBuffer* chunk = nullptr;  // being filled
     routing::CompletionFunction complete = nullptr;
@@ -43,6 +44,8 @@ class ScanRunner {
   };
   // True when the scan has ended.
   bool AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved);
+  // One slice in a range that holds the near end of the scan's rest; moves the rest behind it.
+  void RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& scan);
   void Deliver(RunningScan& scan);
   void Finish(RunningScan& scan, routing::PartOutcome outcome,
               std::optional<storage::Range> rest = std::nullopt);

@@ -27,6 +27,9 @@ void ToColumn(absl::Span<const uint64_t> elements, v1::Column& column) {
 
 absl::Status FromColumn(const v1::Column& column, std::vector<uint64_t>& elements) {
   if (column.type() != v1::COLUMN_TYPE_UINT64) {
+    if (column.type() == v1::COLUMN_TYPE_BYTES) {
+      return absl::FailedPreconditionError("the object's values are byte strings, not u64");
+    }
     return absl::InternalError(absl::StrCat("the server sent a column of type ",
                                             static_cast<int>(column.type()), "; expected ",
                                             static_cast<int>(v1::COLUMN_TYPE_UINT64)));

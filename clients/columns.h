@@ -38,8 +38,8 @@ class RowBits {
 // Replaces `column` by `elements`, all of them present.
 void ToColumn(absl::Span<const uint64_t> elements, v1::Column& column);
 
-// Replaces `elements` by those of `column`. Errors: Internal (the server sent another type, or a
-// length that is no multiple of 8).
+// Replaces `elements` by those of `column`. Errors: FailedPrecondition (byte strings), Internal
+// (the server sent another type, or a length that is no multiple of 8).
 absl::Status FromColumn(const v1::Column& column, std::vector<uint64_t>& elements);
 
 // Takes the bits of an answer on `rows` rows; empty `bits` with `empty_is_all` mean all set (as

@@ -24,12 +24,18 @@ constexpr int kMessageBytesMax = 64 << 20;
 static_assert(static_cast<int>(ObjectKind::kIndex) == v1::OBJECT_KIND_INDEX);
 static_assert(static_cast<int>(ObjectKind::kHash) == v1::OBJECT_KIND_HASH);
 
+void SetValues(const ValueRange& values, v1::ValueRange& out) {
+  out.set_lo(values.lo);
+  out.set_last(values.last);
+}
+
 ObjectInfo FromProto(const v1::Object& object) {
   ObjectInfo info;
   info.name = object.name();
   info.id = ObjectId{object.id()};
-  info.key_type = KeyTypeFrom(object.key_type());
   info.kind = static_cast<ObjectKind>(object.kind());
+  info.key_type = KeyTypeFrom(object.key_type());
+  if (object.value_type() == v1::VALUE_TYPE_BYTES) info.value_type = ValueType::kBytes;
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
   for (const v1::Partition& partition : object.partitions()) {
@@ -167,6 +173,7 @@ absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateO
   request.set_name(name);
   request.set_kind(static_cast<v1::ObjectKind>(options.kind));
   request.set_key_type(ToProto(options.key_type));
+  request.set_value_type(static_cast<v1::ValueType>(options.value_type));
   SetRange(options.key_type, options.expected, *request.mutable_expected());
   if (options.key_type == KeyType::kUint64) {
     request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
@@ -272,6 +279,64 @@ absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode m
   return result;
 }
 
+absl::StatusOr<BytesLookupResult> Client::LookupBytes(const std::string& object,
+                                                      absl::Span<const uint64_t> keys,
+                                                      uint64_t values_bytes_max, KeyType key_type) {
+  v1::LookupRequest request;
+  request.set_object(object);
+  request.set_values_bytes_max(values_bytes_max);
+  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  v1::LookupResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  BytesLookupResult result;
+  status = TakeBytesLookupResult(std::move(response), keys.size(), result);
+  if (!status.ok()) return status;
+  return result;
+}
+
+absl::StatusOr<RowBits> Client::UpsertBytes(const std::string& object,
+                                            absl::Span<const uint64_t> keys,
+                                            absl::Span<const absl::string_view> values,
+                                            KeyType key_type) {
+  v1::UpsertRequest request;
+  request.set_object(object);
+  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  absl::Status status = ToBytesColumn(values, *request.mutable_values());
+  if (!status.ok()) return status;
+  v1::UpsertResponse response;
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  RowBits existed;
+  status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
+  if (!status.ok()) return status;
+  return existed;
+}
+
+absl::StatusOr<BytesWriteResult> Client::WriteBytes(const std::string& object, WriteMode mode,
+                                                    absl::Span<const uint64_t> keys,
+                                                    absl::Span<const absl::string_view> values,
+                                                    absl::Span<const absl::string_view> expected,
+                                                    KeyType key_type) {
+  v1::WriteRequest request;
+  request.set_object(object);
+  request.set_mode(static_cast<v1::WriteMode>(mode));
+  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  absl::Status status = ToBytesColumn(values, *request.mutable_values());
+  if (status.ok() && !expected.empty()) {
+    status = ToBytesColumn(expected, *request.mutable_expected());
+  }
+  if (!status.ok()) return status;
+  v1::WriteResponse response;
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  BytesWriteResult result;
+  status = TakeBytesWriteResult(std::move(response), keys.size(), result);
+  if (!status.ok()) return status;
+  return result;
+}
+
 std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRange& range,
                                          uint64_t limit, KeyType key_type) {
   v1::ScanRequest request;
@@ -279,6 +344,43 @@ std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRan
   SetRange(key_type, range, *request.mutable_range());
   request.set_limit(limit);
   return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
+}
+
+std::unique_ptr<ScanReader> Client::ScanWith(const std::string& object, const ScanOptions& options,
+                                             KeyType key_type) {
+  v1::ScanRequest request;
+  request.set_object(object);
+  SetRange(key_type, options.range, *request.mutable_range());
+  request.set_limit(options.limit);
+  if (options.direction == ScanDirection::kBackward) {
+    request.set_direction(v1::SCAN_DIRECTION_BACKWARD);
+  }
+  if (options.values) SetValues(*options.values, *request.mutable_values());
+  request.set_keys_only(options.keys_only);
+  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
+}
+
+absl::StatusOr<RangeAggregate> Client::Aggregate(const std::string& object,
+                                                 const AggregateOptions& options,
+                                                 KeyType key_type) {
+  v1::AggregateRequest request;
+  request.set_object(object);
+  SetRange(key_type, options.range, *request.mutable_range());
+  if (options.values) SetValues(*options.values, *request.mutable_values());
+  request.set_count_only(options.count_only);
+  v1::AggregateResponse response;
+  absl::Status status =
+      Stubs::Call(*stubs_->data, &v1::Data::Stub::Aggregate, options_.timeout, request, response);
+  if (!status.ok()) return status;
+  RangeAggregate result{.count = response.count()};
+  if (!response.has_min()) return result;
+  result.min = response.min();
+  result.max = response.max();
+  result.sum_low = response.sum_low();
+  result.sum_high = response.sum_high();
+  result.first_key = KeyFrom(key_type, response.first_key());
+  result.last_key = KeyFrom(key_type, response.last_key());
+  return result;
 }
 
 absl::StatusOr<EngineStats> Client::Stats() {

@@ -24,10 +24,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "clients/bytes_columns.h"
 #include "clients/columns.h"
 #include "clients/scan_reader.h"
+#include "eris/engine.h"
 #include "eris/options.h"
 #include "eris/stats.h"
 #include "eris/types.h"
@@ -78,10 +81,38 @@ class Client {
                                     absl::Span<const uint64_t> expected = {},
                                     KeyType key_type = KeyType::kUint64);
 
+  // Byte strings: the same on objects of ValueType::kBytes (Erase serves both). The values of a
+  // batch have at most kBatchValueBytesMax bytes together, sent or answered. What finds no room in
+  // an answer is not executed: BytesLookupResult::refusal; ask for those keys again.
+  // `values_bytes_max` asks for smaller answers; 0: the limit. Errors: FailedPrecondition (the
+  // object's values are u64).
+  absl::StatusOr<BytesLookupResult> LookupBytes(const std::string& object,
+                                                absl::Span<const uint64_t> keys,
+                                                uint64_t values_bytes_max = 0,
+                                                KeyType key_type = KeyType::kUint64);
+  absl::StatusOr<RowBits> UpsertBytes(const std::string& object, absl::Span<const uint64_t> keys,
+                                      absl::Span<const absl::string_view> values,
+                                      KeyType key_type = KeyType::kUint64);
+  absl::StatusOr<BytesWriteResult> WriteBytes(const std::string& object, WriteMode mode,
+                                              absl::Span<const uint64_t> keys,
+                                              absl::Span<const absl::string_view> values,
+                                              absl::Span<const absl::string_view> expected = {},
+                                              KeyType key_type = KeyType::kUint64);
+
   // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
   // The client must outlive the reader.
   std::unique_ptr<ScanReader> Scan(const std::string& object, const KeyRange& range,
                                    uint64_t limit = 0, KeyType key_type = KeyType::kUint64);
+
+  // The same, with direction, filter on the values, and keys only.
+  std::unique_ptr<ScanReader> ScanWith(const std::string& object, const ScanOptions& options,
+                                       KeyType key_type = KeyType::kUint64);
+
+  // Counts and adds up the rows of a range where they are, as Session::Aggregate in
+  // include/eris/engine.h says.
+  absl::StatusOr<RangeAggregate> Aggregate(const std::string& object,
+                                           const AggregateOptions& options,
+                                           KeyType key_type = KeyType::kUint64);
 
   absl::StatusOr<EngineStats> Stats();
   absl::StatusOr<std::string> Topology();

@@ -24,6 +24,19 @@ void SetKey(KeyType type, uint64_t key, v1::Key& message) {
   }
 }
 
+uint64_t KeyFrom(KeyType type, const v1::Key& message) {
+  switch (type) {
+    case KeyType::kInt64:
+      return message.has_i64() ? KeyFromInt64(message.i64()) : 0;
+    case KeyType::kFloat64:
+      return message.has_f64() ? KeyFromFloat64(message.f64()) : 0;
+    case KeyType::kDate:
+      return message.has_date32() ? KeyFromDate(message.date32()) : 0;
+    default:
+      return message.u64();
+  }
+}
+
 void SetRange(KeyType type, const KeyRange& range, v1::KeyRange& message) {
   if (type == KeyType::kUint64) {
     message.set_lo(range.lo);
@@ -37,15 +50,7 @@ void SetRange(KeyType type, const KeyRange& range, v1::KeyRange& message) {
 
 uint64_t RangeStart(KeyType type, const v1::KeyRange& message) {
   if (type == KeyType::kUint64) return message.lo();
-  if (!message.has_start()) return 0;
-  switch (type) {
-    case KeyType::kInt64:
-      return KeyFromInt64(message.start().i64());
-    case KeyType::kFloat64:
-      return KeyFromFloat64(message.start().f64());
-    default:
-      return KeyFromDate(message.start().date32());
-  }
+  return message.has_start() ? KeyFrom(type, message.start()) : 0;
 }
 
 }  // namespace eris::client

@@ -15,6 +15,8 @@ KeyType KeyTypeFrom(v1::KeyType type);
 v1::KeyType ToProto(KeyType type);
 
 void SetKey(KeyType type, uint64_t key, v1::Key& message);
+// 0 where the message has no key of that type.
+uint64_t KeyFrom(KeyType type, const v1::Key& message);
 void SetRange(KeyType type, const KeyRange& range, v1::KeyRange& message);
 // Where a range begins. 0: before all keys.
 uint64_t RangeStart(KeyType type, const v1::KeyRange& message);

@@ -3,13 +3,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/bytes_columns.h"
 #include "clients/columns.h"
 #include "clients/rpc_status.h"
 
 namespace eris::client {
 
 ScanReader::ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout)
-    : stub_(stub), timeout_(timeout), request_(std::move(request)) {}
+    : stub_(stub),
+      timeout_(timeout),
+      keys_only_(request.keys_only()),
+      request_(std::move(request)) {}
 
 ScanReader::~ScanReader() {
   if (!reader_) return;
@@ -37,6 +41,7 @@ absl::Status ScanReader::Close() {
 absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
   rows.keys.clear();
   rows.values.clear();
+  rows.bytes = {};
   if (ended_) return false;
   if (!reader_) Open();
   while (!reader_->Read(&response_)) {
@@ -55,8 +60,13 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
     Open();
   }
   absl::Status status = FromKeyColumn(response_.keys(), rows.keys);
-  if (status.ok()) status = FromColumn(response_.values(), rows.values);
-  if (status.ok() && rows.keys.size() != rows.values.size()) {
+  rows.has_bytes = !keys_only_ && response_.values().type() == v1::COLUMN_TYPE_BYTES;
+  if (status.ok() && rows.has_bytes) {
+    status = FromBytesColumn(*response_.mutable_values(), rows.keys.size(), rows.bytes);
+  } else if (status.ok() && !keys_only_) {
+    status = FromColumn(response_.values(), rows.values);
+  }
+  if (status.ok() && !keys_only_ && !rows.has_bytes && rows.keys.size() != rows.values.size()) {
     status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " keys and ",
                                               rows.values.size(), " values in one scan chunk"));
   }
@@ -69,6 +79,9 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
   progressed_ = true;
   request_.clear_range();
   request_.clear_limit();
+  request_.clear_direction();
+  request_.clear_values();
+  request_.clear_keys_only();
   request_.set_resume_token(rows.resume_token);
   return true;
 }

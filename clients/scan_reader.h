@@ -15,15 +15,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "eris/bytes_column.h"
 #include "eris/v1/data.grpc.pb.h"
 
 namespace eris::client {
 
 struct ScanRows {
-  std::vector<uint64_t> keys;    // strictly ascending over the whole scan; encoded (key_encoding.h)
-  std::vector<uint64_t> values;  // values[i] belongs to keys[i]
-  std::string resume_token;      // goes on behind these rows; empty: the scan ends here
-  bool new_snapshot = false;     // the scan was resumed here: these rows are of a newer snapshot
+  // Encoded (key_encoding.h); strictly ascending over the whole scan, of a backward one descending.
+  std::vector<uint64_t> keys;
+  std::vector<uint64_t> values;  // values[i] belongs to keys[i]; empty in a scan of keys only
+  BytesColumn bytes{};           // the same where values are byte strings; `values` is empty then
+  bool has_bytes = false;
+  std::string resume_token;   // goes on behind these rows; empty: the scan ends here
+  bool new_snapshot = false;  // the scan was resumed here: these rows are of a newer snapshot
 };
 
 class ScanReader {
@@ -44,6 +48,7 @@ class ScanReader {
   // Immutable after construction.
   v1::Data::Stub& stub_;
   const absl::Duration timeout_;
+  const bool keys_only_;
 
   // Owned by the calling thread.
   v1::ScanRequest request_;

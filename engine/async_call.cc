@@ -1,6 +1,10 @@
 #include "engine/async_call.h"
 
+#include <new>
 #include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace eris::engine {
 
@@ -52,9 +56,12 @@ void AsyncCall::Complete() {
     }
   }
   const std::shared_ptr<AsyncCall> kept = std::move(self_);
-  request_->Settle();
   ended_.store(true, std::memory_order_release);  // pairs with Cancel
-  if (done_called_) return;
+  if (done_called_) {
+    request_->FreeBytes();
+    request_->Settle();
+    return;
+  }
   BatchResult result;
   result.count = request_->count();
   result.status = request_->Outcome(core_.limits, result.refused);
@@ -63,8 +70,30 @@ void AsyncCall::Complete() {
     result.applied = request_->PackApplied();
     result.executed = request_->PackExecuted();
   }
-  result.values = request_->TakeValueBytes();
+  if (request_->answers_bytes()) {
+    TakeBytes(result);
+  } else {
+    result.values = request_->TakeValueBytes();
+  }
+  request_->FreeBytes();
+  request_->Settle();
   RunCallback(std::move(result));
+}
+
+void AsyncCall::TakeBytes(BatchResult& result) {
+  result.executed = request_->PackExecuted();
+  try {
+    std::vector<uint32_t> offsets(size_t{request_->count()} + 1);
+    request_->CopyBytes(offsets.data(), result.values);
+    result.offsets.assign(reinterpret_cast<const char*>(offsets.data()),
+                          offsets.size() * sizeof(uint32_t));
+  } catch (const std::bad_alloc&) {
+    result.values.clear();
+    result.offsets.clear();
+    result.status = absl::ResourceExhaustedError(
+        absl::StrCat("the system has no memory for the answers to ", result.count,
+                     " keys; what was to be written has been"));
+  }
 }
 
 void AsyncCall::Resend(const std::vector<uint32_t>& positions) {

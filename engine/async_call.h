@@ -43,6 +43,7 @@ class AsyncCall final : public Pending,
   };
 
   routing::KeyedCommand Command() const;
+  void TakeBytes(BatchResult& result);
   void Resend(const std::vector<uint32_t>& positions);
   void RunCallback(BatchResult result);
 

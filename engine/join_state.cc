@@ -323,6 +323,7 @@ void JoinState::SendAgainOrFail(Block& block) {
       case KeyState::kPending:
       case KeyState::kUnequal:
       case KeyState::kNoMemory:
+      case KeyState::kNoRoom:
         ERIS_DCHECK(false);  // no look-up ends so
         Fail(absl::InternalError("a look-up of the join has no answer"));
         return;

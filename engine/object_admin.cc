@@ -69,6 +69,7 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
         absl::StrCat("unknown type of keys: ", static_cast<int>(options.key_type)));
   }
   ERIS_RETURN_IF_ERROR(CheckKind(options.kind));
+  ERIS_RETURN_IF_ERROR(CheckValueType(options.kind, options.value_type));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
@@ -81,7 +82,7 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
   auto object = std::make_shared<ObjectEntry>(
       reservation.name, options.kind, reservation.slot, reservation.id,
       std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)),
-      options.key_type);
+      options.key_type, options.value_type);
   absl::Status installed = Install(*object);
   if (!installed.ok()) {
     Withdraw(*object);
@@ -110,6 +111,7 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
                                          .manager = &ManagerFor(entry, aeu),
                                          .route = &entry.route,
                                          .kind = entry.kind,
+                                         .value_type = entry.value_type,
                                          .position = i,
                                          .seed = seeds[i]});
   }

@@ -16,6 +16,18 @@ absl::Status CheckKind(ObjectKind kind) {
       absl::StrCat("unknown kind of object: ", static_cast<int>(kind)));
 }
 
+absl::Status CheckValueType(ObjectKind kind, ValueType values) {
+  if (values == ValueType::kUint64) return absl::OkStatus();
+  if (values != ValueType::kBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("values of type ", static_cast<int>(values),
+                     ": objects have 1 (u64), and indexes also 2 (byte strings)"));
+  }
+  if (kind == ObjectKind::kIndex) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "kind is hash and value_type is bytes: a hash has values of u64, only an index byte strings");
+}
+
 absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind) {
   uint64_t seed = 0;
   if (kind == ObjectKind::kHash && getentropy(&seed, sizeof seed) != 0) {

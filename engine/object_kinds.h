@@ -16,6 +16,9 @@ namespace eris::engine {
 // Errors: InvalidArgument (none of those there are).
 absl::Status CheckKind(ObjectKind kind);
 
+// Errors: InvalidArgument (no type of values, or none that objects of this kind have).
+absl::Status CheckValueType(ObjectKind kind, ValueType values);
+
 // For a new partition: of a hash a random number, so that nobody outside can choose keys that meet;
 // of an index 0. May block on the system's source of random numbers, just after it has started.
 // Errors: Internal (there is no such source).

@@ -69,6 +69,33 @@ void Request::HoldCredit(std::shared_ptr<std::atomic<int64_t>> credit, int64_t b
   credit_bytes_ = bytes;
 }
 
+void Request::AnswerBytes(uint64_t bytes_max) {
+  reply_bytes_.emplace(bytes_max, credit_.get());
+  bytes_sink = &*reply_bytes_;
+}
+
+void Request::CopyBytes(uint32_t* offsets, std::string& data) const {
+  // A word is 0 where there is no answer.
+  size_t total = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    offsets[i] = static_cast<uint32_t>(total);
+    if (values[i] != 0) total += storage::BytesOf(values[i]).size();
+  }
+  offsets[count_] = static_cast<uint32_t>(total);
+  data.clear();
+  data.reserve(total);
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (values[i] == 0) continue;
+    const absl::string_view one = storage::BytesOf(values[i]);
+    data.append(one.data(), one.size());
+  }
+}
+
+void Request::FreeBytes() {
+  records_.reset();
+  if (reply_bytes_) reply_bytes_->FreeAll();
+}
+
 void Request::OnAnswered(CompletionQueue* queue, CompletionTask* task) {
   queue_ = queue;
   task_ = task;
@@ -143,6 +170,13 @@ absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) co
     return absl::ResourceExhaustedError(absl::StrCat(
         "memory limit of ", limits.memory_limit_bytes, " bytes: ", number(KeyState::kNoMemory),
         " of ", count_, " keys were refused, the others took effect"));
+  }
+  if (number(KeyState::kNoRoom) > 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the answer to one batch has at most ", reply_bytes_ ? reply_bytes_->bytes_max() : 0,
+        " bytes of values, and what its session has in flight: ", number(KeyState::kNoRoom), " of ",
+        count_,
+        " keys were not executed for want of room, the others were; ask for fewer at once"));
   }
   if (number(KeyState::kRefused) > 0) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "eris/engine.h"
 #include "routing/data_command.h"
 #include "routing/reply.h"
+#include "routing/reply_bytes.h"
 
 namespace eris::engine {
 
@@ -44,6 +46,17 @@ class Request final : public routing::Reply {
 
   // The session's bytes that this request holds until its last answer is in.
   void HoldCredit(std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes);
+
+  // Byte strings, before Expect. The records that the words of a write point to, kept until the
+  // last answer is in.
+  void HoldRecords(std::unique_ptr<uint64_t[]> records) { records_ = std::move(records); }
+  // The answers are byte strings, of `bytes_max` bytes at most. After HoldCredit.
+  void AnswerBytes(uint64_t bytes_max);
+  bool answers_bytes() const { return reply_bytes_.has_value(); }
+  // After the last answer: the strings one behind the other; count() + 1 offsets. Throws bad_alloc.
+  void CopyBytes(uint32_t* offsets, std::string& data) const;
+  // Once no answer is owed and none will be. Idempotent.
+  void FreeBytes();
 
   // Gives credit and in-flight count back, once no answer is owed and none will be: an asynchronous
   // request may be held by its caller long after that. Else the end of the request does it.
@@ -102,6 +115,8 @@ class Request final : public routing::Reply {
   std::string state_bytes_;
   std::shared_ptr<std::atomic<int64_t>> credit_;
   int64_t credit_bytes_ = 0;
+  std::unique_ptr<uint64_t[]> records_;
+  std::optional<routing::ReplyBytes> reply_bytes_;  // gives back to credit_
   bool settled_ = false;
   CompletionQueue* queue_ = nullptr;
   CompletionTask* task_ = nullptr;

@@ -15,8 +15,14 @@ class ScanChunk::Buffer {
  public:
   // Takes over one of the scan's references.
   Buffer(engine::ScanState* scan, uint32_t lane, routing::ScanChunkBuffer* chunk, uint32_t rows,
-         const std::optional<KeyRange>& rest)
-      : scan_(scan), lane_(lane), chunk_(chunk), rows_(rows), rest_(rest) {}
+         bool has_values, bool has_bytes, const std::optional<KeyRange>& rest)
+      : scan_(scan),
+        lane_(lane),
+        chunk_(chunk),
+        rows_(rows),
+        has_values_(has_values),
+        has_bytes_(has_bytes),
+        rest_(rest) {}
   ~Buffer() {
     scan_->ReturnChunk(lane_, chunk_);
     scan_->Unref();
@@ -27,6 +33,8 @@ class ScanChunk::Buffer {
   const uint64_t* keys() const { return chunk_->rows.keys; }
   const uint64_t* values() const { return chunk_->rows.values; }
   uint32_t rows() const { return rows_; }
+  bool has_values() const { return has_values_; }
+  bool has_bytes() const { return has_bytes_; }
   const std::optional<KeyRange>& rest() const { return rest_; }
 
  private:
@@ -34,6 +42,8 @@ class ScanChunk::Buffer {
   const uint32_t lane_;
   routing::ScanChunkBuffer* const chunk_;
   const uint32_t rows_;
+  const bool has_values_;
+  const bool has_bytes_;
   const std::optional<KeyRange> rest_;
 };
 

@@ -43,10 +43,13 @@ ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
                      std::vector<ScanChunkBuffer*> chunks)
     : core_(core),
       object_(std::move(object)),
-      hi_(storage::Range::FromPublic(options.range).hi),
+      range_(storage::Range::FromPublic(options.range)),
+      query_{.direction = options.direction,
+             .keys_only = options.keys_only,
+             .values = options.values.value_or(ValueRange{})},
       pool_(core.chunks),
       chunks_(std::move(chunks)),
-      unassigned_(storage::Range::FromPublic(options.range)),
+      unassigned_(range_),
       rows_left_(options.limit > 0 ? options.limit : std::numeric_limits<uint64_t>::max()) {
   if (unassigned_->Empty()) unassigned_.reset();
   lane_count_ = chunks_.size() >= 2 ? kScanLanes : 1;
@@ -59,6 +62,7 @@ ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
 }
 
 ScanState::~ScanState() {
+  for (ScanChunkBuffer* chunk : chunks_) chunk->strings.FreeAll();
   pool_->Return(chunks_);
   core_.scans.Remove(this);
 }
@@ -185,6 +189,7 @@ void ScanState::ReturnChunk(uint32_t lane_index, ScanChunkBuffer* chunk) {
   base::MutexLock lock(&mu_);
   Lane& lane = lanes_[lane_index];
   --lane.with_reader;
+  chunk->strings.FreeAll();
   if (!lane.out) {
     lane.spare.push_back(chunk);
     return;
@@ -228,7 +233,7 @@ std::optional<ScanState::NextResult> ScanState::TryNext() {
 
 bool ScanState::NothingBehind(const Lane& lane) const {
   if (unassigned_ || !lane.ended.load(std::memory_order_acquire) || lane.HasFilled()) return false;
-  if (lane.outcome() != PartOutcome::kAnswered || lane.todo.hi != lane.asked.hi) return false;
+  if (lane.outcome() != PartOutcome::kAnswered || lane.todo != lane.asked) return false;
   for (uint32_t i = 0; i < lane_count_; ++i) {
     if (&lanes_[i] != &lane && lanes_[i].assigned) return false;
   }
@@ -238,13 +243,8 @@ bool ScanState::NothingBehind(const Lane& lane) const {
 ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
   const auto rows = static_cast<uint32_t>(std::min<uint64_t>(chunk->rows.rows, rows_left_));
   if (rows_left_ != std::numeric_limits<uint64_t>::max()) rows_left_ -= rows;
-  const uint64_t last = chunk->rows.keys[rows - 1];
-  std::optional<KeyRange> rest;
-  if (last != std::numeric_limits<uint64_t>::max()) {
-    rest = KeyRange{last + 1, std::nullopt};
-    if (hi_) rest->hi = hi_->head;
-  }
-  if (rest && (rest->Empty() || rows_left_ == 0 || NothingBehind(lane))) rest.reset();
+  std::optional<KeyRange> rest = RestBehind(chunk->rows.keys[rows - 1]);
+  if (rest && (rows_left_ == 0 || NothingBehind(lane))) rest.reset();
   if (!rest) {
     finished_ = true;
     CancelParts();
@@ -252,8 +252,9 @@ ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
   ++lane.with_reader;
   Ref();  // the chunk's
   const auto index = static_cast<uint32_t>(&lane - lanes_.data());
-  return std::optional<ScanChunk>(
-      ScanChunk(std::make_shared<ScanChunk::Buffer>(this, index, chunk, rows, rest)));
+  const bool bytes = object_->value_type == ValueType::kBytes;
+  return std::optional<ScanChunk>(ScanChunk(std::make_shared<ScanChunk::Buffer>(
+      this, index, chunk, rows, !query_.keys_only && !bytes, !query_.keys_only && bytes, rest)));
 }
 
 void ScanState::PartEnded(Lane& lane) {
@@ -261,22 +262,26 @@ void ScanState::PartEnded(Lane& lane) {
   while (ScanChunkBuffer* chunk = lane.TakeEmpty()) lane.spare.push_back(chunk);
   switch (lane.outcome()) {
     case PartOutcome::kAnswered:
-      if (lane.asked.hi == lane.todo.hi) {
+      if (lane.behind.Empty()) {
         lane.assigned = false;
         front_ = (front_ + 1) % lane_count_;
         AssignLanes();
       } else {
-        lane.todo.lo = *lane.asked.hi;
+        lane.todo = lane.behind;
         SendPart(lane);
       }
       return;
     case PartOutcome::kMoved:
       if (++moved_ > kMovedMax) {
-        error_ = absl::UnavailableError(
-            absl::StrCat("key ", lane.rest()->lo.head, " was moved again and again between AEUs"));
+        error_ = absl::UnavailableError(absl::StrCat("key ", FirstKeyOf(*lane.rest()),
+                                                     " was moved again and again between AEUs"));
         return;
       }
-      lane.todo.lo = lane.rest()->lo;
+      if (query_.Backward()) {
+        lane.todo.hi = lane.rest()->hi;
+      } else {
+        lane.todo.lo = lane.rest()->lo;
+      }
       SendPart(lane);
       return;
     case PartOutcome::kNoObject:
@@ -293,19 +298,46 @@ void ScanState::PartEnded(Lane& lane) {
   }
 }
 
+uint64_t ScanState::FirstKeyOf(const storage::Range& range) const {
+  return query_.Backward() ? LastKeyOf(range) : range.lo.head;
+}
+
+void ScanState::CutAt(const storage::Range& partition, storage::Range& range,
+                      storage::Range& rest) const {
+  rest = {range.lo, range.lo};
+  if (query_.Backward()) {
+    if (partition.lo <= range.lo) return;
+    rest.hi = partition.lo;
+    range.lo = partition.lo;
+  } else {
+    if (!partition.hi || (range.hi && *range.hi <= *partition.hi)) return;
+    rest = {*partition.hi, range.hi};
+    range.hi = partition.hi;
+  }
+}
+
+std::optional<KeyRange> ScanState::RestBehind(uint64_t key) const {
+  KeyRange rest{range_.lo.head, std::nullopt};
+  if (query_.Backward()) {
+    rest.hi = key;
+  } else {
+    if (key == std::numeric_limits<uint64_t>::max()) return std::nullopt;
+    rest.lo = key + 1;
+    if (range_.hi) rest.hi = range_.hi->head;
+  }
+  if (rest.Empty()) return std::nullopt;
+  return rest;
+}
+
 void ScanState::AssignLanes() {
   for (uint32_t i = 0; i < lane_count_ && unassigned_; ++i) {
     Lane& lane = lanes_[(front_ + i) % lane_count_];
     if (lane.assigned) continue;
     const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
-    const storage::Range partition = table->RangeOf(table->PartitionOf(unassigned_->lo.head));
+    const size_t partition = table->PartitionOf(FirstKeyOf(*unassigned_));
     lane.todo = *unassigned_;
-    if (partition.hi && (!unassigned_->hi || *partition.hi < *unassigned_->hi)) {
-      lane.todo.hi = partition.hi;
-      unassigned_->lo = *partition.hi;
-    } else {
-      unassigned_.reset();
-    }
+    CutAt(table->RangeOf(partition), lane.todo, *unassigned_);
+    if (unassigned_->Empty()) unassigned_.reset();
     lane.assigned = true;
     SendPart(lane);
   }
@@ -313,11 +345,10 @@ void ScanState::AssignLanes() {
 
 void ScanState::SendPart(Lane& lane) {
   const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
-  const size_t partition = table->PartitionOf(lane.todo.lo.head);
-  const storage::Range owned = table->RangeOf(partition);
+  const size_t partition = table->PartitionOf(FirstKeyOf(lane.todo));
   lane.aeu = table->owners()[partition];
   lane.asked = lane.todo;
-  if (owned.hi && (!lane.asked.hi || *owned.hi < *lane.asked.hi)) lane.asked.hi = owned.hi;
+  CutAt(table->RangeOf(partition), lane.asked, lane.behind);
 
   if (!core_.in_flight.TryEnter()) {
     error_ = absl::UnavailableError("the engine is closing");
@@ -329,7 +360,8 @@ void ScanState::SendPart(Lane& lane) {
   for (ScanChunkBuffer* chunk : lane.spare) lane.GiveChunk(chunk);
   lane.spare.clear();
   Ref();  // the part's
-  const routing::ScanSegment segment{lane.asked, rows_left_, &lane};
+  const routing::ScanSegment segment{
+      .range = lane.asked, .rows_max = rows_left_, .part = &lane, .query = query_};
   const routing::CommandHeader header{.type = routing::CommandType::kScan,
                                       .slot = object_->route.slot(),
                                       .object = object_->route.object(),

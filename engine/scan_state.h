@@ -1,7 +1,8 @@
 // An ordered scan under way. The range is cut at partition boundaries; up to two partitions (lanes)
-// work ahead side by side, each with chunks of its own, and the reader takes the lanes in key
-// order. So memory is bounded by the chunks, and the lane in front can always go on. Reference
-// counted: the reader's handle, its chunks, and each part that is out. Paper: ERIS 3.1, 4.2.2.
+// work ahead side by side, each with chunks of its own, and the reader takes the lanes in the
+// scan's direction. So memory is bounded by the chunks, and the lane in front can always go on.
+// Reference counted: the reader's handle, its chunks, and each part that is out. Paper:
+// ERIS 3.1, 4.2.2.
 #ifndef ERIS_ENGINE_SCAN_STATE_H_
 #define ERIS_ENGINE_SCAN_STATE_H_
 
@@ -19,6 +20,7 @@
 #include "engine/object_entry.h"
 #include "eris/engine.h"
 #include "routing/scan_part.h"
+#include "storage/scan.h"
 
 namespace eris::engine {
 
@@ -57,8 +59,9 @@ class ScanState final : public CompletionTask {
     bool assigned = false;  // has a range to answer
     bool out = false;       // a part of it is with an AEU
     AeuId aeu;
-    storage::Range todo;   // of the assigned range: what no part has answered yet
-    storage::Range asked;  // of the part that is out
+    storage::Range todo;    // of the assigned range: what no part has answered yet
+    storage::Range asked;   // of the part that is out
+    storage::Range behind;  // of todo: what lies behind `asked`; empty or not
     std::vector<routing::ScanChunkBuffer*> spare;
     uint32_t chunks = 0;
     uint32_t with_reader = 0;
@@ -83,10 +86,19 @@ class ScanState final : public CompletionTask {
   void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NothingBehind(const Lane& lane) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // The key of a range that the scan comes to first. REQUIRES: not empty.
+  uint64_t FirstKeyOf(const storage::Range& range) const;
+  // Ends `range` where `partition` does, if that comes first, and leaves in `rest` what lies behind
+  // it, empty or not. REQUIRES: the partition has the first key of the range.
+  void CutAt(const storage::Range& partition, storage::Range& range, storage::Range& rest) const;
+  // What a reader of the chunk has still to get; nullopt: nothing.
+  std::optional<KeyRange> RestBehind(uint64_t key) const;
+
   // Immutable after construction.
   Core& core_;
   const ObjectRef object_;
-  const std::optional<storage::Key> hi_;
+  const storage::Range range_;
+  const storage::ScanQuery query_;
   const std::shared_ptr<ScanChunkPool> pool_;
   const std::vector<routing::ScanChunkBuffer*> chunks_;
 

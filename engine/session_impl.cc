@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
+#include "engine/aggregate_call.h"
 #include "engine/async_call.h"
+#include "engine/batch_checks.h"
 #include "engine/control_port.h"
 #include "engine/join_state.h"
 #include "engine/object_kinds.h"
@@ -28,38 +32,6 @@ constexpr int64_t BytesPerKey(CommandType type) {
   if (routing::HasValues(type) && routing::AnswersValues(type)) bytes += 8;
   if (routing::HasExpected(type)) bytes += 8 + 8;
   return bytes;
-}
-
-absl::Status CheckEqual(absl::string_view what, size_t got, size_t keys) {
-  if (got == keys) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("as many ", what, " as keys are needed: ", got, " for ", keys, " keys"));
-}
-
-// Columns for answers may be left out.
-absl::Status CheckOutput(absl::string_view what, size_t got, size_t keys) {
-  return got == 0 ? absl::OkStatus() : CheckEqual(what, got, keys);
-}
-
-absl::Status NoMemoryFor(size_t keys) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the system has no memory for the reply columns of ", keys, " keys"));
-}
-
-// Errors: InvalidArgument.
-absl::StatusOr<CommandType> TypeOf(WriteMode mode) {
-  switch (mode) {
-    case WriteMode::kInsertIfAbsent:
-      return CommandType::kInsertIfAbsent;
-    case WriteMode::kReplaceIfPresent:
-      return CommandType::kReplaceIfPresent;
-    case WriteMode::kCompareAndSet:
-      return CommandType::kCompareAndSet;
-    case WriteMode::kAdd:
-      return CommandType::kAdd;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("write mode ", static_cast<int>(mode), " is none of 1 to 4"));
 }
 
 absl::Status CheckShapes(CommandType type, const WriteBatch& batch) {
@@ -112,6 +84,43 @@ absl::Status CheckRange(absl::string_view what, const KeyRange& range) {
       absl::StrCat("inverted ", what, ": hi ", *range.hi, " is below lo ", range.lo));
 }
 
+absl::Status CheckValues(const std::optional<ValueRange>& values) {
+  if (!values || !values->Inverted()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("inverted range of values: last ", values->last, " is below lo ", values->lo));
+}
+
+absl::Status CheckDirection(ScanDirection direction) {
+  if (direction == ScanDirection::kForward || direction == ScanDirection::kBackward) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("scan direction ", static_cast<int>(direction), " is neither 0 nor 1"));
+}
+
+// Where the blocking Aggregate waits. Shared with the callback, which may come after the deadline.
+class AggregateResult {
+ public:
+  void Set(absl::StatusOr<RangeAggregate> result) {
+    base::MutexLock lock(&mu_);
+    result_.emplace(std::move(result));
+    set_.Signal();
+  }
+  // nullopt: `deadline` has passed.
+  std::optional<absl::StatusOr<RangeAggregate>> Await(absl::Time deadline) {
+    base::MutexLock lock(&mu_);
+    while (!result_) {
+      if (set_.WaitWithDeadline(&mu_, deadline)) break;
+    }
+    return result_;
+  }
+
+ private:
+  base::Mutex mu_;
+  base::CondVar set_;
+  std::optional<absl::StatusOr<RangeAggregate>> result_ ABSL_GUARDED_BY(mu_);
+};
+
 }  // namespace
 
 SessionImpl::SessionImpl(Core& core)
@@ -147,23 +156,27 @@ absl::StatusOr<KeyType> SessionImpl::KeyTypeOf(absl::string_view object) {
   return entry->key_type;
 }
 
-absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object,
-                                            size_t keys) {
+absl::Status SessionImpl::TakeCredit(int64_t bytes, absl::string_view what) {
+  // relaxed: a count, no data.
+  const int64_t left = credit_->fetch_sub(bytes, std::memory_order_relaxed);
+  if (left >= bytes) return absl::OkStatus();
+  credit_->fetch_add(bytes, std::memory_order_relaxed);
+  return absl::ResourceExhaustedError(
+      absl::StrCat("this session may have ", core_.options.session_in_flight_bytes_max,
+                   " bytes in flight; ", left, " are left, the ", what, " needs ", bytes));
+}
+
+absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object, size_t keys,
+                                            ValueType form, int64_t more_bytes) {
   if (keys == 0) return absl::InvalidArgumentError("a batch needs at least one key");
   if (keys > kBatchKeysMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("a batch has at most ", kBatchKeysMax, " keys, this one has ", keys));
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
-  const int64_t bytes = BytesPerKey(type) * static_cast<int64_t>(keys);
-  // relaxed: a count, no data.
-  const int64_t left = credit_->fetch_sub(bytes, std::memory_order_relaxed);
-  if (left < bytes) {
-    credit_->fetch_add(bytes, std::memory_order_relaxed);
-    return absl::ResourceExhaustedError(
-        absl::StrCat("this session may have ", core_.options.session_in_flight_bytes_max,
-                     " bytes in flight; ", left, " are left, the batch needs ", bytes));
-  }
+  if (type != CommandType::kErase) ERIS_RETURN_IF_ERROR(CheckForm(*entry, form));
+  const int64_t bytes = BytesPerKey(type) * static_cast<int64_t>(keys) + more_bytes;
+  ERIS_RETURN_IF_ERROR(TakeCredit(bytes, "batch"));
   if (!core_.in_flight.TryEnter()) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
@@ -192,7 +205,7 @@ absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns
     SendKeyed(port_, request->object()->route, command);
     if (!request->Await(deadline)) {
       request->SetCancelled();
-      request->Unref();
+      request->Unref();  // perhaps its end
       return absl::DeadlineExceededError(
           command.type == CommandType::kLookup
               ? "the deadline passed before every AEU had answered"
@@ -277,6 +290,12 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartAsync(CommandType typ
                                                                  const BatchColumns& columns,
                                                                  Callback done) {
   ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, columns.keys.size()));
+  return Start(request, columns, std::move(done));
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(Request* request,
+                                                            const BatchColumns& columns,
+                                                            Callback done) {
   std::shared_ptr<AsyncCall> call;
   try {
     call = std::make_shared<AsyncCall>(core_, request, columns, std::move(done));
@@ -320,11 +339,52 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::WriteAsync(absl::string_vi
 absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view object,
                                                             const ScanOptions& options) {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
+  ERIS_RETURN_IF_ERROR(CheckValues(options.values));
+  ERIS_RETURN_IF_ERROR(CheckDirection(options.direction));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be scanned"));
+  if (options.values) ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
   return std::make_unique<ScanImpl>(state);
+}
+
+absl::StatusOr<RangeAggregate> SessionImpl::Aggregate(absl::string_view object,
+                                                      const AggregateOptions& options,
+                                                      absl::Time deadline) {
+  const auto result = std::make_shared<AggregateResult>();
+  ERIS_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Pending> pending,
+      AggregateAsync(object, options, [result](absl::StatusOr<RangeAggregate> aggregate) {
+        result->Set(std::move(aggregate));
+      }));
+  if (auto aggregate = result->Await(deadline)) return *std::move(aggregate);
+  const absl::Status late =
+      absl::DeadlineExceededError("the deadline passed before every AEU had answered");
+  pending->Cancel(late);
+  return late;
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
+    absl::string_view object, const AggregateOptions& options, AggregateCallback done) {
+  ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
+  ERIS_RETURN_IF_ERROR(CheckValues(options.values));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be aggregated"));
+  if (options.values || !options.count_only) {
+    ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
+  }
+  const auto partitions = static_cast<int64_t>(entry->route.Pin()->size());
+  const int64_t bytes = AggregateCall::kBytesPerPartition * partitions;
+  ERIS_RETURN_IF_ERROR(TakeCredit(bytes, "aggregate"));
+  if (!core_.in_flight.TryEnter()) {
+    credit_->fetch_add(bytes, std::memory_order_relaxed);
+    return absl::UnavailableError("the engine is closing");
+  }
+  const auto call = std::make_shared<AggregateCall>(core_, std::move(entry), options, credit_,
+                                                    bytes, std::move(done));
+  call->Start();
+  return call;
 }
 
 absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view outer,
@@ -336,6 +396,8 @@ absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view ou
   ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, Resolve(outer));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*outer_entry, "be the outer side of a join"));
   ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, Resolve(inner));
+  ERIS_RETURN_IF_ERROR(CheckForm(*outer_entry, ValueType::kUint64));
+  ERIS_RETURN_IF_ERROR(CheckForm(*inner_entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(JoinState * state, JoinState::Create(core_, std::move(outer_entry),
                                                              std::move(inner_entry), options));

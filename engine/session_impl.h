@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "engine/batch_columns.h"
@@ -14,6 +15,12 @@
 #include "routing/port.h"
 
 namespace eris::engine {
+
+// Byte strings as words (storage/byte_value.h).
+struct WordColumns {
+  std::vector<uint64_t> values;
+  std::vector<uint64_t> expected;
+};
 
 class SessionImpl final : public Session {
  public:
@@ -43,8 +50,34 @@ class SessionImpl final : public Session {
                                                       const WriteBatch& batch,
                                                       Callback done) override;
   absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) override;
+  // Byte strings: session_bytes.cc.
+  absl::StatusOr<ValueType> ValueTypeOf(absl::string_view object) override;
+  absl::Status LookupBytes(absl::string_view object, absl::Span<const uint64_t> keys,
+                           BytesColumn& values, absl::Span<uint8_t> found,
+                           absl::Span<uint8_t> executed, absl::Time deadline) override;
+  absl::Status UpsertBytes(absl::string_view object, absl::Span<const uint64_t> keys,
+                           absl::Span<const absl::string_view> values, absl::Span<uint8_t> existed,
+                           absl::Time deadline) override;
+  absl::Status WriteBytes(absl::string_view object, const BytesWriteBatch& batch,
+                          const BytesWriteColumns& out, absl::Time deadline) override;
+  absl::StatusOr<std::shared_ptr<Pending>> LookupBytesAsync(absl::string_view object,
+                                                            absl::Span<const uint64_t> keys,
+                                                            uint64_t bytes_max,
+                                                            Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> UpsertBytesAsync(
+      absl::string_view object, absl::Span<const uint64_t> keys,
+      absl::Span<const absl::string_view> values, Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> WriteBytesAsync(absl::string_view object,
+                                                           const BytesWriteBatch& batch,
+                                                           Callback done) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override;
+  absl::StatusOr<RangeAggregate> Aggregate(absl::string_view object,
+                                           const AggregateOptions& options,
+                                           absl::Time deadline) override;
+  absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(absl::string_view object,
+                                                          const AggregateOptions& options,
+                                                          AggregateCallback done) override;
   absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer, absl::string_view inner,
                                                  const JoinOptions& options) override;
 
@@ -52,15 +85,33 @@ class SessionImpl final : public Session {
   // From the session's cache or the catalogue. Errors: NotFound, also instead of a new object of
   // the same name where KeyTypeOf has told of the dropped one.
   absl::StatusOr<ObjectRef> Resolve(absl::string_view name);
+  // Takes bytes in flight, which whoever holds them adds again. Errors: ResourceExhausted.
+  absl::Status TakeCredit(int64_t bytes, absl::string_view what);
   // A request with credit and in-flight count taken. Errors: InvalidArgument (number of keys),
-  // NotFound, ResourceExhausted (credit), Unavailable.
-  absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object, size_t keys);
+  // NotFound, FailedPrecondition (`form` is not the object's), ResourceExhausted (credit),
+  // Unavailable. `more_bytes`: of credit, beyond what so many keys need.
+  absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object, size_t keys,
+                                 ValueType form = ValueType::kUint64, int64_t more_bytes = 0);
   // Sends, waits, sends again what was moved. On success the request is answered and the caller's
   // to release; after an error it is released.
   absl::Status RunToEnd(Request* request, const BatchColumns& columns, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<Pending>> StartAsync(routing::CommandType type,
                                                       absl::string_view object,
                                                       const BatchColumns& columns, Callback done);
+  // A request of byte strings, which holds the records of `columns`' words. Errors: as Begin, and
+  // InvalidArgument (a value, or all together, too long).
+  absl::StatusOr<Request*> BeginBytes(routing::CommandType type, absl::string_view object,
+                                      const BytesWriteBatch& batch, uint64_t bytes_max,
+                                      WordColumns& words);
+  absl::Status RunBytes(routing::CommandType type, absl::string_view object,
+                        const BytesWriteBatch& batch, const BytesWriteColumns& out,
+                        absl::Time deadline);
+  absl::StatusOr<std::shared_ptr<Pending>> StartBytes(routing::CommandType type,
+                                                      absl::string_view object,
+                                                      const BytesWriteBatch& batch,
+                                                      uint64_t bytes_max, Callback done);
+  absl::StatusOr<std::shared_ptr<Pending>> Start(Request* request, const BatchColumns& columns,
+                                                 Callback done);
   absl::Status RunWrite(routing::CommandType type, absl::string_view object,
                         const BatchColumns& columns, const WriteColumns& out, absl::Time deadline);
 

@@ -21,6 +21,7 @@
 #include "routing/block_pool.h"
 #include "storage/batch.h"
 #include "storage/key.h"
+#include "storage/scan.h"
 
 namespace eris::memory {
 class MemoryManager;
@@ -89,6 +90,8 @@ struct ScanSegment {
   storage::Range range;
   uint64_t rows_max = 0;
   ScanPart* part = nullptr;
+  storage::ScanQuery query{};
+  bool aggregate = false;  // the rows are added up in the part, and rows_max does not matter
 };
 
 // The query's own data of a look-up that has any: a row whose value lies outside
@@ -121,6 +124,7 @@ struct InstallSegment {
   memory::MemoryManager* manager = nullptr;  // of the AEU's NumaNode; outlives the partition
   const ObjectRoute* route = nullptr;        // outlives the partition
   ObjectKind kind = ObjectKind::kIndex;
+  ValueType value_type = ValueType::kUint64;
   uint32_t position = 0;  // of the answer in the reply's states
   uint64_t seed = 0;      // kHash
 };

@@ -17,6 +17,8 @@ class Reply {
   // Immutable while commands are under way. A byte per key: two AEUs never share one.
   uint64_t* values = nullptr;
   storage::KeyState* states = nullptr;
+  // Of byte strings: where the answers are copied to whose words stand in `values`. Else nullptr.
+  storage::BytesSink* bytes_sink = nullptr;
 
   // Asks AEUs to skip what they have not begun. Advice: an AEU that sees it late only does work
   // that nobody waits for. seq_cst, so that a Waker::Wake can follow it for an AEU that sleeps on a

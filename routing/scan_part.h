@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "base/check.h"
+#include "eris/types.h"
 #include "routing/reply.h"
+#include "routing/reply_bytes.h"
 #include "routing/spsc_ring.h"
 #include "storage/key.h"
 #include "storage/scan.h"
@@ -21,14 +23,18 @@ inline constexpr uint32_t kScanChunkRows = 32768;
 // Chunks that may circulate in one part.
 inline constexpr uint32_t kPartChunksMax = 4;
 
+// Strings of one chunk of byte strings, in records: one of any length always fits.
+inline constexpr uint64_t kScanChunkStringBytes = storage::RecordBytes(kValueBytesMax);
+
 struct ScanChunkBuffer {
   storage::ScanRows rows;
+  ReplyBytes strings{kScanChunkStringBytes};
 };
 
 enum class PartOutcome : uint8_t {
   kRunning = 0,
   kAnswered = 1,  // the whole range, or all rows that were asked for
-  kMoved = 2,     // up to rest.lo; the AEU does not own the remainder
+  kMoved = 2,     // all but the part's rest(), whose near end the AEU does not own
   kNoObject = 3,  // the object is gone
   kCancelled = 4,
   kRefused = 5,  // never reached the AEU
@@ -38,7 +44,10 @@ class ScanPart : public Reply {
  public:
   // The reader. Gives an empty chunk; wakes nobody.
   void GiveChunk(ScanChunkBuffer* chunk) {
+    chunk->strings.FreeAll();
     chunk->rows.rows = 0;
+    chunk->rows.bytes = &chunk->strings;
+    chunk->rows.bytes_full = false;
     const bool pushed = empty_.Push(chunk);
     ERIS_CHECK(pushed);  // no more than kPartChunksMax circulate
   }
@@ -55,6 +64,11 @@ class ScanPart : public Reply {
   ScanChunkBuffer* TakeFilled() { return filled_.Pop(); }
   bool HasFilled() const { return !filled_.Empty(); }
 
+  // Of an aggregate's command, which moves no chunk: written by the AEU while the part is out, the
+  // reader's after the completion. Rows of rest() are not in it.
+  RangeAggregate& aggregate() { return aggregate_; }
+  const RangeAggregate& aggregate() const { return aggregate_; }
+
   // The AEU's last word, after its last Deliver. `rest`: what it has not answered (kMoved), else
   // empty. Not read before the command's completion function has been called, which publishes it.
   void Finish(PartOutcome outcome, std::optional<storage::Range> rest) {
@@ -68,6 +82,7 @@ class ScanPart : public Reply {
   void Reset() {
     outcome_ = PartOutcome::kRunning;
     rest_.reset();
+    aggregate_ = {};
   }
 
  private:
@@ -75,6 +90,7 @@ class ScanPart : public Reply {
   SpscRing<ScanChunkBuffer*, kPartChunksMax> filled_;  // AEU -> reader
   // Written by the AEU while the part is out, by the reader otherwise.
   std::optional<storage::Range> rest_;
+  RangeAggregate aggregate_;
   PartOutcome outcome_ = PartOutcome::kRunning;
 };
 

@@ -4,9 +4,11 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "server/bytes_column.h"
 #include "server/columns.h"
 #include "server/rpc_status.h"
 
@@ -17,6 +19,7 @@ static_assert(kColumnTypeUint64 == v1::COLUMN_TYPE_UINT64);
 static_assert(kColumnTypeInt64 == v1::COLUMN_TYPE_INT64);
 static_assert(kColumnTypeFloat64 == v1::COLUMN_TYPE_FLOAT64);
 static_assert(kColumnTypeDate32 == v1::COLUMN_TYPE_DATE32);
+static_assert(kColumnTypeBytes == v1::COLUMN_TYPE_BYTES);
 
 absl::StatusOr<Uint64Column> Decode(absl::string_view name, const v1::Column& column) {
   return DecodeUint64Column(name,
@@ -34,6 +37,46 @@ uint64_t KeyCount(const v1::Column& keys) { return ElementsSaid(keys.type(), key
 // Of an answer with a u64 for each key.
 uint64_t ValueBytes(const v1::Column& keys) { return KeyCount(keys) * sizeof(uint64_t); }
 uint64_t BitmapBytes(const v1::Column& keys) { return KeyCount(keys) / 8 + 1; }
+
+bool IsBytes(const v1::Column& column) { return column.type() == v1::COLUMN_TYPE_BYTES; }
+
+// A column of byte strings, as many as keys.
+absl::StatusOr<std::vector<absl::string_view>> DecodeBytes(absl::string_view name,
+                                                           const v1::Column& column,
+                                                           const Uint64Column& keys) {
+  ERIS_ASSIGN_OR_RETURN(
+      std::vector<absl::string_view> strings,
+      DecodeBytesColumn(name, {column.type(), column.data(), column.validity(), column.offsets()}));
+  if (strings.size() == keys.elements().size()) return strings;
+  return absl::InvalidArgumentError(absl::StrCat("column keys has ", keys.elements().size(),
+                                                 " elements, column ", name, " ", strings.size(),
+                                                 ": must be equal"));
+}
+
+// The engine's copy of the strings, while it has them.
+uint64_t CopyBytes(const v1::Column& column) {
+  return IsBytes(column) ? column.data().size() + column.offsets().size() * 2 : 0;
+}
+
+// The values of an answer, whichever they are.
+void FillValues(BatchResult& result, v1::Column* values) {
+  if (result.offsets.empty()) {
+    values->set_type(v1::COLUMN_TYPE_UINT64);
+  } else {
+    values->set_type(v1::COLUMN_TYPE_BYTES);
+    values->set_offsets(std::move(result.offsets));
+  }
+  values->set_data(std::move(result.values));
+}
+
+// Of an answer to keys that were executed and others that were not.
+template <class Response>
+void FillRefusal(BatchResult& result, Response* response) {
+  const grpc::Status refusal = ToRpcStatus(result.status);
+  response->mutable_refusal()->set_code(refusal.error_code());
+  response->mutable_refusal()->set_message(refusal.error_message());
+  response->set_executed(std::move(result.executed));
+}
 
 // Of fields that this version does not know: kept by protobuf, in many times their size.
 uint64_t UnknownBytes(const google::protobuf::Message& message) {
@@ -75,27 +118,38 @@ StartedBatch LookupOp::Start(Session& session, const Request& request, Session::
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
                         DecodeKeys(session, request.object(), request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const ValueType type, session.ValueTypeOf(request.object()));
+  if (type == ValueType::kBytes) {
+    const uint64_t most = request.values_bytes_max();
+    return session.LookupBytesAsync(request.object(), keys.elements(),
+                                    most == 0 ? kBatchValueBytesMax : most, std::move(done));
+  }
   return session.LookupAsync(request.object(), keys.elements(), std::move(done));
 }
 
 absl::Status LookupOp::Fill(BatchResult& result, Response* response) {
-  if (!result.status.ok()) return result.status;
-  v1::Column* values = response->mutable_values();
-  values->set_type(v1::COLUMN_TYPE_UINT64);
-  values->set_data(std::move(result.values));
-  values->set_validity(std::move(result.present));
+  if (!result.status.ok()) {
+    if (result.offsets.empty() || result.refused == result.count) return result.status;
+    FillRefusal(result, response);
+  }
+  FillValues(result, response->mutable_values());
+  response->mutable_values()->set_validity(std::move(result.present));
   return absl::OkStatus();
 }
 
 uint64_t UpsertOp::Bytes(const Request& request) {
   return request.object().size() + ColumnBytes(request.keys()) + ColumnBytes(request.values()) +
-         BitmapBytes(request.keys()) + UnknownBytes(request);
+         CopyBytes(request.values()) + BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
 StartedBatch UpsertOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
                         DecodeKeys(session, request.object(), request.keys()));
+  if (IsBytes(request.values())) {
+    ERIS_ASSIGN_OR_RETURN(const auto strings, DecodeBytes("values", request.values(), keys));
+    return session.UpsertBytesAsync(request.object(), keys.elements(), strings, std::move(done));
+  }
   ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
   ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
   return session.UpsertAsync(request.object(), keys.elements(), values.elements(), std::move(done));
@@ -128,7 +182,8 @@ absl::Status EraseOp::Fill(BatchResult& result, Response* response) {
 uint64_t WriteOp::Bytes(const Request& request) {
   // The answer: as many values as keys, and three bitmaps.
   return request.object().size() + ColumnBytes(request.keys()) + ColumnBytes(request.values()) +
-         ColumnBytes(request.expected()) + ValueBytes(request.keys()) +
+         ColumnBytes(request.expected()) + CopyBytes(request.values()) +
+         CopyBytes(request.expected()) + ValueBytes(request.keys()) +
          3 * BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
@@ -137,16 +192,27 @@ StartedBatch WriteOp::Start(Session& session, const Request& request, Session::C
   ERIS_ASSIGN_OR_RETURN(const WriteMode mode, ModeOf(request.mode()));
   ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
                         DecodeKeys(session, request.object(), request.keys()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
-  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
-  Uint64Column expected;
-  if (mode == WriteMode::kCompareAndSet) {
-    ERIS_ASSIGN_OR_RETURN(expected, Decode("expected", request.expected()));
-    ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "expected", expected));
-  } else if (request.has_expected()) {
+  const bool compares = mode == WriteMode::kCompareAndSet;
+  if (!compares && request.has_expected()) {
     return absl::InvalidArgumentError(
         absl::StrCat("column expected: ", request.expected().data().size(),
                      " bytes, must be unset for mode ", v1::WriteMode_Name(request.mode())));
+  }
+  if (IsBytes(request.values())) {
+    ERIS_ASSIGN_OR_RETURN(const auto strings, DecodeBytes("values", request.values(), keys));
+    std::vector<absl::string_view> expected;
+    if (compares) {
+      ERIS_ASSIGN_OR_RETURN(expected, DecodeBytes("expected", request.expected(), keys));
+    }
+    return session.WriteBytesAsync(request.object(), {mode, keys.elements(), strings, expected},
+                                   std::move(done));
+  }
+  ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
+  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
+  Uint64Column expected;
+  if (compares) {
+    ERIS_ASSIGN_OR_RETURN(expected, Decode("expected", request.expected()));
+    ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "expected", expected));
   }
   return session.WriteAsync(request.object(),
                             {mode, keys.elements(), values.elements(), expected.elements()},
@@ -156,16 +222,11 @@ StartedBatch WriteOp::Start(Session& session, const Request& request, Session::C
 absl::Status WriteOp::Fill(BatchResult& result, Response* response) {
   if (!result.status.ok()) {
     if (result.refused == result.count) return result.status;
-    const grpc::Status refusal = ToRpcStatus(result.status);
-    response->mutable_refusal()->set_code(refusal.error_code());
-    response->mutable_refusal()->set_message(refusal.error_message());
-    response->set_executed(std::move(result.executed));
+    FillRefusal(result, response);
   }
   response->set_applied(std::move(result.applied));
   response->set_existed(std::move(result.present));
-  v1::Column* values = response->mutable_values();
-  values->set_type(v1::COLUMN_TYPE_UINT64);
-  values->set_data(std::move(result.values));
+  FillValues(result, response->mutable_values());
   return absl::OkStatus();
 }
 

@@ -24,6 +24,17 @@ void FreeIfLarge(uint64_t bytes, Request* request) {
   if (bytes > kKeepBytes) *request = Request();
 }
 
+// What the byte strings of an answer hold, which nobody knows before; 0 for other answers. (A write
+// has taken effect when it is known, so it is answered in any case.)
+inline uint64_t AnswerBytes(const BatchResult& result) {
+  return result.offsets.empty() ? 0 : result.offsets.size() + result.values.size();
+}
+
+template <class Result>  // of calls that are no batches
+uint64_t AnswerBytes(const Result&) {
+  return 0;
+}
+
 // Each: Bytes is what request and answer hold together. Start checks the request and hands it to
 // the engine; nothing refers to the message afterwards; errors as Session's, and InvalidArgument
 // for the object's name and the columns. Fill moves the result's columns into the answer, if the
@@ -35,6 +46,7 @@ struct LookupOp {
   using StreamResponse = v1::LookupStreamResponse;
   static uint64_t Bytes(const Request& request);
   static StartedBatch Start(Session& session, const Request& request, Session::Callback done);
+  // Of byte strings OK also for a result that is not, if any key was executed.
   static absl::Status Fill(BatchResult& result, Response* response);
 };
 

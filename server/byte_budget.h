@@ -26,6 +26,12 @@ class ByteBudget {
     ~Charge() {
       if (budget_ != nullptr) budget_->GiveBack(bytes_);
     }
+    // Takes `more` bytes of the same budget as well. False: they do not fit. REQUIRES: not empty.
+    [[nodiscard]] bool TryGrow(uint64_t more) {
+      if (!budget_->TryAdd(more)) return false;
+      bytes_ += more;
+      return true;
+    }
     explicit operator bool() const { return budget_ != nullptr; }
     uint64_t bytes() const { return budget_ == nullptr ? 0 : bytes_; }
 
@@ -43,18 +49,21 @@ class ByteBudget {
 
   // An empty Charge when `bytes` more do not fit. The budget outlives the charge.
   [[nodiscard]] Charge TryTake(uint64_t bytes) {
-    // relaxed, here and below: a count; no data is published through it.
-    uint64_t used = used_.load(std::memory_order_relaxed);
-    do {
-      if (bytes > bytes_max_ - used) return Charge();
-    } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-    return Charge(this, bytes);
+    return TryAdd(bytes) ? Charge(this, bytes) : Charge();
   }
 
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t bytes_max() const { return bytes_max_; }
 
  private:
+  bool TryAdd(uint64_t bytes) {
+    // relaxed, here and below: a count; no data is published through it.
+    uint64_t used = used_.load(std::memory_order_relaxed);
+    do {
+      if (bytes > bytes_max_ - used) return false;
+    } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    return true;
+  }
   void GiveBack(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   // Immutable after construction.

@@ -38,6 +38,14 @@ absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
                      " split_points: they are for keys of type UINT64 "
                      "alone and not beside split_keys; set split_keys"));
   }
+  if (request.value_type() < v1::VALUE_TYPE_UNSPECIFIED ||
+      request.value_type() > v1::VALUE_TYPE_BYTES) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "value_type is ", static_cast<int>(request.value_type()), ", must be VALUE_TYPE_UINT64 (",
+        static_cast<int>(v1::VALUE_TYPE_UINT64), "), VALUE_TYPE_BYTES (",
+        static_cast<int>(v1::VALUE_TYPE_BYTES), ") or unset"));
+  }
+  if (request.value_type() == v1::VALUE_TYPE_BYTES) options.value_type = ValueType::kBytes;
   options.split_points.assign(request.split_points().begin(), request.split_points().end());
   for (const v1::Key& key : request.split_keys()) {
     const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");

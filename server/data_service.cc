@@ -1,5 +1,6 @@
 #include "server/data_service.h"
 
+#include "server/aggregate_op.h"
 #include "server/batch_ops.h"
 #include "server/scan_call.h"
 #include "server/stream_call.h"
@@ -49,6 +50,12 @@ grpc::ServerBidiReactor<v1::WriteRequest, v1::WriteStreamResponse>* DataService:
 grpc::ServerWriteReactor<v1::ScanResponse>* DataService::Scan(grpc::CallbackServerContext* context,
                                                               const v1::ScanRequest* request) {
   return ScanCall::Begin(server_, *context, *request);
+}
+
+grpc::ServerUnaryReactor* DataService::Aggregate(grpc::CallbackServerContext* context,
+                                                 const v1::AggregateRequest* request,
+                                                 v1::AggregateResponse* response) {
+  return UnaryCall<AggregateOp>::Begin(server_, *context, *request, response);
 }
 
 }  // namespace eris::server

@@ -32,6 +32,9 @@ class DataService final : public v1::Data::CallbackService {
       grpc::CallbackServerContext* context) override;
   grpc::ServerWriteReactor<v1::ScanResponse>* Scan(grpc::CallbackServerContext* context,
                                                    const v1::ScanRequest* request) override;
+  grpc::ServerUnaryReactor* Aggregate(grpc::CallbackServerContext* context,
+                                      const v1::AggregateRequest* request,
+                                      v1::AggregateResponse* response) override;
 
  private:
   ServerState& server_;

@@ -56,20 +56,6 @@ const char* FieldOf(const v1::Key& key) {
   }
 }
 
-void FillKey(KeyType type, uint64_t key, v1::Key* message) {
-  key = std::clamp(key, LowestKey(type), HighestKey(type));
-  switch (type) {
-    case KeyType::kInt64:
-      return message->set_i64(Int64FromKey(key));
-    case KeyType::kFloat64:
-      return message->set_f64(Float64FromKey(key));
-    case KeyType::kDate:
-      return message->set_date32(DateFromKey(key));
-    default:
-      return message->set_u64(key);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key) {
@@ -108,6 +94,20 @@ absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, KeyType type,
                                                    KeyText(type, range.lo)));
   }
   return range;
+}
+
+void FillKey(KeyType type, uint64_t key, v1::Key* message) {
+  key = std::clamp(key, LowestKey(type), HighestKey(type));
+  switch (type) {
+    case KeyType::kInt64:
+      return message->set_i64(Int64FromKey(key));
+    case KeyType::kFloat64:
+      return message->set_f64(Float64FromKey(key));
+    case KeyType::kDate:
+      return message->set_date32(DateFromKey(key));
+    default:
+      return message->set_u64(key);
+  }
 }
 
 void FillRange(KeyType type, const KeyRange& range, v1::KeyRange* message) {

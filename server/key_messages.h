@@ -21,6 +21,8 @@ absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1:
 // Errors: as KeyFrom; the short form where it does not belong, or both forms; inverted.
 absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, KeyType type, const v1::KeyRange& range);
 
+// A key that the type does not have becomes the nearest.
+void FillKey(KeyType type, uint64_t key, v1::Key* message);
 // A bound in front of all keys stays unset. UINT64: in the short form.
 void FillRange(KeyType type, const KeyRange& range, v1::KeyRange* message);
 

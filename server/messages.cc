@@ -17,11 +17,15 @@ v1::ObjectKind KindOf(ObjectKind kind) {
 
 }  // namespace
 
+static_assert(static_cast<int>(ValueType::kUint64) == v1::VALUE_TYPE_UINT64);
+static_assert(static_cast<int>(ValueType::kBytes) == v1::VALUE_TYPE_BYTES);
+
 void FillObject(const ObjectInfo& info, v1::Object* object) {
   object->set_name(info.name);
   object->set_id(info.id.value);
   object->set_key_type(ToMessage(info.key_type));
   object->set_kind(KindOf(info.kind));
+  object->set_value_type(static_cast<v1::ValueType>(info.value_type));
   object->set_keys(info.keys);
   object->set_memory_bytes(info.memory_bytes);
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {

@@ -13,7 +13,11 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-constexpr uint8_t kForm = 1;
+constexpr uint8_t kForm = 2;
+constexpr size_t kFirstFormBytes = 46;
+constexpr uint8_t kHasHi = 1;
+constexpr uint8_t kBackward = 2;
+constexpr uint8_t kKeysOnly = 4;
 constexpr size_t kChecksumAt = ResumeTokenCodec::kTokenBytes - sizeof(uint64_t);
 
 // Shows which server made a token without showing the seed that signs it.
@@ -40,15 +44,25 @@ std::string ResumeTokenCodec::Encode(const ResumePoint& point) const {
   Put<uint8_t>(token, kForm);
   Put<uint64_t>(token, ServerId(seed_));
   Put<uint32_t>(token, point.object.value);
+  const bool backward = point.direction == ScanDirection::kBackward;
+  Put<uint8_t>(token,
+               static_cast<uint8_t>((point.rest.hi ? kHasHi : 0) | (backward ? kBackward : 0) |
+                                    (point.keys_only ? kKeysOnly : 0)));
   Put<uint64_t>(token, point.rest.lo);
-  Put<uint8_t>(token, point.rest.hi.has_value() ? 1 : 0);
   Put<uint64_t>(token, point.rest.hi.value_or(0));
   Put<uint64_t>(token, point.rows_left);
+  Put<uint64_t>(token, point.values.lo);
+  Put<uint64_t>(token, point.values.last);
   Put<uint64_t>(token, XXH3_64bits_withSeed(token.data(), token.size(), seed_));
   return token;
 }
 
 absl::StatusOr<ResumePoint> ResumeTokenCodec::Decode(absl::string_view token) const {
+  if (token.size() == kFirstFormBytes && token[0] == 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "resume_token: of form 1, from a server of an older version; this one reads form ",
+        uint32_t{kForm}, ": start the scan again"));
+  }
   if (token.size() != kTokenBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("resume_token: ", token.size(), " bytes, must be ", kTokenBytes));
@@ -69,11 +83,15 @@ absl::StatusOr<ResumePoint> ResumeTokenCodec::Decode(absl::string_view token) co
   }
   ResumePoint point;
   point.object.value = Take<uint32_t>(rest);
+  const auto flags = Take<uint8_t>(rest);
   point.rest.lo = Take<uint64_t>(rest);
-  const bool has_hi = Take<uint8_t>(rest) != 0;
   const auto hi = Take<uint64_t>(rest);
-  if (has_hi) point.rest.hi = hi;
+  if (flags & kHasHi) point.rest.hi = hi;
+  if (flags & kBackward) point.direction = ScanDirection::kBackward;
+  point.keys_only = (flags & kKeysOnly) != 0;
   point.rows_left = Take<uint64_t>(rest);
+  point.values.lo = Take<uint64_t>(rest);
+  point.values.last = Take<uint64_t>(rest);
   return point;
 }
 

@@ -3,11 +3,14 @@
 // The checksum guards against damage and mix-ups, not against an attacker: whoever may scan could
 // ask for the same range directly. Any thread.
 //
-//   0      1            9         13       21        22       30          38
-//   +------+------------+---------+--------+---------+--------+-----------+----------+
-//   | form | server id  | object  | lo     | has hi  | hi     | rows left | checksum |
-//   +------+------------+---------+--------+---------+--------+-----------+----------+
-//     u8     u64          u32       u64      u8        u64      u64         u64, of all before it
+//   0      1           9        13      14   22   30          38         46           54
+//   +------+-----------+--------+-------+----+----+-----------+----------+------------+----------+
+//   | form | server id | object | flags | lo | hi | rows left | value lo | value last | checksum |
+//   +------+-----------+--------+-------+----+----+-----------+----------+------------+----------+
+//     u8     u64         u32      u8     u64  u64   u64         u64        u64      u64, of all
+//     before
+// Flags: 1 has hi, 2 backward, 4 keys only. Form 1, of 46 bytes, had neither the last two nor
+// values.
 #ifndef ERIS_SERVER_RESUME_TOKEN_H_
 #define ERIS_SERVER_RESUME_TOKEN_H_
 
@@ -24,19 +27,22 @@ struct ResumePoint {
   ObjectId object;
   KeyRange rest;
   uint64_t rows_left = 0;  // 0: no limit
+  ScanDirection direction = ScanDirection::kForward;
+  bool keys_only = false;
+  ValueRange values{};
   friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
 };
 
 class ResumeTokenCodec {
  public:
-  static constexpr size_t kTokenBytes = 46;
+  static constexpr size_t kTokenBytes = 62;
 
   // `seed` is drawn at random by each server process.
   explicit ResumeTokenCodec(uint64_t seed) : seed_(seed) {}
 
   std::string Encode(const ResumePoint& point) const;
 
-  // Errors: InvalidArgument (wrong length or form, of another server, damaged).
+  // Errors: InvalidArgument (wrong form or length, of another server, damaged).
   absl::StatusOr<ResumePoint> Decode(absl::string_view token) const;
 
  private:

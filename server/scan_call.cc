@@ -1,12 +1,15 @@
 #include "server/scan_call.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "server/columns.h"
 #include "server/key_messages.h"
+#include "server/ranges.h"
 #include "server/rpc_status.h"
 #include "server/unary_call.h"
 
@@ -63,10 +66,21 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
     ERIS_ASSIGN_OR_RETURN(options, Resume(request));
     new_snapshot_ = true;
   } else {
+    ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", key_type_, request.range()));
+    ERIS_ASSIGN_OR_RETURN(options.direction, DirectionOf(request.direction()));
+    if (request.has_values()) {
+      ERIS_ASSIGN_OR_RETURN(options.values, ValuesOf(request.values()));
+    }
+    options.limit = request.limit();
+    options.keys_only = request.keys_only();
     ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
     object_ = info.id;
-    ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", key_type_, request.range()));
-    options.limit = request.limit();
+  }
+  options_ = options;
+  ERIS_ASSIGN_OR_RETURN(const ValueType type, session_->ValueTypeOf(request.object()));
+  has_bytes_ = type == ValueType::kBytes && !options.keys_only;
+  if (has_bytes_ && !charge_.TryGrow(kStringsMessageBytesMax - kMessageBytesMax)) {
+    return OverBudgetStatus(server_.budget, kStringsMessageBytesMax);
   }
   rows_left_ = options.limit;
   ERIS_ASSIGN_OR_RETURN(scan_, session_->OpenScan(request.object(), options));
@@ -75,9 +89,11 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
 }
 
 absl::StatusOr<ScanOptions> ScanCall::Resume(const v1::ScanRequest& request) {
-  if (request.has_range() || request.limit() != 0) {
+  if (request.has_range() || request.limit() != 0 || request.has_values() || request.keys_only() ||
+      request.direction() != v1::SCAN_DIRECTION_UNSPECIFIED) {
     return absl::InvalidArgumentError(
-        "resume_token is set, so range and limit must be unset: the token carries what is left");
+        "resume_token is set, so range, limit, direction, values and keys_only must be unset: the "
+        "token carries what is left");
   }
   ERIS_ASSIGN_OR_RETURN(const ResumePoint point, server_.tokens.Decode(request.resume_token()));
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server_.engine->Describe(request.object()));
@@ -91,7 +107,12 @@ absl::StatusOr<ScanOptions> ScanCall::Resume(const v1::ScanRequest& request) {
     return absl::NotFoundError("the object of the resume_token has been dropped");
   }
   object_ = point.object;
-  return ScanOptions{point.rest, point.rows_left};
+  ScanOptions options{.range = point.rest,
+                      .limit = point.rows_left,
+                      .direction = point.direction,
+                      .keys_only = point.keys_only};
+  if (point.values != ValueRange{}) options.values = point.values;
+  return options;
 }
 
 void ScanCall::Fetch() {
@@ -110,14 +131,37 @@ void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
   StartWrite(&response_);
 }
 
+namespace {
+
+void FillStrings(const ScanChunk& chunk, v1::Column* values) {
+  const size_t rows = chunk.keys().size();
+  std::string& data = *values->mutable_data();
+  std::vector<uint32_t> offsets(rows + 1);
+  data.clear();
+  for (size_t i = 0; i < rows; ++i) {
+    const absl::string_view one = chunk.bytes(i);
+    data.append(one.data(), one.size());
+    offsets[i + 1] = static_cast<uint32_t>(data.size());
+  }
+  values->set_type(v1::COLUMN_TYPE_BYTES);
+  values->set_offsets(reinterpret_cast<const char*>(offsets.data()),
+                      offsets.size() * sizeof(uint32_t));
+}
+
+}  // namespace
+
 void ScanCall::Fill(const ScanChunk& chunk) {
   const uint64_t rows = chunk.keys().size();
-  ERIS_CHECK(chunk.values().size() == rows);
+  ERIS_CHECK(chunk.values().size() == (options_.keys_only || has_bytes_ ? 0 : rows));
   ERIS_CHECK(rows * 2 * sizeof(uint64_t) <= kMessageBytesMax - 256);  // the rest of the message
   response_.mutable_keys()->set_type(static_cast<v1::ColumnType>(ColumnTypeOf(key_type_)));
   response_.mutable_keys()->set_data(EncodeKeyColumn(key_type_, chunk.keys()));
-  response_.mutable_values()->set_type(v1::COLUMN_TYPE_UINT64);
-  response_.mutable_values()->set_data(EncodeUint64Column(chunk.values()));
+  if (has_bytes_) {
+    FillStrings(chunk, response_.mutable_values());
+  } else if (!options_.keys_only) {
+    response_.mutable_values()->set_type(v1::COLUMN_TYPE_UINT64);
+    response_.mutable_values()->set_data(EncodeUint64Column(chunk.values()));
+  }
   response_.set_new_snapshot(std::exchange(new_snapshot_, false));
   const bool limit_reached = rows_left_ != 0 && rows >= rows_left_;
   if (rows_left_ != 0 && !limit_reached) rows_left_ -= rows;
@@ -125,7 +169,13 @@ void ScanCall::Fill(const ScanChunk& chunk) {
   if (last_) {
     response_.clear_resume_token();
   } else {
-    response_.set_resume_token(server_.tokens.Encode({object_, *chunk.rest(), rows_left_}));
+    response_.set_resume_token(
+        server_.tokens.Encode({.object = object_,
+                               .rest = *chunk.rest(),
+                               .rows_left = rows_left_,
+                               .direction = options_.direction,
+                               .keys_only = options_.keys_only,
+                               .values = options_.values.value_or(ValueRange{})}));
   }
 }
 

@@ -38,6 +38,8 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
  public:
   // A message of a scan holds at most this; it is also what a scan takes of the byte budget.
   static constexpr uint64_t kMessageBytesMax = 1 << 20;
+  // The same of byte strings: as long as one may be, and what stands beside it.
+  static constexpr uint64_t kStringsMessageBytesMax = 2 << 20;
 
   // gRPC owns the result.
   static ScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
@@ -48,7 +50,7 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
       : server_(server), context_(context), stall_(context, &server.stalls.queue()) {}
 
   absl::Status Open(const v1::ScanRequest& request);
-  // What a token stands for. Errors: InvalidArgument (token, or a token with range or limit, or of
+  // What a token stands for. Errors: InvalidArgument (token, or a token with other fields, or of
   // another object), NotFound (the object is gone).
   absl::StatusOr<ScanOptions> Resume(const v1::ScanRequest& request);
   void Fetch();
@@ -66,6 +68,8 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
   // Owned by the step under way.
   ObjectId object_;
   KeyType key_type_ = KeyType::kUint64;
+  bool has_bytes_ = false;     // values are byte strings, and wanted
+  ScanOptions options_;        // as the scan was opened
   uint64_t rows_left_ = 0;     // 0: no limit
   bool new_snapshot_ = false;  // the first chunk is still to say so
   bool last_ = false;          // response_ is the last chunk

@@ -16,4 +16,10 @@ absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes) {
                    " more, server.in_flight_bytes_max is ", budget.bytes_max(), "; try again"));
 }
 
+absl::Status AnswerOverBudgetStatus(uint64_t bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the calls under way leave no room for an answer of ", bytes,
+                   " bytes within server.in_flight_bytes_max; ask for fewer keys at once"));
+}
+
 }  // namespace eris::server

@@ -45,6 +45,9 @@ absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
 // What a call gets for which the budget has no room.
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);
 
+// The same for the byte strings of an answer.
+absl::Status AnswerOverBudgetStatus(uint64_t bytes);
+
 }  // namespace eris::server
 
 #endif  // ERIS_SERVER_SERVER_STATE_H_

@@ -88,6 +88,10 @@ class StreamCall final
   void StartRequest(typename Window::Place place) {
     StartedBatch started =
         Op::Start(*session_, request_, [window = window_, place](BatchResult result) {
+          const uint64_t bytes = AnswerBytes(result);
+          if (bytes > 0 && !window->TryCharge(place, bytes) && !Op::kIsWrite) {
+            return window->Answer(place, Refusal(AnswerOverBudgetStatus(bytes)));
+          }
           Response response;
           const absl::Status status = Op::Fill(result, response.mutable_response());
           if (!status.ok()) return window->Answer(place, Refusal(status));

@@ -113,6 +113,15 @@ class StreamWindow final : public ExpiryQueue::Owner,
     pending->Cancel(std::move(status));
   }
 
+  // The answer to come holds `more` bytes than the request at `place` was charged. False: there is
+  // no room for them; answer something smaller.
+  [[nodiscard]] bool TryCharge(Place place, uint64_t more) {
+    base::MutexLock lock(&mu_);
+    Slot* slot = Find(place);
+    // Where the stream has ended, the answer is dropped.
+    return slot == nullptr || !slot->charge || slot->charge.TryGrow(more);
+  }
+
   // The answer to the request at `place`. Ignored when the stream has ended meanwhile.
   void Answer(Place place, Response response) {
     std::shared_ptr<Pending> dropped;  // destroyed outside the lock

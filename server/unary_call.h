@@ -66,8 +66,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     charge_ = server_.budget.TryTake(bytes);
     if (!charge_) return Refuse(OverBudgetStatus(server_.budget, bytes));
     limit_.Begin(server_.calls.queue(), handover_);
-    StartedBatch started =
-        Op::Start(*server_.sessions.Borrow(), request, [handover = handover_](BatchResult result) {
+    absl::StatusOr<std::shared_ptr<Pending>> started =
+        Op::Start(*server_.sessions.Borrow(), request, [handover = handover_](auto result) {
           if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
         });
     if (!started.ok()) return Refuse(started.status());
@@ -78,7 +78,14 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     if (handover_->state.TryComplete()) Respond(status);
   }
 
-  void Answer(BatchResult result) { Respond(Op::Fill(result, response_)); }
+  template <class Result>
+  void Answer(Result result) {
+    const uint64_t bytes = AnswerBytes(result);
+    if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
+      return Respond(AnswerOverBudgetStatus(bytes));
+    }
+    Respond(Op::Fill(result, response_));
+  }
 
   // By the winner. The call may be gone when it returns.
   void Respond(const absl::Status& status) {

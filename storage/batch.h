@@ -9,6 +9,8 @@
 
 namespace eris::storage {
 
+class BytesSink;
+
 enum class Operation : uint8_t {
   kLookup = 1,
   kUpsert = 2,
@@ -35,6 +37,7 @@ enum class KeyState : uint8_t {
   kNoObject = 6,   // not executed: the object is gone
   kCancelled = 7,  // not executed: the request was cancelled before
   kRefused = 8,    // not executed: an incoming buffer stayed full
+  kNoRoom = 9,     // not executed: there is no room for the byte string that it would be answered
 };
 
 // Pointers are borrowed for the length of Execute. keys, values_in and positions have `count`
@@ -48,11 +51,13 @@ struct BatchPart {
   uint64_t* values_out = nullptr;  // kLookup, conditional writes; untouched where there is none
   KeyState* states_out = nullptr;
   const uint64_t* expected = nullptr;  // kCompareAndSet only
+  BytesSink* bytes_out = nullptr;      // of byte strings: where answers are copied to
 };
 
 struct Batch {
   Operation operation = Operation::kLookup;
   std::span<const BatchPart> parts;  // executed in order: later writes of a key win
+  uint64_t* bytes_copied = nullptr;  // of byte strings: grows by what was copied in and out
 };
 
 }  // namespace eris::storage

@@ -221,8 +221,8 @@ absl::Status HashPartition::ScanHashed(HashScanCursor& cursor, const ScanBudget&
   return absl::OkStatus();
 }
 
-// The rows of the smallest keys among those offered, in two columns: a heap whose root is the
-// largest.
+// The rows of the smallest keys among those offered, in two columns, the second one if it is there:
+// a heap whose root is the largest.
 class HashPartition::Smallest {
  public:
   Smallest(uint64_t* keys, uint64_t* values, uint32_t capacity)
@@ -242,7 +242,7 @@ class HashPartition::Smallest {
     for (uint32_t end = count_; end > 1;) {
       --end;
       const uint64_t key = keys_[end];
-      const uint64_t value = values_[end];
+      const uint64_t value = values_ == nullptr ? 0 : values_[end];
       Move(0, end);
       SiftDown(end, key, value);
     }
@@ -250,13 +250,15 @@ class HashPartition::Smallest {
 
  private:
   void Move(uint32_t from, uint32_t to) {
-    keys_[to] = keys_[from];
-    values_[to] = values_[from];
+    Set(to, keys_[from], values_ == nullptr ? 0 : values_[from]);
+  }
+  void Set(uint32_t at, uint64_t key, uint64_t value) {
+    keys_[at] = key;
+    if (values_ != nullptr) values_[at] = value;
   }
   void SiftUp(uint32_t at, uint64_t key, uint64_t value) {
     for (; at > 0 && keys_[(at - 1) / 2] < key; at = (at - 1) / 2) Move((at - 1) / 2, at);
-    keys_[at] = key;
-    values_[at] = value;
+    Set(at, key, value);
   }
   // Puts a row in the root's place, in a heap of `count`.
   void SiftDown(uint32_t count, uint64_t key, uint64_t value) {
@@ -267,12 +269,11 @@ class HashPartition::Smallest {
       Move(static_cast<uint32_t>(child), at);
       at = static_cast<uint32_t>(child);
     }
-    keys_[at] = key;
-    values_[at] = value;
+    Set(at, key, value);
   }
 
   uint64_t* keys_;
-  uint64_t* values_;
+  uint64_t* values_;  // nullptr: not wanted
   uint32_t capacity_;
   uint32_t count_ = 0;
 };
@@ -286,35 +287,47 @@ void HashPartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows& out) {
     return;
   }
   if (wanted == 0) return;
-  Smallest smallest(out.keys + out.rows, out.values + out.rows, wanted);
+  // Backward: the smallest complements of keys.
+  const uint64_t turn = cursor.query.Backward() ? ~uint64_t{0} : 0;
+  uint64_t* const first = out.keys + out.rows;
+  Smallest smallest(
+      first, cursor.query.keys_only || out.values == nullptr ? nullptr : out.values + out.rows,
+      wanted);
+  const auto offer = [&](uint64_t key, uint64_t value) {
+    if (!cursor.rest.ContainsU64(key)) return;
+    ++cursor.looked;
+    if (cursor.query.values.Contains(value)) smallest.Offer(key ^ turn, value);
+  };
   uint64_t keys[kRowsPerRun];
   uint64_t values[kRowsPerRun];
   for (HashCursor at; !at.done;) {
     const uint32_t read = table_.Read(at, keys, values, kRowsPerRun);
-    for (uint32_t i = 0; i < read; ++i) {
-      if (cursor.rest.ContainsU64(keys[i])) smallest.Offer(keys[i], values[i]);
-    }
+    for (uint32_t i = 0; i < read; ++i) offer(keys[i], values[i]);
   }
   if (leaving_ != nullptr) {
     TreeScanner scanner(leaving_->rows, 0);
     for (uint32_t read = kRowsPerRun; read == kRowsPerRun;) {
       read = scanner.Read(~uint64_t{0}, keys, values, kRowsPerRun);
-      for (uint32_t i = 0; i < read; ++i) {
-        const uint64_t key = keys[i] ^ leaving_->flip;
-        if (cursor.rest.ContainsU64(key)) smallest.Offer(key, values[i]);
-      }
+      for (uint32_t i = 0; i < read; ++i) offer(keys[i] ^ leaving_->flip, values[i]);
     }
   }
   smallest.Sort();
-  out.rows += smallest.count();
-  cursor.rows_left -= smallest.count();
-  const uint64_t last = cursor.rest.hi ? cursor.rest.hi->head - 1 : ~uint64_t{0};
-  if (smallest.count() < wanted || out.keys[out.rows - 1] == last) {
+  const uint32_t count = smallest.count();
+  for (uint32_t i = 0; i < count; ++i) first[i] ^= turn;
+  out.rows += count;
+  cursor.rows_left -= count;
+  const bool backward = cursor.query.Backward();
+  const uint64_t end = backward ? cursor.rest.lo.head : LastKeyOf(cursor.rest);
+  if (count < wanted || first[count - 1] == end) {
     MakeEmpty(cursor.rest);
     cursor.done = true;
     return;
   }
-  cursor.rest.lo = Key::FromU64(out.keys[out.rows - 1] + 1);
+  if (backward) {
+    cursor.rest.hi = Key::FromU64(first[count - 1]);
+  } else {
+    cursor.rest.lo = Key::FromU64(first[count - 1] + 1);
+  }
   cursor.done = cursor.rows_left == 0;
 }
 

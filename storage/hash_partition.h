@@ -62,8 +62,9 @@ class HashPartition final : public Partition {
   // Errors: FailedPrecondition (rows are prepared to leave; the scan goes on when none are).
   // REQUIRES: !cursor.done.
   absl::Status ScanHashed(HashScanCursor& cursor, const ScanBudget& budget, ScanRows& out) const;
-  // In key order, for the sake of the interface: a pass over all rows for each call, whatever the
-  // budget. O(size + out.capacity * log out.capacity).
+  // In key order, for the sake of the interface, in both directions and with the query's filter: a
+  // pass over all rows for each call, whatever the budget. O(size + out.capacity * log
+  // out.capacity).
   void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
 
   // Errors: FailedPrecondition, always: a hash moves by copy.

@@ -1,7 +1,6 @@
 #include "storage/index_partition.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <new>
 #include <string>
@@ -15,19 +14,6 @@
 
 namespace eris::storage {
 namespace {
-
-// Rows between two looks at the clock: about 2 us of scanning, against 20 ns for a look.
-constexpr uint32_t kRowsPerRun = 256;
-
-uint64_t NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
-// The last key of a range that is not empty.
-uint64_t LastKey(const Range& range) {
-  return range.hi ? range.hi->head - 1 : std::numeric_limits<uint64_t>::max();
-}
 
 KeyState StateOf(UpsertResult result) {
   switch (result) {
@@ -147,38 +133,6 @@ void IndexPartition::UpsertGroup(Group& group, uint64_t** found) {
     const UpsertResult result = tree_.Upsert(group.keys[i], group.values_in[i]);
     if (result == UpsertResult::kInserted) found_valid = false;
     *group.states_out[i] = StateOf(result);
-  }
-}
-
-void IndexPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) {
-  ERIS_DCHECK(!cursor.done);
-  if (cursor.rest.Empty() || cursor.rows_left == 0) {
-    cursor.done = true;
-    return;
-  }
-  ERIS_DCHECK(range_.Contains(cursor.rest.lo));
-  const uint64_t last = LastKey(cursor.rest);
-  TreeScanner scanner(tree_, cursor.rest.lo.head);
-  while (!out.Full()) {
-    const uint64_t room = std::min<uint64_t>(kRowsPerRun, out.capacity - out.rows);
-    const uint32_t wanted = static_cast<uint32_t>(std::min(room, cursor.rows_left));
-    const uint32_t rows = scanner.Read(last, out.keys + out.rows, out.values + out.rows, wanted);
-    out.rows += rows;
-    cursor.rows_left -= rows;
-    if (rows < wanted || out.keys[out.rows - 1] == last) {  // the range is answered
-      MakeEmpty(cursor.rest);
-      cursor.done = true;
-      return;
-    }
-    cursor.rest.lo = Key::FromU64(out.keys[out.rows - 1] + 1);
-    if (cursor.rows_left == 0) {
-      cursor.done = true;
-      return;
-    }
-    if (budget.deadline_ns != std::numeric_limits<uint64_t>::max() &&
-        NowNs() >= budget.deadline_ns) {
-      return;
-    }
   }
 }
 

@@ -29,10 +29,12 @@ class IndexPartition final : public Partition {
   // Keys are gathered over the parts into groups, so that many small commands run as fast as a
   // large.
   void Execute(const Batch& batch) override;
-  // Reads the clock after each run of rows, so a slice answers at least one run, however late it
-  // is. At the end cursor.rest is empty; when rows_left ends the scan, rest is what was not asked
-  // for.
+  // Reads the clock after each run of rows looked at, so a slice answers at least one run, however
+  // late it is. At the end cursor.rest is empty; when rows_left ends the scan, rest is what was not
+  // asked for. (index_partition_scan.cc)
   void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+  // The same; a count without a filter takes one slice, O(depth).
+  void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
 
   // The result has the same cache.
   absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
@@ -52,6 +54,8 @@ class IndexPartition final : public Partition {
 
   // For checks and counts.
   const PrefixTree& tree() const { return tree_; }
+  // For a partition that keeps more than the words in it (bytes_partition.h).
+  PrefixTree& tree() { return tree_; }
 
  private:
   struct Group;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,11 +20,14 @@
 namespace eris::storage {
 
 // The exchange format of a copy transfer: a sorted run of rows. `rows` are keys[i] -> values[i];
-// `covers` is the key range that changes hands with them.
+// `covers` is the key range that changes hands with them. Of byte strings row i is
+// bytes[offsets[i] .. offsets[i + 1]), and `values` is empty.
 struct ExchangeChunk {
   Range covers;
   std::vector<uint64_t> keys;
   std::vector<uint64_t> values;
+  std::vector<uint64_t> offsets{};
+  std::string bytes{};
 };
 
 class Partition {
@@ -37,9 +41,14 @@ class Partition {
   // range(). A write refused for want of memory answers kNoMemory and changes nothing.
   virtual void Execute(const Batch& batch) = 0;
 
-  // Appends rows of cursor.rest in key order until `out` is full, the budget is spent or the cursor
-  // is done, and moves the cursor behind them. REQUIRES: cursor.rest lies in range(); !cursor.done.
+  // Appends rows of cursor.rest in key order (of a backward scan in descending order) until `out`
+  // is full, the budget is spent or the cursor is done, and moves the cursor behind them, or behind
+  // what the filter has passed over. REQUIRES: cursor.rest lies in range(); !cursor.done.
   virtual void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) = 0;
+  // Adds the rows of cursor.rest to `out` until the budget is spent or the cursor is done, and
+  // moves the cursor behind them. Direction and cursor.rows_left do not matter. REQUIRES: as Scan.
+  // Here: by Scan, for structures that have nothing better.
+  virtual void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out);
 
   // Cuts the range at `key`: this partition keeps [lo, key), the result owns [key, hi). O(depth)
   // for a tree (link transfers stand on it). Errors: InvalidArgument (key not inside),

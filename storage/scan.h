@@ -5,32 +5,58 @@
 #include <cstdint>
 #include <limits>
 
+#include "eris/types.h"
 #include "storage/key.h"
 
 namespace eris::storage {
 
+class BytesSink;
+
+// What a scan asks of the rows of its range.
+struct ScanQuery {
+  ScanDirection direction = ScanDirection::kForward;
+  bool keys_only = false;   // values are not copied
+  bool count_only = false;  // of Aggregate: nothing but the count
+  ValueRange values{};      // rows with others are passed over; not inverted
+
+  bool Backward() const { return direction == ScanDirection::kBackward; }
+  bool Filters() const { return values != ValueRange{}; }
+};
+
 // Where a scan goes on: a key, never a pointer, since split, absorb and growth move TreeNodes. It
 // is sought again at each slice.
 struct ScanCursor {
-  Range rest;                                                 // what is still to be answered
+  Range rest;  // what is still to be answered: lo moves up, of a backward scan hi moves down
   uint64_t rows_left = std::numeric_limits<uint64_t>::max();  // the scan's limit
   uint64_t snapshot = 0;                                      // epoch; 0: the rows as they are
   bool done = false;  // rest is answered, or no row is left to give
+  ScanQuery query{};
+  uint64_t looked = 0;  // rows looked at so far, given or passed over
 };
 
 // Bounds one slice, so that point commands never wait behind more than that. The clock is read once
-// every few hundred rows.
+// every few hundred rows looked at, whether a filter keeps them or not.
 struct ScanBudget {
   uint64_t deadline_ns = std::numeric_limits<uint64_t>::max();  // on the steady clock
 };
 
-// Where rows go: two columns with room for `capacity` rows, `rows` filled.
+// The last key of a range that is not empty, of 8-byte keys.
+inline uint64_t LastKeyOf(const Range& range) {
+  return range.hi ? range.hi->head - 1 : std::numeric_limits<uint64_t>::max();
+}
+
+// Where rows go: two columns with room for `capacity` rows, `rows` filled. `values` may be nullptr
+// for a scan of keys only.
 struct ScanRows {
   uint64_t* keys = nullptr;
   uint64_t* values = nullptr;
   uint32_t capacity = 0;
   uint32_t rows = 0;
-  bool Full() const { return rows == capacity; }
+  // Of byte strings: where they are copied to, whose words then stand in `values`; nullptr: the
+  // values are not wanted. `bytes_full`: there was no room for the next one.
+  BytesSink* bytes = nullptr;
+  bool bytes_full = false;
+  bool Full() const { return rows == capacity || bytes_full; }
 };
 
 }  // namespace eris::storage

@@ -1,10 +1,10 @@
 #include "storage/tree_scanner.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "storage/scan_copy.h"
 
 namespace eris::storage {
 namespace {
@@ -19,79 +19,122 @@ void PrefetchBlock(TreeRef ref) {
   for (unsigned i = 0; i < lines; ++i) __builtin_prefetch(block + i * base::kCacheLineBytes, 0, 3);
 }
 
-// Rows to columns.
-void Copy(const Pair* pairs, uint32_t count, uint64_t* keys, uint64_t* values) {
-  uint32_t i = 0;
-#ifdef __SSE2__
-  for (; i + 2 <= count; i += 2) {
-    const __m128i first = _mm_load_si128(reinterpret_cast<const __m128i*>(pairs + i));
-    const __m128i second = _mm_load_si128(reinterpret_cast<const __m128i*>(pairs + i + 1));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(keys + i), _mm_unpacklo_epi64(first, second));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(values + i), _mm_unpackhi_epi64(first, second));
+// The bits of the bytes from `first` to `last`, of the word that is asked for.
+uint64_t BitsBetween(const uint64_t* bitmap, unsigned word, unsigned first, unsigned last) {
+  uint64_t bits = bitmap[word];
+  if (word == first >> 6) bits &= ~uint64_t{0} << (first & 63);
+  if (word == last >> 6) bits &= ~uint64_t{0} >> (63 - (last & 63));
+  return bits;
+}
+
+unsigned CountBits(const uint64_t* bitmap, unsigned first, unsigned last) {
+  unsigned count = 0;
+  for (unsigned word = first >> 6; word <= last >> 6; ++word) {
+    count += static_cast<unsigned>(std::popcount(BitsBetween(bitmap, word, first, last)));
   }
-#endif
-  for (; i < count; ++i) {
-    keys[i] = pairs[i].key;
-    values[i] = pairs[i].value;
+  return count;
+}
+
+// The n-th set bit (from 0) of those from `first` on. REQUIRES: there are more than n.
+unsigned NthBit(const uint64_t* bitmap, unsigned first, unsigned n) {
+  unsigned word = first >> 6;
+  uint64_t bits = bitmap[word] & ~uint64_t{0} << (first & 63);
+  for (;; bits = bitmap[++word]) {
+    const auto count = static_cast<unsigned>(std::popcount(bits));
+    if (n < count) break;
+    n -= count;
+  }
+  // Halves, for as long as there is more than one bit.
+  unsigned at = 0;
+  for (unsigned half = 32; half > 0; half /= 2) {
+    const uint64_t lower = bits >> at & ((uint64_t{1} << half) - 1);
+    const auto count = static_cast<unsigned>(std::popcount(lower));
+    if (n < count) continue;
+    n -= count;
+    at += half;
+  }
+  return word * 64 + at;
+}
+
+// The last byte <= `from` whose bit is set, or 256.
+unsigned PreviousBit(const uint64_t* bitmap, unsigned from) {
+  for (unsigned word = from >> 6;; --word) {
+    const uint64_t bits = BitsBetween(bitmap, word, 0, from);
+    if (bits != 0) return word * 64 + 63 - static_cast<unsigned>(std::countl_zero(bits));
+    if (word == 0) return 256;
   }
 }
 
 }  // namespace
 
-TreeScanner::TreeScanner(const PrefixTree& tree, uint64_t from) {
+template <ScanDirection kDirection>
+BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t from) {
   TreeRef ref = tree.root();
   while (ref.IsTreeNode() && ref.PrefixMatches(from)) {
     const Child child = ChildAt(ref, ref.Byte(from));
-    Push(ref, child.start + 1);
+    Push(ref, Behind(child));
     ref = child.ref();
   }
   if (ref.IsNone()) return;
   if (ref.IsRun()) {
-    ref.run()->Sort();
-    at_ = ref;
-    next_ = ref.run()->LowerBound(from);
+    Enter(ref);
+    if constexpr (kBackward) {
+      if (from < std::numeric_limits<uint64_t>::max()) next_ = ref.run()->LowerBound(from + 1);
+      if (next_ == 0) at_ = TreeRef();
+    } else {
+      next_ = ref.run()->LowerBound(from);
+      if (next_ == ref.run()->count) at_ = TreeRef();
+    }
   } else if (ref.IsPage() && ref.PrefixMatches(from)) {
     at_ = ref;
-    next_ = ref.Byte(from);
-  } else if (ref.header()->prefix > from) {
+    next_ = kBackward ? ref.Byte(from) + 1 : ref.Byte(from);
+  } else if (kBackward ? ref.header()->prefix < from : ref.header()->prefix > from) {
     EnterFirst(ref);
   }
 }
 
-void TreeScanner::Push(TreeRef ref, unsigned next) {
+template <ScanDirection kDirection>
+void BasicTreeScanner<kDirection>::Push(TreeRef ref, unsigned next) {
   Frame& frame = frames_[depth_++];
   frame = {ref, next, next};
   for (unsigned i = 0; i < kAheadChildren; ++i) PrefetchNext(frame);
 }
 
-void TreeScanner::PrefetchNext(Frame& frame) {
-  if (frame.ahead >= 256) return;
-  const Child child = NextChild(frame.ref, frame.ahead);
-  frame.ahead = child.start + 1;
-  if (child.start < 256) PrefetchBlock(child.ref());
+template <ScanDirection kDirection>
+void BasicTreeScanner<kDirection>::PrefetchNext(Frame& frame) {
+  const Child child = ChildFrom(frame.ref, frame.ahead);
+  if (child.start == 256) return;
+  frame.ahead = Behind(child);
+  PrefetchBlock(child.ref());
 }
 
-void TreeScanner::EnterFirst(TreeRef ref) {
+template <ScanDirection kDirection>
+void BasicTreeScanner<kDirection>::Enter(TreeRef ref) {
+  at_ = ref;
+  if (ref.IsRun()) ref.run()->Sort();
+  next_ = !kBackward ? 0 : ref.IsRun() ? ref.run()->count : 256;
+}
+
+template <ScanDirection kDirection>
+void BasicTreeScanner<kDirection>::EnterFirst(TreeRef ref) {
   while (ref.IsTreeNode()) {
-    const Child child = NextChild(ref, 0);
-    Push(ref, child.start + 1);
+    const Child child = ChildFrom(ref, kBackward ? 256 : 0);
+    Push(ref, Behind(child));
     ref = child.ref();
   }
-  at_ = ref;
-  next_ = 0;
-  if (ref.IsRun()) ref.run()->Sort();
+  Enter(ref);
 }
 
-bool TreeScanner::Advance() {
-  at_ = TreeRef();
+template <ScanDirection kDirection>
+bool BasicTreeScanner<kDirection>::Advance() {
   while (depth_ > 0) {
     Frame& frame = frames_[depth_ - 1];
-    const Child child = frame.next < 256 ? NextChild(frame.ref, frame.next) : Child{};
+    const Child child = ChildFrom(frame.ref, frame.next);
     if (child.start == 256) {
       --depth_;
       continue;
     }
-    frame.next = child.start + 1;
+    frame.next = Behind(child);
     PrefetchNext(frame);
     EnterFirst(child.ref());
     return true;
@@ -99,53 +142,119 @@ bool TreeScanner::Advance() {
   return false;
 }
 
-uint32_t TreeScanner::ReadRun(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
-                              bool* behind) {
-  TreeRun* run = at_.run();
-  const Pair* const pairs = run->pairs() + next_;
+template <ScanDirection kDirection>
+[[gnu::always_inline]] inline ScanPiece BasicTreeScanner<kDirection>::RunPiece(uint64_t to,
+                                                                               uint32_t rows_max) {
+  TreeRun* const run = at_.run();
+  const Pair* const pairs = run->pairs();
+  if constexpr (kBackward) {
+    unsigned begin = next_ - std::min<unsigned>(rows_max, next_);
+    if (pairs[begin].key < to) begin = std::min(run->LowerBound(to), next_);
+    const ScanPiece piece{.rows = next_ - begin, .pairs = pairs + begin};
+    next_ = begin;
+    if (next_ == 0) at_ = TreeRef();
+    return piece;
+  }
+  const Pair* const from = pairs + next_;
   uint32_t rows = std::min<uint32_t>(rows_max, run->count - next_);
-  if (rows > 0 && pairs[rows - 1].key > last) {
+  if (from[rows - 1].key > to) {
     rows = static_cast<uint32_t>(
-        std::upper_bound(pairs, pairs + rows, last,
+        std::upper_bound(from, from + rows, to,
                          [](uint64_t key, const Pair& pair) { return key < pair.key; }) -
-        pairs);
-    *behind = true;
+        from);
   }
-  Copy(pairs, rows, keys, values);
   next_ += rows;
-  return rows;
+  if (next_ == run->count) at_ = TreeRef();
+  return {.rows = rows, .pairs = from};
 }
 
-uint32_t TreeScanner::ReadPage(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
-                               bool* behind) {
-  const TreePage* page = at_.page();
-  uint32_t rows = 0;
-  for (; rows < rows_max; ++rows) {
-    const unsigned byte = internal::NextBit(page->bitmap, next_);
-    if (byte == 256) break;
-    const uint64_t key = page->header.prefix | byte;
-    if (key > last) {
-      *behind = true;
-      break;
+template <ScanDirection kDirection>
+inline ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t rows_max) {
+  const TreePage* const page = at_.page();
+  const uint64_t prefix = page->header.prefix;
+  ScanPiece piece{.page = page};
+  // As far as `to` reaches into the page.
+  if constexpr (kBackward) {
+    piece.last = next_ == 0 ? 256 : PreviousBit(page->bitmap, next_ - 1);
+    if (piece.last == 256) {
+      at_ = TreeRef();
+      return {};
     }
-    keys[rows] = key;
-    values[rows] = page->slots[byte];
-    next_ = byte + 1;
+    if ((prefix | piece.last) < to) return {};
+    piece.first = to <= prefix
+                      ? internal::NextBit(page->bitmap, 0)
+                      : internal::NextBit(page->bitmap, static_cast<unsigned>(to - prefix));
+    piece.rows = CountBits(page->bitmap, piece.first, piece.last);
+    if (piece.rows > rows_max) {
+      piece.first = NthBit(page->bitmap, piece.first, piece.rows - rows_max);
+      piece.rows = rows_max;
+    }
+    next_ = piece.first;
+  } else {
+    piece.first = internal::NextBit(page->bitmap, next_);
+    if (piece.first == 256) {
+      at_ = TreeRef();
+      return {};
+    }
+    if ((prefix | piece.first) > to) return {};
+    const auto reach = static_cast<unsigned>(std::min<uint64_t>(to - prefix, 255));
+    piece.last = internal::LastBit(page->bitmap, reach);
+    piece.rows = CountBits(page->bitmap, piece.first, piece.last);
+    if (piece.rows > rows_max) {
+      piece.last = NthBit(page->bitmap, piece.first, rows_max - 1);
+      piece.rows = rows_max;
+    }
+    next_ = piece.last + 1;
   }
-  return rows;
+  return piece;
 }
 
-uint32_t TreeScanner::Read(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max) {
+template <ScanDirection kDirection>
+[[gnu::always_inline]] inline ScanPiece BasicTreeScanner<kDirection>::NextPiece(uint64_t to,
+                                                                                uint32_t rows_max) {
+  for (;;) {
+    if (at_.IsNone() && !Advance()) return {};
+    const ScanPiece piece = at_.IsRun() ? RunPiece(to, rows_max) : PagePiece(to, rows_max);
+    // What still stands there without a row to give lies behind `to`.
+    if (piece.rows > 0 || !at_.IsNone()) return piece;
+  }
+}
+
+template <ScanDirection kDirection>
+ScanPiece BasicTreeScanner<kDirection>::Next(uint64_t to, uint32_t rows_max) {
+  return NextPiece(to, rows_max);
+}
+
+template <ScanDirection kDirection>
+uint32_t BasicTreeScanner<kDirection>::Read(uint64_t to, uint64_t* keys, uint64_t* values,
+                                            uint32_t rows_max) {
   uint32_t rows = 0;
-  bool behind = false;
-  while (rows < rows_max && !behind) {
+  while (rows < rows_max) {
     if (at_.IsNone() && !Advance()) break;
     const uint32_t room = rows_max - rows;
-    rows += at_.IsRun() ? ReadRun(last, keys + rows, values + rows, room, &behind)
-                        : ReadPage(last, keys + rows, values + rows, room, &behind);
-    if (rows < rows_max && !behind) at_ = TreeRef();
+    ScanPiece piece;
+    if (at_.IsRun()) {
+      piece = RunPiece(to, room);
+      if constexpr (kBackward) {
+        internal::CopyBackward<false>(piece.pairs + piece.rows, piece.rows, keys + rows,
+                                      values + rows);
+      } else {
+        internal::CopyForward<false>(piece.pairs, piece.rows, keys + rows, values + rows);
+      }
+    } else {
+      piece = PagePiece(to, room);
+      if (piece.rows > 0) {
+        internal::TakeAll<kBackward, false>(piece, {}, keys + rows, values + rows, piece.rows);
+      }
+    }
+    rows += piece.rows;
+    // What still stands there without a row to give lies behind `to`.
+    if (piece.rows == 0 && !at_.IsNone()) break;
   }
   return rows;
 }
+
+template class BasicTreeScanner<ScanDirection::kForward>;
+template class BasicTreeScanner<ScanDirection::kBackward>;
 
 }  // namespace eris::storage

@@ -1,49 +1,73 @@
-// Reads a prefix tree in key order. It holds pointers into the tree, so it is good only while the
-// tree does not change: a scan that lasts longer keeps a key (ScanCursor) and seeks again at each
-// slice. Runs are sorted when it comes to them. Iterative: a frame per level, at most 8.
-// Single-threaded. Paper: ERIS 3.1 (scans).
+// Reads a prefix tree in key order, upwards or downwards. It holds pointers into the tree, so it is
+// good only while the tree does not change: a scan that lasts longer keeps a key (ScanCursor) and
+// seeks again at each slice. Runs are sorted when it comes to them. Iterative: a frame per level,
+// at most 8. Single-threaded. Paper: ERIS 3.1 (scans).
 #ifndef ERIS_STORAGE_TREE_SCANNER_H_
 #define ERIS_STORAGE_TREE_SCANNER_H_
 
 #include <cstdint>
 
+#include "eris/types.h"
 #include "storage/prefix_tree.h"
+#include "storage/scan_kernels.h"
 #include "storage/tree_node.h"
 
 namespace eris::storage {
 
-class TreeScanner {
+template <ScanDirection kDirection>
+class BasicTreeScanner {
  public:
-  // Stands before the first key >= `from`. `tree` outlives the scanner.
-  TreeScanner(const PrefixTree& tree, uint64_t from);
+  // Stands before the first key >= `from`; backward: behind the last key <= `from`. `tree` outlives
+  // the scanner.
+  BasicTreeScanner(const PrefixTree& tree, uint64_t from);
 
-  // Copies the next rows with keys <= `last` into keys and values, at most `rows_max`, and moves
+  // The next rows that lie together, at most `rows_max` (1 or more), no key of them behind `to`
+  // (above it; backward: below it), and moves behind them. No rows: there are no more.
+  ScanPiece Next(uint64_t to, uint32_t rows_max);
+
+  // Copies the next rows into keys and values, at most `rows_max`, none behind `to`, and moves
   // behind them. Fewer than that: there are no more.
-  uint32_t Read(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max);
+  uint32_t Read(uint64_t to, uint64_t* keys, uint64_t* values, uint32_t rows_max);
 
  private:
+  static constexpr bool kBackward = kDirection == ScanDirection::kBackward;
+
+  // Both are starts of children to go on at; backward, the end of those that are left.
   struct Frame {
     TreeRef ref;
-    unsigned next = 0;   // the start to go on at
-    unsigned ahead = 0;  // children that start before it are prefetched
+    unsigned next = 0;
+    unsigned ahead = 0;  // children before it are prefetched
   };
+
+  // The child to go on with; without one start is 256.
+  static Child ChildFrom(TreeRef ref, unsigned next) {
+    if constexpr (kBackward) return PreviousChild(ref, next);
+    return next < 256 ? NextChild(ref, next) : Child{};
+  }
+  static unsigned Behind(const Child& child) { return kBackward ? child.start : child.start + 1; }
 
   void Push(TreeRef ref, unsigned next);
   void PrefetchNext(Frame& frame);
+  // To the end of a run or page where reading begins.
+  void Enter(TreeRef ref);
   // Down to the first run or page of a subtree; on to the next one. False: there is none.
   void EnterFirst(TreeRef ref);
   bool Advance();
-  // Of the run or page at hand: at most rows_max; `*behind` when a key lies behind `last`.
-  uint32_t ReadRun(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
-                   bool* behind);
-  uint32_t ReadPage(uint64_t last, uint64_t* keys, uint64_t* values, uint32_t rows_max,
-                    bool* behind);
+  ScanPiece NextPiece(uint64_t to, uint32_t rows_max);  // Next, inline
+  // Of the run or page at hand, which is left when its last row is given.
+  ScanPiece RunPiece(uint64_t to, uint32_t rows_max);
+  ScanPiece PagePiece(uint64_t to, uint32_t rows_max);
 
   Frame frames_[kLevelsMax];
   unsigned depth_ = 0;
   TreeRef at_;         // a run or a page
-  unsigned next_ = 0;  // its pair or byte to go on at
+  unsigned next_ = 0;  // its pair or byte to go on at; backward: the end of those that are left
 };
+
+extern template class BasicTreeScanner<ScanDirection::kForward>;
+extern template class BasicTreeScanner<ScanDirection::kBackward>;
+using TreeScanner = BasicTreeScanner<ScanDirection::kForward>;
+using ReverseTreeScanner = BasicTreeScanner<ScanDirection::kBackward>;
 
 }  // namespace eris::storage
 

@@ -52,6 +52,8 @@ void AddGet(CLI::App& app, Cli& cli);
 void AddAdd(CLI::App& app, Cli& cli);
 void AddErase(CLI::App& app, Cli& cli);
 void AddScan(CLI::App& app, Cli& cli);
+void AddAggregate(CLI::App& app, Cli& cli);
+void AddCount(CLI::App& app, Cli& cli);
 void AddImport(CLI::App& app, Cli& cli);
 void AddExport(CLI::App& app, Cli& cli);
 void AddStats(CLI::App& app, Cli& cli);

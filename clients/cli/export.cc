@@ -52,6 +52,11 @@ int RunExport(const Cli& cli, const ExportFlags& flags) {
   client::ScanRows rows;
   const absl::StatusOr<bool> first = reader->Next(rows);
   if (!first.ok()) return Report(first.status());
+  if (rows.has_bytes) {
+    return Report(absl::FailedPreconditionError(
+        absl::StrCat("values of object \"", flags.object, "\" are byte strings, which neither csv ",
+                     "nor tbl holds; eris scan --output json shows all of them")));
+  }
   const bool tbl = flags.format == "tbl";
   if (flags.path == "-") {
     Output output;

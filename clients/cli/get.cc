@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "clients/cli/bytes_verbs.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/key_input.h"
@@ -20,12 +21,19 @@ namespace {
 struct GetFlags {
   std::string object;
   std::vector<std::string> arguments;
+  BytesFlags bytes;
 };
 
 int RunGet(const Cli& cli, const GetFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
   const KeyType type = to->info.key_type;
+  if (to->info.value_type == ValueType::kBytes) {
+    return RunGetBytes(cli, *to, flags.arguments, flags.bytes);
+  }
+  if (const absl::Status status = CheckNoBytesFlags(flags.bytes, flags.object); !status.ok()) {
+    return Report(status);
+  }
   ArgumentReader reader(flags.arguments, std::cin);
   Output output;
   std::optional<RowPrinter> rows;  // from the first answer: an error prints no empty table
@@ -67,16 +75,21 @@ void AddGet(CLI::App& app, Cli& cli) {
   CLI::App* verb = app.add_subcommand("get", "Show the values of keys");
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
+  AddBytesFlags(*verb, flags->bytes, /*raw=*/true);
   verb->footer(
       "Keys are read and shown by the object's type (see eris create --help). One that begins "
       "with\n"
       "a minus and a letter stands behind --, as in: eris get rates -- -inf\n"
       "Rows stand in the order of the keys. Missing keys are named on stderr (JSON: value null)\n"
       "and make the exit code 1.\n"
+      "Byte strings are shown as text, with \\xNN for what is none; exact are --hex, --base64, "
+      "--raw\n"
+      "and JSON, where a value that is no UTF-8 is called value_base64.\n"
       "\n"
       "Examples:\n"
       "  eris get orders 1 7 32\n"
-      "  seq 1 100 | eris get orders - --output json\n");
+      "  seq 1 100 | eris get orders - --output json\n"
+      "  eris get documents 7 --raw > seven.json\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunGet(cli, *flags); }; });
 }
 

@@ -24,8 +24,10 @@ class ArgumentReader {
     while (next_ < arguments_.size()) {
       if (arguments_[next_] != "-") {
         text = arguments_[next_++];
+        from_input_ = false;
         return true;
       }
+      from_input_ = true;
       while (std::getline(input_, text)) {
         if (!text.empty() && text.back() == '\r') text.pop_back();
         if (text.find_first_not_of(" \t") != std::string::npos) return true;
@@ -35,10 +37,14 @@ class ArgumentReader {
     return false;
   }
 
+  // The last one was a line of the input.
+  bool from_input() const { return from_input_; }
+
  private:
   const std::vector<std::string> arguments_;
   std::istream& input_;
   size_t next_ = 0;
+  bool from_input_ = false;
 };
 
 }  // namespace eris::cli

@@ -23,6 +23,7 @@ constexpr char kFooter[] =
     "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
     "  eris get orders 1 7 32\n"
     "  eris scan orders --from 100 --to 200 --output json\n"
+    "  eris aggregate orders --from 100 --to 200\n"
     "  eris stats\n"
     "Each verb has its own: eris import --help\n";
 
@@ -56,6 +57,8 @@ int main(int argc, char** argv) {
   eris::cli::AddAdd(app, cli);
   eris::cli::AddErase(app, cli);
   eris::cli::AddScan(app, cli);
+  eris::cli::AddAggregate(app, cli);
+  eris::cli::AddCount(app, cli);
   eris::cli::AddImport(app, cli);
   eris::cli::AddExport(app, cli);
   eris::cli::AddStats(app, cli);

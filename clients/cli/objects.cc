@@ -20,7 +20,10 @@ struct CreateFlags {
   std::string expect;
   std::string split;
   std::string key_type = "u64";
+  std::string value_type = "u64";
 };
+
+const char* NameOf(ValueType type) { return type == ValueType::kBytes ? "bytes" : "u64"; }
 
 nlohmann::ordered_json ToJson(const ObjectInfo& info) {
   nlohmann::ordered_json partitions = nlohmann::ordered_json::array();
@@ -37,6 +40,7 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
           {"id", info.id.value},
           {"key_type", std::string(KeyTypeName(info.key_type))},
           {"kind", KindName(info.kind)},
+          {"value_type", NameOf(info.value_type)},
           {"keys", std::to_string(info.keys)},
           {"memory_bytes", std::to_string(info.memory_bytes)},
           {"partitions", std::move(partitions)}};
@@ -54,6 +58,7 @@ int RunCreate(const Cli& cli, const CreateFlags& flags) {
     if (!range.ok()) return Report(range.status());
     options.expected = *range;
   }
+  if (flags.value_type == "bytes") options.value_type = ValueType::kBytes;
   if (!flags.split.empty()) {
     absl::StatusOr<std::vector<uint64_t>> points = ParseKeyList(flags.split, type);
     if (!points.ok()) return Report(points.status());
@@ -109,12 +114,13 @@ int RunList(const Cli& cli, const std::string& object) {
     TextTable table({{"OBJECT", false},
                      {"KIND", false},
                      {"KEY TYPE", false},
+                     {"VALUES", false},
                      {"KEYS"},
                      {"MEMORY"},
                      {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
       table.Add({info.name, KindName(info.kind), std::string(KeyTypeName(info.key_type)),
-                 std::to_string(info.keys), FormatBytes(info.memory_bytes),
+                 NameOf(info.value_type), std::to_string(info.keys), FormatBytes(info.memory_bytes),
                  std::to_string(info.partition_starts.size())});
     }
     output.Write(table.ToString());
@@ -126,7 +132,7 @@ int RunList(const Cli& cli, const std::string& object) {
 
 void AddCreate(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (keys to u64)");
+  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (keys to values)");
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("--kind", flags->kind, "index (ordered), or hash (faster look-ups, no scans)")
       ->check(CLI::IsMember({"index", "hash"}))
@@ -138,6 +144,10 @@ void AddCreate(CLI::App& app, Cli& cli) {
       ->excludes(expect);
   verb->add_option("--key-type", flags->key_type, "What keys are: u64, i64, f64 or date")
       ->check(CLI::IsMember({"u64", "i64", "f64", "date"}))
+      ->capture_default_str();
+  verb->add_option("--value-type", flags->value_type,
+                   "What values are: u64, or (of an index) bytes of up to 1 MiB")
+      ->check(CLI::IsMember({"u64", "bytes"}))
       ->capture_default_str();
   verb->footer(
       "Keys are ordered, read and shown by their type:\n"
@@ -155,6 +165,7 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "  eris create users --split 1000000,2000000,3000000\n"
       "  eris create balances --key-type i64 --expect -1000000:1000000\n"
       "  eris create rainfall --key-type date --expect 2000-01-01:2030-01-01\n"
+      "  eris create documents --expect 0:1000000 --value-type bytes\n"
       "  eris create sessions --kind hash\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });
 }

@@ -1,11 +1,13 @@
 // eris put, add, erase: writes by key.
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/bytes_verbs.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/conditional_write.h"
 #include "clients/cli/exit_code.h"
@@ -22,6 +24,15 @@ struct WriteFlags {
   bool if_absent = false;  // one of the three at most
   bool if_present = false;
   bool compare_and_set = false;
+  BytesFlags bytes;
+
+  // nullopt: no condition.
+  std::optional<WriteMode> mode() const {
+    if (if_absent) return WriteMode::kInsertIfAbsent;
+    if (if_present) return WriteMode::kReplaceIfPresent;
+    if (compare_and_set) return WriteMode::kCompareAndSet;
+    return std::nullopt;
+  }
 };
 
 // What a verb has written so far; the text of an error says it.
@@ -49,15 +60,18 @@ int Print(const Cli& cli, const Written& written, const char* done, const char* 
 }
 
 int RunPut(const Cli& cli, const WriteFlags& flags) {
-  if (flags.if_absent || flags.if_present || flags.compare_and_set) {
-    const WriteMode mode = flags.if_absent    ? WriteMode::kInsertIfAbsent
-                           : flags.if_present ? WriteMode::kReplaceIfPresent
-                                              : WriteMode::kCompareAndSet;
-    return RunConditionalWrite(cli, mode, flags.object, flags.arguments);
-  }
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
   const KeyType type = to->info.key_type;
+  if (to->info.value_type == ValueType::kBytes) {
+    return RunPutBytes(cli, *to, flags.mode(), flags.arguments, flags.bytes);
+  }
+  if (const absl::Status status = CheckNoBytesFlags(flags.bytes, flags.object); !status.ok()) {
+    return Report(status);
+  }
+  if (flags.mode()) {
+    return RunConditionalWrite(cli, *flags.mode(), flags.object, flags.arguments);
+  }
   ArgumentReader reader(flags.arguments, std::cin);
   Written written;
   std::vector<uint64_t> keys, values;
@@ -123,16 +137,23 @@ void AddPut(CLI::App& app, Cli& cli) {
       "Replace values that are the expected ones: key=expected:value, or 'key expected value'");
   absent->excludes(present)->excludes(compare);
   present->excludes(compare);
+  AddBytesFlags(*verb, flags->bytes, /*raw=*/false);
   verb->footer(
       "With a condition each key is tested and written in one step, and shown with the value that\n"
       "was there before. Keys that were not written make the exit code 1.\n"
+      "A byte string is what stands behind the =, or a file's content: key=@path (key=@@text "
+      "begins\n"
+      "with @); a line of stdin has a key, blanks, and the value up to its end.\n"
       "\n"
       "Examples:\n"
       "  eris put orders 1=370 2=781\n"
       "  awk '{print $1, $2}' pairs.txt | eris put orders -\n"
       "  eris put locks 7=1001 --if-absent\n"
       "  eris put rainfall 2024-02-29=12 2024-03-01=0\n"
-      "  eris put orders 1=370:371 --compare-and-set\n");
+      "  eris put orders 1=370:371 --compare-and-set\n"
+      "  eris put documents '1={\"name\": \"Ann\"}' 2=@two.json\n"
+      "  jq -rc '\"\\(.id) \\(.)\"' all.json | eris put documents -\n"
+      "  eris put keys 1=00ff1e --hex\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunPut(cli, *flags); }; });
 }
 

@@ -1,4 +1,5 @@
-// Key and value rows as a table or as a JSON array, written as they come. One thread.
+// Key and value rows, or keys alone, as a table or as a JSON array, written as they come. One
+// thread.
 #ifndef ERIS_CLIENTS_CLI_ROW_PRINTER_H_
 #define ERIS_CLIENTS_CLI_ROW_PRINTER_H_
 
@@ -16,8 +17,20 @@ namespace eris::cli {
 class RowPrinter {
  public:
   // `keys`: the type of the keys that are shown.
-  RowPrinter(Output& output, bool json, KeyType keys) : output_(output), json_(json), keys_(keys) {
-    output_.Write(json_ ? "[" : absl::StrFormat("%20s  %20s\n", "KEY", "VALUE"));
+  RowPrinter(Output& output, bool json, KeyType keys, bool keys_only = false)
+      : output_(output), json_(json), keys_(keys) {
+    output_.Write(json_       ? "["
+                  : keys_only ? absl::StrFormat("%20s\n", "KEY")
+                              : absl::StrFormat("%20s  %20s\n", "KEY", "VALUE"));
+  }
+
+  // Of a printer of keys only.
+  void AddKey(uint64_t key) {
+    text_.clear();
+    AppendKeyText(keys_, key, &text_);
+    if (!json_) return output_.Write(absl::StrFormat("%20s\n", text_));
+    output_.Write(absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", text_, "\"}"));
+    first_ = false;
   }
 
   // Without a value the key is missing: JSON shows null, the table leaves it out.

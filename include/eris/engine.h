@@ -28,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "eris/bytes_column.h"
 #include "eris/options.h"
 #include "eris/stats.h"
 #include "eris/types.h"
@@ -45,8 +46,8 @@ struct BatchResult {
   absl::Status status;
   uint32_t count = 0;    // keys in the batch
   uint32_t refused = 0;  // keys that were not executed
-  // Lookup: count little-endian u64, unspecified where absent. Write: what Session::Write says, 0
-  // where there is none. Else empty.
+  // Lookup: count little-endian u64 (byte strings: see offsets), unspecified where absent. Write:
+  // what Session::Write says, 0 where there is none. Else empty.
   std::string values;
   // One bit per key, Arrow order (bit i & 7 of byte i >> 3): the key was there before the
   // operation.
@@ -54,7 +55,10 @@ struct BatchResult {
   // Write only, else empty; also where the status is not OK because some keys were refused. As
   // `present`: the key was written; the key was executed, that is, its answer counts.
   std::string applied;
-  std::string executed;
+  std::string executed;  // also of LookupBytesAsync
+  // Answers that are byte strings: count + 1 little-endian u32 offsets into `values`, which has the
+  // bytes then. Else empty.
+  std::string offsets{};
 };
 
 // A batch for Session::Write. Columns are borrowed for the length of the call.
@@ -74,6 +78,20 @@ struct WriteColumns {
   absl::Span<uint8_t> executed{};  // 0: the key was refused and has not changed, or nobody knows
 };
 
+// As WriteBatch and WriteColumns, of byte strings; not kAdd.
+struct BytesWriteBatch {
+  WriteMode mode = WriteMode::kInsertIfAbsent;
+  absl::Span<const uint64_t> keys{};
+  absl::Span<const absl::string_view> values{};
+  absl::Span<const absl::string_view> expected{};
+};
+struct BytesWriteColumns {
+  absl::Span<uint8_t> applied{};
+  absl::Span<uint8_t> existed{};
+  absl::Span<uint8_t> executed{};
+  BytesColumn* values = nullptr;  // an empty string where there is none
+};
+
 // One ordered run of rows. Holds a chunk of the engine's bounded pool until it is destroyed, so a
 // scan pauses while its reader keeps chunks.
 class ScanChunk {
@@ -84,10 +102,15 @@ class ScanChunk {
   ScanChunk& operator=(ScanChunk&&) noexcept;
   ~ScanChunk();
 
-  absl::Span<const uint64_t> keys() const;    // strictly ascending
-  absl::Span<const uint64_t> values() const;  // values()[i] belongs to keys()[i]
-  // What is left of the range after this chunk; nullopt when the scan is known to end here. Opening
-  // a scan on it later goes on from here, on the data as it is then.
+  absl::Span<const uint64_t> keys() const;  // strictly ascending; backward: strictly descending
+  // values()[i] belongs to keys()[i]; empty in a scan of keys only, and of byte strings.
+  absl::Span<const uint64_t> values() const;
+  // Of byte strings, unless keys only were asked for: the value of keys()[row]. As long as the
+  // chunk.
+  absl::string_view bytes(size_t row) const;
+  // What is left of the range after this chunk (backward: below it); nullopt when the scan is known
+  // to end here. Opening a scan on it later, with the same other options, goes on from here, on the
+  // data as it is then.
   const std::optional<KeyRange>& rest() const;
 
  private:
@@ -103,9 +126,10 @@ class Scan {
   using Callback = absl::AnyInvocable<void(absl::StatusOr<std::optional<ScanChunk>>) &&>;
   virtual ~Scan() = default;
 
-  // The next chunk in key order; nullopt after the last. Blocks until an AEU has filled it.
-  // Errors: DeadlineExceeded (the scan can be asked again), NotFound (object dropped), Cancelled,
-  // Unavailable (engine closing).
+  // The next chunk in the scan's order, with at least one row; nullopt after the last. Blocks until
+  // an AEU has filled it; with a filter that keeps little that is as long as the rows it passes
+  // over take. Errors: DeadlineExceeded (the scan can be asked again), NotFound (object dropped),
+  // Cancelled, Unavailable (engine closing).
   virtual absl::StatusOr<std::optional<ScanChunk>> Next(
       absl::Time deadline = absl::InfiniteFuture()) = 0;
   // The same without blocking; `done` runs once, on the engine's completion thread. At most one
@@ -116,8 +140,20 @@ class Scan {
 };
 
 struct ScanOptions {
-  KeyRange range;      // inverted (hi < lo) is InvalidArgument; empty gives no row
-  uint64_t limit = 0;  // rows at most; 0: all
+  KeyRange range{};    // inverted (hi < lo) is InvalidArgument; empty gives no row
+  uint64_t limit = 0;  // rows at most, of those that `values` keeps; 0: all
+  // kBackward: from the end of the range to its beginning.
+  ScanDirection direction = ScanDirection::kForward;
+  std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
+  bool keys_only = false;              // chunks without values
+};
+
+struct AggregateOptions {
+  KeyRange range{};                    // inverted (hi < lo) is InvalidArgument
+  std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
+  // Only RangeAggregate::count is wanted; the others then say nothing. Without `values` no row is
+  // read: it takes the time of some look-ups, however many rows there are.
+  bool count_only = false;
 };
 
 // Joined rows: row i is the outer row outer_keys()[i] -> join_keys()[i] together with the inner row
@@ -259,15 +295,75 @@ class Session {
   // Errors: NotFound.
   virtual absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) = 0;
 
-  // Starts an ordered scan. Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition
-  // (a hash: it has no key order), ResourceExhausted (no scan chunk free), Unavailable.
+  // What the object's values are: which of the two forms below and above it takes. Errors:
+  // NotFound.
+  virtual absl::StatusOr<ValueType> ValueTypeOf(absl::string_view object) = 0;
+
+  // Byte strings: the same operations on objects of ValueType::kBytes (Erase and EraseAsync serve
+  // both). A form that is not the object's gets FailedPrecondition. A value has at most
+  // kValueBytesMax bytes, and may be empty; those of a batch have at most kBatchValueBytesMax
+  // together: InvalidArgument.
+  //
+  // values[i] is the value of keys[i], empty where found[i] is 0. What is answered is bounded like
+  // what is sent, and counts as bytes in flight: keys for which there is no room are not executed,
+  // and the call gets ResourceExhausted; ask for those again, fewer at once. `values` and `found`
+  // are filled then all the same; `executed` (empty or of length n) tells which keys count. After
+  // other errors all are unspecified. Shapes, blocking and errors else as for Lookup.
+  virtual absl::Status LookupBytes(absl::string_view object, absl::Span<const uint64_t> keys,
+                                   BytesColumn& values, absl::Span<uint8_t> found,
+                                   absl::Span<uint8_t> executed = {},
+                                   absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // As Upsert. A value that cannot be stored for want of memory leaves the old one as it is.
+  virtual absl::Status UpsertBytes(absl::string_view object, absl::Span<const uint64_t> keys,
+                                   absl::Span<const absl::string_view> values,
+                                   absl::Span<uint8_t> existed = {},
+                                   absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // As Write. A key whose answer finds no room (LookupBytes) is not written.
+  virtual absl::Status WriteBytes(absl::string_view object, const BytesWriteBatch& batch,
+                                  const BytesWriteColumns& out = {},
+                                  absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // `bytes_max`: of the answer, where less than kBatchValueBytesMax is wanted.
+  virtual absl::StatusOr<std::shared_ptr<Pending>> LookupBytesAsync(absl::string_view object,
+                                                                    absl::Span<const uint64_t> keys,
+                                                                    uint64_t bytes_max,
+                                                                    Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> UpsertBytesAsync(
+      absl::string_view object, absl::Span<const uint64_t> keys,
+      absl::Span<const absl::string_view> values, Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> WriteBytesAsync(absl::string_view object,
+                                                                   const BytesWriteBatch& batch,
+                                                                   Callback done) = 0;
+
+  // Starts an ordered scan. Errors: InvalidArgument (inverted range of keys or values), NotFound,
+  // FailedPrecondition (a hash: it has no key order; a filter on values that are byte strings),
+  // ResourceExhausted (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                          const ScanOptions& options) = 0;
 
+  // Counts the rows of a key range and adds up their values, where they are: no row moves. Every
+  // row that is there during the whole call counts once, also while ranges move between AEUs; of
+  // rows that come, go or change meanwhile either. No snapshot: different rows may be seen at
+  // different moments. All AEUs that own a part of the range work side by side, in slices.
+  // Blocks until all have answered or `deadline` has passed; not from a callback.
+  // Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition (more than count_only of
+  // byte strings; a hash: it has no key order), DeadlineExceeded, ResourceExhausted (AEUs that took
+  // nothing for send_wait_ms_max, or too many bytes in flight), Unavailable (closing, or keys that
+  // moved again and again). Paper: ERIS 3.1 (scans).
+  virtual absl::StatusOr<RangeAggregate> Aggregate(
+      absl::string_view object, const AggregateOptions& options,
+      absl::Time deadline = absl::InfiniteFuture()) = 0;
+  using AggregateCallback = absl::AnyInvocable<void(absl::StatusOr<RangeAggregate>) &&>;
+  // The same without waiting for the AEUs; `done` runs exactly once, on the engine's completion
+  // thread, unless an error is returned here (then never).
+  virtual absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(absl::string_view object,
+                                                                  const AggregateOptions& options,
+                                                                  AggregateCallback done) = 0;
+
   // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
-  // `inner` (which may be the same object, or a hash). May block up to Options::send_wait_ms_max while AEUs
-  // take nothing. Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition (the
-  // outer one is a hash), ResourceExhausted (no scan chunk free), Unavailable.
+  // `inner` (which may be the same object, or a hash). May block up to Options::send_wait_ms_max
+  // while AEUs take nothing. Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition
+  // (the outer one is a hash; values of either are byte strings), ResourceExhausted (no scan chunk
+  // free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer,
                                                          absl::string_view inner,
                                                          const JoinOptions& options) = 0;

@@ -97,8 +97,10 @@ struct CreateOptions {
   std::vector<uint64_t> split_points{};
   // What the keys stand for. Keys stay u64 here and in a Session, encoded as key_encoding.h says:
   //   {.expected = Int64Range(-1000, 1000), .key_type = KeyType::kInt64}
-  // Without an expected range: even pieces of all keys of the type; of dates, those of 1900 to 2099.
+  // Without an expected range: even pieces of all keys of the type; of dates, those of 1900 to
+  // 2099.
   KeyType key_type = KeyType::kUint64;
+  ValueType value_type = ValueType::kUint64;
 };
 
 }  // namespace eris

@@ -35,7 +35,7 @@ struct AeuStats {
   uint64_t busy_ns = 0;   // time in turns that found work
   uint64_t commands = 0;  // data commands executed
   uint64_t keys = 0;      // keys looked up, upserted or erased
-  uint64_t rows_scanned = 0;
+  uint64_t rows_scanned = 0;  // looked at, whether a filter kept them or not
   RoutingStats routing;
   uint64_t memory_bytes = 0;  // allocated by it now (falls, too)
   uint64_t rows = 0;          // held by it now (falls, too)

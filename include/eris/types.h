@@ -40,9 +40,59 @@ struct KeyRange {
   friend bool operator==(const KeyRange&, const KeyRange&) = default;
 };
 
+// Which end of its range a scan begins at.
+enum class ScanDirection : uint8_t {
+  kForward = 0,   // ascending keys
+  kBackward = 1,  // descending keys
+};
+
+// Values from `lo` to `last`, both included. Nothing lies in it when last < lo.
+struct ValueRange {
+  uint64_t lo = 0;
+  uint64_t last = ~uint64_t{0};
+
+  bool Inverted() const { return last < lo; }
+  // REQUIRES: not inverted.
+  bool Contains(uint64_t value) const { return value - lo <= last - lo; }
+  friend bool operator==(const ValueRange&, const ValueRange&) = default;
+};
+
+// What the rows of a range come to. Without a row (count 0) the other figures say nothing; as they
+// stand, they change nothing that they are added to.
+struct RangeAggregate {
+  uint64_t count = 0;
+  // Of the values. The sum has 128 bits: sum_high * 2^64 + sum_low.
+  uint64_t min = ~uint64_t{0};
+  uint64_t max = 0;
+  uint64_t sum_low = 0;
+  uint64_t sum_high = 0;
+  uint64_t first_key = ~uint64_t{0};
+  uint64_t last_key = 0;
+
+  void AddToSum(uint64_t low, uint64_t high) {
+    sum_low += low;
+    sum_high += high + (sum_low < low);
+  }
+  // Adds the rows of another range.
+  void Add(const RangeAggregate& other) {
+    count += other.count;
+    min = other.min < min ? other.min : min;
+    max = other.max > max ? other.max : max;
+    AddToSum(other.sum_low, other.sum_high);
+    first_key = other.first_key < first_key ? other.first_key : first_key;
+    last_key = other.last_key > last_key ? other.last_key : last_key;
+  }
+  // The sum as a number of less precision; the mean of the values (count above 0).
+  double sum() const {
+    return static_cast<double>(sum_high) * 0x1p64 + static_cast<double>(sum_low);
+  }
+  double mean() const { return sum() / static_cast<double>(count); }
+  friend bool operator==(const RangeAggregate&, const RangeAggregate&) = default;
+};
+
 enum class ObjectKind : uint8_t {
-  kIndex = 1,  // ordered index, u64 -> u64, partitioned by key range
-  // The same without order inside a partition: faster look-ups, no scans. Each partition hashes
+  kIndex = 1,  // ordered index, u64 -> values of its ValueType, partitioned by key range
+  // u64 -> u64 without order inside a partition: faster look-ups, no scans. Each partition hashes
   // with a random seed of its own.
   kHash = 2,
 };
@@ -53,6 +103,12 @@ enum class KeyType : uint8_t {
   kInt64 = 2,
   kFloat64 = 3,
   kDate = 4,
+};
+
+// What an object's values are.
+enum class ValueType : uint8_t {
+  kUint64 = 1,
+  kBytes = 2,  // byte strings of 0 to kValueBytesMax bytes; of indexes alone
 };
 
 // What a write does to a key, by what it finds there. Session::Write says what each answers.
@@ -67,6 +123,9 @@ enum class WriteMode : uint8_t {
 inline constexpr uint32_t kBatchKeysMax = 1u << 20;
 inline constexpr uint32_t kObjectNameBytesMax = 255;
 inline constexpr uint32_t kObjectsMax = 1u << 16;
+// Byte-string values: one of them, and those of one batch together (sent, or answered).
+inline constexpr uint32_t kValueBytesMax = 1u << 20;
+inline constexpr uint32_t kBatchValueBytesMax = 32u << 20;
 
 // A data object as the catalogue shows it.
 struct ObjectInfo {
@@ -79,6 +138,7 @@ struct ObjectInfo {
   std::vector<uint64_t> partition_starts;
   std::vector<AeuId> partition_owners;
   KeyType key_type = KeyType::kUint64;  // bounds and keys are encoded: key_encoding.h
+  ValueType value_type = ValueType::kUint64;
 };
 
 }  // namespace eris

@@ -77,7 +77,12 @@ def test_hash_objects(programs):
         harness.check_equal(server.eris_json("get", "h", "5")[0]["value"], "51", "counter")
         harness.check_equal(server.eris_json("erase", "h", "1", "999"), {"keys": "2", "erased": "1"},
                             "erase")
+        refused = server.eris("create", "x", "--kind", "hash", "--value-type", "bytes", code=INVALID)
+        harness.check("kind is hash and value_type is bytes" in refused.stderr, refused.stderr)
         for refused in (server.eris("scan", "h", code=REFUSED),
+                        server.eris("scan", "h", "--reverse", code=REFUSED),
+                        server.eris("aggregate", "h", code=REFUSED),
+                        server.eris("count", "h", code=REFUSED),
                         server.eris("export", "h", os.path.join(directory, "out.csv"), code=REFUSED)):
             harness.check('"h" is a hash, which has no key order' in refused.stderr, refused.stderr)
         path = os.path.join(directory, "rows.csv")
@@ -89,6 +94,61 @@ def test_hash_objects(programs):
         harness.check_equal(server.eris_json("get", "loaded", "49999")[0]["value"], "50000", "row")
         server.eris("drop", "h")
         server.eris("get", "h", "2", code=NOT_FOUND)
+
+
+def test_scans_and_aggregates(programs):
+    largest = 2**64 - 1
+    rows = [(key, key * 7 % 1000) for key in range(0, 200_000, 2)] + [(largest, largest)]
+    with harness.Server(programs, "--aeus", "3") as server:
+        server.eris("create", "o", "--expect", "0:200000")
+        server.eris("put", "o", "-", input="".join(f"{key} {value}\n" for key, value in rows))
+
+        def expect(chosen, keys_only=False):
+            return [{"key": str(key)} if keys_only else {"key": str(key), "value": str(value)}
+                    for key, value in chosen]
+
+        harness.check_equal(server.eris_json("scan", "o", "--reverse"), expect(rows[::-1]), "reverse")
+        harness.check_equal(server.eris_json("scan", "o", "--reverse", "--limit", "3"),
+                            expect(rows[:-4:-1]), "reverse with a limit")
+        harness.check_equal(
+            server.eris_json("scan", "o", "--from", "1000", "--to", "150000", "--min-value", "10",
+                             "--max-value", "19", "--reverse", "--keys-only"),
+            expect([row for row in rows if 1000 <= row[0] < 150_000 and 10 <= row[1] <= 19][::-1],
+                   keys_only=True), "a filter on values")
+        harness.check_equal(server.eris("scan", "o", "--keys-only", "--limit", "2").stdout.split(),
+                            ["KEY", "0", "2"], "keys only")
+        harness.check_equal(server.eris_json("scan", "o", "--min-value", str(largest)),
+                            expect(rows[-1:]), "the largest value")
+        harness.check_equal(server.eris_json("scan", "o", "--min-value", "1000", "--max-value", "2000"),
+                            [], "a filter that keeps nothing")
+        chosen = [row for row in rows if 1000 <= row[0] < 150_000 and row[1] <= 19]
+        values = [value for _, value in chosen]
+        harness.check_equal(
+            server.eris_json("aggregate", "o", "--from", "1000", "--to", "150000", "--max-value", "19"),
+            {"count": str(len(chosen)), "min": str(min(values)), "max": str(max(values)),
+             "sum": str(sum(values)), "avg": sum(values) / len(values),
+             "first_key": str(chosen[0][0]), "last_key": str(chosen[-1][0])}, "aggregate")
+        everything = server.eris_json("aggregate", "o")
+        harness.check_equal(everything["sum"], str(sum(value for _, value in rows)), "128 bits")
+        none = server.eris_json("aggregate", "o", "--from", "1", "--to", "2")
+        harness.check_equal(none, {"count": "0", "min": None, "max": None, "sum": None, "avg": None,
+                                   "first_key": None, "last_key": None}, "no rows")
+        harness.check_equal(server.eris("aggregate", "o", "--to", "5").stdout.split(),
+                            "COUNT MIN MAX SUM AVG FIRST KEY LAST KEY 3 0 28 42 14 0 4".split(), "table")
+        harness.check_equal(server.eris("count", "o").stdout, f"{len(rows)}\n", "count")
+        harness.check_equal(server.eris_json("count", "o", "--from", "3", "--to", "9", "--min-value", "29"),
+                            {"count": "2"}, "count with a filter")
+
+        for arguments, said in (
+                (["scan", "o", "--min-value", "5", "--max-value", "4"], "inverted"),
+                (["scan", "o", "--min-value", "-1"], "--min-value: '-1' is no number"),
+                (["scan", "o", "--to", "x"], "--to: 'x' is no number"),
+                (["count", "o", "--from", "5", "--to", "4"], "inverted"),
+                (["aggregate", "o", "--max-value", "1e3"], "--max-value: '1e3' is no number")):
+            refused = server.eris(*arguments, code=INVALID)
+            harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
+        server.eris("aggregate", "nosuch", code=NOT_FOUND)
+        server.eris("count", "nosuch", code=NOT_FOUND)
 
 
 def test_conditional_writes(programs):
@@ -402,8 +462,8 @@ def test_memory_settings_that_make_no_sense_are_refused_by_name(programs):
 
 
 def test_help_of_every_verb_has_examples(programs):
-    verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "import", "export",
-             "stats", "topology", "memory", "memory verify"]
+    verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "aggregate", "count",
+             "import", "export", "stats", "topology", "memory", "memory verify"]
     top = subprocess.run([programs.eris, "--help"], capture_output=True, text=True)
     harness.check("Exit codes" in top.stdout, top.stdout)
     for verb in verbs:

@@ -67,6 +67,16 @@ def main():
         rows = json.loads(call("eris.v1.Data/Scan", {"object": "orders"}))
         harness.check_equal(struct.unpack("<3Q", base64.b64decode(rows["keys"]["data"])), (1, 2, 7),
                             "scanned keys")
+        rows = json.loads(call("eris.v1.Data/Scan", {
+            "object": "orders", "direction": "SCAN_DIRECTION_BACKWARD", "values": {"lo": 371, "last": 781},
+            "keysOnly": True}))
+        harness.check_equal(struct.unpack("<2Q", base64.b64decode(rows["keys"]["data"])), (7, 2),
+                            "keys scanned backward")
+        harness.check("values" not in rows, "values in a scan of keys only")
+        sums = json.loads(call("eris.v1.Data/Aggregate", {"object": "orders", "range": {"lo": 2}}))
+        harness.check_equal(sums, {"count": "2", "min": "392", "max": "781", "sum_low": "1173",
+                                   "sum_high": "0", "first_key": {"u64": "2"},
+                                   "last_key": {"u64": "7"}}, "aggregate")
         call("eris.v1.Catalog/CreateObject", {"name": "sessions", "kind": "OBJECT_KIND_HASH"})
         call("eris.v1.Data/Upsert",
              {"object": "sessions", "keys": column(1, 2), "values": column(5, 6)})

@@ -40,6 +40,63 @@ def test_negative_integers(programs):
                             "keys of stdin")
 
 
+def test_negative_integers_backward_and_added_up(programs):
+    numbers = range(-900, 900, 3)
+    with harness.Server(programs, "--aeus", "3") as server:
+        server.eris("create", "o", "--key-type", "i64", "--expect", "-900:900")
+        server.eris("put", "o", "-", input="".join(f"{n} {n + 900}\n" for n in numbers))
+        harness.check_equal(
+            keys_of(server.eris_json("scan", "o", "--reverse", "--from", "-10", "--to", "10")),
+            ["9", "6", "3", "0", "-3", "-6", "-9"], "backward")
+        harness.check_equal(
+            server.eris("scan", "o", "--reverse", "--keys-only", "--max-value", "4").stdout.split(),
+            ["KEY", "-897", "-900"], "keys only, with a filter")
+        chosen = [n for n in numbers if -100 <= n < 50]
+        values = [n + 900 for n in chosen]
+        harness.check_equal(
+            server.eris_json("aggregate", "o", "--from", "-100", "--to", "50"),
+            {"count": str(len(chosen)), "min": str(min(values)), "max": str(max(values)),
+             "sum": str(sum(values)), "avg": sum(values) / len(values),
+             "first_key": str(chosen[0]), "last_key": str(chosen[-1])}, "aggregate")
+        harness.check_equal(server.eris("aggregate", "o", "--to", "-896").stdout.split()[-2:],
+                            ["-900", "-897"], "table")
+        harness.check_equal(server.eris("count", "o", "--from", "-3", "--to", "3").stdout, "2\n", "count")
+        refused = server.eris("count", "o", "--from", "2024-01-01", code=INVALID)
+        harness.check("--from: '2024-01-01' is no number from -9223372036854775808" in refused.stderr,
+                      refused.stderr)
+
+
+def test_byte_strings_under_typed_keys(programs):
+    with harness.Server(programs) as server:
+        created = server.eris_json("create", "o", "--key-type", "i64", "--value-type", "bytes",
+                                   "--expect", "-100:100")
+        harness.check_equal((created["key_type"], created["value_type"]), ("i64", "bytes"), "types")
+        server.eris("put", "o", "-5=minus five", "7=seven, and longer than a word", "0=")
+        harness.check_equal(server.eris_json("get", "o", "7", "-5"),
+                            [{"key": "7", "value": "seven, and longer than a word"},
+                             {"key": "-5", "value": "minus five"}], "get")
+        missing = server.eris("get", "o", "-6", code=NOT_FOUND)
+        harness.check("key -6: not found" in missing.stderr, missing.stderr)
+        harness.check_equal(server.eris("get", "o", "-5", "--raw").stdout, "minus five", "raw")
+        harness.check_equal(keys_of(server.eris_json("scan", "o", "--reverse")), ["7", "0", "-5"],
+                            "backward")
+        harness.check_equal(server.eris("scan", "o", "--to", "0").stdout.split(),
+                            ["KEY", "VALUE", "-5", "minus", "five"], "table")
+        harness.check_equal(
+            server.eris_json("put", "o", "--compare-and-set", "-5=minus five:-V"),
+            [{"key": "-5", "written": True, "before": "minus five"}], "compare and set")
+        harness.check_equal(server.eris_json("erase", "o", "-5"), {"keys": "1", "erased": "1"}, "erase")
+        harness.check_equal(server.eris("count", "o", "--from", "-9").stdout, "2\n", "count")
+        refused = server.eris("put", "o", "2024-01-01=x", code=INVALID)
+        harness.check("'2024-01-01' is no number from -9223372036854775808" in refused.stderr,
+                      refused.stderr)
+        server.eris("create", "days", "--key-type", "date", "--value-type", "bytes")
+        server.eris("put", "days", "-", input="2024-02-29 a leap day\n1969-12-31 the day before\n")
+        harness.check_equal(server.eris_json("scan", "days"),
+                            [{"key": "1969-12-31", "value": "the day before"},
+                             {"key": "2024-02-29", "value": "a leap day"}], "dates")
+
+
 def test_floats(programs):
     with harness.Server(programs) as server:
         server.eris("create", "o", "--key-type", "f64", "--split", "-1.5,0,1e10")

@@ -345,8 +345,25 @@ TEST_F(HashObjectTest, WhatNeedsKeyOrderIsRefusedByName) {
                                           "cannot be the outer side of a join"));
   EXPECT_EQ(session_->OpenJoin("h", "h", {}).status().code(),
             absl::StatusCode::kFailedPrecondition);
+  for (const bool count_only : {false, true}) {
+    EXPECT_EQ(session_->Aggregate("h", {.count_only = count_only}).status(),
+              absl::FailedPreconditionError(
+                  "object \"h\" is a hash, which has no key order: it cannot be aggregated"));
+  }
+  EXPECT_EQ(
+      session_->OpenScan("h", {.direction = ScanDirection::kBackward, .keys_only = true}).status(),
+      scan);
   EXPECT_TRUE(session_->OpenJoin("i", "h", {}).ok());
   EXPECT_TRUE(session_->OpenScan("i", {}).ok());
+}
+
+TEST_F(HashObjectTest, ByteStringsAreRefusedAtCreationAndTheNameStaysFree) {
+  EXPECT_EQ(
+      engine_->Create("b", {.kind = ObjectKind::kHash, .value_type = ValueType::kBytes}).status(),
+      absl::InvalidArgumentError("kind is hash and value_type is bytes: a hash has values of "
+                                 "u64, only an index byte strings"));
+  EXPECT_TRUE(engine_->Create("b", {.value_type = ValueType::kBytes}).ok());
+  EXPECT_EQ(session_->UpsertBytes("h", {1}, {"one"}).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(HashObjectTest, KindsAreShownAndUnknownOnesRefused) {

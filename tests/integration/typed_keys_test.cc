@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "eris/engine.h"
@@ -35,9 +36,11 @@ class TypedKeysTest : public testing::Test {
     return info.ok() ? *info : ObjectInfo{};
   }
 
-  std::vector<uint64_t> ScanKeys(const KeyRange& range) {
+  std::vector<uint64_t> ScanKeys(const KeyRange& range) { return ScanKeysWith({.range = range}); }
+
+  std::vector<uint64_t> ScanKeysWith(const ScanOptions& options) {
     std::vector<uint64_t> keys;
-    auto scan = session_->OpenScan("o", {.range = range});
+    auto scan = session_->OpenScan("o", options);
     EXPECT_TRUE(scan.ok()) << scan.status();
     while (scan.ok()) {
       auto chunk = (*scan)->Next();
@@ -84,6 +87,79 @@ TEST_F(TypedKeysTest, ScanRunsFromTheLowestNegativeToTheHighest) {
   ASSERT_FALSE(middle.empty());
   EXPECT_GE(Int64FromKey(middle.front()), -7);
   EXPECT_LE(Int64FromKey(middle.back()), 7);
+}
+
+TEST_F(TypedKeysTest, BackwardScansAndAggregatesCrossZero) {
+  Create({.expected = Int64Range(-1000, 1000), .key_type = KeyType::kInt64});
+  std::vector<uint64_t> keys, values;
+  for (int64_t number = -900; number < 900; number += 3) {
+    keys.push_back(KeyFromInt64(number));
+    values.push_back(static_cast<uint64_t>(number + 900));
+  }
+  ASSERT_TRUE(session_->Upsert("o", keys, values).ok());
+
+  std::vector<uint64_t> expected;
+  uint64_t sum = 0;
+  for (int64_t number = 699; number >= -750; number -= 3) {
+    expected.push_back(KeyFromInt64(number));
+    sum += static_cast<uint64_t>(number + 900);
+  }
+  ScanOptions options{
+      .range = Int64Range(-751, 700), .direction = ScanDirection::kBackward, .keys_only = true};
+  EXPECT_EQ(ScanKeysWith(options), expected);
+  options.limit = 400;
+  options.values = ValueRange{0, 899};  // the negative ones
+  const std::vector<uint64_t> negative = ScanKeysWith(options);
+  ASSERT_EQ(negative.size(), 250u);
+  EXPECT_EQ(Int64FromKey(negative.front()), -3);
+  EXPECT_EQ(Int64FromKey(negative.back()), -750);
+
+  const auto got = session_->Aggregate("o", {.range = Int64Range(-751, 700)});
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->count, expected.size());
+  EXPECT_EQ(got->sum_low, sum);
+  EXPECT_EQ(got->min, 150u);
+  EXPECT_EQ(got->max, 1599u);
+  EXPECT_EQ(Int64FromKey(got->first_key), -750);
+  EXPECT_EQ(Int64FromKey(got->last_key), 699);
+}
+
+TEST_F(TypedKeysTest, ByteStringsStandUnderNegativeKeys) {
+  Create({.expected = Int64Range(-100, 100),
+          .key_type = KeyType::kInt64,
+          .value_type = ValueType::kBytes});
+  std::vector<uint64_t> keys;
+  std::vector<std::string> strings;
+  for (int64_t number = -90; number <= 90; number += 10) {
+    keys.push_back(KeyFromInt64(number));
+    strings.push_back(std::string(number % 20 == 0 ? 3 : 300, 'v') + std::to_string(number));
+  }
+  const std::vector<absl::string_view> views(strings.begin(), strings.end());
+  ASSERT_EQ(*session_->KeyTypeOf("o"), KeyType::kInt64);
+  ASSERT_EQ(*session_->ValueTypeOf("o"), ValueType::kBytes);
+  ASSERT_TRUE(session_->UpsertBytes("o", keys, views).ok());
+  BytesColumn found_strings;
+  std::vector<uint8_t> found(keys.size());
+  ASSERT_TRUE(session_->LookupBytes("o", keys, found_strings, absl::MakeSpan(found)).ok());
+  for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(found_strings[i], strings[i]);
+
+  auto scan = session_->OpenScan(
+      "o", {.range = Int64Range(-50, 51), .direction = ScanDirection::kBackward});
+  ASSERT_TRUE(scan.ok()) << scan.status();
+  int64_t number = 50;
+  while (true) {
+    auto chunk = (*scan)->Next();
+    ASSERT_TRUE(chunk.ok()) << chunk.status();
+    if (!*chunk) break;
+    for (size_t i = 0; i < (*chunk)->keys().size(); ++i, number -= 10) {
+      EXPECT_EQ(Int64FromKey((*chunk)->keys()[i]), number);
+      EXPECT_EQ((*chunk)->bytes(i), strings[static_cast<size_t>(number / 10 + 9)]);
+    }
+  }
+  EXPECT_EQ(number, -60);
+  const auto count = session_->Aggregate("o", {.range = Int64Range(-50, 51), .count_only = true});
+  ASSERT_TRUE(count.ok()) << count.status();
+  EXPECT_EQ(count->count, 11u);
 }
 
 TEST_F(TypedKeysTest, FloatsAreFoundByNumberAndScannedInOrder) {

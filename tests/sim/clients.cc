@@ -297,6 +297,8 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       return;
     case KeyState::kPending:
       return;
+    case KeyState::kNoRoom:  // there are no byte strings
+      break;
   }
   illegal("no such state");
 }

@@ -4,12 +4,19 @@
 #include <limits>
 #include <set>
 
+#include "routing/data_command.h"
+
 namespace eris::sim {
 namespace {
 
 constexpr uint64_t kKeyMax = std::numeric_limits<uint64_t>::max();
-// The largest record without keys, an install command, and a keyed one with two keys fit.
-constexpr size_t kRecordBytesMin = 128;
+// The largest records without keys, and a keyed one with two keys fit.
+constexpr size_t kRecordBytesMin =
+    sizeof(routing::CommandHeader) +
+    std::max(sizeof(routing::InstallSegment), sizeof(routing::ScanSegment));
+static_assert(kRecordBytesMin % 8 == 0 && kRecordBytesMin <= 160);
+static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 2) <=
+              kRecordBytesMin);
 
 }  // namespace
 

@@ -100,6 +100,12 @@ class AeuLab {
     ERIS_CHECK(TrySend(owner, route, routing::CommandType::kDrop, &reply, &TestReply::Answered,
                        routing::DropSegment{}));
   }
+  void SendQuery(const routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
+                 TestScanPart& part, const storage::ScanQuery& query, bool aggregate = false) {
+    const routing::ScanSegment segment{range, ~uint64_t{0}, &part, query, aggregate};
+    ERIS_CHECK(TrySend(owner, route, routing::CommandType::kScan, &part, &TestScanPart::Answered,
+                       segment));
+  }
   void SendScan(const routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
                 TestScanPart& part, uint64_t rows_max = ~uint64_t{0}) {
     ERIS_CHECK(TrySendScan(route, owner, range, part, rows_max));

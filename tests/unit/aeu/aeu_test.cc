@@ -554,6 +554,85 @@ TEST_F(AeuTest, AScanHonoursItsLimitAcrossRanges) {
   }
 }
 
+TEST_F(AeuTest, ABackwardScanGoesOverAllRangesOfTheAeuAndStopsWhereTheyBegin) {
+  lab_ = std::make_unique<AeuLab>(memory_, 2);
+  client_ = std::make_unique<LabClient>(*lab_);
+  route_ = &lab_->Create(0, {1}, {0, 10, 20}, {{1}, {0}, {0}});
+  Upsert({3, 9, 10, 15, 25, 35}, {1, 1, 1, 1, 1, 1});
+  TestScanPart part;
+  part.GiveAll();
+  lab_->SendQuery(*route_, {0}, {Key::FromU64(4), Key::FromU64(30)}, part,
+                  {.direction = ScanDirection::kBackward});
+  lab_->Settle();
+  auto* chunk = part.TakeFilled();
+  ASSERT_NE(chunk, nullptr);
+  EXPECT_EQ(std::vector<uint64_t>(chunk->rows.keys, chunk->rows.keys + chunk->rows.rows),
+            (std::vector<uint64_t>{25, 15, 10}));
+  EXPECT_EQ(part.outcome(), PartOutcome::kMoved);
+  ASSERT_TRUE(part.rest());
+  EXPECT_EQ(*part.rest(), (Range{Key::FromU64(4), Key::FromU64(10)}));
+}
+
+TEST_F(AeuTest, AnAggregateMovesNoChunkAndSaysWhereItsRangesEnd) {
+  lab_ = std::make_unique<AeuLab>(memory_, 2);
+  client_ = std::make_unique<LabClient>(*lab_);
+  route_ = &lab_->Create(0, {1}, {0, 10, 20}, {{0}, {0}, {1}});
+  Upsert({3, 9, 10, 15, 25}, {1, 2, 3, 4, 5});
+  TestScanPart part;
+  lab_->SendQuery(*route_, {0}, {Key::FromU64(4), Key::FromU64(30)}, part, {}, true);
+  lab_->Settle();
+  EXPECT_EQ(part.ended, 1u);
+  EXPECT_EQ(part.outcome(), PartOutcome::kMoved);
+  ASSERT_TRUE(part.rest());
+  EXPECT_EQ(*part.rest(), (Range{Key::FromU64(20), Key::FromU64(30)}));
+  EXPECT_EQ(part.aggregate(), (RangeAggregate{3, 2, 4, 9, 0, 9, 15}));
+}
+
+// What passes rows over or adds them up is cut into slices like any other scan.
+TEST_F(AeuTest, SlicesOfFiltersAndAggregatesAreBoundedByTheRowsLookedAt) {
+  Build(1);
+  constexpr uint64_t kRows = 5000;
+  for (uint64_t from = 0; from < kRows; from += 500) {
+    std::vector<uint64_t> keys(500);
+    std::iota(keys.begin(), keys.end(), from);
+    Upsert(keys, keys);
+  }
+  for (const bool aggregate : {false, true}) {
+    TestScanPart part;
+    part.GiveAll();
+    lab_->SendQuery(*route_, {0}, {}, part, {.values = {kRows, kRows}}, aggregate);
+    uint64_t turns = 0, before = (*lab_)[0].counters().rows_scanned.Read();
+    const uint64_t end = before + kRows;
+    while (part.ended == 0 && turns < 1000) {
+      EXPECT_TRUE((*lab_)[0].HasWork());
+      EXPECT_TRUE((*lab_)[0].Step({.scan_ns = 0}));
+      const uint64_t rows = (*lab_)[0].counters().rows_scanned.Read();
+      EXPECT_LE(rows - before, 256u);
+      before = rows;
+      ++turns;
+    }
+    EXPECT_GE(turns, kRows / 256);
+    EXPECT_EQ(before, end);
+    EXPECT_EQ(part.outcome(), PartOutcome::kAnswered);
+    EXPECT_EQ(part.aggregate().count, 0u);
+  }
+}
+
+TEST_F(AeuTest, AnAggregateThatIsCancelledEndsInItsNextTurn) {
+  Build(1);
+  std::vector<uint64_t> keys(1000);
+  std::iota(keys.begin(), keys.end(), 0);
+  Upsert(keys, keys);
+  TestScanPart part;
+  lab_->SendQuery(*route_, {0}, {}, part, {}, true);
+  (*lab_)[0].Step({.scan_ns = 0});
+  EXPECT_EQ(part.ended, 0u);
+  part.SetCancelled();
+  (*lab_)[0].Step({.scan_ns = 0});
+  EXPECT_EQ(part.ended, 1u);
+  EXPECT_EQ(part.outcome(), PartOutcome::kCancelled);
+}
+
 class CountedIdleWork final : public IdleWork {
  public:
   bool Run(uint64_t deadline_ns) override {

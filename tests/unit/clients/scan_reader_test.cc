@@ -18,7 +18,8 @@ class TenKeys : public v1::Data::Service {
                     grpc::ServerWriter<v1::ScanResponse>* writer) override {
     ++streams;
     const bool resumed = !request->resume_token().empty();
-    if (resumed && (request->has_range() || request->limit() != 0)) {
+    if (resumed && (request->has_range() || request->limit() != 0 || request->keys_only() ||
+                    request->has_values() || request->direction() != 0)) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a token comes alone"};
     }
     uint64_t key = resumed ? std::stoull(request->resume_token()) : request->range().lo();
@@ -26,7 +27,10 @@ class TenKeys : public v1::Data::Service {
       if (chunk == chunks_a_stream) return {grpc::StatusCode::UNAVAILABLE, "broken"};
       v1::ScanResponse response;
       ToColumn(std::vector<uint64_t>{key}, *response.mutable_keys());
-      ToColumn(std::vector<uint64_t>{key * 2}, *response.mutable_values());
+      if (!resumed) keys_only_ = request->keys_only();
+      if (!keys_only_) {
+        ToColumn(std::vector<uint64_t>{key * 2}, *response.mutable_values());
+      }
       if (key < 9) response.set_resume_token(std::to_string(key + 1));
       response.set_new_snapshot(resumed && chunk == 0);
       writer->Write(response);
@@ -36,6 +40,9 @@ class TenKeys : public v1::Data::Service {
 
   int chunks_a_stream = 100;
   int streams = 0;
+
+ private:
+  bool keys_only_ = false;  // a real server has it in the token
 };
 
 struct Seen {
@@ -81,6 +88,28 @@ TEST(ScanReaderTest, BrokenStreamIsResumedBehindTheLastChunkAndSaysSo) {
   EXPECT_TRUE(seen.status.ok()) << seen.status;
   EXPECT_EQ(seen.keys, (std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(seen.new_snapshots, (std::vector<uint64_t>{4, 8}));
+  EXPECT_EQ(service.streams, 3);
+}
+
+TEST(ScanReaderTest, OptionsGoOutOnceAndATokenComesAlone) {
+  TenKeys service;
+  service.chunks_a_stream = 4;
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  const auto reader = client->ScanWith("o", {.limit = 100,
+                                             .direction = ScanDirection::kBackward,
+                                             .values = ValueRange{0, 100},
+                                             .keys_only = true});
+  ScanRows rows;
+  uint64_t next = 0;
+  for (auto more = reader->Next(rows);; more = reader->Next(rows)) {
+    ASSERT_TRUE(more.ok()) << more.status();
+    if (!*more) break;
+    EXPECT_EQ(rows.keys, std::vector<uint64_t>{next++});
+    EXPECT_TRUE(rows.values.empty());
+  }
+  EXPECT_EQ(next, 10u);
   EXPECT_EQ(service.streams, 3);
 }
 

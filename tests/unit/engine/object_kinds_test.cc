@@ -22,5 +22,15 @@ TEST(ObjectKindsTest, OnlyKindsThatThereAreCanBeCreated) {
   EXPECT_EQ(CheckKind(static_cast<ObjectKind>(200)).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ObjectKindsTest, ByteStringsAreForIndexesAlone) {
+  EXPECT_TRUE(CheckValueType(ObjectKind::kIndex, ValueType::kUint64).ok());
+  EXPECT_TRUE(CheckValueType(ObjectKind::kIndex, ValueType::kBytes).ok());
+  EXPECT_TRUE(CheckValueType(ObjectKind::kHash, ValueType::kUint64).ok());
+  EXPECT_EQ(CheckValueType(ObjectKind::kHash, ValueType::kBytes).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CheckValueType(ObjectKind::kIndex, static_cast<ValueType>(9)).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace eris::engine

@@ -339,5 +339,72 @@ TEST_F(SmallBudgetTest, MessageBeyondTheReceiveLimitIsRefused) {
   EXPECT_EQ(Lookup(LookupOf(keys)).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
+v1::AggregateRequest AggregateOf(uint64_t lo, uint64_t hi) {
+  v1::AggregateRequest request;
+  request.set_object("orders");
+  request.mutable_range()->set_lo(lo);
+  request.mutable_range()->set_hi(hi);
+  return request;
+}
+
+TEST_F(DataServiceTest, AggregatesAnswerCountAndFigures) {
+  Load(100);  // 0 -> 1, 10 -> 11, ...
+  v1::AggregateResponse sum;
+  ASSERT_TRUE(Aggregate(AggregateOf(5, 40), &sum).ok());
+  EXPECT_EQ(sum.count(), 3u);
+  EXPECT_EQ(sum.min(), 11u);
+  EXPECT_EQ(sum.max(), 31u);
+  EXPECT_EQ(sum.sum_low(), 63u);
+  EXPECT_TRUE(sum.has_sum_high());
+  EXPECT_EQ(sum.sum_high(), 0u);
+  EXPECT_EQ(sum.first_key().u64(), 10u);
+  EXPECT_EQ(sum.last_key().u64(), 30u);
+
+  v1::AggregateRequest filtered;
+  filtered.set_object("orders");
+  filtered.mutable_values()->set_lo(901);
+  ASSERT_TRUE(Aggregate(filtered, &sum).ok());
+  EXPECT_EQ(sum.count(), 10u);
+  filtered.set_count_only(true);
+  ASSERT_TRUE(Aggregate(filtered, &sum).ok());
+  EXPECT_EQ(sum.count(), 10u);
+  EXPECT_FALSE(sum.has_min());
+
+  ASSERT_TRUE(Upsert(UpsertOf({0, 1}, {~uint64_t{0}, ~uint64_t{0}})).ok());
+  ASSERT_TRUE(Aggregate(AggregateOf(0, 2), &sum).ok());
+  EXPECT_EQ(sum.sum_high(), 1u);
+  EXPECT_EQ(sum.sum_low(), ~uint64_t{1});
+
+  ASSERT_TRUE(Aggregate(AggregateOf(3, 3), &sum).ok());
+  EXPECT_EQ(sum.count(), 0u);
+  EXPECT_FALSE(sum.has_min() || sum.has_sum_low() || sum.has_first_key());
+}
+
+TEST_F(DataServiceTest, BadAggregatesGetTheirStatus) {
+  v1::AggregateResponse sum;
+  ExpectRefused(Aggregate(AggregateOf(2, 1), &sum), grpc::StatusCode::INVALID_ARGUMENT,
+                "hi 1 is below lo 2");
+  v1::AggregateRequest request = AggregateOf(0, 1);
+  request.mutable_values()->set_lo(1);
+  request.mutable_values()->set_last(0);
+  ExpectRefused(Aggregate(request, &sum), grpc::StatusCode::INVALID_ARGUMENT, "inverted");
+  request = AggregateOf(0, 1);
+  request.set_object("nothing");
+  ExpectRefused(Aggregate(request, &sum), grpc::StatusCode::NOT_FOUND, "nothing");
+  request.set_object("");
+  ExpectRefused(Aggregate(request, &sum), grpc::StatusCode::INVALID_ARGUMENT, "empty");
+}
+
+TEST_F(DataServiceTest, AnAggregateWhoseDeadlinePassesIsCancelledInTheEngine) {
+  Load(10);
+  engine.Hold();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  v1::AggregateResponse sum;
+  const grpc::Status status = data->Aggregate(&context, AggregateOf(0, 100), &sum);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(engine.AwaitHeld(0));
+}
+
 }  // namespace
 }  // namespace eris::server

@@ -1,5 +1,6 @@
 #include "tests/unit/server/fake_engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -13,6 +14,7 @@ ScanChunk& ScanChunk::operator=(ScanChunk&&) noexcept = default;
 ScanChunk::~ScanChunk() = default;
 absl::Span<const uint64_t> ScanChunk::keys() const { return buffer_->keys; }
 absl::Span<const uint64_t> ScanChunk::values() const { return buffer_->values; }
+absl::string_view ScanChunk::bytes(size_t) const { return {}; }
 const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest; }
 
 }  // namespace eris
@@ -52,8 +54,12 @@ class FakePending final : public Pending {
 
 class FakeScan final : public Scan {
  public:
-  FakeScan(FakeEngine* engine, std::string object, KeyRange range, uint64_t limit)
-      : engine_(engine), object_(std::move(object)), rest_(range), left_(limit) {}
+  FakeScan(FakeEngine* engine, std::string object, const ScanOptions& options)
+      : engine_(engine),
+        object_(std::move(object)),
+        options_(options),
+        rest_(options.range),
+        left_(options.limit) {}
   ~FakeScan() override {
     Cancel();
     base::MutexLock lock(&engine_->mu_);
@@ -99,21 +105,31 @@ class FakeScan final : public Scan {
     auto buffer = std::make_shared<ScanChunk::Buffer>();
     const auto& rows = found->second.rows;
     if (!rest_) return std::optional<ScanChunk>();
-    auto row = rows.lower_bound(rest_->lo);
-    while (row != rows.end() && rest_->Contains(row->first) &&
-           buffer->keys.size() < engine_->rows_per_chunk &&
-           (left_ == 0 || buffer->keys.size() < left_)) {
-      buffer->keys.push_back(row->first);
-      buffer->values.push_back(row->second);
-      ++row;
+    // All that is left, in the scan's order.
+    std::vector<std::pair<uint64_t, uint64_t>> left;
+    for (const auto& row : rows) {
+      if (rest_->Contains(row.first) &&
+          (!options_.values || options_.values->Contains(row.second))) {
+        left.push_back(row);
+      }
     }
-    if (buffer->keys.empty()) return std::optional<ScanChunk>();
-    const bool limit_reached = left_ != 0 && left_ == buffer->keys.size();
-    if (left_ != 0) left_ -= buffer->keys.size();
-    if (row == rows.end() || !rest_->Contains(row->first) || limit_reached) {
+    const bool backward = options_.direction == ScanDirection::kBackward;
+    if (backward) std::reverse(left.begin(), left.end());
+    size_t count = std::min(left.size(), engine_->rows_per_chunk);
+    if (left_ != 0) count = std::min<size_t>(count, left_);
+    if (count == 0) return std::optional<ScanChunk>();
+    for (size_t i = 0; i < count; ++i) {
+      buffer->keys.push_back(left[i].first);
+      if (!options_.keys_only) buffer->values.push_back(left[i].second);
+    }
+    const bool limit_reached = left_ == count;
+    if (left_ != 0) left_ -= count;
+    if (count == left.size() || limit_reached) {
       rest_.reset();
+    } else if (backward) {
+      rest_->hi = left[count].first + 1;
     } else {
-      rest_->lo = row->first;
+      rest_->lo = left[count].first;
     }
     buffer->rest = rest_;
     ++engine_->chunks_out_;
@@ -126,6 +142,7 @@ class FakeScan final : public Scan {
 
   FakeEngine* const engine_;
   const std::string object_;
+  const ScanOptions options_;
   std::optional<KeyRange> rest_;
   uint64_t left_;
   bool cancelled_ = false;  // guarded by the engine's mutex, as the next
@@ -196,6 +213,37 @@ class FakeSession final : public Session {
           return engine->WriteOne(rows, key, i, mode, values, expected, result);
         });
   }
+  // Byte strings are tested with a real engine.
+  absl::StatusOr<ValueType> ValueTypeOf(absl::string_view) override { return ValueType::kUint64; }
+  absl::Status LookupBytes(absl::string_view, absl::Span<const uint64_t>, BytesColumn&,
+                           absl::Span<uint8_t>, absl::Span<uint8_t>, absl::Time) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::Status UpsertBytes(absl::string_view, absl::Span<const uint64_t>,
+                           absl::Span<const absl::string_view>, absl::Span<uint8_t>,
+                           absl::Time) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::Status WriteBytes(absl::string_view, const BytesWriteBatch&, const BytesWriteColumns&,
+                          absl::Time) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> LookupBytesAsync(absl::string_view,
+                                                            absl::Span<const uint64_t>, uint64_t,
+                                                            Callback) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> UpsertBytesAsync(absl::string_view,
+                                                            absl::Span<const uint64_t>,
+                                                            absl::Span<const absl::string_view>,
+                                                            Callback) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> WriteBytesAsync(absl::string_view,
+                                                           const BytesWriteBatch&,
+                                                           Callback) override {
+    return absl::UnimplementedError("the fake has no byte strings");
+  }
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override {
     if (options.range.hi && *options.range.hi < options.range.lo) {
@@ -205,7 +253,45 @@ class FakeSession final : public Session {
     if (engine_->closed_) return Closing();
     if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
     ++engine_->scans_open_;
-    return std::make_unique<FakeScan>(engine_, std::string(object), options.range, options.limit);
+    return std::make_unique<FakeScan>(engine_, std::string(object), options);
+  }
+  absl::StatusOr<RangeAggregate> Aggregate(absl::string_view, const AggregateOptions&,
+                                           absl::Time) override {
+    return absl::UnimplementedError("the server does not block");
+  }
+  absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(absl::string_view object,
+                                                          const AggregateOptions& options,
+                                                          AggregateCallback done) override {
+    base::MutexLock lock(&engine_->mu_);
+    if (engine_->closed_) return Closing();
+    if (!engine_->refuse_.ok()) return engine_->refuse_;
+    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
+    auto callback = std::make_shared<AggregateCallback>(std::move(done));
+    auto request = std::make_shared<FakeEngine::Request>();
+    request->run = [engine = engine_, name = std::string(object), options, callback] {
+      RangeAggregate sum;
+      {
+        base::MutexLock run_lock(&engine->mu_);
+        for (const auto& [key, value] : engine->objects_[name].rows) {
+          if (!options.range.Contains(key)) continue;
+          if (options.values && !options.values->Contains(value)) continue;
+          if (options.count_only) {
+            ++sum.count;
+          } else {
+            sum.Add({1, value, value, value, 0, key, key});
+          }
+        }
+      }
+      std::move (*callback)(sum);
+    };
+    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
+    if (engine_->hold_) {
+      engine_->held_.push_back(request);
+    } else {
+      request->ended = true;
+      engine_->Post([request] { request->run(); });
+    }
+    return std::make_shared<FakePending>(engine_, std::move(request));
   }
   absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) override {
     base::MutexLock lock(&engine_->mu_);

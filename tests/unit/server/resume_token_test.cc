@@ -19,6 +19,10 @@ TEST(ResumeTokenTest, DecodesWhatEncodeWrote) {
       {ObjectId{7}, {5, 10}, 3},
       {ObjectId{~uint32_t{0}}, {~uint64_t{0}, std::nullopt}, ~uint64_t{0}},
       {ObjectId{2}, {1, ~uint64_t{0}}, 1},
+      {ObjectId{3}, {0, 5}, 9, ScanDirection::kBackward},
+      {ObjectId{3}, {0, 0}, 9, ScanDirection::kForward, true},
+      {ObjectId{3}, {0, 5}, 9, ScanDirection::kBackward, true, {7, 7}},
+      {ObjectId{3}, {0, 5}, 9, ScanDirection::kForward, false, {~uint64_t{0}, ~uint64_t{0}}},
   };
   for (const ResumePoint& point : points) {
     const std::string token = codec.Encode(point);
@@ -63,9 +67,18 @@ TEST(ResumeTokenTest, RandomBytesAreRefused) {
   for (int i = 0; i < 10000; ++i) {
     std::string token(ResumeTokenCodec::kTokenBytes, '\0');
     for (char& c : token) c = static_cast<char>(random());
-    token[0] = 1;
+    token[0] = 2;
     EXPECT_FALSE(codec.Decode(token).ok()) << "seed " << kSeed << ", token " << i;
   }
+}
+
+TEST(ResumeTokenTest, TokenOfTheFirstFormIsRefusedAsSuch) {
+  std::string token(46, '\x07');
+  token[0] = 1;
+  const auto decoded = ResumeTokenCodec(kSeed).Decode(token);
+  EXPECT_EQ(decoded.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(decoded.status().message()), HasSubstr("of form 1"));
+  EXPECT_THAT(std::string(decoded.status().message()), HasSubstr("start the scan again"));
 }
 
 // Bytes of any length, tokens cut, lengthened, overwritten and spliced: refused with a message, or
@@ -84,6 +97,9 @@ TEST(ResumeTokenTest, MutatedTokensAreRefusedOrDecodeToWhatWasEncoded) {
     ResumePoint point{
         ObjectId{static_cast<uint32_t>(random())}, {random(), std::nullopt}, random()};
     if (random() % 2 == 0) point.rest.hi = random();
+    if (random() % 2 == 0) point.direction = ScanDirection::kBackward;
+    point.keys_only = random() % 2 == 0;
+    if (random() % 2 == 0) point.values = {random(), random()};
     const std::string whole = codec.Encode(point);
     std::string token = whole;
     switch (random() % 6) {

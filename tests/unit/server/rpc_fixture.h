@@ -4,8 +4,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -21,24 +19,9 @@
 #include "server/columns.h"
 #include "server/rpc_server.h"
 #include "tests/unit/server/fake_engine.h"
+#include "tests/unit/server/io_thread.h"
 
 namespace eris::server {
-
-// The server's Asio thread, without the signals.
-class IoThread {
- public:
-  IoThread() : work_(io_.get_executor()), thread_([this] { io_.run(); }) {}
-  ~IoThread() {
-    io_.stop();
-    thread_.join();
-  }
-  boost::asio::io_context* io() { return &io_; }
-
- private:
-  boost::asio::io_context io_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::thread thread_;
-};
 
 class RpcTest : public ::testing::Test {
  protected:
@@ -129,6 +112,10 @@ class RpcTest : public ::testing::Test {
     v1::ScanResponse chunk;
     while (reader->Read(&chunk)) chunks->push_back(chunk);
     return reader->Finish();
+  }
+  grpc::Status Aggregate(const v1::AggregateRequest& request, v1::AggregateResponse* response) {
+    grpc::ClientContext context;
+    return data->Aggregate(&context, request, response);
   }
   // Rows 0, 10, 20, ... with their key plus one as value.
   void Load(uint64_t rows) {

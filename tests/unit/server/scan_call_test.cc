@@ -1,5 +1,8 @@
 #include "server/scan_call.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "gmock/gmock.h"
 #include "tests/unit/server/rpc_fixture.h"
 
@@ -109,6 +112,50 @@ TEST_F(ScanCallTest, EachTokenGoesOnBehindItsChunk) {
   EXPECT_TRUE(rest[0].new_snapshot());
   EXPECT_FALSE(rest[1].new_snapshot());
   EXPECT_TRUE(rest[1].resume_token().empty());
+}
+
+TEST_F(ScanCallTest, BackwardFilteredAndOfKeysOnlyAlsoAcrossTokens) {
+  Load(2500);  // values 1, 11, 21, ...
+  v1::ScanRequest request = All();
+  request.set_direction(v1::SCAN_DIRECTION_BACKWARD);
+  request.mutable_values()->set_lo(101);
+  request.mutable_values()->set_last(20'000);
+  request.set_keys_only(true);
+  request.set_limit(1700);
+  std::vector<uint64_t> expected = Tens(10, 2000);
+  std::reverse(expected.begin(), expected.end());
+  expected.resize(1700);
+  std::vector<v1::ScanResponse> chunks;
+  ASSERT_TRUE(Scan(request, &chunks).ok());
+  ASSERT_EQ(chunks.size(), 2u);
+  EXPECT_EQ(KeysOf(chunks), expected);
+  EXPECT_FALSE(chunks[0].has_values());
+  std::vector<v1::ScanResponse> rest;
+  ASSERT_TRUE(Scan(From(chunks[0].resume_token()), &rest).ok());
+  expected.erase(expected.begin(), expected.begin() + 1000);
+  EXPECT_EQ(KeysOf(rest), expected);
+  EXPECT_FALSE(rest[0].has_values());
+}
+
+TEST_F(ScanCallTest, BadDirectionsAndRangesOfValuesAreRefused) {
+  Load(10);
+  v1::ScanRequest request = All();
+  request.set_direction(static_cast<v1::ScanDirection>(3));
+  ExpectRefused(request, grpc::StatusCode::INVALID_ARGUMENT, "direction is 3");
+  request = All();
+  request.mutable_values()->set_lo(2);
+  request.mutable_values()->set_last(1);
+  ExpectRefused(request, grpc::StatusCode::INVALID_ARGUMENT, "last 1 is below lo 2");
+  engine.rows_per_chunk = 5;
+  std::vector<v1::ScanResponse> chunks;
+  ASSERT_TRUE(Scan(All(), &chunks).ok());
+  for (const auto& change : std::vector<std::function<void(v1::ScanRequest&)>>{
+           [](auto& both) { both.set_keys_only(true); }, [](auto& both) { both.mutable_values(); },
+           [](auto& both) { both.set_direction(v1::SCAN_DIRECTION_FORWARD); }}) {
+    v1::ScanRequest both = From(chunks[0].resume_token());
+    change(both);
+    ExpectRefused(both, grpc::StatusCode::INVALID_ARGUMENT, "must be unset");
+  }
 }
 
 TEST_F(ScanCallTest, BadRequestsGetTheirStatus) {

@@ -249,6 +249,38 @@ TEST_F(TypedKeysTest, RangesOfAnotherTypeAreRefused) {
   refused("dates", range, "range is inverted: hi 1969-12-31 is below lo 1970-01-02");
 }
 
+TEST_F(TypedKeysTest, AggregatesTellTheirEndsAsNumbersOfTheObjectsType) {
+  ASSERT_TRUE(Upsert(Of<v1::UpsertRequest>("ints", v1::COLUMN_TYPE_INT64,
+                                           std::vector<int64_t>{-20, -10, 0, 10, 20}))
+                  .ok());
+  v1::AggregateRequest request;
+  request.set_object("ints");
+  request.mutable_range()->mutable_start()->set_i64(-15);
+  request.mutable_range()->mutable_end()->set_i64(20);
+  v1::AggregateResponse response;
+  const grpc::Status status = Aggregate(request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.count(), 3u);
+  EXPECT_EQ(response.sum_low(), 101u + 102 + 103);
+  EXPECT_EQ(response.first_key().i64(), -10);
+  EXPECT_EQ(response.last_key().i64(), 10);
+  request.clear_range();
+  request.mutable_range()->set_hi(10);
+  ExpectInvalid(Aggregate(request, &response), "range: lo and hi are for keys of type u64");
+  request.mutable_range()->Clear();
+  request.mutable_range()->mutable_start()->set_date32(1);
+  ExpectInvalid(Aggregate(request, &response), "range.start: date32 is set, must be i64");
+
+  ASSERT_TRUE(
+      Upsert(Of<v1::UpsertRequest>("dates", v1::COLUMN_TYPE_DATE32, std::vector{-1, 1})).ok());
+  request.Clear();
+  request.set_object("dates");
+  response.Clear();
+  ASSERT_TRUE(Aggregate(request, &response).ok());
+  EXPECT_EQ(response.first_key().date32(), -1);
+  EXPECT_EQ(response.last_key().date32(), 1);
+}
+
 class TypedCatalogTest : public TypedKeysTest {
  protected:
   grpc::Status Create(const v1::CreateObjectRequest& request, v1::Object* object = nullptr) {

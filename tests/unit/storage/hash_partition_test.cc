@@ -136,6 +136,43 @@ TEST(HashPartitionTest, RefusedWritesAnswerNoMemoryAndTheRestGoesOn) {
   }
 }
 
+TEST(HashPartitionTest, ScansInKeyOrderFollowDirectionAndFilter) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  Executed(*partition, Operation::kUpsert, {0, 10, 20, 30, kKeyMax}, {5, 1, 2, 7, 4});
+  for (const uint32_t capacity : {1u, 2u, 100u}) {
+    const auto scan = [&](const Range& range, const ScanQuery& query) {
+      std::vector<uint64_t> keys;
+      ScanCursor cursor{.rest = range, .query = query};
+      while (!cursor.done) {
+        std::vector<uint64_t> out_keys(capacity);
+        ScanRows out{out_keys.data(), nullptr, capacity, 0};
+        partition->Scan(cursor, {}, out);
+        keys.insert(keys.end(), out_keys.begin(), out_keys.begin() + out.rows);
+      }
+      EXPECT_TRUE(cursor.rest.Empty());
+      return keys;
+    };
+    using Keys = std::vector<uint64_t>;
+    ScanQuery query{.keys_only = true};
+    EXPECT_EQ(scan(MakeRange(0), query), (Keys{0, 10, 20, 30, kKeyMax}));
+    query.direction = ScanDirection::kBackward;
+    EXPECT_EQ(scan(MakeRange(0), query), (Keys{kKeyMax, 30, 20, 10, 0}));
+    EXPECT_EQ(scan(MakeRange(10, 30), query), (Keys{20, 10}));
+    query.values = {2, 5};
+    EXPECT_EQ(scan(MakeRange(0), query), (Keys{kKeyMax, 20, 0}));
+    query.direction = ScanDirection::kForward;
+    EXPECT_EQ(scan(MakeRange(0, kKeyMax), query), (Keys{0, 20}));
+  }
+  ScanCursor cursor{.rest = MakeRange(0), .query = {.values = {2, 5}}};
+  RangeAggregate sum;
+  while (!cursor.done) partition->Aggregate(cursor, {}, sum);
+  EXPECT_EQ(sum.count, 3u);
+  EXPECT_EQ(sum.sum_low, 11u);
+  EXPECT_EQ(sum.first_key, 0u);
+  EXPECT_EQ(sum.last_key, kKeyMax);
+}
+
 TEST(HashPartitionTest, ScansStopAtTheEndOfRestAndAtTheLimitOfRows) {
   TreeMemory memory;
   auto partition = Make(memory, MakeRange(0));

@@ -1,0 +1,114 @@
+// eris aggregate, eris count: what the rows of a range come to, without moving one.
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/output.h"
+#include "clients/cli/range_flags.h"
+#include "eris/key_text.h"
+
+namespace eris::cli {
+namespace {
+
+struct AggregateFlags {
+  std::string object;
+  RangeFlags range;
+};
+
+std::string SumText(const RangeAggregate& rows) {
+  std::ostringstream text;
+  text << absl::MakeUint128(rows.sum_high, rows.sum_low);
+  return text.str();
+}
+
+void PrintAggregate(const RangeAggregate& rows, KeyType keys, bool json, Output& output) {
+  const bool any = rows.count > 0;
+  const std::string count = absl::StrCat(rows.count);
+  if (json) {
+    nlohmann::ordered_json out{{"count", count}};
+    for (const char* name : {"min", "max", "sum", "avg", "first_key", "last_key"}) {
+      out[name] = nullptr;
+    }
+    if (any) {
+      out["min"] = absl::StrCat(rows.min);
+      out["max"] = absl::StrCat(rows.max);
+      out["sum"] = SumText(rows);
+      out["avg"] = rows.mean();
+      out["first_key"] = KeyText(keys, rows.first_key);
+      out["last_key"] = KeyText(keys, rows.last_key);
+    }
+    return output.WriteJson(out);
+  }
+  TextTable table({{"COUNT"}, {"MIN"}, {"MAX"}, {"SUM"}, {"AVG"}, {"FIRST KEY"}, {"LAST KEY"}});
+  if (any) {
+    table.Add({count, absl::StrCat(rows.min), absl::StrCat(rows.max), SumText(rows),
+               absl::StrFormat("%.6g", rows.mean()), KeyText(keys, rows.first_key),
+               KeyText(keys, rows.last_key)});
+  } else {
+    table.Add({count, "-", "-", "-", "-", "-", "-"});
+  }
+  output.Write(table.ToString());
+}
+
+int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
+  const auto to = cli.ConnectTo(flags.object);
+  if (!to.ok()) return Report(to.status());
+  const KeyType type = to->info.key_type;
+  AggregateOptions options{.count_only = count_only};
+  const auto range = flags.range.Keys(type);
+  if (!range.ok()) return Report(range.status());
+  options.range = *range;
+  const auto values = flags.range.Values();
+  if (!values.ok()) return Report(values.status());
+  options.values = *values;
+  const auto rows = to->client->Aggregate(flags.object, options, type);
+  if (!rows.ok()) return Report(rows.status());
+  Output output;
+  if (!count_only) {
+    PrintAggregate(*rows, type, cli.json(), output);
+  } else if (cli.json()) {
+    output.WriteJson(nlohmann::ordered_json{{"count", absl::StrCat(rows->count)}});
+  } else {
+    output.Write(absl::StrCat(rows->count, "\n"));
+  }
+  return output.Finish(kExitOk);
+}
+
+CLI::App* AddVerb(CLI::App& app, Cli& cli, const char* name, const char* what, bool count_only) {
+  auto flags = std::make_shared<AggregateFlags>();
+  CLI::App* verb = app.add_subcommand(name, what);
+  verb->add_option("object", flags->object, "Name")->required();
+  flags->range.AddTo(*verb);
+  verb->callback([flags, count_only, &cli] {
+    cli.run = [flags, count_only, &cli] { return RunAggregate(cli, *flags, count_only); };
+  });
+  return verb;
+}
+
+}  // namespace
+
+void AddAggregate(CLI::App& app, Cli& cli) {
+  AddVerb(app, cli, "aggregate",
+          "Count, minimum, maximum, sum and average of the values in a key range", false)
+      ->footer(
+          "The server adds up where the rows are; none of them is sent. The sum has 128 bits.\n"
+          "Examples:\n"
+          "  eris aggregate orders\n"
+          "  eris aggregate orders --from 100 --to 200 --min-value 10 --output json\n");
+}
+
+void AddCount(CLI::App& app, Cli& cli) {
+  AddVerb(app, cli, "count", "Count the rows of a key range", true)
+      ->footer(
+          "Without a filter on the values no row is read, however many there are.\n"
+          "Examples:\n"
+          "  eris count orders --from 100 --to 200\n"
+          "  eris count orders --max-value 9\n");
+}
+
+}  // namespace eris::cli

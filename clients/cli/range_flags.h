@@ -1,0 +1,30 @@
+// The options that tell which rows of an object are meant: a range of keys, and one of values.
+// Shared by scan, aggregate and count. One thread.
+#ifndef ERIS_CLIENTS_CLI_RANGE_FLAGS_H_
+#define ERIS_CLIENTS_CLI_RANGE_FLAGS_H_
+
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/status/statusor.h"
+#include "eris/types.h"
+
+namespace eris::cli {
+
+struct RangeFlags {
+  std::string from;
+  std::string to;
+  std::string min_value;
+  std::string max_value;
+
+  void AddTo(CLI::App& verb);
+  // Errors: InvalidArgument, naming the option.
+  absl::StatusOr<KeyRange> Keys(KeyType type) const;
+  absl::StatusOr<std::optional<ValueRange>> Values() const;
+};
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_RANGE_FLAGS_H_

@@ -1,0 +1,63 @@
+// What a session checks of a batch before it makes a request of it. Pure functions; any thread.
+#ifndef ERIS_ENGINE_BATCH_CHECKS_H_
+#define ERIS_ENGINE_BATCH_CHECKS_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "engine/object_entry.h"
+#include "eris/types.h"
+#include "routing/data_command.h"
+
+namespace eris::engine {
+
+inline absl::Status CheckEqual(absl::string_view what, size_t got, size_t keys) {
+  if (got == keys) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("as many ", what, " as keys are needed: ", got, " for ", keys, " keys"));
+}
+
+// Columns for answers may be left out.
+inline absl::Status CheckOutput(absl::string_view what, size_t got, size_t keys) {
+  return got == 0 ? absl::OkStatus() : CheckEqual(what, got, keys);
+}
+
+inline absl::Status NoMemoryFor(size_t keys) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the system has no memory for the reply columns of ", keys, " keys"));
+}
+
+// Errors: InvalidArgument.
+inline absl::StatusOr<routing::CommandType> TypeOf(WriteMode mode) {
+  switch (mode) {
+    case WriteMode::kInsertIfAbsent:
+      return routing::CommandType::kInsertIfAbsent;
+    case WriteMode::kReplaceIfPresent:
+      return routing::CommandType::kReplaceIfPresent;
+    case WriteMode::kCompareAndSet:
+      return routing::CommandType::kCompareAndSet;
+    case WriteMode::kAdd:
+      return routing::CommandType::kAdd;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("write mode ", static_cast<int>(mode), " is none of 1 to 4"));
+}
+
+inline absl::string_view NameOf(ValueType type) {
+  return type == ValueType::kBytes ? "byte strings" : "u64";
+}
+
+// Errors: FailedPrecondition unless the object's values are what the call is for.
+inline absl::Status CheckForm(const ObjectEntry& object, ValueType form) {
+  if (object.value_type == form) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name, "\" are ",
+                                                    NameOf(object.value_type),
+                                                    ", this call is for ", NameOf(form)));
+}
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_BATCH_CHECKS_H_

@@ -1,0 +1,49 @@
+#include "server/aggregate_op.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "server/columns.h"
+#include "server/key_messages.h"
+#include "server/ranges.h"
+#include "server/rpc_status.h"
+
+namespace eris::server {
+
+uint64_t AggregateOp::Bytes(const Request& request) {
+  return request.SpaceUsedLong() + sizeof(Response);
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> AggregateOp::Start(
+    Session& session, const Request& request, std::function<void(AggregateResult)> done) {
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
+  AggregateOptions options;
+  ERIS_ASSIGN_OR_RETURN(const KeyType type, session.KeyTypeOf(request.object()));
+  ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", type, request.range()));
+  if (request.has_values()) {
+    ERIS_ASSIGN_OR_RETURN(options.values, ValuesOf(request.values()));
+  }
+  options.count_only = request.count_only();
+  return session.AggregateAsync(
+      request.object(), options,
+      [type, done = std::move(done)](absl::StatusOr<RangeAggregate> rows) {
+        done({type, std::move(rows)});
+      });
+}
+
+absl::Status AggregateOp::Fill(const AggregateResult& result, Response* response) {
+  if (!result.rows.ok()) return result.rows.status();
+  const RangeAggregate& rows = *result.rows;
+  response->set_count(rows.count);
+  // A count alone leaves the keys as they were.
+  if (rows.count == 0 || rows.first_key > rows.last_key) return absl::OkStatus();
+  response->set_min(rows.min);
+  response->set_max(rows.max);
+  response->set_sum_low(rows.sum_low);
+  response->set_sum_high(rows.sum_high);
+  FillKey(result.key_type, rows.first_key, response->mutable_first_key());
+  FillKey(result.key_type, rows.last_key, response->mutable_last_key());
+  return absl::OkStatus();
+}
+
+}  // namespace eris::server

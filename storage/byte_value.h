@@ -1,0 +1,92 @@
+// A byte string as one word, so that it goes wherever a u64 value goes: through commands, tree and
+// reply columns. Up to seven bytes stand in the word itself; longer ones in a record, whose address
+// the word is. Whose memory the record is in depends on where the word stands: the request's own
+// copy of what its caller wrote, the partition's cache, or the request's reply memory. A word never
+// leaves its side: partitions copy from one to the other.
+//
+//   word, short:    low byte 1 | length << 1, then the bytes         (a record's address is even)
+//   word, long:     address of a record: length u32 | bytes
+//
+// No valid word is 0. Pure functions; any thread.
+#ifndef ERIS_STORAGE_BYTE_VALUE_H_
+#define ERIS_STORAGE_BYTE_VALUE_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/string_view.h"
+#include "base/cache_line.h"
+#include "base/check.h"
+#include "eris/types.h"
+
+namespace eris::storage {
+
+static_assert(std::endian::native == std::endian::little);  // a short word's tag is its first byte
+
+inline constexpr size_t kShortBytesMax = sizeof(uint64_t) - 1;
+inline constexpr size_t kRecordAlignment = 8;
+
+// Where answers are copied to: the reply memory of one request. Any AEU, at once.
+class BytesSink {
+ public:
+  // Room for `wanted` bytes, or for as many as are left if those are at least `least`, in one
+  // piece, aligned to kRecordAlignment; `given` says how many. nullptr: there is no room, or no
+  // memory. REQUIRES: 1 <= least <= wanted.
+  virtual std::byte* Take(size_t least, size_t wanted, size_t& given) = 0;
+
+ protected:
+  ~BytesSink() = default;
+};
+
+constexpr bool IsShort(uint64_t word) { return (word & 1) != 0; }
+
+// REQUIRES: bytes.size() <= kShortBytesMax.
+inline uint64_t ShortWord(absl::string_view bytes) {
+  ERIS_DCHECK(bytes.size() <= kShortBytesMax);
+  uint64_t word = 1 | bytes.size() << 1;
+  if (!bytes.empty()) std::memcpy(reinterpret_cast<char*>(&word) + 1, bytes.data(), bytes.size());
+  return word;
+}
+
+constexpr size_t BlockBytes(size_t length) { return sizeof(uint32_t) + length; }
+// What a record takes among others.
+constexpr size_t RecordBytes(size_t length) {
+  return base::RoundUp(BlockBytes(length), kRecordAlignment);
+}
+static_assert(uint64_t{kBatchKeysMax} * RecordBytes(kValueBytesMax) >> 48 == 0);  // no overflow
+
+inline void* RecordOf(uint64_t word) {
+  ERIS_DCHECK(word != 0 && !IsShort(word));
+  return reinterpret_cast<void*>(word);  // NOLINT: what the word is
+}
+
+// The bytes of a valid word; of a short one they stand in `word` itself.
+inline absl::string_view BytesOf(const uint64_t& word) {
+  if (IsShort(word)) {
+    return {reinterpret_cast<const char*>(&word) + 1, (word & 0xff) >> 1};
+  }
+  const char* record = static_cast<const char*>(RecordOf(word));
+  uint32_t length;
+  std::memcpy(&length, record, sizeof length);
+  return {record + sizeof length, length};
+}
+
+// Bytes of the records that a word of such a length needs; 0 for a short one.
+constexpr size_t LongRecordBytes(size_t length) {
+  return length <= kShortBytesMax ? 0 : RecordBytes(length);
+}
+
+// Writes a record at `at`, which has room for BlockBytes, and returns its word.
+inline uint64_t WriteRecord(void* at, absl::string_view bytes) {
+  ERIS_DCHECK(bytes.size() > kShortBytesMax && bytes.size() <= kValueBytesMax);
+  const auto length = static_cast<uint32_t>(bytes.size());
+  std::memcpy(at, &length, sizeof length);
+  std::memcpy(static_cast<char*>(at) + sizeof length, bytes.data(), bytes.size());
+  return reinterpret_cast<uint64_t>(at);
+}
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_BYTE_VALUE_H_

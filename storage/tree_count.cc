@@ -1,0 +1,55 @@
+#include "storage/tree_count.h"
+
+#include <bit>
+#include <limits>
+
+#include "storage/tree_node.h"
+#include "storage/tree_run.h"
+
+namespace eris::storage {
+namespace {
+
+// Unsorted ones, too: a count shall not write.
+uint64_t RunKeysBelow(TreeRun* run, uint64_t key) {
+  const Pair* const pairs = run->pairs();
+  uint64_t below = 0;
+  for (unsigned i = 0; i < run->count; ++i) below += pairs[i].key < key;
+  return below;
+}
+
+uint64_t PageKeysBelow(const TreePage* page, unsigned byte) {
+  uint64_t below = 0;
+  for (unsigned word = 0; word < byte >> 6; ++word) {
+    below += static_cast<unsigned>(std::popcount(page->bitmap[word]));
+  }
+  const uint64_t before = (uint64_t{1} << (byte & 63)) - 1;
+  return below + static_cast<unsigned>(std::popcount(page->bitmap[byte >> 6] & before));
+}
+
+uint64_t KeysBelow(const PrefixTree& tree, uint64_t key) {
+  uint64_t below = 0;
+  TreeRef ref = tree.root();
+  while (ref.IsTreeNode() && ref.PrefixMatches(key)) {
+    const Child at = ChildAt(ref, ref.Byte(key));
+    for (Child child = NextChild(ref, 0); child.start < at.start;
+         child = NextChild(ref, child.start + 1)) {
+      below += child.ref().Keys();
+    }
+    ref = at.ref();
+  }
+  if (ref.IsNone()) return below;
+  if (ref.IsRun()) return below + RunKeysBelow(ref.run(), key);
+  if (ref.IsPage() && ref.PrefixMatches(key))
+    return below + PageKeysBelow(ref.page(), ref.Byte(key));
+  return ref.header()->prefix < key ? below + ref.Keys() : below;
+}
+
+}  // namespace
+
+uint64_t CountKeys(const PrefixTree& tree, uint64_t first, uint64_t last) {
+  const uint64_t up_to =
+      last == std::numeric_limits<uint64_t>::max() ? tree.size() : KeysBelow(tree, last + 1);
+  return up_to - (first == 0 ? 0 : KeysBelow(tree, first));
+}
+
+}  // namespace eris::storage

@@ -1,0 +1,18 @@
+// Counts the keys of a range by the counts that the tree's blocks carry, without reading rows: one
+// path down for each end, and the headers of the blocks beside it. Single-threaded.
+#ifndef ERIS_STORAGE_TREE_COUNT_H_
+#define ERIS_STORAGE_TREE_COUNT_H_
+
+#include <cstdint>
+
+#include "storage/prefix_tree.h"
+
+namespace eris::storage {
+
+// Keys from `first` to `last`, both included. REQUIRES: first <= last. O(depth * children): at most
+// some thousand headers, whatever the number of keys.
+uint64_t CountKeys(const PrefixTree& tree, uint64_t first, uint64_t last);
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TREE_COUNT_H_

@@ -1,0 +1,296 @@
+// Scans in both directions and aggregates with AEUs stepped by hand, while ranges move between them
+// behind the tables' back: each row comes once, in order, and counts once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "tests/sim/aeu_peer.h"
+#include "tests/support/hand_engine.h"
+#include "tests/support/seed.h"
+
+namespace eris {
+namespace {
+
+using aeu::AeuTestPeer;
+using storage::Key;
+using storage::Range;
+using Rows = std::vector<std::pair<uint64_t, uint64_t>>;
+
+constexpr uint32_t kAeus = 3;
+constexpr uint64_t kKeys = 3000;
+
+class OrderedScanTest : public testing::Test {
+ protected:
+  OrderedScanTest() : random_(test::Seed()) {
+    EXPECT_TRUE(
+        engine_.While([&] {
+                 return engine_->Create("o", {.expected = {0, kKeys}}).status();
+               })
+            .ok());
+    object_ = *engine_->core().catalogue.Find("o");
+    session_ = engine_->NewSession();
+    for (uint64_t key = 0; key < kKeys; ++key) {
+      if (random_() % 4 != 0) rows_.emplace_back(key, random_() % 100);
+    }
+    for (size_t i = 0; i < rows_.size(); i += 200) {
+      std::vector<uint64_t> keys, values;
+      for (size_t j = i; j < std::min(i + 200, rows_.size()); ++j) {
+        keys.push_back(rows_[j].first), values.push_back(rows_[j].second);
+      }
+      EXPECT_TRUE(engine_.While([&] { return session_->Upsert("o", keys, values); }).ok());
+    }
+  }
+  ~OrderedScanTest() override {
+    engine_.StepUntil([&] {
+      return engine_->core().in_flight.count() == 0 && engine_->core().scans.size() == 0;
+    });
+    EXPECT_EQ(engine_->core().chunks->in_use(), 0u);
+  }
+
+  aeu::ObjectSlot& Slot(uint32_t aeu) {
+    return *AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
+  }
+  // A piece of a range changes hands; no table says so yet.
+  void MoveSome() {
+    const auto from = static_cast<uint32_t>(random_() % kAeus);
+    if (Slot(from).ranges().empty()) return;
+    Range range = Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
+    const Key lo = Key::FromU64(random_() % kKeys), hi = Key::FromU64(random_() % kKeys);
+    if (range.Contains(lo)) range.lo = lo;
+    if (range.Contains(hi) && range.lo < hi) range.hi = hi;
+    if (range.Empty()) return;
+    storage::ExchangeChunk rows;
+    if (!AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
+    AeuTestPeer::GiveRange(Slot((from + 1 + random_() % (kAeus - 1)) % kAeus), rows, true);
+    ++moves_;
+  }
+  void Publish() {
+    std::map<uint64_t, AeuId> owners;
+    for (uint32_t i = 0; i < kAeus; ++i) {
+      for (const aeu::OwnedRange& owned : Slot(i).ranges()) {
+        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
+      }
+    }
+    std::vector<uint64_t> starts;
+    std::vector<AeuId> by_start;
+    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
+    object_->route.Publish(std::make_unique<routing::RangeTable>(
+                               object_->route.Pin()->version() + 1, starts, by_start),
+                           engine_->core().directory.table_readers());
+  }
+  // One AEU's turn of the shortest slices, and now and then a move or a new table.
+  void StepOne() {
+    if (random_() % 4 == 0) MoveSome();
+    if (random_() % 6 == 0) Publish();
+    if (!engine_->aeu({static_cast<uint32_t>(random_() % kAeus)}).Step({.scan_ns = 0})) {
+      sched_yield();
+    }
+  }
+  void StepUntil(const std::function<bool()>& done) {
+    const absl::Time end = absl::Now() + absl::Minutes(1);
+    while (!done()) {
+      StepOne();
+      ASSERT_LT(absl::Now(), end);
+    }
+  }
+
+  KeyRange AnyRange() {
+    KeyRange range{random_() % kKeys, std::nullopt};
+    if (random_() % 4 != 0) range.hi = range.lo + random_() % (kKeys - range.lo + 1);
+    if (random_() % 4 == 0) range.lo = 0;
+    return range;
+  }
+  std::optional<ValueRange> AnyValues() {
+    switch (random_() % 4) {
+      case 0:
+        return ValueRange{10, 19};
+      case 1:
+        return ValueRange{100, 200};  // none
+      default:
+        return std::nullopt;
+    }
+  }
+  Rows Expected(const KeyRange& range, const std::optional<ValueRange>& values) const {
+    Rows rows;
+    for (const auto& row : rows_) {
+      if (range.Contains(row.first) && (!values || values->Contains(row.second))) {
+        rows.push_back(row);
+      }
+    }
+    return rows;
+  }
+
+  std::mt19937_64 random_;
+  test::HandEngine engine_{
+      kAeus, [](Options& options) { options.session_in_flight_bytes_max = 12 << 10; }};
+  engine::ObjectRef object_;
+  std::unique_ptr<Session> session_;
+  Rows rows_;
+  uint64_t moves_ = 0;
+};
+
+TEST_F(OrderedScanTest, EachRowComesOnceInOrderWhileRangesMove) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  for (int round = 0; round < 60; ++round) {
+    ScanOptions options{.range = AnyRange(), .values = AnyValues()};
+    if (random_() % 3 != 0) options.direction = ScanDirection::kBackward;
+    options.keys_only = random_() % 4 == 0;
+    if (random_() % 2 == 0) options.limit = 1 + random_() % 500;
+    Rows expected = Expected(options.range, options.values);
+    if (options.direction == ScanDirection::kBackward) {
+      std::reverse(expected.begin(), expected.end());
+    }
+    if (options.limit > 0 && expected.size() > options.limit) expected.resize(options.limit);
+    auto scan = session_->OpenScan("o", options);
+    ASSERT_TRUE(scan.ok()) << scan.status();
+    Rows rows;
+    for (bool over = false; !over;) {
+      std::atomic<bool> done{false};
+      absl::StatusOr<std::optional<ScanChunk>> next;
+      (*scan)->NextAsync([&](auto chunk) {
+        next = std::move(chunk);
+        done.store(true);
+      });
+      StepUntil([&] { return done.load(); });
+      ASSERT_TRUE(next.ok()) << next.status();
+      over = !*next;
+      if (over) break;
+      const ScanChunk& chunk = **next;
+      ASSERT_FALSE(chunk.keys().empty());
+      ASSERT_EQ(chunk.values().size(), options.keys_only ? 0 : chunk.keys().size());
+      for (size_t i = 0; i < chunk.keys().size(); ++i) {
+        const uint64_t value = options.keys_only ? expected[rows.size()].second : chunk.values()[i];
+        rows.emplace_back(chunk.keys()[i], value);
+        ASSERT_LE(rows.size(), expected.size());
+      }
+    }
+    ASSERT_EQ(rows, expected) << "round " << round;
+  }
+  EXPECT_GT(moves_, 100u);
+}
+
+TEST_F(OrderedScanTest, EachRowCountsOnceWhileRangesMove) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  for (int round = 0; round < 150; ++round) {
+    AggregateOptions options{.range = AnyRange(), .values = AnyValues()};
+    options.count_only = random_() % 3 == 0;
+    RangeAggregate expected;
+    for (const auto& [key, value] : Expected(options.range, options.values)) {
+      expected.Add({1, value, value, value, 0, key, key});
+    }
+    std::atomic<bool> done{false};
+    absl::StatusOr<RangeAggregate> got;
+    const auto pending = session_->AggregateAsync("o", options, [&](auto aggregate) {
+      got = std::move(aggregate);
+      done.store(true);
+    });
+    ASSERT_TRUE(pending.ok()) << pending.status();
+    StepUntil([&] { return done.load(); });
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_EQ(got->count, expected.count) << "round " << round;
+    if (!options.count_only) {
+      ASSERT_EQ(*got, expected) << "round " << round;
+    }
+  }
+  EXPECT_GT(moves_, 100u);
+}
+
+TEST_F(OrderedScanTest, CancelCallsBackOnceAndNothingIsLeft) {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> calls{0};
+    absl::StatusOr<RangeAggregate> got;
+    const auto pending = session_->AggregateAsync("o", {}, [&](auto aggregate) {
+      got = std::move(aggregate);
+      calls.fetch_add(1);
+    });
+    ASSERT_TRUE(pending.ok());
+    for (int step = 0; step < round; ++step) StepOne();
+    (*pending)->Cancel(absl::AbortedError("enough"));
+    (*pending)->Cancel(absl::AbortedError("enough"));
+    test::HandEngine::Await([&] { return calls.load() > 0; });  // no AEU has to move for it
+    if (!got.ok()) {
+      EXPECT_EQ(got.status().code(), absl::StatusCode::kAborted);
+    }
+    StepUntil([&] { return engine_->core().in_flight.count() == 0; });
+    EXPECT_EQ(calls.load(), 1);
+  }
+}
+
+TEST_F(OrderedScanTest, AggregatesUnderWayAreBoundedByTheSessionsBytes) {
+  std::atomic<int> calls{0};
+  int started = 0;
+  absl::Status status;
+  // 12 KiB in flight, and three partitions of 512 bytes each.
+  while (status.ok() && started < 1000) {
+    status = session_->AggregateAsync("o", {.count_only = true}, [&](auto) { calls.fetch_add(1); })
+                 .status();
+    started += status.ok();
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_EQ(started, (12 << 10) / (3 * 512));
+  engine_.StepUntil([&] { return calls.load() == started; });
+  engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
+  EXPECT_TRUE(engine_.While([&] { return session_->Aggregate("o", {}); }).ok());
+}
+
+TEST_F(OrderedScanTest, ADeadlineEndsTheWaitOfAnAggregate) {
+  const auto late = session_->Aggregate("o", {}, absl::Now() + absl::Milliseconds(10));
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
+  const auto got = engine_.While([&] { return session_->Aggregate("o", {}); });
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->count, rows_.size());
+}
+
+TEST_F(OrderedScanTest, AnAggregateOfADroppedObjectIsNotFound) {
+  std::atomic<bool> done{false};
+  absl::StatusOr<RangeAggregate> got;
+  const auto pending = session_->AggregateAsync("o", {}, [&](auto aggregate) {
+    got = std::move(aggregate);
+    done.store(true);
+  });
+  ASSERT_TRUE(pending.ok());
+  for (uint32_t i = 0; i < kAeus; ++i) engine_->aeu({i}).Step({.scan_ns = 0});
+  // No AEU moves until the drop has been sent to all.
+  const auto sent = [&] { return engine_->core().directory.ports().Total().sent; };
+  const uint64_t before = sent();
+  std::thread dropper([&] { EXPECT_TRUE(engine_->Drop("o").ok()); });
+  test::HandEngine::Await([&] { return sent() == before + kAeus; });
+  engine_.StepUntil([&] { return done.load(); });
+  EXPECT_EQ(got.status().code(), absl::StatusCode::kNotFound);
+  std::atomic<bool> dropped{false};
+  std::thread waiter([&] {
+    dropper.join();
+    dropped.store(true);
+  });
+  engine_.StepUntil([&] { return dropped.load(); });
+  waiter.join();
+  EXPECT_EQ(session_->AggregateAsync("o", {}, [](auto) {}).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(OrderedScanTest, CloseWaitsForAnAggregateAndCallsItBack) {
+  std::atomic<int> calls{0};
+  const auto pending = session_->AggregateAsync("o", {}, [&](auto aggregate) {
+    EXPECT_TRUE(aggregate.ok()) << aggregate.status();
+    calls.fetch_add(1);
+  });
+  ASSERT_TRUE(pending.ok());
+  engine_.Close();
+  EXPECT_EQ(calls.load(), 1);
+  EXPECT_EQ(session_->Aggregate("o", {}).status().code(), absl::StatusCode::kUnavailable);
+  (*pending)->Cancel(absl::AbortedError("too late"));
+  EXPECT_EQ(calls.load(), 1);
+}
+
+}  // namespace
+}  // namespace eris
