@@ -9,10 +9,13 @@
 namespace eris::storage {
 namespace {
 
-// How many children before the one being read its block is prefetched, and how much of it: the rest
-// of a run comes with the processor's own prefetching.
-constexpr unsigned kAheadChildren = 3;
+// Runs and pages that are fetched before they are read: at the begin, so that a short scan fetches
+// little in vain, and later.
+constexpr unsigned kAheadFirst = 3;
+constexpr unsigned kShortScan = 4;  // of them passed: it is no short scan
+constexpr unsigned kAheadMax = 6;
 
+// Of a page and a TreeNode the first lines: the rest comes with the processor's own prefetching.
 void PrefetchBlock(TreeRef ref) {
   const auto* block = static_cast<const char*>(ref.block());
   const unsigned lines = ref.IsRun() ? ref.lines() : 4;
@@ -68,15 +71,54 @@ unsigned PreviousBit(const uint64_t* bitmap, unsigned from) {
 }  // namespace
 
 template <ScanDirection kDirection>
-BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t from) {
-  TreeRef ref = tree.root();
-  while (ref.IsTreeNode() && ref.PrefixMatches(from)) {
-    const Child child = ChildAt(ref, ref.Byte(from));
-    Push(ref, Behind(child));
+TreeRef BasicTreeScanner<kDirection>::LeafPath::Descend(TreeRef ref, uint64_t key) {
+  while (ref.IsTreeNode() && ref.PrefixMatches(key)) {
+    const Child child = ChildAt(ref, ref.Byte(key));
+    frames[depth++] = {ref, Behind(child)};
     ref = child.ref();
   }
+  return ref;
+}
+
+template <ScanDirection kDirection>
+TreeRef BasicTreeScanner<kDirection>::LeafPath::First(TreeRef ref) {
+  while (ref.IsTreeNode()) {
+    const Child child = ChildFrom(ref, kBackward ? 256 : 0);
+    frames[depth++] = {ref, Behind(child)};
+    ref = child.ref();
+  }
+  return ref;
+}
+
+template <ScanDirection kDirection>
+TreeRef BasicTreeScanner<kDirection>::LeafPath::Next() {
+  while (depth > 0) {
+    Frame& frame = frames[depth - 1];
+    const Child child = ChildFrom(frame.ref, frame.next);
+    if (child.start == 256) {
+      --depth;
+      continue;
+    }
+    frame.next = Behind(child);
+    return First(child.ref());
+  }
+  return TreeRef();
+}
+
+template <ScanDirection kDirection>
+BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t from) {
+  TreeRef ref = path_.Descend(tree.root(), from);
   if (ref.IsNone()) return;
-  if (ref.IsRun()) {
+  const bool own_place = ref.IsRun() || ref.PrefixMatches(from);
+  if (!own_place && (kBackward ? ref.header()->prefix < from : ref.header()->prefix > from)) {
+    ref = path_.First(ref);
+  }
+  PrefetchBlock(ref);
+  fetched_ = path_;
+  for (unsigned i = 0; i < kAheadFirst; ++i) FetchNext();
+  if (!own_place) {
+    if (!ref.IsTreeNode()) Enter(ref);
+  } else if (ref.IsRun()) {
     Enter(ref);
     if constexpr (kBackward) {
       if (from < std::numeric_limits<uint64_t>::max()) next_ = ref.run()->LowerBound(from + 1);
@@ -85,27 +127,26 @@ BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t 
       next_ = ref.run()->LowerBound(from);
       if (next_ == ref.run()->count) at_ = TreeRef();
     }
-  } else if (ref.IsPage() && ref.PrefixMatches(from)) {
+  } else {
     at_ = ref;
     next_ = kBackward ? ref.Byte(from) + 1 : ref.Byte(from);
-  } else if (kBackward ? ref.header()->prefix < from : ref.header()->prefix > from) {
-    EnterFirst(ref);
   }
 }
 
 template <ScanDirection kDirection>
-void BasicTreeScanner<kDirection>::Push(TreeRef ref, unsigned next) {
-  Frame& frame = frames_[depth_++];
-  frame = {ref, next, next};
-  for (unsigned i = 0; i < kAheadChildren; ++i) PrefetchNext(frame);
-}
-
-template <ScanDirection kDirection>
-void BasicTreeScanner<kDirection>::PrefetchNext(Frame& frame) {
-  const Child child = ChildFrom(frame.ref, frame.ahead);
-  if (child.start == 256) return;
-  frame.ahead = Behind(child);
-  PrefetchBlock(child.ref());
+void BasicTreeScanner<kDirection>::FetchNext() {
+  const TreeRef ref = fetched_.Next();
+  if (ref.IsNone()) return;
+  ++ahead_;
+  PrefetchBlock(ref);
+  // The TreeNode that comes next, too: its children are to be fetched without waiting for it.
+  for (unsigned depth = fetched_.depth; depth-- > 0;) {
+    const Frame& frame = fetched_.frames[depth];
+    const Child child = ChildFrom(frame.ref, frame.next);
+    if (child.start == 256) continue;
+    if (child.ref().IsTreeNode()) PrefetchBlock(child.ref());
+    break;
+  }
 }
 
 template <ScanDirection kDirection>
@@ -116,30 +157,18 @@ void BasicTreeScanner<kDirection>::Enter(TreeRef ref) {
 }
 
 template <ScanDirection kDirection>
-void BasicTreeScanner<kDirection>::EnterFirst(TreeRef ref) {
-  while (ref.IsTreeNode()) {
-    const Child child = ChildFrom(ref, kBackward ? 256 : 0);
-    Push(ref, Behind(child));
-    ref = child.ref();
+bool BasicTreeScanner<kDirection>::Advance() {
+  const TreeRef ref = path_.Next();
+  if (ref.IsNone()) return false;
+  if (ahead_ > 0) --ahead_;
+  FetchNext();
+  if (passed_ < kShortScan) {
+    ++passed_;
+  } else if (ahead_ < kAheadMax) {
+    FetchNext();
   }
   Enter(ref);
-}
-
-template <ScanDirection kDirection>
-bool BasicTreeScanner<kDirection>::Advance() {
-  while (depth_ > 0) {
-    Frame& frame = frames_[depth_ - 1];
-    const Child child = ChildFrom(frame.ref, frame.next);
-    if (child.start == 256) {
-      --depth_;
-      continue;
-    }
-    frame.next = Behind(child);
-    PrefetchNext(frame);
-    EnterFirst(child.ref());
-    return true;
-  }
-  return false;
+  return true;
 }
 
 template <ScanDirection kDirection>

@@ -32,11 +32,21 @@ class BasicTreeScanner {
  private:
   static constexpr bool kBackward = kDirection == ScanDirection::kBackward;
 
-  // Both are starts of children to go on at; backward, the end of those that are left.
+  // The path to a run or page, and what lies behind it: at each TreeNode the start of the child to
+  // go on at; backward, the end of those that are left.
   struct Frame {
     TreeRef ref;
     unsigned next = 0;
-    unsigned ahead = 0;  // children before it are prefetched
+  };
+  struct LeafPath {
+    Frame frames[kLevelsMax];
+    unsigned depth = 0;
+
+    // Down to where `key` belongs: a run, a page, a TreeNode of other keys, or nothing.
+    TreeRef Descend(TreeRef ref, uint64_t key);
+    // Down to the first run or page of a subtree; on to the next one, or none.
+    TreeRef First(TreeRef ref);
+    TreeRef Next();
   };
 
   // The child to go on with; without one start is 256.
@@ -46,22 +56,23 @@ class BasicTreeScanner {
   }
   static unsigned Behind(const Child& child) { return kBackward ? child.start : child.start + 1; }
 
-  void Push(TreeRef ref, unsigned next);
-  void PrefetchNext(Frame& frame);
   // To the end of a run or page where reading begins.
   void Enter(TreeRef ref);
-  // Down to the first run or page of a subtree; on to the next one. False: there is none.
-  void EnterFirst(TreeRef ref);
+  // On to the next run or page. False: there is none.
   bool Advance();
+  // Fetches the run or page that comes next, ahead of those that have been fetched.
+  void FetchNext();
   ScanPiece NextPiece(uint64_t to, uint32_t rows_max);  // Next, inline
   // Of the run or page at hand, which is left when its last row is given.
   ScanPiece RunPiece(uint64_t to, uint32_t rows_max);
   ScanPiece PagePiece(uint64_t to, uint32_t rows_max);
 
-  Frame frames_[kLevelsMax];
-  unsigned depth_ = 0;
-  TreeRef at_;         // a run or a page
-  unsigned next_ = 0;  // its pair or byte to go on at; backward: the end of those that are left
+  LeafPath path_;        // to the one at hand
+  LeafPath fetched_;     // to the last one that was fetched
+  unsigned ahead_ = 0;   // how many lie between them
+  unsigned passed_ = 0;  // up to kShortScan
+  TreeRef at_;           // a run or a page
+  unsigned next_ = 0;    // its pair or byte to go on at; backward: the end of those that are left
 };
 
 extern template class BasicTreeScanner<ScanDirection::kForward>;
