@@ -109,15 +109,18 @@ template <ScanDirection kDirection>
 BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t from) {
   TreeRef ref = path_.Descend(tree.root(), from);
   if (ref.IsNone()) return;
+  // A page or a subtree of other keys lies before the first row, or has it.
   const bool own_place = ref.IsRun() || ref.PrefixMatches(from);
-  if (!own_place && (kBackward ? ref.header()->prefix < from : ref.header()->prefix > from)) {
-    ref = path_.First(ref);
-  }
+  const bool first_there =
+      !own_place && (kBackward ? ref.header()->prefix < from : ref.header()->prefix > from);
+  if (first_there) ref = path_.First(ref);
   PrefetchBlock(ref);
   fetched_ = path_;
   for (unsigned i = 0; i < kAheadFirst; ++i) FetchNext();
-  if (!own_place) {
-    if (!ref.IsTreeNode()) Enter(ref);
+  if (first_there) {
+    Enter(ref);
+  } else if (!own_place) {
+    return;
   } else if (ref.IsRun()) {
     Enter(ref);
     if constexpr (kBackward) {
