@@ -1,7 +1,7 @@
 // The lowest level of the prefix tree: a run of up to 56 pairs of key and value, in one block of
 // 1 to 15 cache lines that holds as many as there is room for: ten sizes, since each takes spans of
-// its own, and a run that grows by a line at a time is copied twice as often. Plain memory and pure functions; who
-// allocates is PrefixTree. Single-threaded.
+// its own, and a run that grows by a line at a time is copied twice as often. Plain memory and pure
+// functions; who allocates is PrefixTree. Single-threaded.
 //
 //   0        8                    16-aligned
 //   |header  |tags[capacity]      |pairs[capacity]
@@ -53,8 +53,8 @@ constexpr bool RunFits(unsigned lines) {
   return RunPairsAt(lines) + capacity * sizeof(Pair) <= lines * base::kCacheLineBytes &&
          8 + capacity <= base::kCacheLineBytes && RunLinesFor(capacity) == lines &&
          RunLinesFor(capacity + 1) > lines &&
-         (lines == 1 || (SmallerRunLines(RunLinesFor(capacity + 1)) == lines &&
-                         RunFits(SmallerRunLines(lines))));
+         (lines == 1 ||
+          (SmallerRunLines(RunLinesFor(capacity + 1)) == lines && RunFits(SmallerRunLines(lines))));
 }
 static_assert(RunFits(kRunLinesMax) && RunCapacity(kRunLinesMax) == kRunPairsMax);
 inline constexpr unsigned kRunSizes = [] {

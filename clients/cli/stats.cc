@@ -128,8 +128,7 @@ std::string ToText(const EngineStats& stats) {
                          : absl::StrFormat("%.1f", static_cast<double>(object.memory_bytes) /
                                                        static_cast<double>(object.keys));
     objects.Add({object.name, KindName(object.kind), std::string(KeyTypeName(object.key_type)),
-                 absl::StrCat(object.keys),
-                 FormatBytes(object.memory_bytes), per_key,
+                 absl::StrCat(object.keys), FormatBytes(object.memory_bytes), per_key,
                  absl::StrCat(object.partition_starts.size())});
   }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",

@@ -290,8 +290,9 @@ class Session {
                                                               Callback done) = 0;
 
   // How the keys of `object` are encoded, for callers that convert what others send. Where the
-  // object is dropped after this the session's next request on that name gets NotFound, even if
-  // there is a new one: so keys never reach an object of another type. Does not wait for AEUs.
+  // object is dropped after this the session's next request, if it is on that name, gets NotFound
+  // even if there is a new one: ask before each request, and keys never reach an object of another
+  // type. Only the last name that was asked is remembered. Does not wait for AEUs.
   // Errors: NotFound.
   virtual absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) = 0;
 

@@ -29,12 +29,12 @@ struct RoutingStats {
 struct AeuStats {
   AeuId id;
   NumaNodeId numa_node;
-  int32_t cpu = -1;       // operating-system number; -1: not pinned
-  uint64_t turns = 0;     // loop turns that found work
-  uint64_t parks = 0;     // times it went to sleep
-  uint64_t busy_ns = 0;   // time in turns that found work
-  uint64_t commands = 0;  // data commands executed
-  uint64_t keys = 0;      // keys looked up, upserted or erased
+  int32_t cpu = -1;           // operating-system number; -1: not pinned
+  uint64_t turns = 0;         // loop turns that found work
+  uint64_t parks = 0;         // times it went to sleep
+  uint64_t busy_ns = 0;       // time in turns that found work
+  uint64_t commands = 0;      // data commands executed
+  uint64_t keys = 0;          // keys looked up, upserted or erased
   uint64_t rows_scanned = 0;  // looked at, whether a filter kept them or not
   RoutingStats routing;
   uint64_t memory_bytes = 0;  // allocated by it now (falls, too)

@@ -109,11 +109,11 @@ class ServerTest : public testing::Test {
     std::sort(ranges.begin(), ranges.end(),
               [](const auto& a, const auto& b) { return a.bytes() > b.bytes(); });
     for (const PoolRange& range : ranges) {
-      const auto other = std::find_if(topology.numa_nodes().begin(), topology.numa_nodes().end(),
-                                      [&](const topology::NumaNode& node) {
-                                        return node.memory_bytes > 0 &&
-                                               node.os_index != range.os_numa_node;
-                                      });
+      const auto other =
+          std::find_if(topology.numa_nodes().begin(), topology.numa_nodes().end(),
+                       [&](const topology::NumaNode& node) {
+                         return node.memory_bytes > 0 && node.os_index != range.os_numa_node;
+                       });
       if (other == topology.numa_nodes().end()) return std::nullopt;
       for (uintptr_t page = range.begin; page < range.end; page += kPageBytes) {
         if (MovePage(page, other->os_index, server_)) return Planted{page, range.os_numa_node};
