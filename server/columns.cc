@@ -142,7 +142,7 @@ absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType type, const ColumnParts& pa
       size_t first = 0;
       for (double number; first < count; ++first) {
         std::memcpy(&number, bytes + first * sizeof number, sizeof number);
-        if (number != number) break;
+        if (IsNan(number)) break;
       }
       return absl::InvalidArgumentError(
           absl::StrCat("column keys: element ", first, " is NaN, which is no key"));

@@ -63,7 +63,7 @@ absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1:
   if (type == KeyType::kInt64 && key.has_i64()) return KeyFromInt64(key.i64());
   if (type == KeyType::kDate && key.has_date32()) return KeyFromDate(key.date32());
   if (type == KeyType::kFloat64 && key.has_f64()) {
-    if (key.f64() == key.f64()) return KeyFromFloat64(key.f64());
+    if (!IsNan(key.f64())) return KeyFromFloat64(key.f64());
     return absl::InvalidArgumentError(absl::StrCat(name, " is NaN, which is no key"));
   }
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", FieldOf(key), " is set, must be ",

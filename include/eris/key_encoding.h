@@ -65,11 +65,14 @@ constexpr double Float64FromKey(uint64_t key) {
   return std::bit_cast<double>(((key ^ below_zero) - below_zero) ^
                                (~below_zero & key_internal::kSignBit));
 }
-// The highest bit is set for NaN alone: or-ed over a batch it tells whether one is there.
+// The highest bit is set for NaN alone: or-ed over a batch it tells whether one is there. By bits,
+// since a comparison of a number with itself may be folded away (-ffast-math).
 constexpr uint64_t NanMark(double number) {
   constexpr auto kInfinity = std::bit_cast<uint64_t>(std::numeric_limits<double>::infinity());
   return kInfinity - (std::bit_cast<uint64_t>(number) & ~key_internal::kSignBit);
 }
+
+constexpr bool IsNan(double number) { return NanMark(number) >> 63 != 0; }
 
 constexpr uint64_t KeyFromDate(int32_t days) {
   return static_cast<uint32_t>(days) ^ key_internal::kSignBit32;
@@ -115,7 +118,7 @@ inline absl::Status KeysFromFloat64(absl::Span<const double> numbers, absl::Span
   });
   if (nans >> 63 == 0) return absl::OkStatus();
   size_t first = 0;
-  while (numbers[first] == numbers[first]) ++first;
+  while (!IsNan(numbers[first])) ++first;
   return absl::InvalidArgumentError(absl::StrCat("element ", first, " is NaN, which is no key"));
 }
 
@@ -134,9 +137,9 @@ constexpr KeyRange DateRange(std::optional<int32_t> lo, std::optional<int32_t> h
 }
 // Errors: InvalidArgument (a bound is NaN).
 inline absl::StatusOr<KeyRange> Float64Range(std::optional<double> lo, std::optional<double> hi) {
-  if ((lo && *lo != *lo) || (hi && *hi != *hi)) {
+  if ((lo && IsNan(*lo)) || (hi && IsNan(*hi))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the ", lo && *lo != *lo ? "lower" : "upper", " bound is NaN"));
+        absl::StrCat("the ", lo && IsNan(*lo) ? "lower" : "upper", " bound is NaN"));
   }
   KeyRange range;
   if (lo) range.lo = KeyFromFloat64(*lo);

@@ -154,7 +154,7 @@ inline bool ParseKeyText(KeyType type, absl::string_view text, uint64_t& key) {
     }
     case KeyType::kFloat64: {
       double number = 0;
-      if (!whole(std::from_chars(text.data(), end, number)) || number != number) return false;
+      if (!whole(std::from_chars(text.data(), end, number)) || IsNan(number)) return false;
       key = KeyFromFloat64(number);
       return true;
     }
