@@ -1,27 +1,17 @@
 // The slices of scans over a BytesPartition.
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "base/check.h"
 #include "storage/bytes_partition.h"
 #include "storage/reply_room.h"
+#include "storage/scan_budget.h"
 
 namespace eris::storage {
 namespace {
 
 // Rows between two looks at the clock, and in one piece of reply memory.
 constexpr uint32_t kRowsPerRun = 64;
-
-uint64_t NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
-bool Spent(const ScanBudget& budget) {
-  return budget.deadline_ns != std::numeric_limits<uint64_t>::max() &&
-         NowNs() >= budget.deadline_ns;
-}
 
 // Room for the strings of all words, or what there is.
 void OpenFor(const uint64_t* words, uint32_t rows, BytesSink* sink, ReplyRoom& room) {

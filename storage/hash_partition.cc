@@ -1,13 +1,13 @@
 #include "storage/hash_partition.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "storage/range_ops.h"
+#include "storage/scan_budget.h"
 #include "storage/tree_scanner.h"
 
 namespace eris::storage {
@@ -15,16 +15,6 @@ namespace {
 
 // Rows between two looks at the clock.
 constexpr uint32_t kRowsPerRun = 256;
-
-uint64_t NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
-bool Spent(const ScanBudget& budget) {
-  return budget.deadline_ns != std::numeric_limits<uint64_t>::max() &&
-         NowNs() >= budget.deadline_ns;
-}
 
 absl::Status MovesByCopy(absl::string_view what) {
   return absl::FailedPreconditionError(

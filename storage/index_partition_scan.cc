@@ -1,10 +1,10 @@
 // The slices of scans and aggregates over an index partition.
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "base/check.h"
 #include "storage/index_partition.h"
+#include "storage/scan_budget.h"
 #include "storage/scan_kernels.h"
 #include "storage/tree_count.h"
 #include "storage/tree_scanner.h"
@@ -14,16 +14,6 @@ namespace {
 
 // Rows between two looks at the clock: about 2 us of scanning, against 20 ns for a look.
 constexpr uint32_t kRowsPerRun = 256;
-
-uint64_t NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
-bool Spent(const ScanBudget& budget) {
-  return budget.deadline_ns != std::numeric_limits<uint64_t>::max() &&
-         NowNs() >= budget.deadline_ns;
-}
 
 // What a slice does with the rows. Run looks at up to `rows_max` rows from where the scanner stands
 // and answers how many it has looked at, and the last key of them in the scan's direction.
