@@ -18,6 +18,18 @@ struct ConditionalWrite {
   KeyState state = KeyState::kAbsent;
   bool answers = false;  // there is a value to answer with
   uint64_t answer = 0;
+
+  // For want of memory, before anything is stored.
+  void Refuse() {
+    state = KeyState::kNoMemory;
+    answers = false;
+  }
+  // Writes what the part's key at `index` is answered.
+  void Answer(const BatchPart& part, uint32_t index) const {
+    const uint32_t position = part.positions[index];
+    if (answers) part.values_out[position] = answer;
+    part.states_out[position] = state;
+  }
 };
 
 // The answer is the value that is in the way.
@@ -77,6 +89,13 @@ inline ConditionalWrite Decide(Operation operation, const uint64_t* value, uint6
   }
   ERIS_CHECK(false);  // these depend on no value
   return {};
+}
+
+// The same for a key of a batch.
+inline ConditionalWrite Decide(Operation operation, const uint64_t* value, const BatchPart& part,
+                               uint32_t index) {
+  const uint64_t expected = part.expected == nullptr ? 0 : part.expected[index];
+  return Decide(operation, value, part.values_in[index], expected);
 }
 
 }  // namespace eris::storage

@@ -8,26 +8,6 @@
 #include "storage/hash_partition.h"
 
 namespace eris::storage {
-namespace {
-
-void Answer(const BatchPart& part, uint32_t index, const ConditionalWrite& write) {
-  const uint32_t position = part.positions[index];
-  if (write.answers) part.values_out[position] = write.answer;
-  part.states_out[position] = write.state;
-}
-
-ConditionalWrite DecideFor(Operation operation, const BatchPart& part, uint32_t index,
-                           const uint64_t* value) {
-  const uint64_t expected = part.expected == nullptr ? 0 : part.expected[index];
-  return Decide(operation, value, part.values_in[index], expected);
-}
-
-void Refuse(ConditionalWrite& write) {
-  write.state = KeyState::kNoMemory;
-  write.answers = false;
-}
-
-}  // namespace
 
 // Keys that run together, gathered from one or several parts.
 struct HashPartition::ConditionalGroup {
@@ -71,14 +51,14 @@ void HashPartition::RunConditional(Operation operation, ConditionalGroup& group)
     // A key that was absent may have come since, and one that was there may have moved.
     const bool stale = table_.moves() != moves || (inserted && found[i] == nullptr);
     uint64_t* const value = stale ? table_.Find(key) : found[i];
-    ConditionalWrite write = DecideFor(operation, *part, index, value);
+    ConditionalWrite write = Decide(operation, value, *part, index);
     if (write.stores && value != nullptr) {
       *value = write.stored;
     } else if (write.stores) {
       inserted = true;
-      if (table_.Upsert(key, write.stored) == KeyState::kNoMemory) Refuse(write);
+      if (table_.Upsert(key, write.stored) == KeyState::kNoMemory) write.Refuse();
     }
-    Answer(*part, index, write);
+    write.Answer(*part, index);
   }
   group.count = 0;
 }
@@ -86,13 +66,13 @@ void HashPartition::RunConditional(Operation operation, ConditionalGroup& group)
 void HashPartition::WriteLeaving(Operation operation, const BatchPart& part, uint32_t index) {
   const uint64_t key = part.keys[index];
   uint64_t* const value = FindLeaving(key);
-  ConditionalWrite write = DecideFor(operation, part, index, value);
+  ConditionalWrite write = Decide(operation, value, part, index);
   if (write.stores && value != nullptr) {
     *value = write.stored;
   } else if (write.stores && !InsertLeaving(key, write.stored)) {
-    Refuse(write);
+    write.Refuse();
   }
-  Answer(part, index, write);
+  write.Answer(part, index);
 }
 
 }  // namespace eris::storage

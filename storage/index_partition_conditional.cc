@@ -46,20 +46,14 @@ void IndexPartition::RunConditional(Operation operation, ConditionalGroup& group
     if (!found_valid) tree_.FindGroup(&group.keys[i], 1, &found[i]);
     const BatchPart& part = *group.from[i].part;
     const uint32_t index = group.from[i].index;
-    const uint64_t expected = part.expected == nullptr ? 0 : part.expected[index];
-    ConditionalWrite write = Decide(operation, found[i], part.values_in[index], expected);
+    ConditionalWrite write = Decide(operation, found[i], part, index);
     if (write.stores && found[i] != nullptr) {
       *found[i] = write.stored;
     } else if (write.stores) {
       found_valid = false;
-      if (tree_.Upsert(group.keys[i], write.stored) == UpsertResult::kNoMemory) {
-        write.state = KeyState::kNoMemory;
-        write.answers = false;
-      }
+      if (tree_.Upsert(group.keys[i], write.stored) == UpsertResult::kNoMemory) write.Refuse();
     }
-    const uint32_t position = part.positions[index];
-    if (write.answers) part.values_out[position] = write.answer;
-    part.states_out[position] = write.state;
+    write.Answer(part, index);
   }
   group.count = 0;
 }
