@@ -92,7 +92,8 @@ class HashPartition final : public Partition {
   // of the leaving range along, and the preparation has ended. Needs the general heap for the copy.
   // A preparation that is not complete is completed first, in one go; without one, that of the
   // whole range: a pass over the table that holds up the turn.
-  // Errors: ResourceExhausted (no row has left).
+  // Errors: ResourceExhausted (no row has left; a preparation of its own is given up, and where
+  // even that has no memory it lasts until CancelExtract has ended it).
   absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
   // As Partition says. Refused for want of memory, rows and range are as before, while segments
   // that have grown for it may stay larger. Errors: also FailedPrecondition (rows are prepared to
@@ -146,6 +147,7 @@ class HashPartition final : public Partition {
   // All but conditional writes.
   KeyState ExecuteLeaving(Operation operation, uint64_t key, uint64_t value_in,
                           uint64_t* value_out);
+  absl::Status ExtractPrepared(uint32_t rows_max, ExchangeChunk& out);
   // The rows that leave first: copies up to `rows_max` of them, in the tree's order, and takes such
   // out of it again.
   uint32_t ReadLeading(uint32_t rows_max, uint64_t* keys, uint64_t* values) const;

@@ -131,15 +131,21 @@ void HashPartition::DropLeading(const std::vector<uint64_t>& tree_keys) {
 }
 
 absl::Status HashPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  ExchangeChunk chunk;
-  if (leaving_ == nullptr) {
-    if (range_.Empty()) {
-      chunk.covers = range_;
-      out = std::move(chunk);
-      return absl::OkStatus();
-    }
-    if (absl::Status status = PrepareExtract(range_); !status.ok()) return status;
+  if (leaving_ != nullptr) return ExtractPrepared(rows_max, out);
+  if (range_.Empty()) {
+    out = {.covers = range_};
+    return absl::OkStatus();
   }
+  if (absl::Status status = PrepareExtract(range_); !status.ok()) return status;
+  const absl::Status status = ExtractPrepared(rows_max, out);
+  // Nobody has asked for the preparation. Where there is no memory for the way back either, rows
+  // wait in the tree, and CancelExtract or another Extract goes on.
+  if (!status.ok()) CancelExtract(std::numeric_limits<uint32_t>::max()).IgnoreError();
+  return status;
+}
+
+absl::Status HashPartition::ExtractPrepared(uint32_t rows_max, ExchangeChunk& out) {
+  ExchangeChunk chunk;
   for (absl::StatusOr<bool> done = false; !*done;) {
     done = WalkLeaving(std::numeric_limits<uint32_t>::max());
     if (!done.ok()) return done.status();

@@ -346,6 +346,29 @@ TEST(HashPartitionTest, ConditionalWritesFindRowsThatAreLeaving) {
   EXPECT_EQ(partition->size(), 3002u + 1000 - refused);
 }
 
+TEST(HashPartitionTest, RefusedExtractionThatNobodyPreparedLeavesNothingPrepared) {
+  TreeMemory memory;
+  auto partition = Make(memory, MakeRange(0));
+  std::vector<uint64_t> keys(3000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  Executed(*partition, Operation::kUpsert, keys, keys);
+  ExchangeChunk chunk;
+  uint64_t nth = 1;
+  for (bool refused = true; refused; ++nth) {
+    memory.cache.ArmFailures(nth, memory::FailurePoint::Mode::kOnce);
+    const absl::Status status = partition->Extract(10, chunk);
+    memory.cache.FailAllocationsFrom(0);
+    refused = !status.ok();
+    if (!refused) break;
+    ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    ASSERT_FALSE(partition->prepared()) << "refused request " << nth;
+    ASSERT_EQ(partition->size(), keys.size());
+    ASSERT_EQ(Executed(*partition, Operation::kLookup, keys, {}).values, keys);
+  }
+  EXPECT_GT(nth, 3u);
+  EXPECT_EQ(chunk.keys.size(), 10u);
+}
+
 TEST(HashPartitionTest, IngestRefusesWhatDoesNotFitAndChangesNothing) {
   TreeMemory memory;
   auto partition = Make(memory, MakeRange(100, 200));
