@@ -26,7 +26,7 @@ enum class CommandKind : uint8_t {
   kReplaceIfPresent,
   kCompareAndSet,
   kAdd,
-  kScan,          // a range, in slices, between which TreeNodes may move
+  kScan,          // a range, in slices, between which TreeNodes may move: rows or an aggregate
   kSplit,         // a partition, at a key
   kAbsorb,        // a partition into a neighbour, upwards or downwards
   kMoveChunks,    // the low end of a partition, to its lower neighbour or back to itself

@@ -37,7 +37,12 @@ class IndexMachine final : public PartitionMachine {
   absl::Status HandOver(const IndexCommand& command);
   absl::Status Abandon();
   // --- commands that carry rows (index_machine_rows.cc) ---
+  storage::ScanQuery QueryOf(const IndexCommand& command) const;
   absl::Status Scan(const IndexCommand& command);
+  absl::Status ScanRows(const IndexCommand& command, size_t which, storage::ScanCursor cursor,
+                        const std::vector<Row>& wanted);
+  absl::Status Aggregate(const IndexCommand& command, size_t which, storage::ScanCursor cursor,
+                         const std::vector<Row>& wanted);
   absl::Status MoveChunks(const IndexCommand& command);
   absl::Status Reload(const IndexCommand& command);
   absl::Status InvalidCalls(const IndexCommand& command);

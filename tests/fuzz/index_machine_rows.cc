@@ -1,6 +1,7 @@
 // The commands of IndexMachine that carry rows out of partitions: scans, chunks, and what of them
 // is invalid.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -12,45 +13,110 @@ using storage::ExchangeChunk;
 using storage::IndexPartition;
 using storage::Key;
 
+// Of an order of keys: plain rows, filtered ones, keys alone, filtered keys alone.
+storage::ScanQuery IndexMachine::QueryOf(const IndexCommand& command) const {
+  const auto form = static_cast<unsigned>(command.order);
+  storage::ScanQuery query{
+      .direction = (command.detail & 64) != 0 ? ScanDirection::kBackward : ScanDirection::kForward,
+      .keys_only = (form & 2) != 0,
+      .count_only = (form & 2) != 0};
+  // Values are given one after the other, so a part of them is a part of the rows; some of it has
+  // none.
+  if ((form & 1) != 0) {
+    query.values.lo = last_value_ / 8 * command.place;
+    query.values.last = query.values.lo + last_value_ / (1 + command.count % 9);
+  }
+  return query;
+}
+
 absl::Status IndexMachine::Scan(const IndexCommand& command) {
-  constexpr uint32_t kSliceRows[4] = {1, 7, 300, 4000};
   const uint64_t from = KeyAt(command.family, command.place, command.first, existing_);
   const uint64_t to =
       KeyAt(command.family, command.place, command.first + command.Count(), existing_);
   const size_t which = OwnerOf(from);
-  IndexPartition& part = *parts_[which];
-  storage::ScanCursor cursor{.rest = part.range()};
+  const storage::Range& range = parts_[which]->range();
+  storage::ScanCursor cursor{.rest = range, .query = QueryOf(command)};
   if ((command.detail & 1) == 0) cursor.rest.lo = Key::FromU64(from);
-  if (to > cursor.rest.lo.head && part.range().ContainsU64(to)) cursor.rest.hi = Key::FromU64(to);
+  if (to > cursor.rest.lo.head && range.ContainsU64(to)) cursor.rest.hi = Key::FromU64(to);
+  std::vector<Row> wanted;
+  const auto [begin, end] = RowsOf(cursor.rest);
+  std::copy_if(begin, end, std::back_inserter(wanted),
+               [&](const Row& row) { return cursor.query.values.Contains(row.second); });
+  coverage_.scan_forms |= 1u << ((command.detail >> 6) * 4 + static_cast<unsigned>(command.order));
+  ++coverage_.done[static_cast<unsigned>(CommandKind::kScan)];
+  if ((command.detail & 128) != 0) return Aggregate(command, which, cursor, wanted);
+  if (cursor.query.Backward()) std::reverse(wanted.begin(), wanted.end());
   if ((command.detail & 2) != 0) cursor.rows_left = command.Count() / 2;
+  return ScanRows(command, which, cursor, wanted);
+}
+
+absl::Status IndexMachine::ScanRows(const IndexCommand& command, size_t which,
+                                    storage::ScanCursor cursor, const std::vector<Row>& wanted) {
+  constexpr uint32_t kSliceRows[4] = {1, 7, 300, 4000};
+  IndexPartition& part = *parts_[which];
   const uint64_t limit = cursor.rows_left;
-  auto [row, end] = RowsOf(cursor.rest);
-  uint64_t rows = 0;
+  size_t row = 0;
   uint64_t slices = 0;
   const uint32_t slice_rows = kSliceRows[command.detail >> 2 & 3];
   std::vector<uint64_t> keys(slice_rows), values(slice_rows);
   while (!cursor.done) {
-    storage::ScanRows out{keys.data(), values.data(), slice_rows, 0};
+    const bool keys_only = cursor.query.keys_only;
+    storage::ScanRows out{keys.data(), keys_only ? nullptr : values.data(), slice_rows, 0};
     const bool late = (command.detail & 16) != 0;
+    const storage::Range rest = cursor.rest;
     part.Scan(cursor, {.deadline_ns = late ? 0 : UINT64_MAX}, out);
-    if (!cursor.done && out.rows == 0) return Fault("a slice of a scan answers nothing");
+    if (!cursor.done && cursor.rest == rest) return Fault("a slice of a scan does not move on");
+    if (!cursor.done && out.rows == 0 && !cursor.query.Filters()) {
+      return Fault("a slice of a scan answers nothing");
+    }
     const uint32_t skipped = plant_ == Plant::kScanSkipsARow && slices == 1 && out.rows > 1;
     ++slices;
-    for (uint32_t i = skipped; i < out.rows; ++i, ++row, ++rows) {
-      if (row == end) return Fault("the scan gives ", keys[i], " behind its last row");
-      if (keys[i] != row->first || values[i] != row->second) {
-        return Fault("the scan gives ", keys[i], " -> ", values[i], " instead of ", row->first,
-                     " -> ", row->second);
+    for (uint32_t i = skipped; i < out.rows; ++i, ++row) {
+      if (row == wanted.size()) return Fault("the scan gives ", keys[i], " behind its last row");
+      const auto& [key, value] = wanted[row];
+      if (keys[i] != key || (!keys_only && values[i] != value)) {
+        return Fault("the scan gives ", keys[i], " -> ", keys_only ? 0 : values[i], " instead of ",
+                     key, " -> ", value);
       }
     }
-    if (rows > limit) return Fault("the scan gives ", rows, " rows of ", limit);
+    if (row > limit) return Fault("the scan gives ", row, " rows of ", limit);
     if ((command.detail & 32) != 0 && out.rows > 0 && slices < 8) {
       ERIS_RETURN_IF_ERROR(Rearrange(which, keys[out.rows / 2]));
     }
   }
-  if (row != end && rows != limit) return Fault("the scan ends before ", row->first);
-  if (row == end && rows < limit && !cursor.rest.Empty()) return Fault("the scan leaves a rest");
-  ++coverage_.done[static_cast<unsigned>(CommandKind::kScan)];
+  if (row != wanted.size() && row != limit) {
+    return Fault("the scan ends before ", wanted[row].first);
+  }
+  if (row < limit && !cursor.rest.Empty()) return Fault("the scan leaves a rest");
+  return absl::OkStatus();
+}
+
+absl::Status IndexMachine::Aggregate(const IndexCommand& command, size_t which,
+                                     storage::ScanCursor cursor, const std::vector<Row>& wanted) {
+  RangeAggregate is, sum;
+  for (unsigned slices = 0; !cursor.done; ++slices) {
+    const bool late = (command.detail & 16) != 0;
+    parts_[which]->Aggregate(cursor, {.deadline_ns = late ? 0 : UINT64_MAX}, is);
+    if ((command.detail & 32) != 0 && !cursor.done && slices < 8) {
+      ERIS_RETURN_IF_ERROR(Rearrange(which, cursor.rest.lo.head));
+    }
+  }
+  if (plant_ == Plant::kAggregateAddsTwice && wanted.size() > 1) is.count += 1;
+  for (const auto& [key, value] : wanted) {
+    sum.Add({.count = 1,
+             .min = value,
+             .max = value,
+             .sum_low = value,
+             .first_key = key,
+             .last_key = key});
+  }
+  if (is.count != sum.count) {
+    return Fault("an aggregate counts ", is.count, " of ", sum.count, " rows");
+  }
+  if (!cursor.query.count_only && sum.count > 0 && is != sum) {
+    return Fault("an aggregate of ", sum.count, " rows has ", is.min, " to ", is.max, ", sum ",
+                 is.sum_high, ":", is.sum_low, ", keys ", is.first_key, " to ", is.last_key);
+  }
   return absl::OkStatus();
 }
 

@@ -49,6 +49,9 @@ inline std::vector<SeedCase> SeedCases() {
                         {.kind = Kind::kAbsorb, .detail = 1},
                         {.kind = Kind::kMoveChunks, .count = 200, .detail = 4},
                         many(Kind::kScan, keys, order, 255, 0, 45),
+                        many(Kind::kScan, keys, Order::kScattered, 255, 2, 110),  // backward, keys
+                        many(Kind::kScan, keys, Order::kDescending, 255, 3, 65),  // filtered
+                        many(Kind::kScan, keys, order, 255, 3, 176),              // aggregate
                         {.kind = Kind::kReload, .count = 100, .detail = 2},
                         many(Kind::kCompareAndSet, keys, order, 40, 3, 3),
                         many(Kind::kErase, Family::kExisting, Order::kAscending, 60),

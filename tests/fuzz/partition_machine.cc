@@ -25,6 +25,7 @@ bool Inserts(Operation operation) {
 
 void Coverage::Add(const Coverage& other) {
   kinds |= other.kinds;
+  scan_forms |= other.scan_forms;
   for (unsigned i = 0; i < kCommandKinds; ++i) {
     done[i] += other.done[i];
     refused[i] += other.refused[i];

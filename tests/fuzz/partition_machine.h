@@ -21,12 +21,13 @@ namespace eris::fuzz {
 // A fault that the machine adds to the partitions itself: the checks must notice each.
 enum class Plant : uint8_t {
   kNone,
-  kLosesAKey,        // the lowest one of what is absorbed, where that has several
-  kLeaksABlock,      // a line, at each split that leaves rows on both sides
-  kWrongAnswer,      // of an erase: a key's second time in the batch is answered as its first
-  kWritesRefused,    // an upsert that is refused is there all the same
-  kScanSkipsARow,    // the first row of a scan's second slice
-  kLosesRowOfChunk,  // a row of a chunk of a hundred rows or more
+  kLosesAKey,           // the lowest one of what is absorbed, where that has several
+  kLeaksABlock,         // a line, at each split that leaves rows on both sides
+  kWrongAnswer,         // of an erase: a key's second time in the batch is answered as its first
+  kWritesRefused,       // an upsert that is refused is there all the same
+  kScanSkipsARow,       // the first row of a scan's second slice
+  kAggregateAddsTwice,  // a row of an aggregate that has several
+  kLosesRowOfChunk,     // a row of a chunk of a hundred rows or more
 };
 
 // What has been met, for tests that ask whether their commands reach far enough: bits of
@@ -35,6 +36,7 @@ struct Coverage {
   unsigned kinds = 0;
   uint64_t done[kCommandKinds] = {};
   uint64_t refused[kCommandKinds] = {};
+  unsigned scan_forms = 0;     // bits: backward 4, aggregate 8, and the four orders of a command
   uint64_t states[8][5] = {};  // of keys, by operation and state
   void Add(const Coverage& other);
 };
@@ -59,6 +61,7 @@ class PartitionMachine {
 
  protected:
   using Rows = std::map<uint64_t, uint64_t>;
+  using Row = std::pair<uint64_t, uint64_t>;
 
   explicit PartitionMachine(Plant plant)
       : plant_(plant), memory_(std::make_unique<storage::TreeMemory>()) {}

@@ -36,6 +36,7 @@ TEST_P(IndexPartitionPropertyTest, PartitionsHoldWhatAMapHolds) {
   for (unsigned kind = 0; kind < kCommandKinds; ++kind) {
     EXPECT_GT(met.done[kind], 0u) << "command " << kind;
   }
+  EXPECT_EQ(met.scan_forms, 0xffffu) << "not every form of scan";
   for (const CommandKind kind :
        {CommandKind::kUpsert, CommandKind::kInsertIfAbsent, CommandKind::kSplit,
         CommandKind::kAbsorb, CommandKind::kMoveChunks, CommandKind::kReload}) {
@@ -127,6 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, PlantedFaultTest,
                                          Planted{"WrongAnswer", Plant::kWrongAnswer},
                                          Planted{"WritesRefused", Plant::kWritesRefused},
                                          Planted{"ScanSkipsARow", Plant::kScanSkipsARow},
+                                         Planted{"AggregateAddsTwice", Plant::kAggregateAddsTwice},
                                          Planted{"LosesRowOfChunk", Plant::kLosesRowOfChunk}),
                          [](const auto& planted) { return planted.param.name; });
 
