@@ -68,6 +68,7 @@ class IndexPartition final : public Partition {
   void RunConditional(Operation operation, ConditionalGroup& group);
 
   void ExecuteOne(Operation operation, const BatchPart& part);
+  void ExecuteGroups(const Batch& batch);
   void RunGroup(Operation operation, Group& group);
   void UpsertGroup(Group& group, uint64_t** found);
 

@@ -97,7 +97,7 @@ void PrefixTree::SetLink(Path& path, unsigned depth, uint64_t key, TreeRef ref) 
   if (depth < path.depth) path.nodes[depth] = ref;
 }
 
-std::optional<uint64_t> PrefixTree::Lookup(uint64_t key) const {
+uint64_t* PrefixTree::Find(uint64_t key) const {
   TreeRef ref = root_;
   while (ref.IsTreeNode()) ref = TreeRef(*SlotOf(ref, ref.Byte(key)));
   if (ref.IsRun()) {
@@ -107,13 +107,12 @@ std::optional<uint64_t> PrefixTree::Lookup(uint64_t key) const {
     for (unsigned i = 0; i < kLookupLines; ++i) {
       __builtin_prefetch(block + i * base::kCacheLineBytes, 0, 3);
     }
-    const Pair* pair = ref.run()->Find(key);
-    return pair == nullptr ? std::nullopt : std::optional(pair->value);
+    Pair* const pair = ref.run()->Find(key);
+    return pair == nullptr ? nullptr : &pair->value;
   }
-  if (ref.IsNone() || !ref.PrefixMatches(key)) return std::nullopt;
+  if (ref.IsNone() || !ref.PrefixMatches(key)) return nullptr;
   const unsigned byte = ref.Byte(key);
-  if (!internal::TestBit(ref.page()->bitmap, byte)) return std::nullopt;
-  return ref.page()->slots[byte];
+  return internal::TestBit(ref.page()->bitmap, byte) ? &ref.page()->slots[byte] : nullptr;
 }
 
 // --- Upsert ---

@@ -49,7 +49,12 @@ class PrefixTree {
   // Never needs memory: where a smaller TreeNode cannot be had, the larger one stays.
   // True when the key was there.
   bool Erase(uint64_t key);
-  std::optional<uint64_t> Lookup(uint64_t key) const;
+  std::optional<uint64_t> Lookup(uint64_t key) const {
+    const uint64_t* const value = Find(key);
+    return value == nullptr ? std::nullopt : std::optional(*value);
+  }
+  // One key, alone: where its value stands, as FindGroup says.
+  uint64_t* Find(uint64_t key) const;
 
   // Lookup of up to kFindGroupMax keys side by side: all advance one level at a time behind
   // prefetches, so that their cache misses overlap. values[i] is where the value of keys[i] stands,

@@ -54,16 +54,16 @@ class PartitionStructure {
     for (size_t i = 0; i < count; i += batch) {
       const size_t part = std::min(batch, count - i);
       ExecuteOne(storage::Operation::kLookup, keys + i, nullptr, part);
-      size_t present = 0;
-      for (size_t j = 0; j < part; ++j) present += states_[j] == storage::KeyState::kPresent;
-      found.rows += present;
-      if (present == part && part >= 16) {
+      if (part >= 16 && AllPresent(part)) {
+        found.rows += part;
         found.differing |= DifferingRows(keys + i, values_.data(), part);
         continue;
       }
+      // Few instructions: a small batch's time is how far the core looks ahead.
       for (size_t j = 0; j < part; ++j) {
-        const bool absent = states_[j] != storage::KeyState::kPresent;
-        found.differing |= absent ? 0 : Differing(keys[i + j], values_[j]);
+        const bool present = states_[j] == storage::KeyState::kPresent;
+        found.rows += present;
+        found.differing |= present ? Differing(keys[i + j], values_[j]) : 0;
       }
     }
     return found;
@@ -151,6 +151,11 @@ class PartitionStructure {
                                   .values_out = values_.data(),
                                   .states_out = states_.data()};
     partition_->Execute(storage::Batch{operation, {&part, 1}});
+  }
+  bool AllPresent(size_t count) const {
+    size_t present = 0;
+    for (size_t j = 0; j < count; ++j) present += states_[j] == storage::KeyState::kPresent;
+    return present == count;
   }
   Found Check(const storage::ScanRows& out) const {
     return {.rows = out.rows, .differing = DifferingRows(out.keys, out.values, out.rows)};
