@@ -9,6 +9,7 @@
 #include "storage/bytes_partition.h"
 #include "storage/hash_partition.h"
 #include "storage/index_partition.h"
+#include "storage/two_part_partition.h"
 
 namespace eris::aeu {
 
@@ -25,6 +26,7 @@ absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
       if (install.value_type == ValueType::kBytes) {
         return storage::BytesPartition::Create(install.range, cache);
       }
+      if (install.two_parts) return storage::TwoPartPartition::Create(install.range, cache);
       return storage::IndexPartition::Create(install.range, cache);
     case ObjectKind::kHash:
       return storage::HashPartition::Create(install.range, cache, install.seed);
@@ -246,7 +248,8 @@ uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
                           .complete = command.complete,
                           .context = command.context,
                           .query = {routing::QueryOf(&command), command.query_bytes},
-                          .expected = keys.expected},
+                          .expected = keys.expected,
+                          .seconds = keys.seconds},
                          KeyState::kMoved);
   } else {
     for (const uint32_t position : keys.positions)

@@ -44,6 +44,7 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
                            .values_out = command->context->values,
                            .states_out = command->context->states,
                            .expected = segment.expected,
+                           .seconds = segment.seconds,
                            .bytes_out = command->context->bytes_sink});
       continue;
     }
@@ -54,10 +55,14 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
       values_.resize(keys_total);
       positions_.resize(keys_total);
     }
-    // All of the group's commands have it, or none.
+    // All of the group's commands have these, or none.
     if (segment.expected != nullptr && expected_.size() < keys_total) {
       ERIS_DCHECK(used_ == 0);
       expected_.resize(keys_total);
+    }
+    if (segment.seconds != nullptr && seconds_.size() < keys_total) {
+      ERIS_DCHECK(used_ == 0);
+      seconds_.resize(keys_total);
     }
     Sort(slot, command);
   }
@@ -79,6 +84,7 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
     next_[range] = begin;
     const uint64_t* values = segment.values == nullptr ? nullptr : values_.data() + begin;
     const uint64_t* expected = segment.expected == nullptr ? nullptr : expected_.data() + begin;
+    const uint64_t* seconds = segment.seconds == nullptr ? nullptr : seconds_.data() + begin;
     if (count == 0) continue;
     if (range < ranges) {
       parts_[range].push_back({.count = count,
@@ -88,12 +94,14 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
                                .values_out = command->context->values,
                                .states_out = command->context->states,
                                .expected = expected,
+                               .seconds = seconds,
                                .bytes_out = command->context->bytes_sink});
     } else {
       forwarded_.push_back({.command = command,
                             .keys = {keys_.data() + begin, count},
                             .values = {values, values == nullptr ? 0 : count},
                             .expected = {expected, expected == nullptr ? 0 : count},
+                            .seconds = {seconds, seconds == nullptr ? 0 : count},
                             .positions = {positions_.data() + begin, count}});
     }
     begin += count;
@@ -104,6 +112,7 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
     keys_[at] = segment.keys[i];
     if (segment.values != nullptr) values_[at] = segment.values[i];
     if (segment.expected != nullptr) expected_[at] = segment.expected[i];
+    if (segment.seconds != nullptr) seconds_[at] = segment.seconds[i];
     positions_[at] = segment.positions[i];
   }
 }

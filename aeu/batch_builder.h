@@ -22,6 +22,7 @@ struct ForwardedKeys {
   std::span<const uint64_t> keys;
   std::span<const uint64_t> values;    // as the command has them
   std::span<const uint64_t> expected;  // likewise
+  std::span<const uint64_t> seconds;   // likewise
   std::span<const uint32_t> positions;
 };
 
@@ -45,6 +46,7 @@ class BatchBuilder {
   std::vector<uint64_t> keys_;
   std::vector<uint64_t> values_;
   std::vector<uint64_t> expected_;  // grown by the first command that has such a column
+  std::vector<uint64_t> seconds_;   // likewise
   std::vector<uint32_t> positions_;
   size_t used_ = 0;
   std::vector<uint32_t> range_of_;  // scratch: of each key of one command

@@ -153,10 +153,10 @@ LookupStream::LookupStream(Client& client, const StreamOptions& options, OnAnswe
             });
       }()) {}
 
-absl::Status LookupStream::Send(const std::string& object, absl::Span<const uint64_t> keys,
-                                KeyType key_type) {
+absl::Status LookupStream::Send(const std::string& object, const KeyColumns& keys,
+                                const KeyTypes& key_type) {
   request_.set_object(object);
-  ToKeyColumn(key_type, keys, *request_.mutable_keys());
+  if (absl::Status status = SetKeys(key_type, keys, request_); !status.ok()) return status;
   return stream_.Send(request_, keys.size());
 }
 
@@ -177,10 +177,10 @@ UpsertStream::UpsertStream(Client& client, const StreamOptions& options, OnAnswe
             });
       }()) {}
 
-absl::Status UpsertStream::Send(const std::string& object, absl::Span<const uint64_t> keys,
-                                absl::Span<const uint64_t> values, KeyType key_type) {
+absl::Status UpsertStream::Send(const std::string& object, const KeyColumns& keys,
+                                absl::Span<const uint64_t> values, const KeyTypes& key_type) {
   request_.set_object(object);
-  ToKeyColumn(key_type, keys, *request_.mutable_keys());
+  if (absl::Status status = SetKeys(key_type, keys, request_); !status.ok()) return status;
   ToColumn(values, *request_.mutable_values());
   return stream_.Send(request_, keys.size());
 }
@@ -201,10 +201,11 @@ WriteStream::WriteStream(Client& client, const StreamOptions& options, OnAnswer 
             });
       }()) {}
 
-absl::Status WriteStream::Send(const std::string& object, WriteMode mode,
-                               absl::Span<const uint64_t> keys, absl::Span<const uint64_t> values,
-                               absl::Span<const uint64_t> expected, KeyType key_type) {
-  ToWriteRequest(object, mode, keys, values, expected, request_, key_type);
+absl::Status WriteStream::Send(const std::string& object, WriteMode mode, const KeyColumns& keys,
+                               absl::Span<const uint64_t> values,
+                               absl::Span<const uint64_t> expected, const KeyTypes& key_type) {
+  absl::Status status = ToWriteRequest(object, mode, keys, values, expected, request_, key_type);
+  if (!status.ok()) return status;
   return stream_.Send(request_, keys.size());
 }
 

@@ -93,10 +93,11 @@ class LookupStream {
   LookupStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
 
   // Sends one batch; blocks while in_flight_max are unanswered. Requests are numbered from 0.
-  // Errors: those of the stream itself (Unavailable, DeadlineExceeded after the stall timeout); the
+  // Errors: InvalidArgument (keys that are none of `key_type`: nothing was sent, the stream goes
+  // on); those of the stream itself (Unavailable, DeadlineExceeded after the stall timeout); the
   // batch's own come to on_answer, and the stream goes on.
-  absl::Status Send(const std::string& object, absl::Span<const uint64_t> keys,
-                    KeyType key_type = KeyType::kUint64);
+  absl::Status Send(const std::string& object, const KeyColumns& keys,
+                    const KeyTypes& key_type = {});
   // Blocks until Send would not. Errors: as Send.
   absl::Status AwaitRoom() { return stream_.AwaitRoom(); }
   // Waits for every answer and ends the stream. OK also when single batches failed.
@@ -113,8 +114,8 @@ class UpsertStream {
   UpsertStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
 
   // As LookupStream::Send. Of a key that stands in two batches under way at once either may win.
-  absl::Status Send(const std::string& object, absl::Span<const uint64_t> keys,
-                    absl::Span<const uint64_t> values, KeyType key_type = KeyType::kUint64);
+  absl::Status Send(const std::string& object, const KeyColumns& keys,
+                    absl::Span<const uint64_t> values, const KeyTypes& key_type = {});
   absl::Status AwaitRoom() { return stream_.AwaitRoom(); }
   absl::Status Finish() { return stream_.Finish(); }
 
@@ -130,9 +131,9 @@ class WriteStream {
 
   // As LookupStream::Send, with columns as Client::Write. Batches under way at once may be executed
   // in any order.
-  absl::Status Send(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
+  absl::Status Send(const std::string& object, WriteMode mode, const KeyColumns& keys,
                     absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected = {},
-                    KeyType key_type = KeyType::kUint64);
+                    const KeyTypes& key_type = {});
   absl::Status AwaitRoom() { return stream_.AwaitRoom(); }
   absl::Status Finish() { return stream_.Finish(); }
 

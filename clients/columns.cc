@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "clients/key_messages.h"
 #include "clients/rpc_status.h"
 #include "eris/key_encoding.h"
+#include "eris/key_text.h"
 
 namespace eris::client {
 
@@ -74,8 +76,18 @@ absl::Status Keys(const std::string& bytes, std::vector<uint64_t>& keys, Functio
 
 }  // namespace
 
-void ToKeyColumn(KeyType type, absl::Span<const uint64_t> keys, v1::Column& column) {
-  if (type == KeyType::kUint64) return ToColumn(keys, column);
+absl::Status ToKeyColumn(absl::string_view name, KeyType type, absl::Span<const uint64_t> keys,
+                         v1::Column& column) {
+  if (type == KeyType::kUint64) {
+    ToColumn(keys, column);
+    return absl::OkStatus();
+  }
+  if (type != KeyType::kInt64) {  // every u64 is the key of an int64
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (IsKeyOf(type, keys[i])) continue;
+      return NoKey(absl::StrCat(name, "[", i, "]"), type, keys[i]);
+    }
+  }
   column.Clear();
   std::string& bytes = *column.mutable_data();
   if (type == KeyType::kInt64) {
@@ -88,6 +100,19 @@ void ToKeyColumn(KeyType type, absl::Span<const uint64_t> keys, v1::Column& colu
     column.set_type(v1::COLUMN_TYPE_DATE32);
     Numbers<int32_t>(keys, bytes, DateFromKey);
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKeyParts(const KeyTypes& types, const KeyColumns& keys) {
+  if (types.two_parts() != keys.two_parts()) {
+    return absl::InvalidArgumentError(absl::StrCat(keys.size(), " keys have ",
+                                                   keys.two_parts() ? "two parts" : "one part",
+                                                   ", their type has ", KeyPartsText(types)));
+  }
+  if (!keys.two_parts() || keys.first().size() == keys.second().size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("keys have ", keys.first().size(),
+                                                 " first parts and ", keys.second().size(),
+                                                 " second parts: must be equal"));
 }
 
 absl::Status FromKeyColumn(const v1::Column& column, std::vector<uint64_t>& keys) {
@@ -126,15 +151,16 @@ absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupRe
   return ToRowBits(std::move(*column.mutable_validity()), keys, true, out.found);
 }
 
-void ToWriteRequest(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
-                    absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
-                    v1::WriteRequest& request, KeyType key_type) {
+absl::Status ToWriteRequest(const std::string& object, WriteMode mode, const KeyColumns& keys,
+                            absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
+                            v1::WriteRequest& request, const KeyTypes& key_type) {
   request.set_object(object);
   request.set_mode(static_cast<v1::WriteMode>(mode));
-  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  if (absl::Status status = SetKeys(key_type, keys, request); !status.ok()) return status;
   ToColumn(values, *request.mutable_values());
   request.clear_expected();
   if (!expected.empty()) ToColumn(expected, *request.mutable_expected());
+  return absl::OkStatus();
 }
 
 absl::Status TakeWriteResult(v1::WriteResponse response, size_t keys, WriteResult& out) {

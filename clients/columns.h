@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "eris/engine.h"
 #include "eris/types.h"
 #include "eris/v1/column.pb.h"
 #include "eris/v1/data.pb.h"
@@ -46,9 +48,28 @@ absl::Status FromColumn(const v1::Column& column, std::vector<uint64_t>& element
 // Column.validity has it). Errors: Internal (too few bytes).
 absl::Status ToRowBits(std::string bits, size_t rows, bool empty_is_all, RowBits& out);
 
-// Keys in the type of their object: encoded here (include/eris/key_encoding.h), plain numbers
-// there.
-void ToKeyColumn(KeyType type, absl::Span<const uint64_t> keys, v1::Column& column);
+// Keys, or one part of each, in the type of their object: encoded here
+// (include/eris/key_encoding.h), plain numbers there. `name` stands in messages. Errors:
+// InvalidArgument (a key that the type does not have, which would arrive as another one).
+absl::Status ToKeyColumn(absl::string_view name, KeyType type, absl::Span<const uint64_t> keys,
+                         v1::Column& column);
+// Errors: InvalidArgument, naming both, unless keys have as many parts as `types`; parts of unequal
+// length.
+absl::Status CheckKeyParts(const KeyTypes& types, const KeyColumns& keys);
+// Sets the keys of a request of any kind. Errors: as both above.
+template <class Request>
+absl::Status SetKeys(const KeyTypes& types, const KeyColumns& keys, Request& request) {
+  absl::Status status = CheckKeyParts(types, keys);
+  if (status.ok()) {
+    status = ToKeyColumn("keys", types.first, keys.first(), *request.mutable_keys());
+  }
+  if (!types.two_parts()) {
+    request.clear_second_keys();
+    return status;
+  }
+  if (!status.ok()) return status;
+  return ToKeyColumn("second_keys", *types.second, keys.second(), *request.mutable_second_keys());
+}
 // Errors: as FromColumn (a type that no keys have).
 absl::Status FromKeyColumn(const v1::Column& column, std::vector<uint64_t>& keys);
 
@@ -60,10 +81,10 @@ struct LookupResult {
 // column that breaks the protocol).
 absl::Status TakeLookupResult(v1::LookupResponse response, size_t keys, LookupResult& out);
 
-// Replaces `request`. Without expected values the column stays unset.
-void ToWriteRequest(const std::string& object, WriteMode mode, absl::Span<const uint64_t> keys,
-                    absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
-                    v1::WriteRequest& request, KeyType key_type = KeyType::kUint64);
+// Replaces `request`. Without expected values the column stays unset. Errors: as SetKeys.
+absl::Status ToWriteRequest(const std::string& object, WriteMode mode, const KeyColumns& keys,
+                            absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected,
+                            v1::WriteRequest& request, const KeyTypes& key_type = {});
 
 struct WriteResult {
   RowBits applied;               // the key was written

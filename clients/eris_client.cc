@@ -34,12 +34,12 @@ ObjectInfo FromProto(const v1::Object& object) {
   info.name = object.name();
   info.id = ObjectId{object.id()};
   info.kind = static_cast<ObjectKind>(object.kind());
-  info.key_type = KeyTypeFrom(object.key_type());
+  info.key_type = KeyTypesFrom(object.key_type(), object.second_key_type());
   if (object.value_type() == v1::VALUE_TYPE_BYTES) info.value_type = ValueType::kBytes;
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
   for (const v1::Partition& partition : object.partitions()) {
-    info.partition_starts.push_back(RangeStart(info.key_type, partition.range()));
+    info.partition_starts.push_back(RangeStart(info.key_type.first, partition.range()));
     info.partition_owners.push_back(AeuId{partition.aeu()});
   }
   return info;
@@ -172,19 +172,24 @@ absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateO
   v1::CreateObjectRequest request;
   request.set_name(name);
   request.set_kind(static_cast<v1::ObjectKind>(options.kind));
-  request.set_key_type(ToProto(options.key_type));
+  const KeyType type = options.key_type.first;
+  request.set_key_type(ToProto(type));
+  if (options.key_type.two_parts()) request.set_second_key_type(ToProto(*options.key_type.second));
   request.set_value_type(static_cast<v1::ValueType>(options.value_type));
-  SetRange(options.key_type, options.expected, *request.mutable_expected());
-  if (options.key_type == KeyType::kUint64) {
+  absl::Status status =
+      SetRange("expected", options.key_type, options.expected, *request.mutable_expected());
+  if (type == KeyType::kUint64) {
     request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
   } else {
-    for (const uint64_t point : options.split_points) {
-      SetKey(options.key_type, point, *request.add_split_keys());
+    for (size_t i = 0; i < options.split_points.size() && status.ok(); ++i) {
+      status = SetKey(absl::StrCat("split_points[", i, "]"), type, options.split_points[i],
+                      *request.add_split_keys());
     }
   }
+  if (!status.ok()) return status;
   v1::CreateObjectResponse response;
-  absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::CreateObject,
-                                    options_.timeout, request, response);
+  status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::CreateObject, options_.timeout,
+                       request, response);
   if (!status.ok()) return status;
   return FromProto(response.object());
 }
@@ -217,14 +222,14 @@ absl::StatusOr<std::vector<ObjectInfo>> Client::List() {
   return objects;
 }
 
-absl::StatusOr<LookupResult> Client::Lookup(const std::string& object,
-                                            absl::Span<const uint64_t> keys, KeyType key_type) {
+absl::StatusOr<LookupResult> Client::Lookup(const std::string& object, const KeyColumns& keys,
+                                            const KeyTypes& key_type) {
   v1::LookupRequest request;
   request.set_object(object);
-  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  absl::Status status = SetKeys(key_type, keys, request);
+  if (!status.ok()) return status;
   v1::LookupResponse response;
-  absl::Status status =
-      Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
   if (!status.ok()) return status;
   LookupResult result;
   status = TakeLookupResult(std::move(response), keys.size(), result);
@@ -232,15 +237,16 @@ absl::StatusOr<LookupResult> Client::Lookup(const std::string& object,
   return result;
 }
 
-absl::StatusOr<RowBits> Client::Upsert(const std::string& object, absl::Span<const uint64_t> keys,
-                                       absl::Span<const uint64_t> values, KeyType key_type) {
+absl::StatusOr<RowBits> Client::Upsert(const std::string& object, const KeyColumns& keys,
+                                       absl::Span<const uint64_t> values,
+                                       const KeyTypes& key_type) {
   v1::UpsertRequest request;
   request.set_object(object);
-  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  absl::Status status = SetKeys(key_type, keys, request);
+  if (!status.ok()) return status;
   ToColumn(values, *request.mutable_values());
   v1::UpsertResponse response;
-  absl::Status status =
-      Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
   if (!status.ok()) return status;
   RowBits existed;
   status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
@@ -248,14 +254,14 @@ absl::StatusOr<RowBits> Client::Upsert(const std::string& object, absl::Span<con
   return existed;
 }
 
-absl::StatusOr<RowBits> Client::Erase(const std::string& object, absl::Span<const uint64_t> keys,
-                                      KeyType key_type) {
+absl::StatusOr<RowBits> Client::Erase(const std::string& object, const KeyColumns& keys,
+                                      const KeyTypes& key_type) {
   v1::EraseRequest request;
   request.set_object(object);
-  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  absl::Status status = SetKeys(key_type, keys, request);
+  if (!status.ok()) return status;
   v1::EraseResponse response;
-  absl::Status status =
-      Stubs::Call(*stubs_->data, &v1::Data::Stub::Erase, options_.timeout, request, response);
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Erase, options_.timeout, request, response);
   if (!status.ok()) return status;
   RowBits existed;
   status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
@@ -264,14 +270,14 @@ absl::StatusOr<RowBits> Client::Erase(const std::string& object, absl::Span<cons
 }
 
 absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode mode,
-                                          absl::Span<const uint64_t> keys,
-                                          absl::Span<const uint64_t> values,
-                                          absl::Span<const uint64_t> expected, KeyType key_type) {
+                                          const KeyColumns& keys, absl::Span<const uint64_t> values,
+                                          absl::Span<const uint64_t> expected,
+                                          const KeyTypes& key_type) {
   v1::WriteRequest request;
-  ToWriteRequest(object, mode, keys, values, expected, request, key_type);
+  absl::Status status = ToWriteRequest(object, mode, keys, values, expected, request, key_type);
+  if (!status.ok()) return status;
   v1::WriteResponse response;
-  absl::Status status =
-      Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
   if (!status.ok()) return status;
   WriteResult result;
   status = TakeWriteResult(std::move(response), keys.size(), result);
@@ -285,10 +291,10 @@ absl::StatusOr<BytesLookupResult> Client::LookupBytes(const std::string& object,
   v1::LookupRequest request;
   request.set_object(object);
   request.set_values_bytes_max(values_bytes_max);
-  ToKeyColumn(key_type, keys, *request.mutable_keys());
+  absl::Status status = SetKeys(key_type, keys, request);
+  if (!status.ok()) return status;
   v1::LookupResponse response;
-  absl::Status status =
-      Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
+  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
   if (!status.ok()) return status;
   BytesLookupResult result;
   status = TakeBytesLookupResult(std::move(response), keys.size(), result);
@@ -302,8 +308,8 @@ absl::StatusOr<RowBits> Client::UpsertBytes(const std::string& object,
                                             KeyType key_type) {
   v1::UpsertRequest request;
   request.set_object(object);
-  ToKeyColumn(key_type, keys, *request.mutable_keys());
-  absl::Status status = ToBytesColumn(values, *request.mutable_values());
+  absl::Status status = SetKeys(key_type, keys, request);
+  if (status.ok()) status = ToBytesColumn(values, *request.mutable_values());
   if (!status.ok()) return status;
   v1::UpsertResponse response;
   status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
@@ -322,8 +328,8 @@ absl::StatusOr<BytesWriteResult> Client::WriteBytes(const std::string& object, W
   v1::WriteRequest request;
   request.set_object(object);
   request.set_mode(static_cast<v1::WriteMode>(mode));
-  ToKeyColumn(key_type, keys, *request.mutable_keys());
-  absl::Status status = ToBytesColumn(values, *request.mutable_values());
+  absl::Status status = SetKeys(key_type, keys, request);
+  if (status.ok()) status = ToBytesColumn(values, *request.mutable_values());
   if (status.ok() && !expected.empty()) {
     status = ToBytesColumn(expected, *request.mutable_expected());
   }
@@ -338,38 +344,41 @@ absl::StatusOr<BytesWriteResult> Client::WriteBytes(const std::string& object, W
 }
 
 std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRange& range,
-                                         uint64_t limit, KeyType key_type) {
+                                         uint64_t limit, const KeyTypes& key_type) {
   v1::ScanRequest request;
   request.set_object(object);
-  SetRange(key_type, range, *request.mutable_range());
+  absl::Status status = SetRange("range", key_type, range, *request.mutable_range());
   request.set_limit(limit);
-  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
+  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout, key_type,
+                                      std::move(status));
 }
 
 std::unique_ptr<ScanReader> Client::ScanWith(const std::string& object, const ScanOptions& options,
-                                             KeyType key_type) {
+                                             const KeyTypes& key_type) {
   v1::ScanRequest request;
   request.set_object(object);
-  SetRange(key_type, options.range, *request.mutable_range());
+  absl::Status status = SetRange("range", key_type, options.range, *request.mutable_range());
   request.set_limit(options.limit);
   if (options.direction == ScanDirection::kBackward) {
     request.set_direction(v1::SCAN_DIRECTION_BACKWARD);
   }
   if (options.values) SetValues(*options.values, *request.mutable_values());
   request.set_keys_only(options.keys_only);
-  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout);
+  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout, key_type,
+                                      std::move(status));
 }
 
 absl::StatusOr<RangeAggregate> Client::Aggregate(const std::string& object,
                                                  const AggregateOptions& options,
-                                                 KeyType key_type) {
+                                                 const KeyTypes& key_type) {
   v1::AggregateRequest request;
   request.set_object(object);
-  SetRange(key_type, options.range, *request.mutable_range());
+  absl::Status status = SetRange("range", key_type, options.range, *request.mutable_range());
+  if (!status.ok()) return status;
   if (options.values) SetValues(*options.values, *request.mutable_values());
   request.set_count_only(options.count_only);
   v1::AggregateResponse response;
-  absl::Status status =
+  status =
       Stubs::Call(*stubs_->data, &v1::Data::Stub::Aggregate, options_.timeout, request, response);
   if (!status.ok()) return status;
   RangeAggregate result{.count = response.count()};
@@ -378,8 +387,12 @@ absl::StatusOr<RangeAggregate> Client::Aggregate(const std::string& object,
   result.max = response.max();
   result.sum_low = response.sum_low();
   result.sum_high = response.sum_high();
-  result.first_key = KeyFrom(key_type, response.first_key());
-  result.last_key = KeyFrom(key_type, response.last_key());
+  result.first_key = KeyFrom(key_type.first, response.first_key());
+  result.last_key = KeyFrom(key_type.first, response.last_key());
+  if (key_type.two_parts()) {
+    result.first_second = KeyFrom(*key_type.second, response.first_second());
+    result.last_second = KeyFrom(*key_type.second, response.last_second());
+  }
   return result;
 }
 

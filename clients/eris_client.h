@@ -8,7 +8,11 @@
 //   auto found = (*client)->Lookup("orders", keys);
 //
 // Keys are u64, encoded as include/eris/key_encoding.h says for objects of another key type; calls
-// on such an object are told the type (ObjectInfo::key_type), in which the keys then travel.
+// on such an object are told the type (ObjectInfo::key_type), in which the keys then travel. Keys
+// of two parts are two columns:
+//   (*client)->Upsert("lineitem", {orders, lines}, values, {KeyType::kUint64, KeyType::kUint64});
+// A key that the type does not have, and keys of other parts than it, are InvalidArgument here, and
+// nothing is sent.
 //
 // Threads: every call from any thread, also at once.
 // Errors: what the server says, with its code; Unavailable (no server, or it is stopping),
@@ -60,28 +64,27 @@ class Client {
 
   // Batches of 1 to kBatchKeysMax keys, any order; of a key that stands twice in an upsert the
   // later row wins. Not atomic across keys.
-  absl::StatusOr<LookupResult> Lookup(const std::string& object, absl::Span<const uint64_t> keys,
-                                      KeyType key_type = KeyType::kUint64);
+  absl::StatusOr<LookupResult> Lookup(const std::string& object, const KeyColumns& keys,
+                                      const KeyTypes& key_type = {});
   // Result: the key was there before and its value was replaced.
   // Errors: InvalidArgument also when the spans differ in length.
-  absl::StatusOr<RowBits> Upsert(const std::string& object, absl::Span<const uint64_t> keys,
-                                 absl::Span<const uint64_t> values,
-                                 KeyType key_type = KeyType::kUint64);
+  absl::StatusOr<RowBits> Upsert(const std::string& object, const KeyColumns& keys,
+                                 absl::Span<const uint64_t> values, const KeyTypes& key_type = {});
   // Result: the key was there, and is gone.
-  absl::StatusOr<RowBits> Erase(const std::string& object, absl::Span<const uint64_t> keys,
-                                KeyType key_type = KeyType::kUint64);
+  absl::StatusOr<RowBits> Erase(const std::string& object, const KeyColumns& keys,
+                                const KeyTypes& key_type = {});
 
   // Conditional writes and counters, as Session::Write in include/eris/engine.h says. `expected`:
   // as many as keys for kCompareAndSet, else empty. OK also where some keys were refused:
   // WriteResult::refusal. Of the errors DeadlineExceeded, Cancelled and Unavailable leave the
   // outcome unknown; do not send adds again after one.
   absl::StatusOr<WriteResult> Write(const std::string& object, WriteMode mode,
-                                    absl::Span<const uint64_t> keys,
-                                    absl::Span<const uint64_t> values,
+                                    const KeyColumns& keys, absl::Span<const uint64_t> values,
                                     absl::Span<const uint64_t> expected = {},
-                                    KeyType key_type = KeyType::kUint64);
+                                    const KeyTypes& key_type = {});
 
-  // Byte strings: the same on objects of ValueType::kBytes (Erase serves both). The values of a
+  // Byte strings: the same on objects of ValueType::kBytes, whose keys have one part (Erase serves
+  // both). The values of a
   // batch have at most kBatchValueBytesMax bytes together, sent or answered. What finds no room in
   // an answer is not executed: BytesLookupResult::refusal; ask for those keys again.
   // `values_bytes_max` asks for smaller answers; 0: the limit. Errors: FailedPrecondition (the
@@ -102,17 +105,17 @@ class Client {
   // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
   // The client must outlive the reader.
   std::unique_ptr<ScanReader> Scan(const std::string& object, const KeyRange& range,
-                                   uint64_t limit = 0, KeyType key_type = KeyType::kUint64);
+                                   uint64_t limit = 0, const KeyTypes& key_type = {});
 
   // The same, with direction, filter on the values, and keys only.
   std::unique_ptr<ScanReader> ScanWith(const std::string& object, const ScanOptions& options,
-                                       KeyType key_type = KeyType::kUint64);
+                                       const KeyTypes& key_type = {});
 
   // Counts and adds up the rows of a range where they are, as Session::Aggregate in
   // include/eris/engine.h says.
   absl::StatusOr<RangeAggregate> Aggregate(const std::string& object,
                                            const AggregateOptions& options,
-                                           KeyType key_type = KeyType::kUint64);
+                                           const KeyTypes& key_type = {});
 
   absl::StatusOr<EngineStats> Stats();
   absl::StatusOr<std::string> Topology();

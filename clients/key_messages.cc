@@ -1,6 +1,10 @@
 #include "clients/key_messages.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "eris/key_encoding.h"
+#include "eris/key_text.h"
 
 namespace eris::client {
 
@@ -9,19 +13,40 @@ KeyType KeyTypeFrom(v1::KeyType type) {
   return known ? static_cast<KeyType>(type) : KeyType::kUint64;
 }
 
+KeyTypes KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
+  KeyTypes types = KeyTypeFrom(type);
+  if (second != v1::KEY_TYPE_UNSPECIFIED) types.second = KeyTypeFrom(second);
+  return types;
+}
+
 v1::KeyType ToProto(KeyType type) { return static_cast<v1::KeyType>(type); }
 
-void SetKey(KeyType type, uint64_t key, v1::Key& message) {
+bool IsKeyOf(KeyType type, uint64_t key) {
+  return key >= LowestKey(type) && key <= HighestKey(type);
+}
+
+absl::Status NoKey(absl::string_view name, KeyType type, uint64_t key) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", key, ", no key of type ",
+                                                 KeyTypeName(type), ": encoded they are ",
+                                                 LowestKey(type), " to ", HighestKey(type)));
+}
+
+absl::Status SetKey(absl::string_view name, KeyType type, uint64_t key, v1::Key& message) {
+  if (!IsKeyOf(type, key)) return NoKey(name, type, key);
   switch (type) {
     case KeyType::kInt64:
-      return message.set_i64(Int64FromKey(key));
+      message.set_i64(Int64FromKey(key));
+      break;
     case KeyType::kFloat64:
-      return message.set_f64(Float64FromKey(key));
+      message.set_f64(Float64FromKey(key));
+      break;
     case KeyType::kDate:
-      return message.set_date32(DateFromKey(key));
+      message.set_date32(DateFromKey(key));
+      break;
     default:
-      return message.set_u64(key);
+      message.set_u64(key);
   }
+  return absl::OkStatus();
 }
 
 uint64_t KeyFrom(KeyType type, const v1::Key& message) {
@@ -37,15 +62,39 @@ uint64_t KeyFrom(KeyType type, const v1::Key& message) {
   }
 }
 
-void SetRange(KeyType type, const KeyRange& range, v1::KeyRange& message) {
-  if (type == KeyType::kUint64) {
+absl::Status SetRange(absl::string_view name, const KeyTypes& types, const KeyRange& range,
+                      v1::KeyRange& message) {
+  const KeyType type = types.first;
+  const bool seconds = range.lo_second != 0 || range.hi_second != 0;
+  if (seconds && !types.two_parts()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " has second parts (lo_second ",
+                                                   range.lo_second, ", hi_second ", range.hi_second,
+                                                   "), its keys have ", KeyPartsText(types)));
+  }
+  if (type == KeyType::kUint64 && !seconds) {
     message.set_lo(range.lo);
     if (range.hi) message.set_hi(*range.hi);
-    return;
+    return absl::OkStatus();
   }
-  if (range.lo > LowestKey(type)) SetKey(type, range.lo, *message.mutable_start());
+  const auto text = [&](const char* bound) { return absl::StrCat(name, bound); };
+  absl::Status status;
+  if (range.lo > LowestKey(type) || range.lo_second != 0) {
+    // Below the lowest key is the same as from it.
+    status =
+        SetKey(text(".lo"), type, std::max(range.lo, LowestKey(type)), *message.mutable_start());
+  }
+  if (status.ok() && range.lo_second != 0) {
+    status =
+        SetKey(text(".lo_second"), *types.second, range.lo_second, *message.mutable_start_second());
+  }
   // Up to the highest key and beyond is the same as to the end.
-  if (range.hi && *range.hi <= HighestKey(type)) SetKey(type, *range.hi, *message.mutable_end());
+  if (!status.ok() || !range.hi || *range.hi > HighestKey(type)) return status;
+  status = SetKey(text(".hi"), type, *range.hi, *message.mutable_end());
+  if (status.ok() && range.hi_second != 0) {
+    status =
+        SetKey(text(".hi_second"), *types.second, range.hi_second, *message.mutable_end_second());
+  }
+  return status;
 }
 
 uint64_t RangeStart(KeyType type, const v1::KeyRange& message) {

@@ -9,10 +9,13 @@
 
 namespace eris::client {
 
-ScanReader::ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout)
+ScanReader::ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout,
+                       const KeyTypes& key_type, absl::Status refusal)
     : stub_(stub),
       timeout_(timeout),
       keys_only_(request.keys_only()),
+      two_parts_(key_type.two_parts()),
+      refusal_(std::move(refusal)),
       request_(std::move(request)) {}
 
 ScanReader::~ScanReader() {
@@ -40,9 +43,14 @@ absl::Status ScanReader::Close() {
 
 absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
   rows.keys.clear();
+  rows.second_keys.clear();
   rows.values.clear();
   rows.bytes = {};
   if (ended_) return false;
+  if (!refusal_.ok()) {
+    ended_ = true;
+    return refusal_;
+  }
   if (!reader_) Open();
   while (!reader_->Read(&response_)) {
     const absl::Status status = Close();
@@ -60,6 +68,17 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
     Open();
   }
   absl::Status status = FromKeyColumn(response_.keys(), rows.keys);
+  if (status.ok() && response_.has_second_keys() != two_parts_) {
+    status = absl::InternalError(absl::StrCat("the server sent keys of ", two_parts_ ? 1 : 2,
+                                              " parts, expected ", two_parts_ ? 2 : 1));
+  } else if (status.ok() && two_parts_) {
+    status = FromKeyColumn(response_.second_keys(), rows.second_keys);
+    if (status.ok() && rows.keys.size() != rows.second_keys.size()) {
+      status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " first and ",
+                                                rows.second_keys.size(),
+                                                " second parts of keys in one scan chunk"));
+    }
+  }
   rows.has_bytes = !keys_only_ && response_.values().type() == v1::COLUMN_TYPE_BYTES;
   if (status.ok() && rows.has_bytes) {
     status = FromBytesColumn(*response_.mutable_values(), rows.keys.size(), rows.bytes);

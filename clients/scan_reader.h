@@ -16,13 +16,16 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "eris/bytes_column.h"
+#include "eris/types.h"
 #include "eris/v1/data.grpc.pb.h"
 
 namespace eris::client {
 
 struct ScanRows {
-  // Encoded (key_encoding.h); strictly ascending over the whole scan, of a backward one descending.
+  // Encoded (key_encoding.h); strictly ascending over the whole scan, of a backward one descending,
+  // of two-part keys as pairs.
   std::vector<uint64_t> keys;
+  std::vector<uint64_t> second_keys{};  // of two-part keys, else empty: the second part of keys[i]
   std::vector<uint64_t> values;  // values[i] belongs to keys[i]; empty in a scan of keys only
   BytesColumn bytes{};           // the same where values are byte strings; `values` is empty then
   bool has_bytes = false;
@@ -32,8 +35,11 @@ struct ScanRows {
 
 class ScanReader {
  public:
-  // `timeout` bounds each stream, not the whole scan. `stub` must outlive the reader.
-  ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout);
+  // `timeout` bounds each stream, not the whole scan. `stub` must outlive the reader. Keys of other
+  // parts than `key_type` end the scan. A `refusal` is what the first Next returns: nothing is
+  // sent.
+  ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout,
+             const KeyTypes& key_type = {}, absl::Status refusal = absl::OkStatus());
   // Cancels what is under way.
   ~ScanReader();
 
@@ -49,8 +55,10 @@ class ScanReader {
   v1::Data::Stub& stub_;
   const absl::Duration timeout_;
   const bool keys_only_;
+  const bool two_parts_;
 
   // Owned by the calling thread.
+  absl::Status refusal_;
   v1::ScanRequest request_;
   v1::ScanResponse response_;
   std::unique_ptr<grpc::ClientContext> context_;

@@ -1,7 +1,9 @@
 #include "engine/aggregate_call.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,10 @@ using routing::PartOutcome;
 // Times that ranges which have moved are sent again before the call gives up; see kMovedMax of
 // scans.
 constexpr uint32_t kRoundsMax = 10'000;
+
+absl::Status NoMemoryForParts() {
+  return absl::ResourceExhaustedError("the system has no memory for the parts of an aggregate");
+}
 
 }  // namespace
 
@@ -33,32 +39,42 @@ AggregateCall::AggregateCall(Core& core, ObjectRef object, const AggregateOption
 void AggregateCall::Start() {
   self_ = shared_from_this();
   const std::shared_ptr<AggregateCall> kept = self_;  // the round may end at once
-  SendRound({range_});
+  SendRound({&range_, 1});
 }
 
-void AggregateCall::SendRound(const std::vector<storage::Range>& ranges) {
+void AggregateCall::MakeParts(std::span<const storage::Range> ranges,
+                              const routing::RangeTable& table) {
+  for (storage::Range rest : ranges) {
+    while (!rest.Empty()) {
+      const size_t partition = table.PartitionOf(rest.lo.head);
+      const storage::Range owned = table.RangeOf(partition);
+      Part& part = parts_.emplace_back();
+      part.call = this;
+      part.asked = rest;
+      part.aeu = table.owners()[partition];
+      if (cancelled_) part.SetCancelled();
+      if (owned.hi && (!rest.hi || *owned.hi < *rest.hi)) {
+        part.asked.hi = owned.hi;
+        rest.lo = *owned.hi;
+      } else {
+        rest.hi = rest.lo;
+      }
+    }
+  }
+}
+
+void AggregateCall::SendRound(std::span<const storage::Range> ranges) {
   const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
   uint32_t count = 0;
   {
     base::MutexLock lock(&mu_);
     parts_.clear();
-    for (storage::Range rest : ranges) {
-      while (!rest.Empty()) {
-        const size_t partition = table->PartitionOf(rest.lo.head);
-        const storage::Range owned = table->RangeOf(partition);
-        Part& part = parts_.emplace_back();
-        part.call = this;
-        part.asked = rest;
-        part.aeu = table->owners()[partition];
-        if (cancelled_) part.SetCancelled();
-        rest.lo = part.asked.lo;
-        if (owned.hi && (!rest.hi || *owned.hi < *rest.hi)) {
-          part.asked.hi = owned.hi;
-          rest.lo = *owned.hi;
-        } else {
-          rest.hi = rest.lo;
-        }
-      }
+    try {
+      MakeParts(ranges, *table);
+    } catch (const std::bad_alloc&) {
+      // The round has no part then, and its end is the call's.
+      parts_.clear();
+      status_ = NoMemoryForParts();
     }
     count = static_cast<uint32_t>(parts_.size());
   }
@@ -106,6 +122,15 @@ void AggregateCall::PartEnded(routing::Reply* reply, uint32_t ended) noexcept {
 std::vector<storage::Range> AggregateCall::MergeRound() {
   std::vector<storage::Range> moved;
   base::MutexLock lock(&mu_);
+  try {
+    moved.reserve(
+        static_cast<size_t>(std::count_if(parts_.begin(), parts_.end(), [](const Part& part) {
+          return part.outcome() == PartOutcome::kMoved;
+        })));
+  } catch (const std::bad_alloc&) {
+    status_ = NoMemoryForParts();
+    return moved;
+  }
   for (const Part& part : parts_) {
     switch (part.outcome()) {
       case PartOutcome::kAnswered:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -58,10 +59,14 @@ class AggregateCall final : public Pending,
   // The completion function of the parts' commands.
   static void PartEnded(routing::Reply* reply, uint32_t ended) noexcept;
   static_assert(sizeof(Part) <= kBytesPerPartition);
-  // Cuts the ranges at the partitions of the table in force and sends each to its AEU.
-  void SendRound(const std::vector<storage::Range>& ranges);
+  // Cuts the ranges at the partitions of the table in force and sends each to its AEU. Without
+  // memory for the parts it sends none, and the call ends with status_.
+  void SendRound(std::span<const storage::Range> ranges);
+  void MakeParts(std::span<const storage::Range> ranges, const routing::RangeTable& table)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Part& part, uint64_t table_version);
-  // Merges the round's figures. Returns what has moved; sets status_ where a part has failed.
+  // Merges the round's figures. Returns what has moved; sets status_ where a part has failed, or
+  // where there is no memory for what it would return.
   std::vector<storage::Range> MergeRound();
   void RunCallback(absl::StatusOr<RangeAggregate> result);
 

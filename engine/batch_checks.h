@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "engine/object_entry.h"
+#include "eris/engine.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
 
@@ -56,6 +57,41 @@ inline absl::Status CheckForm(const ObjectEntry& object, ValueType form) {
   return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name, "\" are ",
                                                     NameOf(object.value_type),
                                                     ", this call is for ", NameOf(form)));
+}
+
+// Errors: InvalidArgument unless the batch's keys have as many parts as the object's.
+inline absl::Status CheckParts(const ObjectEntry& object, const KeyColumns& keys) {
+  const bool two_parts = object.key_types.two_parts();
+  if (keys.two_parts() == two_parts) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("keys of object \"", object.name, "\" have ",
+                                                 two_parts ? "two parts" : "one part",
+                                                 ", the batch has ", two_parts ? "one" : "two"));
+}
+
+// `what` is a range of keys. Errors: InvalidArgument (inverted; the second part of no bound).
+inline absl::Status CheckRange(absl::string_view what, const KeyRange& range) {
+  if (!range.hi && range.hi_second != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " without hi: hi_second is ", range.hi_second, ", must be 0"));
+  }
+  if (!range.Inverted()) return absl::OkStatus();
+  if (*range.hi != range.lo) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("inverted ", what, ": hi ", *range.hi, " is below lo ", range.lo));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("inverted ", what, ": lo and hi are both ",
+                                                 range.lo, ", hi_second ", range.hi_second,
+                                                 " is below lo_second ", range.lo_second));
+}
+
+// Errors: InvalidArgument (bounds with second parts, of keys that have none).
+inline absl::Status CheckParts(const ObjectEntry& object, const KeyRange& range) {
+  if (object.key_types.two_parts() || (range.lo_second == 0 && range.hi_second == 0)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "keys of object \"", object.name, "\" have one part, the range has second parts: lo_second ",
+      range.lo_second, ", hi_second ", range.hi_second));
 }
 
 }  // namespace eris::engine

@@ -16,6 +16,7 @@ struct BatchColumns {
   absl::Span<const uint64_t> keys{};
   absl::Span<const uint64_t> values{};
   absl::Span<const uint64_t> expected{};
+  absl::Span<const uint64_t> seconds{};  // of two-part keys: second parts
 };
 
 // The same, owned.
@@ -25,7 +26,8 @@ class ColumnCopies {
   explicit ColumnCopies(const BatchColumns& columns)
       : keys_(columns.keys.begin(), columns.keys.end()),
         values_(columns.values.begin(), columns.values.end()),
-        expected_(columns.expected.begin(), columns.expected.end()) {}
+        expected_(columns.expected.begin(), columns.expected.end()),
+        seconds_(columns.seconds.begin(), columns.seconds.end()) {}
 
   // Becomes the keys of `columns` at `positions`.
   void Select(const BatchColumns& columns, const std::vector<uint32_t>& positions) {
@@ -38,14 +40,16 @@ class ColumnCopies {
     select(columns.keys, keys_);
     select(columns.values, values_);
     select(columns.expected, expected_);
+    select(columns.seconds, seconds_);
   }
 
-  BatchColumns view() const { return {keys_, values_, expected_}; }
+  BatchColumns view() const { return {keys_, values_, expected_, seconds_}; }
 
  private:
   std::vector<uint64_t> keys_;
   std::vector<uint64_t> values_;
   std::vector<uint64_t> expected_;
+  std::vector<uint64_t> seconds_;
 };
 
 // The command's columns, without its positions.
@@ -53,6 +57,7 @@ inline void SetColumns(const BatchColumns& columns, routing::KeyedCommand& comma
   command.keys = columns.keys;
   command.values = columns.values;
   command.expected = columns.expected;
+  command.seconds = columns.seconds;
 }
 
 }  // namespace eris::engine

@@ -19,7 +19,12 @@ constexpr KeyRange kDatesExpected =
 
 absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options, uint32_t aeus) {
   std::vector<uint64_t> starts{0};
-  const KeyType type = options.key_type;
+  const KeyType type = options.key_type.first;
+  if (options.expected.lo_second != 0 || options.expected.hi_second != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the expected range is one of first parts: its second parts are ",
+        options.expected.lo_second, " and ", options.expected.hi_second, ", must be 0"));
+  }
   if (!options.split_points.empty()) {
     if (options.split_points.size() >= kPartitionsMax) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -28,10 +33,10 @@ absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options
     for (const uint64_t point : options.split_points) {
       const uint64_t before = std::max(starts.back(), LowestKey(type));
       if (point <= before || point > HighestKey(type)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("split points must be above ", KeyText(type, LowestKey(type)),
-                         " and strictly ascending: ", KeyText(type, point), " comes after ",
-                         KeyText(type, before)));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "split points must be above ", KeyText(type, LowestKey(type)), ", up to ",
+            KeyText(type, HighestKey(type)), " and strictly ascending: ", KeyText(type, point),
+            " comes after ", KeyText(type, before)));
       }
       starts.push_back(point);
     }

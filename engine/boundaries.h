@@ -16,10 +16,10 @@ inline constexpr size_t kPartitionsMax = 1 << 16;
 
 // Ascending starts of the partitions, the first one 0. From split points when there are any, else
 // even pieces of the expected range, at most one per AEU (fewer if it has fewer keys); unset, of
-// all keys of the type, of dates those of 1900 to 2099. Errors:
-// InvalidArgument: split points not strictly ascending, 0 among them, too many; inverted or empty
-// range;
-// a bound that no key of the type can be.
+// all keys of the type, of dates those of 1900 to 2099. Of keys of two parts all this is about the
+// first. Errors: InvalidArgument (split points that do not ascend strictly, the lowest key among
+// them, too many; an inverted or empty range; a bound that no key of the type can be; second parts
+// in the expected range).
 absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options, uint32_t aeus);
 
 }  // namespace eris::engine

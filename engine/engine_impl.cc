@@ -170,7 +170,7 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     infos[i].name = object.name;
     infos[i].id = object.route.object();
     infos[i].kind = object.kind;
-    infos[i].key_type = object.key_type;
+    infos[i].key_type = object.key_types;
     infos[i].value_type = object.value_type;
     const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
     infos[i].partition_starts = table->starts();

@@ -64,12 +64,9 @@ memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
 
 absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
                                               const CreateOptions& options) {
-  if (options.key_type < KeyType::kUint64 || options.key_type > KeyType::kDate) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown type of keys: ", static_cast<int>(options.key_type)));
-  }
   ERIS_RETURN_IF_ERROR(CheckKind(options.kind));
   ERIS_RETURN_IF_ERROR(CheckValueType(options.kind, options.value_type));
+  ERIS_RETURN_IF_ERROR(CheckKeyTypes(options.kind, options.value_type, options.key_type));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
@@ -113,7 +110,8 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
                                          .kind = entry.kind,
                                          .value_type = entry.value_type,
                                          .position = i,
-                                         .seed = seeds[i]});
+                                         .seed = seeds[i],
+                                         .two_parts = entry.key_types.two_parts()});
   }
   request.Await();
   for (uint32_t i = 0; i < partitions; ++i) {

@@ -22,18 +22,18 @@ namespace eris::engine {
 
 struct ObjectEntry {
   ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
-              std::unique_ptr<const routing::RangeTable> table, KeyType keys = KeyType::kUint64,
+              std::unique_ptr<const routing::RangeTable> table, KeyTypes keys = {},
               ValueType values = ValueType::kUint64)
       : name(std::move(object_name)),
         kind(object_kind),
-        key_type(keys),
+        key_types(keys),
         value_type(values),
         route(slot, id, std::move(table)) {}
 
   // Immutable after construction.
   const std::string name;
   const ObjectKind kind;
-  const KeyType key_type;
+  const KeyTypes key_types;
   const ValueType value_type;
 
   routing::ObjectRoute route;

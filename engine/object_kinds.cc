@@ -13,7 +13,7 @@ absl::Status CheckKind(ObjectKind kind) {
       return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown kind of object: ", static_cast<int>(kind)));
+      absl::StrCat("kind of object ", static_cast<int>(kind), " is none of 1 (index), 2 (hash)"));
 }
 
 absl::Status CheckValueType(ObjectKind kind, ValueType values) {
@@ -26,6 +26,37 @@ absl::Status CheckValueType(ObjectKind kind, ValueType values) {
   if (kind == ObjectKind::kIndex) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "kind is hash and value_type is bytes: a hash has values of u64, only an index byte strings");
+}
+
+constexpr char kKeyTypesThereAre[] = " is none of 1 (u64), 2 (i64), 3 (f64), 4 (date)";
+
+absl::Status CheckKeyTypes(ObjectKind kind, ValueType values, const KeyTypes& keys) {
+  const auto known = [](KeyType type) {
+    return type >= KeyType::kUint64 && type <= KeyType::kDate;
+  };
+  if (!known(keys.first)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key_type ", static_cast<int>(keys.first), kKeyTypesThereAre));
+  }
+  if (!keys.two_parts()) return absl::OkStatus();
+  if (!known(*keys.second)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key_type's second part ", static_cast<int>(*keys.second), kKeyTypesThereAre));
+  }
+  if (kind == ObjectKind::kHash) {
+    return absl::InvalidArgumentError(
+        "kind is hash and key_type has two parts: a hash has keys of one part");
+  }
+  if (values == ValueType::kUint64) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "value_type is bytes and key_type has two parts: under keys of two parts stand values of "
+      "u64");
+}
+
+absl::Status CheckOnePart(const ObjectEntry& object, absl::string_view what) {
+  if (!object.key_types.two_parts()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("keys of object \"", object.name, "\" have two parts: it cannot ", what));
 }
 
 absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind) {

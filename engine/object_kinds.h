@@ -19,10 +19,16 @@ absl::Status CheckKind(ObjectKind kind);
 // Errors: InvalidArgument (no type of values, or none that objects of this kind have).
 absl::Status CheckValueType(ObjectKind kind, ValueType values);
 
+// Errors: InvalidArgument (no types of keys, or two parts where kind or values allow one).
+absl::Status CheckKeyTypes(ObjectKind kind, ValueType values, const KeyTypes& keys);
+
 // For a new partition: of a hash a random number, so that nobody outside can choose keys that meet;
 // of an index 0. May block on the system's source of random numbers, just after it has started.
 // Errors: Internal (there is no such source).
 absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind);
+
+// `what` ("be a side of a join") needs keys of one part. Errors: FailedPrecondition.
+absl::Status CheckOnePart(const ObjectEntry& object, absl::string_view what);
 
 // `what` ("be scanned") needs rows in key order. Errors: FailedPrecondition (a hash has none).
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what);

@@ -12,6 +12,9 @@ ScanChunk& ScanChunk::operator=(ScanChunk&&) noexcept = default;
 ScanChunk::~ScanChunk() = default;
 
 absl::Span<const uint64_t> ScanChunk::keys() const { return {buffer_->keys(), buffer_->rows()}; }
+absl::Span<const uint64_t> ScanChunk::second_keys() const {
+  return {buffer_->seconds(), buffer_->seconds() == nullptr ? 0 : buffer_->rows()};
+}
 absl::Span<const uint64_t> ScanChunk::values() const {
   return {buffer_->values(), buffer_->has_values() ? buffer_->rows() : 0};
 }

@@ -31,6 +31,7 @@ class ScanChunk::Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   const uint64_t* keys() const { return chunk_->rows.keys; }
+  const uint64_t* seconds() const { return chunk_->rows.seconds; }  // nullptr: one-part keys
   const uint64_t* values() const { return chunk_->rows.values; }
   uint32_t rows() const { return rows_; }
   bool has_values() const { return has_values_; }

@@ -7,7 +7,21 @@
 
 namespace eris::engine {
 
-std::vector<routing::ScanChunkBuffer*> ScanChunkPool::Take(uint32_t wanted) {
+namespace {
+
+// The columns of one scan, in the chunk's memory.
+storage::ScanRows RowsIn(uint64_t* words, bool two_parts) {
+  const uint32_t capacity = routing::ScanChunkRowsOf(two_parts);
+  return {.keys = words,
+          .values = words + capacity,
+          .capacity = capacity,
+          .rows = 0,
+          .seconds = two_parts ? words + 2 * size_t{capacity} : nullptr};
+}
+
+}  // namespace
+
+std::vector<routing::ScanChunkBuffer*> ScanChunkPool::Take(uint32_t wanted, bool two_parts) {
   std::vector<routing::ScanChunkBuffer*> taken;
   base::MutexLock lock(&mu_);
   while (taken.size() < wanted && in_use_ < chunks_max_) {
@@ -16,14 +30,13 @@ std::vector<routing::ScanChunkBuffer*> ScanChunkPool::Take(uint32_t wanted) {
       // Not zeroed: each row is written before it is read.
       chunk->rows.reset(new (std::nothrow) uint64_t[2 * size_t{routing::kScanChunkRows}]);
       if (chunk->rows == nullptr) break;
-      chunk->buffer.rows = {.keys = chunk->rows.get(),
-                            .values = chunk->rows.get() + routing::kScanChunkRows,
-                            .capacity = routing::kScanChunkRows,
-                            .rows = 0};
+      chunk->buffer.rows.keys = chunk->rows.get();
       free_.push_back(&chunk->buffer);
       chunks_.push_back(std::move(chunk));
     }
-    taken.push_back(free_.back());
+    routing::ScanChunkBuffer* const chunk = free_.back();
+    chunk->rows = RowsIn(WordsOf(chunk), two_parts);
+    taken.push_back(chunk);
     free_.pop_back();
     ++in_use_;
   }

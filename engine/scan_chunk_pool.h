@@ -18,9 +18,9 @@ class ScanChunkPool {
   ScanChunkPool(const ScanChunkPool&) = delete;
   ScanChunkPool& operator=(const ScanChunkPool&) = delete;
 
-  // As many chunks as there are, up to `wanted`; none when the pool is empty or memory is not to be
-  // had.
-  std::vector<routing::ScanChunkBuffer*> Take(uint32_t wanted);
+  // As many chunks as there are, up to `wanted`, with a column of second parts or without; none
+  // when the pool is empty or memory is not to be had.
+  std::vector<routing::ScanChunkBuffer*> Take(uint32_t wanted, bool two_parts = false);
   void Return(const std::vector<routing::ScanChunkBuffer*>& chunks);
   uint32_t in_use() const;
   // A chunk's whole memory, for rows of another shape: 2 * kScanChunkRows words.

@@ -26,8 +26,10 @@ constexpr uint32_t kMovedMax = 10'000;
 absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
                                              const ScanOptions& options) {
   // A scan that fits one chunk needs no more.
-  const bool small = options.limit > 0 && options.limit <= routing::kScanChunkRows;
-  std::vector<ScanChunkBuffer*> chunks = core.chunks->Take(small ? 1 : kScanChunksWanted);
+  const bool two_parts = object->key_types.two_parts();
+  const bool small = options.limit > 0 && options.limit <= routing::ScanChunkRowsOf(two_parts);
+  std::vector<ScanChunkBuffer*> chunks =
+      core.chunks->Take(small ? 1 : kScanChunksWanted, two_parts);
   if (chunks.empty()) {
     return absl::ResourceExhaustedError(
         absl::StrCat("all ", core.chunks->chunks_max(), " scan chunks are in use by open scans"));
@@ -243,7 +245,9 @@ bool ScanState::NothingBehind(const Lane& lane) const {
 ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
   const auto rows = static_cast<uint32_t>(std::min<uint64_t>(chunk->rows.rows, rows_left_));
   if (rows_left_ != std::numeric_limits<uint64_t>::max()) rows_left_ -= rows;
-  std::optional<KeyRange> rest = RestBehind(chunk->rows.keys[rows - 1]);
+  const storage::ScanRows& columns = chunk->rows;
+  std::optional<KeyRange> rest =
+      RestBehind({columns.keys[rows - 1], columns.seconds ? columns.seconds[rows - 1] : 0});
   if (rest && (rows_left_ == 0 || NothingBehind(lane))) rest.reset();
   if (!rest) {
     finished_ = true;
@@ -273,7 +277,7 @@ void ScanState::PartEnded(Lane& lane) {
       return;
     case PartOutcome::kMoved:
       if (++moved_ > kMovedMax) {
-        error_ = absl::UnavailableError(absl::StrCat("key ", FirstKeyOf(*lane.rest()),
+        error_ = absl::UnavailableError(absl::StrCat("key ", NearFirstPartOf(*lane.rest()),
                                                      " was moved again and again between AEUs"));
         return;
       }
@@ -298,8 +302,8 @@ void ScanState::PartEnded(Lane& lane) {
   }
 }
 
-uint64_t ScanState::FirstKeyOf(const storage::Range& range) const {
-  return query_.Backward() ? LastKeyOf(range) : range.lo.head;
+uint64_t ScanState::NearFirstPartOf(const storage::Range& range) const {
+  return query_.Backward() ? routing::LastFirstPartOf(range) : range.lo.head;
 }
 
 void ScanState::CutAt(const storage::Range& partition, storage::Range& range,
@@ -316,17 +320,20 @@ void ScanState::CutAt(const storage::Range& partition, storage::Range& range,
   }
 }
 
-std::optional<KeyRange> ScanState::RestBehind(uint64_t key) const {
-  KeyRange rest{range_.lo.head, std::nullopt};
+std::optional<KeyRange> ScanState::RestBehind(const storage::Key& key) const {
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  storage::Range rest = range_;
   if (query_.Backward()) {
     rest.hi = key;
+  } else if (object_->key_types.two_parts() && key.tail < kMax) {
+    rest.lo = {key.head, key.tail + 1};
+  } else if (key.head < kMax) {
+    rest.lo = {key.head + 1, 0};
   } else {
-    if (key == std::numeric_limits<uint64_t>::max()) return std::nullopt;
-    rest.lo = key + 1;
-    if (range_.hi) rest.hi = range_.hi->head;
+    return std::nullopt;
   }
   if (rest.Empty()) return std::nullopt;
-  return rest;
+  return rest.ToPublic();
 }
 
 void ScanState::AssignLanes() {
@@ -334,7 +341,7 @@ void ScanState::AssignLanes() {
     Lane& lane = lanes_[(front_ + i) % lane_count_];
     if (lane.assigned) continue;
     const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
-    const size_t partition = table->PartitionOf(FirstKeyOf(*unassigned_));
+    const size_t partition = table->PartitionOf(NearFirstPartOf(*unassigned_));
     lane.todo = *unassigned_;
     CutAt(table->RangeOf(partition), lane.todo, *unassigned_);
     if (unassigned_->Empty()) unassigned_.reset();
@@ -345,7 +352,7 @@ void ScanState::AssignLanes() {
 
 void ScanState::SendPart(Lane& lane) {
   const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
-  const size_t partition = table->PartitionOf(FirstKeyOf(lane.todo));
+  const size_t partition = table->PartitionOf(NearFirstPartOf(lane.todo));
   lane.aeu = table->owners()[partition];
   lane.asked = lane.todo;
   CutAt(table->RangeOf(partition), lane.asked, lane.behind);

@@ -86,13 +86,14 @@ class ScanState final : public CompletionTask {
   void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NothingBehind(const Lane& lane) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The key of a range that the scan comes to first. REQUIRES: not empty.
-  uint64_t FirstKeyOf(const storage::Range& range) const;
+  // Of the key of a range that the scan comes to first, the first part, which says who owns it.
+  // REQUIRES: not empty.
+  uint64_t NearFirstPartOf(const storage::Range& range) const;
   // Ends `range` where `partition` does, if that comes first, and leaves in `rest` what lies behind
   // it, empty or not. REQUIRES: the partition has the first key of the range.
   void CutAt(const storage::Range& partition, storage::Range& range, storage::Range& rest) const;
-  // What a reader of the chunk has still to get; nullopt: nothing.
-  std::optional<KeyRange> RestBehind(uint64_t key) const;
+  // What a reader of rows up to `key` has still to get; nullopt: nothing.
+  std::optional<KeyRange> RestBehind(const storage::Key& key) const;
 
   // Immutable after construction.
   Core& core_;

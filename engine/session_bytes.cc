@@ -84,7 +84,7 @@ absl::StatusOr<Request*> SessionImpl::BeginBytes(CommandType type, absl::string_
   ERIS_RETURN_IF_ERROR(Measure("value", batch.keys, batch.values, string_bytes, record_bytes));
   ERIS_RETURN_IF_ERROR(
       Measure("expected value", batch.keys, batch.expected, string_bytes, record_bytes));
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, batch.keys.size(), ValueType::kBytes,
+  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, batch.keys, ValueType::kBytes,
                                                  static_cast<int64_t>(record_bytes)));
   try {
     // Not filled before it is written.

@@ -23,12 +23,10 @@ namespace {
 
 using routing::CommandType;
 
-// Names that a session remembers; beyond it the memory starts anew.
-constexpr size_t kObjectsRemembered = 1024;
-
 // Keys, values and states of the request, and the command on its way.
-constexpr int64_t BytesPerKey(CommandType type) {
+constexpr int64_t BytesPerKey(CommandType type, bool two_parts) {
   int64_t bytes = 8 + 8 + 1 + 20;
+  if (two_parts) bytes += 8 + 8;
   if (routing::HasValues(type) && routing::AnswersValues(type)) bytes += 8;
   if (routing::HasExpected(type)) bytes += 8 + 8;
   return bytes;
@@ -42,6 +40,10 @@ absl::Status CheckShapes(CommandType type, const WriteBatch& batch) {
   return absl::InvalidArgumentError(
       absl::StrCat("expected values belong to compare-and-set alone: ", batch.expected.size(),
                    " for another mode"));
+}
+
+BatchColumns ColumnsOf(const WriteBatch& batch) {
+  return {batch.keys.first(), batch.values, batch.expected, batch.keys.second()};
 }
 
 class ScanImpl final : public Scan {
@@ -77,12 +79,6 @@ class JoinImpl final : public Join {
  private:
   JoinState* const state_;
 };
-
-absl::Status CheckRange(absl::string_view what, const KeyRange& range) {
-  if (!range.hi || *range.hi >= range.lo) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("inverted ", what, ": hi ", *range.hi, " is below lo ", range.lo));
-}
 
 absl::Status CheckValues(const std::optional<ValueRange>& values) {
   if (!values || !values->Inverted()) return absl::OkStatus();
@@ -132,28 +128,27 @@ SessionImpl::SessionImpl(Core& core)
 absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
   const auto remembered = objects_.find(name);
   if (remembered != objects_.end()) {
-    if (!remembered->second->dropped()) return remembered->second;
-    const bool described = remembered->second.get() == described_;
+    if (!remembered->second.object->dropped()) return remembered->second.object;
+    const bool described = remembered->second.described;
     objects_.erase(remembered);
     if (described) {
-      described_ = nullptr;
       return absl::NotFoundError(absl::StrCat("object ", name, " has been dropped"));
     }
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef object, core_.catalogue.Find(name));
-  if (objects_.size() == kObjectsRemembered) {
-    objects_.clear();
-    described_ = nullptr;
-  }
-  objects_.emplace(std::string(name), object);
+  if (objects_.size() == kSessionNamesMax) objects_.clear();
+  objects_.emplace(std::string(name), Remembered{object});
   return object;
 }
 
-absl::StatusOr<KeyType> SessionImpl::KeyTypeOf(absl::string_view object) {
-  described_ = nullptr;
+absl::StatusOr<KeyTypes> SessionImpl::KeyTypesOf(absl::string_view object) {
+  // Who asks is told of the object that there is now.
+  if (const auto remembered = objects_.find(object); remembered != objects_.end()) {
+    remembered->second.described = false;
+  }
   ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(object));
-  described_ = entry.get();
-  return entry->key_type;
+  objects_.find(object)->second.described = true;
+  return entry->key_types;
 }
 
 absl::Status SessionImpl::TakeCredit(int64_t bytes, absl::string_view what) {
@@ -166,8 +161,13 @@ absl::Status SessionImpl::TakeCredit(int64_t bytes, absl::string_view what) {
                    " bytes in flight; ", left, " are left, the ", what, " needs ", bytes));
 }
 
-absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object, size_t keys,
-                                            ValueType form, int64_t more_bytes) {
+absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object,
+                                            const KeyColumns& key_columns, ValueType form,
+                                            int64_t more_bytes) {
+  const size_t keys = key_columns.size();
+  if (key_columns.two_parts()) {
+    ERIS_RETURN_IF_ERROR(CheckEqual("second parts", key_columns.second().size(), keys));
+  }
   if (keys == 0) return absl::InvalidArgumentError("a batch needs at least one key");
   if (keys > kBatchKeysMax) {
     return absl::InvalidArgumentError(
@@ -175,7 +175,9 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   if (type != CommandType::kErase) ERIS_RETURN_IF_ERROR(CheckForm(*entry, form));
-  const int64_t bytes = BytesPerKey(type) * static_cast<int64_t>(keys) + more_bytes;
+  ERIS_RETURN_IF_ERROR(CheckParts(*entry, key_columns));
+  const int64_t bytes =
+      BytesPerKey(type, key_columns.two_parts()) * static_cast<int64_t>(keys) + more_bytes;
   ERIS_RETURN_IF_ERROR(TakeCredit(bytes, "batch"));
   if (!core_.in_flight.TryEnter()) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
@@ -219,13 +221,14 @@ absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns
   }
 }
 
-absl::Status SessionImpl::Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
+absl::Status SessionImpl::Lookup(absl::string_view object, const KeyColumns& keys,
                                  absl::Span<uint64_t> values, absl::Span<uint8_t> found,
                                  absl::Time deadline) {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
   ERIS_RETURN_IF_ERROR(CheckEqual("found bytes", found.size(), keys.size()));
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(CommandType::kLookup, object, keys.size()));
-  ERIS_RETURN_IF_ERROR(RunToEnd(request, {.keys = keys}, deadline));
+  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(CommandType::kLookup, object, keys));
+  ERIS_RETURN_IF_ERROR(
+      RunToEnd(request, {.keys = keys.first(), .seconds = keys.second()}, deadline));
   uint32_t refused = 0;
   absl::Status status = request->Outcome(core_.limits, refused);
   if (status.ok()) {
@@ -237,10 +240,10 @@ absl::Status SessionImpl::Lookup(absl::string_view object, absl::Span<const uint
 }
 
 absl::Status SessionImpl::RunWrite(CommandType type, absl::string_view object,
-                                   const BatchColumns& columns, const WriteColumns& out,
+                                   const WriteBatch& batch, const WriteColumns& out,
                                    absl::Time deadline) {
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, columns.keys.size()));
-  ERIS_RETURN_IF_ERROR(RunToEnd(request, columns, deadline));
+  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, batch.keys));
+  ERIS_RETURN_IF_ERROR(RunToEnd(request, ColumnsOf(batch), deadline));
   uint32_t refused = 0;
   absl::Status status = request->Outcome(core_.limits, refused);
   // Also when some keys were refused: the others took effect.
@@ -254,7 +257,7 @@ absl::Status SessionImpl::RunWrite(CommandType type, absl::string_view object,
   return status;
 }
 
-absl::Status SessionImpl::Upsert(absl::string_view object, absl::Span<const uint64_t> keys,
+absl::Status SessionImpl::Upsert(absl::string_view object, const KeyColumns& keys,
                                  absl::Span<const uint64_t> values, absl::Span<uint8_t> existed,
                                  absl::Time deadline) {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
@@ -263,7 +266,7 @@ absl::Status SessionImpl::Upsert(absl::string_view object, absl::Span<const uint
                   {.existed = existed}, deadline);
 }
 
-absl::Status SessionImpl::Erase(absl::string_view object, absl::Span<const uint64_t> keys,
+absl::Status SessionImpl::Erase(absl::string_view object, const KeyColumns& keys,
                                 absl::Span<uint8_t> existed, absl::Time deadline) {
   ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), keys.size()));
   return RunWrite(CommandType::kErase, object, {.keys = keys}, {.existed = existed}, deadline);
@@ -282,15 +285,15 @@ absl::Status SessionImpl::Write(absl::string_view object, const WriteBatch& batc
   std::fill(out.values.begin(), out.values.end(), 0);
   ERIS_ASSIGN_OR_RETURN(const CommandType type, TypeOf(batch.mode));
   ERIS_RETURN_IF_ERROR(CheckShapes(type, batch));
-  return RunWrite(type, object, {batch.keys, batch.values, batch.expected}, out, deadline);
+  return RunWrite(type, object, batch, out, deadline);
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartAsync(CommandType type,
                                                                  absl::string_view object,
-                                                                 const BatchColumns& columns,
+                                                                 const WriteBatch& batch,
                                                                  Callback done) {
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, columns.keys.size()));
-  return Start(request, columns, std::move(done));
+  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, batch.keys));
+  return Start(request, ColumnsOf(batch), std::move(done));
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(Request* request,
@@ -308,13 +311,13 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(Request* request,
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::LookupAsync(absl::string_view object,
-                                                                  absl::Span<const uint64_t> keys,
+                                                                  const KeyColumns& keys,
                                                                   Callback done) {
   return StartAsync(CommandType::kLookup, object, {.keys = keys}, std::move(done));
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertAsync(absl::string_view object,
-                                                                  absl::Span<const uint64_t> keys,
+                                                                  const KeyColumns& keys,
                                                                   absl::Span<const uint64_t> values,
                                                                   Callback done) {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
@@ -323,7 +326,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertAsync(absl::string_v
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::EraseAsync(absl::string_view object,
-                                                                 absl::Span<const uint64_t> keys,
+                                                                 const KeyColumns& keys,
                                                                  Callback done) {
   return StartAsync(CommandType::kErase, object, {.keys = keys}, std::move(done));
 }
@@ -333,7 +336,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::WriteAsync(absl::string_vi
                                                                  Callback done) {
   ERIS_ASSIGN_OR_RETURN(const CommandType type, TypeOf(batch.mode));
   ERIS_RETURN_IF_ERROR(CheckShapes(type, batch));
-  return StartAsync(type, object, {batch.keys, batch.values, batch.expected}, std::move(done));
+  return StartAsync(type, object, batch, std::move(done));
 }
 
 absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view object,
@@ -343,6 +346,7 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view ob
   ERIS_RETURN_IF_ERROR(CheckDirection(options.direction));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be scanned"));
+  ERIS_RETURN_IF_ERROR(CheckParts(*entry, options.range));
   if (options.values) ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
@@ -371,6 +375,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
   ERIS_RETURN_IF_ERROR(CheckValues(options.values));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be aggregated"));
+  ERIS_RETURN_IF_ERROR(CheckParts(*entry, options.range));
   if (options.values || !options.count_only) {
     ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   }
@@ -381,8 +386,15 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
   }
-  const auto call = std::make_shared<AggregateCall>(core_, std::move(entry), options, credit_,
-                                                    bytes, std::move(done));
+  std::shared_ptr<AggregateCall> call;
+  try {
+    call = std::make_shared<AggregateCall>(core_, std::move(entry), options, credit_, bytes,
+                                           std::move(done));
+  } catch (const std::bad_alloc&) {
+    credit_->fetch_add(bytes, std::memory_order_relaxed);
+    core_.in_flight.Leave();
+    return absl::ResourceExhaustedError("the system has no memory for an aggregate");
+  }
   call->Start();
   return call;
 }
@@ -398,6 +410,10 @@ absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view ou
   ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, Resolve(inner));
   ERIS_RETURN_IF_ERROR(CheckForm(*outer_entry, ValueType::kUint64));
   ERIS_RETURN_IF_ERROR(CheckForm(*inner_entry, ValueType::kUint64));
+  ERIS_RETURN_IF_ERROR(CheckOnePart(*outer_entry, "be a side of a join"));
+  ERIS_RETURN_IF_ERROR(CheckOnePart(*inner_entry, "be a side of a join"));
+  ERIS_RETURN_IF_ERROR(CheckParts(*outer_entry, options.range));
+  if (options.inner_values) ERIS_RETURN_IF_ERROR(CheckParts(*inner_entry, *options.inner_values));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   ERIS_ASSIGN_OR_RETURN(JoinState * state, JoinState::Create(core_, std::move(outer_entry),
                                                              std::move(inner_entry), options));

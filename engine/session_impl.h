@@ -26,30 +26,29 @@ class SessionImpl final : public Session {
  public:
   explicit SessionImpl(Core& core);
 
-  absl::Status Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
-                      absl::Span<uint64_t> values, absl::Span<uint8_t> found,
-                      absl::Time deadline) override;
-  absl::Status Upsert(absl::string_view object, absl::Span<const uint64_t> keys,
+  absl::Status Lookup(absl::string_view object, const KeyColumns& keys, absl::Span<uint64_t> values,
+                      absl::Span<uint8_t> found, absl::Time deadline) override;
+  absl::Status Upsert(absl::string_view object, const KeyColumns& keys,
                       absl::Span<const uint64_t> values, absl::Span<uint8_t> existed,
                       absl::Time deadline) override;
-  absl::Status Erase(absl::string_view object, absl::Span<const uint64_t> keys,
-                     absl::Span<uint8_t> existed, absl::Time deadline) override;
+  absl::Status Erase(absl::string_view object, const KeyColumns& keys, absl::Span<uint8_t> existed,
+                     absl::Time deadline) override;
   absl::Status Write(absl::string_view object, const WriteBatch& batch, const WriteColumns& out,
                      absl::Time deadline) override;
   absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
-                                                       absl::Span<const uint64_t> keys,
+                                                       const KeyColumns& keys,
                                                        Callback done) override;
   absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
-                                                       absl::Span<const uint64_t> keys,
+                                                       const KeyColumns& keys,
                                                        absl::Span<const uint64_t> values,
                                                        Callback done) override;
   absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
-                                                      absl::Span<const uint64_t> keys,
+                                                      const KeyColumns& keys,
                                                       Callback done) override;
   absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
                                                       const WriteBatch& batch,
                                                       Callback done) override;
-  absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) override;
+  absl::StatusOr<KeyTypes> KeyTypesOf(absl::string_view object) override;
   // Byte strings: session_bytes.cc.
   absl::StatusOr<ValueType> ValueTypeOf(absl::string_view object) override;
   absl::Status LookupBytes(absl::string_view object, absl::Span<const uint64_t> keys,
@@ -83,21 +82,23 @@ class SessionImpl final : public Session {
 
  private:
   // From the session's cache or the catalogue. Errors: NotFound, also instead of a new object of
-  // the same name where KeyTypeOf has told of the dropped one.
+  // the same name where KeyTypesOf has told of the dropped one.
   absl::StatusOr<ObjectRef> Resolve(absl::string_view name);
   // Takes bytes in flight, which whoever holds them adds again. Errors: ResourceExhausted.
   absl::Status TakeCredit(int64_t bytes, absl::string_view what);
-  // A request with credit and in-flight count taken. Errors: InvalidArgument (number of keys),
-  // NotFound, FailedPrecondition (`form` is not the object's), ResourceExhausted (credit),
-  // Unavailable. `more_bytes`: of credit, beyond what so many keys need.
-  absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object, size_t keys,
-                                 ValueType form = ValueType::kUint64, int64_t more_bytes = 0);
+  // A request with credit and in-flight count taken. Errors: InvalidArgument (number of keys or of
+  // their parts, unequal parts), NotFound, FailedPrecondition (`form` is not the object's),
+  // ResourceExhausted (credit), Unavailable. `more_bytes`: of credit, beyond what so many keys
+  // need.
+  absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object,
+                                 const KeyColumns& key_columns, ValueType form = ValueType::kUint64,
+                                 int64_t more_bytes = 0);
   // Sends, waits, sends again what was moved. On success the request is answered and the caller's
   // to release; after an error it is released.
   absl::Status RunToEnd(Request* request, const BatchColumns& columns, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<Pending>> StartAsync(routing::CommandType type,
                                                       absl::string_view object,
-                                                      const BatchColumns& columns, Callback done);
+                                                      const WriteBatch& batch, Callback done);
   // A request of byte strings, which holds the records of `columns`' words. Errors: as Begin, and
   // InvalidArgument (a value, or all together, too long).
   absl::StatusOr<Request*> BeginBytes(routing::CommandType type, absl::string_view object,
@@ -113,13 +114,16 @@ class SessionImpl final : public Session {
   absl::StatusOr<std::shared_ptr<Pending>> Start(Request* request, const BatchColumns& columns,
                                                  Callback done);
   absl::Status RunWrite(routing::CommandType type, absl::string_view object,
-                        const BatchColumns& columns, const WriteColumns& out, absl::Time deadline);
+                        const WriteBatch& batch, const WriteColumns& out, absl::Time deadline);
+
+  struct Remembered {
+    ObjectRef object;
+    bool described = false;  // KeyTypesOf has told of it
+  };
 
   Core& core_;
   routing::Port port_;
-  absl::flat_hash_map<std::string, ObjectRef> objects_;
-  // What KeyTypeOf has last told of; compared, never followed.
-  const ObjectEntry* described_ = nullptr;
+  absl::flat_hash_map<std::string, Remembered> objects_;  // at most kSessionNamesMax
   // Bytes that may still be under way. Shared with requests, which outlive the session.
   const std::shared_ptr<std::atomic<int64_t>> credit_;
 };

@@ -3,7 +3,8 @@
 //
 //   keyed (lookups and writes):
 //     header | keys u64[count] | values u64[count], of writes with values | expected u64[count],
-//     compare-and-set only | positions u32[count], padded to 8 | query
+//     compare-and-set only | seconds u64[count], of two-part keys only | positions u32[count],
+//     padded to 8 | query
 //   scan:    header | ScanSegment | query
 //   join:    header | JoinSegment | query, which goes with its look-ups
 //   install: header | InstallSegment        drop: header | DropSegment
@@ -73,7 +74,7 @@ using CompletionFunction = void (*)(Reply* context, uint32_t answered) noexcept;
 struct CommandHeader {
   uint32_t size_bytes = 0;  // the whole record
   CommandType type = CommandType::kLookup;
-  uint8_t flags = 0;
+  uint8_t key_parts = 1;       // of keyed ones: 1, or 2
   uint16_t hops = 0;           // AEUs that have passed it on
   uint32_t slot = 0;           // the object's slot at every AEU, reused after a drop
   ObjectId object;             // which generation of the slot is meant; never used twice
@@ -125,8 +126,9 @@ struct InstallSegment {
   const ObjectRoute* route = nullptr;        // outlives the partition
   ObjectKind kind = ObjectKind::kIndex;
   ValueType value_type = ValueType::kUint64;
-  uint32_t position = 0;  // of the answer in the reply's states
-  uint64_t seed = 0;      // kHash
+  uint32_t position = 0;   // of the answer in the reply's states
+  uint64_t seed = 0;       // kHash
+  bool two_parts = false;  // the keys
 };
 
 struct DropSegment {
@@ -146,13 +148,17 @@ struct KeyedSegment {
   const uint64_t* keys;
   const uint64_t* values;    // HasValues only, else nullptr
   const uint64_t* expected;  // HasExpected only, else nullptr
+  const uint64_t* seconds;   // of two-part keys only, else nullptr
   const uint32_t* positions;
 };
 
-constexpr size_t U64ColumnsOf(CommandType type) { return 1u + HasValues(type) + HasExpected(type); }
+constexpr size_t U64ColumnsOf(CommandType type, uint8_t key_parts = 1) {
+  return size_t{key_parts} + HasValues(type) + HasExpected(type);
+}
 
-constexpr size_t KeyedRecordBytes(CommandType type, uint32_t count, uint32_t query_bytes = 0) {
-  return sizeof(CommandHeader) + U64ColumnsOf(type) * sizeof(uint64_t) * count +
+constexpr size_t KeyedRecordBytes(CommandType type, uint32_t count, uint32_t query_bytes = 0,
+                                  uint8_t key_parts = 1) {
+  return sizeof(CommandHeader) + U64ColumnsOf(type, key_parts) * sizeof(uint64_t) * count +
          base::RoundUp(sizeof(uint32_t) * count, 8) + query_bytes;
 }
 
@@ -163,9 +169,10 @@ inline const std::byte* DataSegment(const CommandHeader* command) {
 inline KeyedSegment KeyedSegmentOf(const CommandHeader* command) {
   const auto* words = reinterpret_cast<const uint64_t*>(DataSegment(command));
   const size_t count = command->count;
+  const uint64_t* end = words + U64ColumnsOf(command->type, command->key_parts) * count;
   return {words, HasValues(command->type) ? words + count : nullptr,
           HasExpected(command->type) ? words + 2 * count : nullptr,
-          reinterpret_cast<const uint32_t*>(words + U64ColumnsOf(command->type) * count)};
+          command->key_parts == 2 ? end - count : nullptr, reinterpret_cast<const uint32_t*>(end)};
 }
 
 // The query's own data: the last query_bytes of a record.

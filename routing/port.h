@@ -38,6 +38,7 @@ struct KeyedCommand {
   Reply* context = nullptr;
   std::span<const std::byte> query = {};    // goes with every piece; a multiple of 8 bytes
   std::span<const uint64_t> expected = {};  // HasExpected(type): as many as keys
+  std::span<const uint64_t> seconds = {};   // of two-part keys: as many as keys; else empty
 };
 
 struct PortOptions {
@@ -141,7 +142,8 @@ class Port {
   void WakeTargets();
 
   // Send's two ways to put all of command's keys into records; those of targets without room go to
-  // left_. By range where there are few (of commands without an expected column), else key by key.
+  // left_. By range where there are few (of commands with neither expected values nor second parts
+  // of keys), else key by key.
   void SplitByRange(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command,
                     uint32_t chunk_keys);
   void SplitByKey(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command);
@@ -156,8 +158,13 @@ class Port {
                   const KeyedCommand& command);
   // Puts command's keys todo[0], todo[1], ... into records; those of targets without room go to
   // left_. todo empty: all of them.
+  void Fill(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
+            std::span<const uint32_t> todo);
+  // Fill, for keys of one part and of two: apart, so that the others cost these nothing.
   void FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
                    std::span<const uint32_t> todo);
+  void FillTwoPartRecords(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
+                          std::span<const uint32_t> todo);
 
   // Immutable after construction.
   const EndpointDirectory& directory_;

@@ -14,13 +14,13 @@ namespace eris::routing {
 namespace {
 
 // How many keys a record of at most `bytes` holds.
-uint32_t KeysThatFit(CommandType type, size_t bytes, size_t query_bytes) {
+uint32_t KeysThatFit(CommandType type, uint8_t key_parts, size_t bytes, size_t query_bytes) {
   const auto query = static_cast<uint32_t>(query_bytes);
-  if (bytes < KeyedRecordBytes(type, 2, query)) {
-    return bytes < KeyedRecordBytes(type, 1, query) ? 0 : 1;
+  if (bytes < KeyedRecordBytes(type, 2, query, key_parts)) {
+    return bytes < KeyedRecordBytes(type, 1, query, key_parts) ? 0 : 1;
   }
   // An even count needs no padding behind the positions.
-  const size_t per_key = (KeyedRecordBytes(type, 2) - sizeof(CommandHeader)) / 2;
+  const size_t per_key = (KeyedRecordBytes(type, 2, 0, key_parts) - sizeof(CommandHeader)) / 2;
   const size_t keys = (bytes - query_bytes - sizeof(CommandHeader)) / per_key;
   return static_cast<uint32_t>(std::min<size_t>(keys, UINT32_MAX)) & ~1u;
 }
@@ -34,6 +34,8 @@ constexpr size_t kKeysPerRangeByVector = 4;
 constexpr size_t kRangesToGather = 4;
 // The input of one round of it stays in the nearest cache.
 constexpr uint32_t kChunkKeysMax = 2048;
+
+uint8_t KeyPartsOf(const KeyedCommand& command) { return command.seconds.empty() ? 1 : 2; }
 
 // The range that holds all keys, as where a client sends what belongs together; table.size() if
 // there is none. Gives up after a few keys where they are spread.
@@ -68,16 +70,18 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   ERIS_DCHECK(command.positions.empty() || command.positions.size() == n);
   ERIS_DCHECK(!HasValues(command.type) || command.values.size() == n);
   ERIS_DCHECK(!HasExpected(command.type) || command.expected.size() == n);
+  ERIS_DCHECK(command.seconds.empty() || command.seconds.size() == n);
   ERIS_DCHECK(command.query.size() % 8 == 0);
   // Shown until the next call: an idle Port keeps one version alive at most.
   const RangeTable& table = table_reader_.Acquire(route);
   touched_.clear();
   left_.clear();
   const uint32_t record_keys =
-      KeysThatFit(command.type, options_.outgoing_bytes, command.query.size());
+      KeysThatFit(command.type, KeyPartsOf(command), options_.outgoing_bytes, command.query.size());
   const size_t keys = std::min<size_t>(n, record_keys);
   if (SplitsByVector() && table.size() <= kRangesByVector && keys >= kKeysByVector &&
-      keys >= kKeysPerRangeByVector * table.size() && !HasExpected(command.type)) {
+      keys >= kKeysPerRangeByVector * table.size() && !HasExpected(command.type) &&
+      command.seconds.empty()) {
     SplitByRange(route, table, command, std::min(record_keys, kChunkKeysMax));
   } else {
     SplitByKey(route, table, command);
@@ -89,7 +93,7 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
     for (const uint32_t target : touched_) targets_[target].blocked = false;
     left_.swap(left_now_);
     left_.clear();
-    FillRecords(route, table.version(), command, left_now_);
+    Fill(route, table.version(), command, left_now_);
     if (left_.size() < left_now_.size()) {
       wait = Wait();  // there is progress: the bound begins anew
     } else if (!wait.Pause(*this)) {
@@ -204,7 +208,7 @@ void Port::LeaveRange(std::span<const uint64_t> keys, size_t begin, size_t count
 void Port::SplitByKey(const ObjectRoute& route, const RangeTable& table,
                       const KeyedCommand& command) {
   CountByTarget(table, command.keys);
-  FillRecords(route, table.version(), command, {});
+  Fill(route, table.version(), command, {});
 }
 
 void Port::CountByTarget(const RangeTable& table, std::span<const uint64_t> keys) {
@@ -233,11 +237,12 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
                       const KeyedCommand& command) {
   Target& to = targets_[target];
   const auto query_bytes = static_cast<uint32_t>(command.query.size());
+  const uint8_t key_parts = KeyPartsOf(command);
   const uint32_t count =
-      KeyedRecordBytes(command.type, to.pending, query_bytes) <= options_.outgoing_bytes
+      KeyedRecordBytes(command.type, to.pending, query_bytes, key_parts) <= options_.outgoing_bytes
           ? to.pending
-          : KeysThatFit(command.type, options_.outgoing_bytes, query_bytes);
-  const size_t bytes = KeyedRecordBytes(command.type, count, query_bytes);
+          : KeysThatFit(command.type, key_parts, options_.outgoing_bytes, query_bytes);
+  const size_t bytes = KeyedRecordBytes(command.type, count, query_bytes, key_parts);
   std::byte* record = count == 0 ? nullptr : Reserve(target, bytes);
   if (record == nullptr) {
     to.blocked = true;
@@ -245,6 +250,7 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
   }
   auto* header = new (record) CommandHeader{.size_bytes = static_cast<uint32_t>(bytes),
                                             .type = command.type,
+                                            .key_parts = key_parts,
                                             .hops = command.hops,
                                             .slot = route.slot(),
                                             .object = route.object(),
@@ -267,10 +273,17 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
     cursor.expected = columns_end;
     columns_end += count;
   }
+  if (key_parts == 2) columns_end += count;
   cursor.positions = reinterpret_cast<uint32_t*>(columns_end);
   if (query_bytes > 0) std::memcpy(record + bytes - query_bytes, command.query.data(), query_bytes);
   to.pending -= count;
   return true;
+}
+
+void Port::Fill(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
+                std::span<const uint32_t> todo) {
+  command.seconds.empty() ? FillRecords(route, version, command, todo)
+                          : FillTwoPartRecords(route, version, command, todo);
 }
 
 void Port::FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
@@ -312,6 +325,29 @@ void Port::FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCo
       return fill_columns.template operator()<2>();
     default:
       return fill_columns.template operator()<3>();
+  }
+}
+
+void Port::FillTwoPartRecords(const ObjectRoute& route, uint64_t version,
+                              const KeyedCommand& command, std::span<const uint32_t> todo) {
+  const size_t n = todo.empty() ? command.keys.size() : todo.size();
+  for (size_t j = 0; j < n; ++j) {
+    const uint32_t i = todo.empty() ? static_cast<uint32_t>(j) : todo[j];
+    const uint32_t target = target_of_key_[i].value;
+    Cursor& cursor = cursors_[target];
+    if (cursor.at == cursor.end &&
+        (targets_[target].blocked || !OpenRecord(target, route, version, command))) {
+      left_.push_back(i);
+      continue;
+    }
+    const uint32_t at = cursor.at++;
+    cursor.keys[at] = command.keys[i];
+    if (HasValues(command.type)) cursor.values[at] = command.values[i];
+    if (HasExpected(command.type)) cursor.expected[at] = command.expected[i];
+    // Their column ends where the positions begin.
+    uint64_t* const seconds = reinterpret_cast<uint64_t*>(cursor.positions) - cursor.end;
+    seconds[at] = command.seconds[i];
+    cursor.positions[at] = command.positions.empty() ? i : command.positions[i];
   }
 }
 

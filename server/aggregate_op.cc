@@ -18,16 +18,16 @@ absl::StatusOr<std::shared_ptr<Pending>> AggregateOp::Start(
     Session& session, const Request& request, std::function<void(AggregateResult)> done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   AggregateOptions options;
-  ERIS_ASSIGN_OR_RETURN(const KeyType type, session.KeyTypeOf(request.object()));
-  ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", type, request.range()));
+  ERIS_ASSIGN_OR_RETURN(const KeyTypes types, session.KeyTypesOf(request.object()));
+  ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", types, request.range()));
   if (request.has_values()) {
     ERIS_ASSIGN_OR_RETURN(options.values, ValuesOf(request.values()));
   }
   options.count_only = request.count_only();
   return session.AggregateAsync(
       request.object(), options,
-      [type, done = std::move(done)](absl::StatusOr<RangeAggregate> rows) {
-        done({type, std::move(rows)});
+      [types, done = std::move(done)](absl::StatusOr<RangeAggregate> rows) {
+        done({types, std::move(rows)});
       });
 }
 
@@ -41,8 +41,13 @@ absl::Status AggregateOp::Fill(const AggregateResult& result, Response* response
   response->set_max(rows.max);
   response->set_sum_low(rows.sum_low);
   response->set_sum_high(rows.sum_high);
-  FillKey(result.key_type, rows.first_key, response->mutable_first_key());
-  FillKey(result.key_type, rows.last_key, response->mutable_last_key());
+  const KeyTypes& types = result.key_type;
+  FillKey(types.first, rows.first_key, response->mutable_first_key());
+  FillKey(types.first, rows.last_key, response->mutable_last_key());
+  if (types.two_parts()) {
+    FillKey(*types.second, rows.first_second, response->mutable_first_second());
+    FillKey(*types.second, rows.last_second, response->mutable_last_second());
+  }
   return absl::OkStatus();
 }
 

@@ -15,7 +15,7 @@
 namespace eris::server {
 
 struct AggregateResult {
-  KeyType key_type;  // of the object
+  KeyTypes key_type;  // of the object
   absl::StatusOr<RangeAggregate> rows;
 };
 

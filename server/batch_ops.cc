@@ -8,8 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/key_text.h"
 #include "server/bytes_column.h"
 #include "server/columns.h"
+#include "server/key_messages.h"
 #include "server/rpc_status.h"
 
 namespace eris::server {
@@ -26,11 +28,58 @@ absl::StatusOr<Uint64Column> Decode(absl::string_view name, const v1::Column& co
                             {column.type(), column.data(), column.validity(), column.offsets()});
 }
 
-// The keys of a request on `object`, as the engine has them.
-absl::StatusOr<Uint64Column> DecodeKeys(Session& session, const std::string& object,
+absl::StatusOr<Uint64Column> DecodePart(absl::string_view name, KeyType type,
                                         const v1::Column& keys) {
-  ERIS_ASSIGN_OR_RETURN(const KeyType type, session.KeyTypeOf(object));
-  return DecodeKeyColumn(type, {keys.type(), keys.data(), keys.validity(), keys.offsets()});
+  return DecodeKeyColumn(name, type, {keys.type(), keys.data(), keys.validity(), keys.offsets()});
+}
+
+// The keys of a request, as the engine has them.
+struct DecodedKeys {
+  Uint64Column first;
+  Uint64Column second;
+  bool two_parts = false;
+
+  KeyColumns columns() const {
+    if (!two_parts) return first.elements();
+    return {first.elements(), second.elements()};
+  }
+};
+
+template <class Request>
+absl::StatusOr<DecodedKeys> DecodeKeys(Session& session, const Request& request) {
+  ERIS_ASSIGN_OR_RETURN(const KeyTypes types, session.KeyTypesOf(request.object()));
+  DecodedKeys keys;
+  keys.two_parts = types.two_parts();
+  ERIS_ASSIGN_OR_RETURN(keys.first, DecodePart("keys", types.first, request.keys()));
+  const size_t count = keys.first.elements().size();
+  if (request.has_second_keys() != keys.two_parts) {
+    const v1::Column& second = request.second_keys();
+    const std::string there =
+        keys.two_parts
+            ? "is unset"
+            : absl::StrCat("has ", ElementsSaid(second.type(), second.data().size()), " elements");
+    return absl::InvalidArgumentError(
+        absl::StrCat("column keys has ", count, " elements, column second_keys ", there,
+                     ": keys of object \"", request.object(), "\" have ", KeyPartsText(types)));
+  }
+  if (!keys.two_parts) return keys;
+  ERIS_ASSIGN_OR_RETURN(keys.second,
+                        DecodePart("second_keys", *types.second, request.second_keys()));
+  if (keys.second.elements().size() != count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "column keys has ", count, " elements, column second_keys ", keys.second.elements().size(),
+        ": must be equal, keys of object \"", request.object(), "\" have ", KeyPartsText(types)));
+  }
+  return keys;
+}
+
+// Objects with keys of two parts have no byte strings.
+template <class Request>
+absl::Status CheckBytesAllowed(const DecodedKeys& keys, const Request& request) {
+  if (!keys.two_parts) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("values of object \"", request.object(),
+                                                    "\" are u64, column values is of type ",
+                                                    v1::ColumnType_Name(v1::COLUMN_TYPE_BYTES)));
 }
 
 uint64_t KeyCount(const v1::Column& keys) { return ElementsSaid(keys.type(), keys.data().size()); }
@@ -106,25 +155,34 @@ uint64_t ColumnBytes(const v1::Column& column) {
          UnknownBytes(column);
 }
 
+// The keys as they came, and what becomes of them.
+template <class Request>
+uint64_t KeyBytes(const Request& request) {
+  const auto decoded = [](const v1::Column& part) {
+    return DecodedBytes(part.type(), part.data().size());
+  };
+  return ColumnBytes(request.keys()) + decoded(request.keys()) +
+         ColumnBytes(request.second_keys()) + decoded(request.second_keys());
+}
+
 }  // namespace
 
 uint64_t LookupOp::Bytes(const Request& request) {
   // The keys, and as many values.
-  return request.object().size() + ColumnBytes(request.keys()) + ValueBytes(request.keys()) +
+  return request.object().size() + KeyBytes(request) + ValueBytes(request.keys()) +
          BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
 StartedBatch LookupOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
-                        DecodeKeys(session, request.object(), request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const DecodedKeys keys, DecodeKeys(session, request));
   ERIS_ASSIGN_OR_RETURN(const ValueType type, session.ValueTypeOf(request.object()));
   if (type == ValueType::kBytes) {
     const uint64_t most = request.values_bytes_max();
-    return session.LookupBytesAsync(request.object(), keys.elements(),
+    return session.LookupBytesAsync(request.object(), keys.first.elements(),
                                     most == 0 ? kBatchValueBytesMax : most, std::move(done));
   }
-  return session.LookupAsync(request.object(), keys.elements(), std::move(done));
+  return session.LookupAsync(request.object(), keys.columns(), std::move(done));
 }
 
 absl::Status LookupOp::Fill(BatchResult& result, Response* response) {
@@ -138,21 +196,22 @@ absl::Status LookupOp::Fill(BatchResult& result, Response* response) {
 }
 
 uint64_t UpsertOp::Bytes(const Request& request) {
-  return request.object().size() + ColumnBytes(request.keys()) + ColumnBytes(request.values()) +
+  return request.object().size() + KeyBytes(request) + ColumnBytes(request.values()) +
          CopyBytes(request.values()) + BitmapBytes(request.keys()) + UnknownBytes(request);
 }
 
 StartedBatch UpsertOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
-                        DecodeKeys(session, request.object(), request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const DecodedKeys keys, DecodeKeys(session, request));
   if (IsBytes(request.values())) {
-    ERIS_ASSIGN_OR_RETURN(const auto strings, DecodeBytes("values", request.values(), keys));
-    return session.UpsertBytesAsync(request.object(), keys.elements(), strings, std::move(done));
+    ERIS_RETURN_IF_ERROR(CheckBytesAllowed(keys, request));
+    ERIS_ASSIGN_OR_RETURN(const auto strings, DecodeBytes("values", request.values(), keys.first));
+    return session.UpsertBytesAsync(request.object(), keys.first.elements(), strings,
+                                    std::move(done));
   }
   ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
-  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
-  return session.UpsertAsync(request.object(), keys.elements(), values.elements(), std::move(done));
+  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys.first, "values", values));
+  return session.UpsertAsync(request.object(), keys.columns(), values.elements(), std::move(done));
 }
 
 absl::Status UpsertOp::Fill(BatchResult& result, Response* response) {
@@ -162,15 +221,14 @@ absl::Status UpsertOp::Fill(BatchResult& result, Response* response) {
 }
 
 uint64_t EraseOp::Bytes(const Request& request) {
-  return request.object().size() + ColumnBytes(request.keys()) + BitmapBytes(request.keys()) +
+  return request.object().size() + KeyBytes(request) + BitmapBytes(request.keys()) +
          UnknownBytes(request);
 }
 
 StartedBatch EraseOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
-                        DecodeKeys(session, request.object(), request.keys()));
-  return session.EraseAsync(request.object(), keys.elements(), std::move(done));
+  ERIS_ASSIGN_OR_RETURN(const DecodedKeys keys, DecodeKeys(session, request));
+  return session.EraseAsync(request.object(), keys.columns(), std::move(done));
 }
 
 absl::Status EraseOp::Fill(BatchResult& result, Response* response) {
@@ -181,7 +239,7 @@ absl::Status EraseOp::Fill(BatchResult& result, Response* response) {
 
 uint64_t WriteOp::Bytes(const Request& request) {
   // The answer: as many values as keys, and three bitmaps.
-  return request.object().size() + ColumnBytes(request.keys()) + ColumnBytes(request.values()) +
+  return request.object().size() + KeyBytes(request) + ColumnBytes(request.values()) +
          ColumnBytes(request.expected()) + CopyBytes(request.values()) +
          CopyBytes(request.expected()) + ValueBytes(request.keys()) +
          3 * BitmapBytes(request.keys()) + UnknownBytes(request);
@@ -190,8 +248,7 @@ uint64_t WriteOp::Bytes(const Request& request) {
 StartedBatch WriteOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const WriteMode mode, ModeOf(request.mode()));
-  ERIS_ASSIGN_OR_RETURN(const Uint64Column keys,
-                        DecodeKeys(session, request.object(), request.keys()));
+  ERIS_ASSIGN_OR_RETURN(const DecodedKeys keys, DecodeKeys(session, request));
   const bool compares = mode == WriteMode::kCompareAndSet;
   if (!compares && request.has_expected()) {
     return absl::InvalidArgumentError(
@@ -199,23 +256,24 @@ StartedBatch WriteOp::Start(Session& session, const Request& request, Session::C
                      " bytes, must be unset for mode ", v1::WriteMode_Name(request.mode())));
   }
   if (IsBytes(request.values())) {
-    ERIS_ASSIGN_OR_RETURN(const auto strings, DecodeBytes("values", request.values(), keys));
+    ERIS_RETURN_IF_ERROR(CheckBytesAllowed(keys, request));
+    ERIS_ASSIGN_OR_RETURN(const auto strings, DecodeBytes("values", request.values(), keys.first));
     std::vector<absl::string_view> expected;
     if (compares) {
-      ERIS_ASSIGN_OR_RETURN(expected, DecodeBytes("expected", request.expected(), keys));
+      ERIS_ASSIGN_OR_RETURN(expected, DecodeBytes("expected", request.expected(), keys.first));
     }
-    return session.WriteBytesAsync(request.object(), {mode, keys.elements(), strings, expected},
-                                   std::move(done));
+    return session.WriteBytesAsync(
+        request.object(), {mode, keys.first.elements(), strings, expected}, std::move(done));
   }
   ERIS_ASSIGN_OR_RETURN(const Uint64Column values, Decode("values", request.values()));
-  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "values", values));
+  ERIS_RETURN_IF_ERROR(CheckEqualLength(keys.first, "values", values));
   Uint64Column expected;
   if (compares) {
     ERIS_ASSIGN_OR_RETURN(expected, Decode("expected", request.expected()));
-    ERIS_RETURN_IF_ERROR(CheckEqualLength(keys, "expected", expected));
+    ERIS_RETURN_IF_ERROR(CheckEqualLength(keys.first, "expected", expected));
   }
   return session.WriteAsync(request.object(),
-                            {mode, keys.elements(), values.elements(), expected.elements()},
+                            {mode, keys.columns(), values.elements(), expected.elements()},
                             std::move(done));
 }
 

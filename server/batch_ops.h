@@ -35,10 +35,10 @@ uint64_t AnswerBytes(const Result&) {
   return 0;
 }
 
-// Each: Bytes is what request and answer hold together. Start checks the request and hands it to
-// the engine; nothing refers to the message afterwards; errors as Session's, and InvalidArgument
-// for the object's name and the columns. Fill moves the result's columns into the answer, if the
-// status that it returns, with which the call ends, is OK.
+// Each: Bytes is what request and answer hold together, with the copies that typed keys need. Start
+// checks the request and hands it to the engine; nothing refers to the message afterwards; errors
+// as Session's, and InvalidArgument for the object's name and the columns. Fill moves the result's
+// columns into the answer, if the status that it returns, with which the call ends, is OK.
 struct LookupOp {
   static constexpr bool kIsWrite = false;
   using Request = v1::LookupRequest;

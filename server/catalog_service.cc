@@ -28,11 +28,18 @@ absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
   CreateOptions options;
   ERIS_ASSIGN_OR_RETURN(options.kind, KindOf(request.kind()));
-  ERIS_ASSIGN_OR_RETURN(options.key_type, KeyTypeFrom(request.key_type()));
-  ERIS_ASSIGN_OR_RETURN(options.expected,
-                        RangeFrom("expected", options.key_type, request.expected()));
+  ERIS_ASSIGN_OR_RETURN(options.key_type,
+                        KeyTypesFrom(request.key_type(), request.second_key_type()));
+  // Partitions are cut between first parts.
+  const KeyType type = options.key_type.first;
+  if (request.expected().has_start_second() || request.expected().has_end_second()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected.", request.expected().has_start_second() ? "start" : "end",
+                     "_second is set: partitions are cut between first parts alone"));
+  }
+  ERIS_ASSIGN_OR_RETURN(options.expected, RangeFrom("expected", type, request.expected()));
   if (!request.split_points().empty() &&
-      (options.key_type != KeyType::kUint64 || !request.split_keys().empty())) {
+      (type != KeyType::kUint64 || !request.split_keys().empty())) {
     return absl::InvalidArgumentError(
         absl::StrCat(request.split_points_size(),
                      " split_points: they are for keys of type UINT64 "
@@ -49,8 +56,7 @@ absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
   options.split_points.assign(request.split_points().begin(), request.split_points().end());
   for (const v1::Key& key : request.split_keys()) {
     const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");
-    ERIS_ASSIGN_OR_RETURN(options.split_points.emplace_back(),
-                          KeyFrom(name, options.key_type, key));
+    ERIS_ASSIGN_OR_RETURN(options.split_points.emplace_back(), KeyFrom(name, type, key));
   }
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine.Create(request.name(), options));
   FillObject(info, response->mutable_object());

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -65,17 +66,24 @@ absl::StatusOr<size_t> CheckParts(absl::string_view name, int type, absl::string
   return count;
 }
 
+// Room for `count` elements; empty where the system gives none.
+std::unique_ptr<uint64_t[]> TryAllocate(size_t count) {
+  return std::unique_ptr<uint64_t[]>(new (std::nothrow) uint64_t[count]);
+}
+
+absl::Status NoMemory(absl::string_view name, size_t count) {
+  return absl::ResourceExhaustedError(absl::StrCat("column ", name, ": no memory for ", count,
+                                                   " elements of ", sizeof(uint64_t), " bytes"));
+}
+
 // One pass from bytes at any address; the compiler makes vectors of it.
 template <class Element, class Function>
-std::unique_ptr<uint64_t[]> ToKeys(const char* bytes, size_t count, Function function) {
-  auto keys = std::make_unique_for_overwrite<uint64_t[]>(count);
-  uint64_t* out = keys.get();
+void ToKeys(const char* bytes, size_t count, uint64_t* out, Function function) {
   for (size_t i = 0; i < count; ++i) {
     Element element;
     std::memcpy(&element, bytes + i * sizeof(Element), sizeof(Element));
     out[i] = function(element);
   }
-  return keys;
 }
 
 // One pass in pieces that stay in the core's cache: a string cannot grow without being filled.
@@ -115,26 +123,31 @@ absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const Co
   if (reinterpret_cast<uintptr_t>(parts.data.data()) % alignof(uint64_t) == 0) {
     column.elements_ = {reinterpret_cast<const uint64_t*>(parts.data.data()), count};
   } else {
-    column.own_ = std::make_unique_for_overwrite<uint64_t[]>(count);
+    column.own_ = TryAllocate(count);
+    if (!column.own_) return NoMemory(name, count);
     std::memcpy(column.own_.get(), parts.data.data(), parts.data.size());
     column.elements_ = {column.own_.get(), count};
   }
   return column;
 }
 
-absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType type, const ColumnParts& parts) {
-  if (type == KeyType::kUint64) return DecodeUint64Column("keys", parts);
-  ERIS_ASSIGN_OR_RETURN(const size_t count, CheckParts("keys", ColumnTypeOf(type),
-                                                       " as the keys of the object", parts));
+absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view name, KeyType type,
+                                             const ColumnParts& parts) {
+  if (type == KeyType::kUint64) return DecodeUint64Column(name, parts);
+  ERIS_ASSIGN_OR_RETURN(const size_t count,
+                        CheckParts(name, ColumnTypeOf(type), " as the keys of the object", parts));
   const char* bytes = parts.data.data();
   Uint64Column column;
+  column.own_ = TryAllocate(count);
+  if (!column.own_) return NoMemory(name, count);
+  uint64_t* out = column.own_.get();
   if (type == KeyType::kInt64) {
-    column.own_ = ToKeys<int64_t>(bytes, count, KeyFromInt64);
+    ToKeys<int64_t>(bytes, count, out, KeyFromInt64);
   } else if (type == KeyType::kDate) {
-    column.own_ = ToKeys<int32_t>(bytes, count, KeyFromDate);
+    ToKeys<int32_t>(bytes, count, out, KeyFromDate);
   } else {
     uint64_t nans = 0;
-    column.own_ = ToKeys<double>(bytes, count, [&nans](double number) {
+    ToKeys<double>(bytes, count, out, [&nans](double number) {
       nans |= NanMark(number);
       return KeyFromFloat64(number);
     });
@@ -145,7 +158,7 @@ absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType type, const ColumnParts& pa
         if (IsNan(number)) break;
       }
       return absl::InvalidArgumentError(
-          absl::StrCat("column keys: element ", first, " is NaN, which is no key"));
+          absl::StrCat("column ", name, ": element ", first, " is NaN, which is no key"));
     }
   }
   column.elements_ = {column.own_.get(), count};

@@ -45,7 +45,8 @@ class Uint64Column {
 
  private:
   friend absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view, const ColumnParts&);
-  friend absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType, const ColumnParts&);
+  friend absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view, KeyType,
+                                                      const ColumnParts&);
   absl::Span<const uint64_t> elements_;
   std::unique_ptr<uint64_t[]> own_;  // a move keeps its place, and with it elements_
 };
@@ -53,12 +54,21 @@ class Uint64Column {
 // Decodes a column of a request. `name` ("keys", "values") stands in messages.
 // Errors: InvalidArgument: another type than UINT64, no element, a length that is not a multiple of
 // 8, more than kBatchKeysMax elements, a validity bitmap (requests have no absent elements) or
-// offsets (the width is fixed).
+// offsets (the width is fixed). ResourceExhausted: no memory for a copy.
 absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const ColumnParts& parts);
 
-// Decodes the keys of a request, encoded as the engine has them (key_encoding.h). Errors: as above,
-// the type being that of the object's keys; NaN, naming its position.
-absl::StatusOr<Uint64Column> DecodeKeyColumn(KeyType type, const ColumnParts& parts);
+// Decodes the keys of a request, or one part of each, encoded as the engine has them
+// (key_encoding.h). Errors: as above, the type being that of the object's keys; NaN, naming its
+// position.
+absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view name, KeyType type,
+                                             const ColumnParts& parts);
+// What DecodeKeyColumn allocates for a column that says to be of `type`: keys that need encoding
+// are copied.
+inline uint64_t DecodedBytes(int type, uint64_t bytes) {
+  const bool is_copied =
+      type == kColumnTypeInt64 || type == kColumnTypeFloat64 || type == kColumnTypeDate32;
+  return is_copied ? ElementsSaid(type, bytes) * sizeof(uint64_t) : 0;
+}
 
 // Errors: InvalidArgument unless keys and the column `name` have as many elements.
 absl::Status CheckEqualLength(const Uint64Column& keys, absl::string_view name,

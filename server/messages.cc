@@ -23,7 +23,8 @@ static_assert(static_cast<int>(ValueType::kBytes) == v1::VALUE_TYPE_BYTES);
 void FillObject(const ObjectInfo& info, v1::Object* object) {
   object->set_name(info.name);
   object->set_id(info.id.value);
-  object->set_key_type(ToMessage(info.key_type));
+  object->set_key_type(ToMessage(info.key_type.first));
+  if (info.key_type.two_parts()) object->set_second_key_type(ToMessage(*info.key_type.second));
   object->set_kind(KindOf(info.kind));
   object->set_value_type(static_cast<v1::ValueType>(info.value_type));
   object->set_keys(info.keys);

@@ -13,8 +13,9 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-constexpr uint8_t kForm = 2;
-constexpr size_t kFirstFormBytes = 46;
+constexpr uint8_t kForm = 3;
+// Of the forms before it, from 1 on.
+constexpr size_t kOlderFormBytes[] = {46, 62};
 constexpr uint8_t kHasHi = 1;
 constexpr uint8_t kBackward = 2;
 constexpr uint8_t kKeysOnly = 4;
@@ -53,15 +54,21 @@ std::string ResumeTokenCodec::Encode(const ResumePoint& point) const {
   Put<uint64_t>(token, point.rows_left);
   Put<uint64_t>(token, point.values.lo);
   Put<uint64_t>(token, point.values.last);
+  Put<uint64_t>(token, point.rest.lo_second);
+  Put<uint64_t>(token, point.rest.hi_second);
   Put<uint64_t>(token, XXH3_64bits_withSeed(token.data(), token.size(), seed_));
   return token;
 }
 
 absl::StatusOr<ResumePoint> ResumeTokenCodec::Decode(absl::string_view token) const {
-  if (token.size() == kFirstFormBytes && token[0] == 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "resume_token: of form 1, from a server of an older version; this one reads form ",
-        uint32_t{kForm}, ": start the scan again"));
+  for (uint8_t form = 1; form < kForm; ++form) {
+    if (token.size() != kOlderFormBytes[form - 1] || static_cast<uint8_t>(token[0]) != form) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("resume_token: of form ", uint32_t{form},
+                     ", from a server of an older version; this one reads form ", uint32_t{kForm},
+                     ": start the scan again"));
   }
   if (token.size() != kTokenBytes) {
     return absl::InvalidArgumentError(
@@ -92,6 +99,8 @@ absl::StatusOr<ResumePoint> ResumeTokenCodec::Decode(absl::string_view token) co
   point.rows_left = Take<uint64_t>(rest);
   point.values.lo = Take<uint64_t>(rest);
   point.values.last = Take<uint64_t>(rest);
+  point.rest.lo_second = Take<uint64_t>(rest);
+  point.rest.hi_second = Take<uint64_t>(rest);
   return point;
 }
 

@@ -3,14 +3,18 @@
 // The checksum guards against damage and mix-ups, not against an attacker: whoever may scan could
 // ask for the same range directly. Any thread.
 //
-//   0      1           9        13      14   22   30          38         46           54
-//   +------+-----------+--------+-------+----+----+-----------+----------+------------+----------+
-//   | form | server id | object | flags | lo | hi | rows left | value lo | value last | checksum |
-//   +------+-----------+--------+-------+----+----+-----------+----------+------------+----------+
-//     u8     u64         u32      u8     u64  u64   u64         u64        u64      u64, of all
-//     before
+//   0      1           9        13      14   22   30          38         46
+//   +------+-----------+--------+-------+----+----+-----------+----------+------------+
+//   | form | server id | object | flags | lo | hi | rows left | value lo | value last |
+//   +------+-----------+--------+-------+----+----+-----------+----------+------------+
+//     u8     u64         u32      u8     u64  u64   u64         u64        u64
+//   54          62          70
+//   +-----------+-----------+----------+
+//   | lo second | hi second | checksum |
+//   +-----------+-----------+----------+
+//     u64         u64         u64, of all before
 // Flags: 1 has hi, 2 backward, 4 keys only. Form 1, of 46 bytes, had neither the last two nor
-// values.
+// values; form 2, of 62 bytes, no second parts.
 #ifndef ERIS_SERVER_RESUME_TOKEN_H_
 #define ERIS_SERVER_RESUME_TOKEN_H_
 
@@ -35,7 +39,7 @@ struct ResumePoint {
 
 class ResumeTokenCodec {
  public:
-  static constexpr size_t kTokenBytes = 62;
+  static constexpr size_t kTokenBytes = 78;
 
   // `seed` is drawn at random by each server process.
   explicit ResumeTokenCodec(uint64_t seed) : seed_(seed) {}

@@ -60,7 +60,7 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
 
   session_ = server_.sessions.Borrow();
   // Before anything else is asked about the object: OpenScan then opens this one or none.
-  ERIS_ASSIGN_OR_RETURN(key_type_, session_->KeyTypeOf(request.object()));
+  ERIS_ASSIGN_OR_RETURN(key_type_, session_->KeyTypesOf(request.object()));
   ScanOptions options;
   if (!request.resume_token().empty()) {
     ERIS_ASSIGN_OR_RETURN(options, Resume(request));
@@ -133,6 +133,11 @@ void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
 
 namespace {
 
+void FillKeys(KeyType type, absl::Span<const uint64_t> keys, v1::Column* column) {
+  column->set_type(static_cast<v1::ColumnType>(ColumnTypeOf(type)));
+  column->set_data(EncodeKeyColumn(type, keys));
+}
+
 void FillStrings(const ScanChunk& chunk, v1::Column* values) {
   const size_t rows = chunk.keys().size();
   std::string& data = *values->mutable_data();
@@ -153,9 +158,13 @@ void FillStrings(const ScanChunk& chunk, v1::Column* values) {
 void ScanCall::Fill(const ScanChunk& chunk) {
   const uint64_t rows = chunk.keys().size();
   ERIS_CHECK(chunk.values().size() == (options_.keys_only || has_bytes_ ? 0 : rows));
-  ERIS_CHECK(rows * 2 * sizeof(uint64_t) <= kMessageBytesMax - 256);  // the rest of the message
-  response_.mutable_keys()->set_type(static_cast<v1::ColumnType>(ColumnTypeOf(key_type_)));
-  response_.mutable_keys()->set_data(EncodeKeyColumn(key_type_, chunk.keys()));
+  ERIS_CHECK(chunk.second_keys().size() == (key_type_.two_parts() ? rows : 0));
+  const size_t columns = key_type_.two_parts() ? 3 : 2;
+  ERIS_CHECK(rows * columns * sizeof(uint64_t) <= kMessageBytesMax - 256);  // the message's rest
+  FillKeys(key_type_.first, chunk.keys(), response_.mutable_keys());
+  if (key_type_.two_parts()) {
+    FillKeys(*key_type_.second, chunk.second_keys(), response_.mutable_second_keys());
+  }
   if (has_bytes_) {
     FillStrings(chunk, response_.mutable_values());
   } else if (!options_.keys_only) {

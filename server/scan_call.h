@@ -67,7 +67,7 @@ class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
   const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();
   // Owned by the step under way.
   ObjectId object_;
-  KeyType key_type_ = KeyType::kUint64;
+  KeyTypes key_type_;
   bool has_bytes_ = false;     // values are byte strings, and wanted
   ScanOptions options_;        // as the scan was opened
   uint64_t rows_left_ = 0;     // 0: no limit

@@ -51,6 +51,7 @@ struct BatchPart {
   uint64_t* values_out = nullptr;  // kLookup, conditional writes; untouched where there is none
   KeyState* states_out = nullptr;
   const uint64_t* expected = nullptr;  // kCompareAndSet only
+  const uint64_t* seconds = nullptr;   // of two-part keys: the second part of keys[i]
   BytesSink* bytes_out = nullptr;      // of byte strings: where answers are copied to
 };
 

@@ -133,7 +133,8 @@ void HashPartition::DropLeading(const std::vector<uint64_t>& tree_keys) {
 absl::Status HashPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
   if (leaving_ != nullptr) return ExtractPrepared(rows_max, out);
   if (range_.Empty()) {
-    out = {.covers = range_};
+    out = ExchangeChunk();
+    out.covers = range_;
     return absl::OkStatus();
   }
   if (absl::Status status = PrepareExtract(range_); !status.ok()) return status;

@@ -38,7 +38,16 @@ struct Range {
 
   static constexpr Range FromPublic(const KeyRange& range) {
     Range result{Key::FromU64(range.lo), std::nullopt};
-    if (range.hi) result.hi = Key::FromU64(*range.hi);
+    result.lo.tail = range.lo_second;
+    if (range.hi) result.hi = Key{*range.hi, range.hi_second};
+    return result;
+  }
+  KeyRange ToPublic() const {
+    KeyRange result{.lo = lo.head, .hi = std::nullopt, .lo_second = lo.tail};
+    if (hi) {
+      result.hi = hi->head;
+      result.hi_second = hi->tail;
+    }
     return result;
   }
 };

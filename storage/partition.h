@@ -28,6 +28,7 @@ struct ExchangeChunk {
   std::vector<uint64_t> values;
   std::vector<uint64_t> offsets{};
   std::string bytes{};
+  std::vector<uint64_t> seconds{};  // of two-part keys: second parts; (keys, seconds) ascend
 };
 
 class Partition {
@@ -76,9 +77,9 @@ class Partition {
   virtual absl::StatusOr<bool> CancelExtract(uint32_t rows_max) = 0;
 
   // Removes up to `rows_max` rows from the low end (or the end that was prepared) and cuts them off
-  // the range; `out.covers` is what was cut. When the partition has no more rows the rest of the
-  // range goes with the chunk. The rows are a copy: on error nothing has changed. Errors:
-  // ResourceExhausted.
+  // the range (of two-part keys: whole first parts, one at least); `out.covers` is what was cut.
+  // When the partition has no more rows the rest of the range goes with the chunk. The rows are a
+  // copy: on error nothing has changed. Errors: ResourceExhausted.
   virtual absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) = 0;
   // Adds an adjacent chunk, rows and range. Errors: InvalidArgument (not adjacent, keys not
   // ascending or outside covers), ResourceExhausted; nothing has changed then.

@@ -49,6 +49,16 @@ unsigned CountBelow(const uint8_t* bytes, unsigned limit) {
 #endif
 }
 
+// Keys of the runs below a TreeNode of the last level, whatever they count as.
+uint64_t RunKeysBelow(TreeRef ref) {
+  uint64_t keys = 0;
+  for (Child child = NextChild(ref, 0); child.start < 256;
+       child = NextChild(ref, child.start + 1)) {
+    keys += child.ref().Keys();
+  }
+  return keys;
+}
+
 // Where to cut pairs in two: the byte at `shift` from which on they go to the upper part, so that
 // the lower one is nearest to half of them; or, when keys come in order, to all, so that full runs
 // stay behind. REQUIRES: two different bytes.
@@ -118,21 +128,51 @@ uint64_t* PrefixTree::Find(uint64_t key) const {
 // --- Upsert ---
 
 UpsertResult PrefixTree::Upsert(uint64_t key, uint64_t value) {
+  uint64_t* there;
+  if (!InsertIfAbsent(key, value, there)) return UpsertResult::kNoMemory;
+  if (there == nullptr) return UpsertResult::kInserted;
+  *there = value;
+  return UpsertResult::kReplaced;
+}
+
+bool PrefixTree::InsertIfAbsent(uint64_t key, uint64_t value, uint64_t*& there) {
   Path path;
   const TreeRef end = Descend(key, path);
+  there = nullptr;
   if (end.IsRun()) {
     if (Pair* pair = end.run()->Find(key)) {
-      pair->value = value;
-      return UpsertResult::kReplaced;
+      there = &pair->value;
+      return true;
     }
   } else if (end.IsPage() && end.PrefixMatches(key) &&
              internal::TestBit(end.page()->bitmap, end.Byte(key))) {
-    end.page()->slots[end.Byte(key)] = value;
-    return UpsertResult::kReplaced;
+    there = &end.page()->slots[end.Byte(key)];
+    return true;
   }
-  if (!Insert(path, end, key, value)) return UpsertResult::kNoMemory;
+  if (!Insert(path, end, key, value)) return false;
   path.AddKeys(1);
-  return UpsertResult::kInserted;
+  return true;
+}
+
+void PrefixTree::Reweigh(uint64_t key, int64_t by) {
+  Path path;
+  const TreeRef end = Descend(key, path);
+  path.AddKeys(by);
+  if (end.IsPage()) end.header()->keys = end.header()->keys + static_cast<uint64_t>(by);
+}
+
+uint64_t PrefixTree::RunWeight(TreeRef ref) const {
+  uint64_t sum = 0;
+  const Pair* const pairs = ref.run()->pairs();
+  for (unsigned i = 0; i < ref.run()->count; ++i) sum += weight_(pairs[i].value);
+  return sum;
+}
+
+uint64_t PrefixTree::PageKeys(const TreePage* page) const {
+  if (weight_ == nullptr) return page->header.keys;
+  uint64_t keys = 0;
+  for (const uint64_t word : page->bitmap) keys += static_cast<unsigned>(std::popcount(word));
+  return keys;
 }
 
 bool PrefixTree::Insert(Path& path, TreeRef end, uint64_t key, uint64_t value) {
@@ -181,7 +221,8 @@ bool PrefixTree::SplitRun(Path& path, TreeRef ref, uint64_t key, uint64_t value)
   const unsigned shift = ShiftOf(differences);
   const TreeRef parent = path.Last();
   const bool beside = !parent.IsNone() && shift == parent.shift();
-  if (beside && shift == kShiftLast && parent.Keys() + 1 >= kPageKeysMin) {
+  if (beside && shift == kShiftLast && parent.Keys() + 1 >= kPageKeysMin &&
+      (weight_ == nullptr || RunKeysBelow(parent) + 1 >= kPageKeysMin)) {
     return MakePage(path, key, value);
   }
   const unsigned upper_start = SplitByte(all, count, shift, ascending);
@@ -198,7 +239,7 @@ bool PrefixTree::SplitRun(Path& path, TreeRef ref, uint64_t key, uint64_t value)
     if (done) ReplaceChild(path.Last(), upper_start - 1, lower);
   } else {
     done = PutOver(path, key, lower, upper, shift, upper_start);
-    if (done) path.Last().header()->keys = run->count;
+    if (done) path.Last().header()->keys = KeysOf(ref);
   }
   if (!done) {
     if (!lower.IsNone()) Free(lower);
@@ -347,7 +388,9 @@ bool PrefixTree::Erase(uint64_t key) {
   internal::ClearBit(page->bitmap, end.Byte(key));
   page->header.keys = page->header.keys - 1;
   path.AddKeys(-1);
-  if (page->header.keys <= kPageKeysLeft) ShrinkPage(path, key, end);
+  if (page->header.keys <= kPageKeysLeft || PageKeys(page) <= kPageKeysLeft) {
+    ShrinkPage(path, key, end);
+  }
   return true;
 }
 
@@ -470,6 +513,7 @@ void PrefixTree::FreeSubtree(TreeRef ref) {
 
 void PrefixTree::Swap(PrefixTree& other) {
   ERIS_CHECK(cache_ == other.cache_);
+  ERIS_CHECK(weight_ == other.weight_);
   std::swap(root_, other.root_);
 }
 

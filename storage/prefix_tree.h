@@ -11,6 +11,9 @@
 // exact at once after a split in O(depth); counting at split time would walk the subtree, that is
 // millions of cache misses within one AEU turn.
 //
+// A value may count as more than one (PrefixTree::Weight): of a tree whose values stand for groups
+// of rows, that number is of rows.
+//
 // No path is deeper than 8 TreeNodes, so recursion over the tree is bounded by that.
 #ifndef ERIS_STORAGE_PREFIX_TREE_H_
 #define ERIS_STORAGE_PREFIX_TREE_H_
@@ -18,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "memory/local_cache.h"
 #include "storage/tree_node.h"
@@ -33,19 +37,41 @@ enum class UpsertResult : uint8_t { kInserted, kReplaced, kNoMemory };
 
 class PrefixTree {
  public:
-  explicit PrefixTree(memory::LocalCache& cache) : cache_(&cache) {}  // outlives the tree
+  // What a key counts as, told by its value: 1 or more, and 1 of a value that is new or the last to
+  // go. nullptr: each counts 1.
+  using Weight = uint64_t (*)(uint64_t value);
+
+  // `cache` outlives the tree.
+  explicit PrefixTree(memory::LocalCache& cache, Weight value_weight = nullptr)
+      : cache_(&cache), weight_(value_weight) {}
+  // Takes over what another tree of the cache, whose keys count 1, has released.
+  PrefixTree(memory::LocalCache& cache, TreeRef root)
+      : cache_(&cache), weight_(nullptr), root_(root) {}
   ~PrefixTree() { Clear(); }
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
-  uint64_t size() const { return root_.Keys(); }  // O(1)
+  // O(1): what the keys count as together.
+  uint64_t size() const { return KeysOf(root_); }
   bool empty() const { return root_.IsNone(); }
   memory::LocalCache& cache() const { return *cache_; }
   // For the walkers of this folder (tree_scanner.h, tree_check.h).
   TreeRef root() const { return root_; }
+  Weight weight() const { return weight_; }
+  // What the keys at or below count as: a number in a header; of a run with weights, a sum.
+  uint64_t KeysOf(TreeRef ref) const {
+    return weight_ == nullptr || !ref.IsRun() ? ref.Keys() : RunWeight(ref);
+  }
+  uint64_t WeightOf(uint64_t value) const { return weight_ == nullptr ? 1 : weight_(value); }
 
   // Stores key -> value. A value that is replaced needs no memory. kNoMemory: nothing has changed.
   [[nodiscard]] UpsertResult Upsert(uint64_t key, uint64_t value);
+  // Stores key -> value if the key is new. Else `there` is where its value stands, for reading and
+  // replacing, until the next change of the tree; nullptr if it is new. False: no memory, nothing
+  // has changed.
+  [[nodiscard]] bool InsertIfAbsent(uint64_t key, uint64_t value, uint64_t*& there);
+  // Says that the value of `key`, which is there, has come to count as `by` more.
+  void Reweigh(uint64_t key, int64_t by);
   // Never needs memory: where a smaller TreeNode cannot be had, the larger one stays.
   // True when the key was there.
   bool Erase(uint64_t key);
@@ -64,6 +90,9 @@ class PrefixTree {
   enum class Purpose : uint8_t { kRead, kInsert };
   void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
                  Purpose purpose = Purpose::kRead);
+  // The same, of keys[i] in the tree that begins at roots[i] (which may be none).
+  static void FindInTrees(const TreeRef* roots, const uint64_t* keys, uint32_t count,
+                          uint64_t** values, Purpose purpose = Purpose::kRead);
 
   // Fills an empty tree with ascending keys, faster and denser than inserts in a row. False for
   // want of memory: it is still empty. REQUIRES: empty(); equal lengths; keys ascend strictly.
@@ -83,7 +112,9 @@ class PrefixTree {
   // Forgets the content without walking or freeing: for an owner that drops the whole LocalCache
   // next, whose end takes the blocks along. The cache's used_bytes() is left as it was.
   void Abandon() { root_ = TreeRef(); }
-  // Exchanges contents with a tree of the same cache.
+  // Gives all blocks up to whoever keeps the reference: for trees too many for an object each.
+  [[nodiscard]] TreeRef Release() { return std::exchange(root_, TreeRef()); }
+  // Exchanges contents with a tree of the same cache and weight.
   void Swap(PrefixTree& other);
 
  private:
@@ -92,6 +123,11 @@ class PrefixTree {
   struct CutPath;
   struct Joint;
   struct JointPath;
+
+  uint64_t RunWeight(TreeRef run) const;
+  uint64_t WeightOf(const uint64_t* values, size_t count) const;
+  // How many keys a page has, whatever they count as.
+  uint64_t PageKeys(const TreePage* page) const;
 
   // A block that is written anyway, moved if its size lies scattered: a kind that the tree has
   // outgrown, or has few of after many erases, would keep its spans for good.
@@ -137,6 +173,7 @@ class PrefixTree {
   TreeRef Join(Joint& joint, TreeRef shared);
 
   memory::LocalCache* cache_;
+  Weight weight_;
   // Through a word, as every slot is one: 0 for an empty tree.
   TreeRef root_;
 };

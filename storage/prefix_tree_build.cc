@@ -22,6 +22,13 @@ bool PrefixTree::Build(const uint64_t* keys, const uint64_t* values, size_t coun
   return !root_.IsNone();
 }
 
+uint64_t PrefixTree::WeightOf(const uint64_t* values, size_t count) const {
+  if (weight_ == nullptr) return count;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += weight_(values[i]);
+  return sum;
+}
+
 // None for want of memory: nothing is left of it then.
 TreeRef PrefixTree::BuildPart(const uint64_t* keys, const uint64_t* values, size_t count) {
   if (count <= kBuiltPairs) return BuildRun(keys, values, count);
@@ -67,7 +74,7 @@ TreeRef PrefixTree::BuildPart(const uint64_t* keys, const uint64_t* values, size
   }
   const TreeRef node = FormatTreeNode(block, kind, shift, keys[0]);
   WriteChildren(node, list);
-  node.header()->keys = count;
+  node.header()->keys = WeightOf(values, count);
   return node;
 }
 
@@ -85,7 +92,7 @@ TreeRef PrefixTree::BuildPage(const uint64_t* keys, const uint64_t* values, size
     internal::SetBit(ref.page()->bitmap, ByteAt(keys[i], kShiftLast));
     ref.page()->slots[ByteAt(keys[i], kShiftLast)] = values[i];
   }
-  ref.page()->header.keys = count;
+  ref.page()->header.keys = WeightOf(values, count);
   return ref;
 }
 

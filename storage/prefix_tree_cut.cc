@@ -29,6 +29,7 @@ struct PrefixTree::CutPath {
 
 bool PrefixTree::SplitAt(uint64_t key, PrefixTree& upper) {
   ERIS_CHECK(upper.cache_ == cache_);
+  ERIS_CHECK(upper.weight_ == weight_);
   ERIS_CHECK(upper.empty());
   CutPath path;
   if (!ReserveCuts(key, path)) return false;
@@ -46,7 +47,7 @@ bool PrefixTree::SplitAt(uint64_t key, PrefixTree& upper) {
       internal::ClearBit(from->bitmap, byte);
       internal::SetBit(to->bitmap, byte);
       to->slots[byte] = from->slots[byte];
-      to->header.keys = to->header.keys + 1;
+      to->header.keys = to->header.keys + WeightOf(from->slots[byte]);
     }
     from->header.keys = from->header.keys - to->header.keys;
   }
@@ -138,7 +139,7 @@ void PrefixTree::CutAt(const Cut& cut, TreeRef& lower, TreeRef& upper) {
   const bool count_low = below <= high.count;
   const ChildList& fewer = count_low ? low : high;
   uint64_t counted = 0;
-  for (unsigned i = 0; i < fewer.count; ++i) counted += TreeRef(fewer.words[i]).Keys();
+  for (unsigned i = 0; i < fewer.count; ++i) counted += KeysOf(TreeRef(fewer.words[i]));
   const TreeRef target = FormatTreeNode(cut.block, cut.kind, ref.shift(), ref.header()->prefix);
   WriteChildren(target, high);
   WriteChildren(ref, low);

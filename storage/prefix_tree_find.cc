@@ -27,10 +27,11 @@ void PrefetchStep(TreeRef ref, uint64_t key) {
                : ref.block());
 }
 
-}  // namespace
-
-void PrefixTree::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
-                           Purpose purpose) {
+// root_of(i) is where the search for keys[i] begins.
+template <class RootOf>
+[[gnu::always_inline]] inline void FindSideBySide(RootOf root_of, const uint64_t* keys,
+                                                  uint32_t count, uint64_t** values,
+                                                  PrefixTree::Purpose purpose) {
   ERIS_DCHECK(count <= kFindGroupMax);
   TreeRef refs[kFindGroupMax];
   uint64_t* slots[kFindGroupMax];
@@ -64,7 +65,7 @@ void PrefixTree::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** valu
   };
   for (uint32_t i = 0; i < count; ++i) {
     values[i] = nullptr;
-    arrive(static_cast<uint8_t>(i), root_);
+    arrive(static_cast<uint8_t>(i), root_of(i));
   }
   while (active_count > 0) {
     const uint32_t going = active_count;
@@ -87,7 +88,7 @@ void PrefixTree::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** valu
     for (uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
       Prefetch(pairs + std::countr_zero(rest));
     }
-    if (purpose == Purpose::kInsert && candidates[i] == 0) {
+    if (purpose == PrefixTree::Purpose::kInsert && candidates[i] == 0) {
       if (run->count == run->capacity()) {
         PrefetchLines(refs[i]);  // it will be copied
       } else {
@@ -108,6 +109,18 @@ void PrefixTree::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** valu
     Pair* pair = refs[i].run()->FindAmong(candidates[i], keys[i]);
     if (pair != nullptr) values[i] = &pair->value;
   }
+}
+
+}  // namespace
+
+void PrefixTree::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
+                           Purpose purpose) {
+  FindSideBySide([root = root_](uint32_t) { return root; }, keys, count, values, purpose);
+}
+
+void PrefixTree::FindInTrees(const TreeRef* roots, const uint64_t* keys, uint32_t count,
+                             uint64_t** values, Purpose purpose) {
+  FindSideBySide([roots](uint32_t i) { return roots[i]; }, keys, count, values, purpose);
 }
 
 }  // namespace eris::storage

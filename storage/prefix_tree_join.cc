@@ -94,6 +94,7 @@ struct PrefixTree::JointPath {
 
 bool PrefixTree::Absorb(PrefixTree& other) {
   ERIS_CHECK(other.cache_ == cache_);
+  ERIS_CHECK(other.weight_ == weight_);
   ERIS_CHECK(&other != this);
   if (empty() || other.empty()) {
     if (empty()) Swap(other);
@@ -110,7 +111,7 @@ bool PrefixTree::Absorb(PrefixTree& other) {
     if (merged.IsNone() || merged == result) continue;
     if (result.IsPage()) {
       AddToPage(result, merged);
-      result.header()->keys = result.header()->keys + merged.Keys();
+      result.header()->keys = result.header()->keys + KeysOf(merged);
       if (merged.IsTreeNode()) {
         FreeSubtree(merged);
         continue;
@@ -151,7 +152,7 @@ bool PrefixTree::ReserveJoints(TreeRef lower, TreeRef upper, JointPath& path) {
     Joint& joint = path.joints[path.depth++];
     joint.shift = shift;
     joint.prefix = MinKey(lower);
-    joint.keys = lower.Keys() + upper.Keys();
+    joint.keys = KeysOf(lower) + KeysOf(upper);
     joint.lower = lower;
     joint.upper = upper;
     const TreeRef last = joint.last();

@@ -1,5 +1,5 @@
-// What partitions of every kind do with key ranges of 8-byte keys and with the chunks of copy
-// transfers. Any thread. Paper: ERIS 3.3.2.
+// What partitions of every kind do with key ranges, whose boundaries have 8 bytes, and with the
+// chunks of copy transfers. Any thread. Paper: ERIS 3.3.2.
 #ifndef ERIS_STORAGE_RANGE_OPS_H_
 #define ERIS_STORAGE_RANGE_OPS_H_
 
@@ -19,8 +19,8 @@ absl::Status CheckWidth(const Key& key);
 absl::Status CheckWidth(const Range& range);
 
 // Whether a chunk may be ingested by itself, wherever it goes. Errors: InvalidArgument (boundaries,
-// unequal columns, keys outside `covers` or not ascending).
-absl::Status CheckChunk(const ExchangeChunk& chunk);
+// unequal columns, second parts of one-part keys, keys outside `covers` or not ascending).
+absl::Status CheckChunk(const ExchangeChunk& chunk, bool two_parts = false);
 
 absl::Status NoMemory(absl::string_view what);
 

@@ -40,7 +40,7 @@ struct ScanBudget {
   uint64_t deadline_ns = std::numeric_limits<uint64_t>::max();  // on the steady clock
 };
 
-// The last key of a range that is not empty, of 8-byte keys.
+// The last key of a range that is not empty, of one-part keys.
 inline uint64_t LastKeyOf(const Range& range) {
   return range.hi ? range.hi->head - 1 : std::numeric_limits<uint64_t>::max();
 }
@@ -52,6 +52,7 @@ struct ScanRows {
   uint64_t* values = nullptr;
   uint32_t capacity = 0;
   uint32_t rows = 0;
+  uint64_t* seconds = nullptr;  // of two-part keys: a third column, the second parts
   // Of byte strings: where they are copied to, whose words then stand in `values`; nullptr: the
   // values are not wanted. `bytes_full`: there was no room for the next one.
   BytesSink* bytes = nullptr;

@@ -52,14 +52,14 @@ absl::Status CheckRun(TreeRef ref, const Interval& interval) {
   return absl::OkStatus();
 }
 
-absl::Status CheckPage(TreeRef ref, const Interval& interval) {
+absl::Status CheckPage(const PrefixTree& tree, TreeRef ref, const Interval& interval) {
   const TreePage* page = ref.page();
   if (ref.shift() != kShiftLast) return Fault(ref, "a page above the last level");
   if ((page->header.prefix & 0xff) != 0) return Fault(ref, "bits below the prefix");
   uint64_t keys = 0;
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (!internal::TestBit(page->bitmap, byte)) continue;
-    ++keys;
+    keys += tree.WeightOf(page->slots[byte]);
     if (!interval.Has(page->header.prefix | byte)) {
       return Fault(ref, absl::StrCat("byte ", byte, " lies outside its interval"));
     }
@@ -71,15 +71,15 @@ absl::Status CheckPage(TreeRef ref, const Interval& interval) {
   return absl::OkStatus();
 }
 
-absl::Status CheckTreeNode(TreeRef ref, const Interval& interval);
+absl::Status CheckTreeNode(const PrefixTree& tree, TreeRef ref, const Interval& interval);
 
-absl::Status CheckRef(TreeRef ref, const Interval& interval) {
+absl::Status CheckRef(const PrefixTree& tree, TreeRef ref, const Interval& interval) {
   if (ref.IsRun()) return CheckRun(ref, interval);
-  if (ref.IsPage()) return CheckPage(ref, interval);
-  return CheckTreeNode(ref, interval);
+  if (ref.IsPage()) return CheckPage(tree, ref, interval);
+  return CheckTreeNode(tree, ref, interval);
 }
 
-absl::Status CheckTreeNode(TreeRef ref, const Interval& interval) {
+absl::Status CheckTreeNode(const PrefixTree& tree, TreeRef ref, const Interval& interval) {
   const unsigned children = ref.Children();
   if (children < 2 || children > CapacityOf(ref.kind())) {
     return Fault(ref, absl::StrCat(children, " children"));
@@ -118,8 +118,8 @@ absl::Status CheckTreeNode(TreeRef ref, const Interval& interval) {
     }
     part.first = std::max(part.first, interval.first);
     part.last = std::min(part.last, interval.last);
-    ERIS_RETURN_IF_ERROR(CheckRef(below, part));
-    keys_seen += below.Keys();
+    ERIS_RETURN_IF_ERROR(CheckRef(tree, below, part));
+    keys_seen += tree.KeysOf(below);
     child = next;
   }
   if (children_seen != children) {
@@ -135,7 +135,7 @@ absl::Status CheckTreeNode(TreeRef ref, const Interval& interval) {
 }  // namespace
 
 absl::Status CheckTree(const PrefixTree& tree) {
-  return tree.root().IsNone() ? absl::OkStatus() : CheckRef(tree.root(), {});
+  return tree.root().IsNone() ? absl::OkStatus() : CheckRef(tree, tree.root(), {});
 }
 
 }  // namespace eris::storage

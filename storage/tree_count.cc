@@ -10,15 +10,28 @@ namespace eris::storage {
 namespace {
 
 // Unsorted ones, too: a count shall not write.
-uint64_t RunKeysBelow(TreeRun* run, uint64_t key) {
+uint64_t RunKeysBelow(const PrefixTree& tree, TreeRun* run, uint64_t key) {
   const Pair* const pairs = run->pairs();
   uint64_t below = 0;
-  for (unsigned i = 0; i < run->count; ++i) below += pairs[i].key < key;
+  if (tree.weight() == nullptr) {
+    for (unsigned i = 0; i < run->count; ++i) below += pairs[i].key < key;
+  } else {
+    for (unsigned i = 0; i < run->count; ++i) {
+      if (pairs[i].key < key) below += tree.WeightOf(pairs[i].value);
+    }
+  }
   return below;
 }
 
-uint64_t PageKeysBelow(const TreePage* page, unsigned byte) {
+uint64_t PageKeysBelow(const PrefixTree& tree, const TreePage* page, unsigned byte) {
   uint64_t below = 0;
+  if (tree.weight() != nullptr) {
+    for (unsigned at = internal::NextBit(page->bitmap, 0); at < byte;
+         at = internal::NextBit(page->bitmap, at + 1)) {
+      below += tree.WeightOf(page->slots[at]);
+    }
+    return below;
+  }
   for (unsigned word = 0; word < byte >> 6; ++word) {
     below += static_cast<unsigned>(std::popcount(page->bitmap[word]));
   }
@@ -33,14 +46,14 @@ uint64_t KeysBelow(const PrefixTree& tree, uint64_t key) {
     const Child at = ChildAt(ref, ref.Byte(key));
     for (Child child = NextChild(ref, 0); child.start < at.start;
          child = NextChild(ref, child.start + 1)) {
-      below += child.ref().Keys();
+      below += tree.KeysOf(child.ref());
     }
     ref = at.ref();
   }
   if (ref.IsNone()) return below;
-  if (ref.IsRun()) return below + RunKeysBelow(ref.run(), key);
+  if (ref.IsRun()) return below + RunKeysBelow(tree, ref.run(), key);
   if (ref.IsPage() && ref.PrefixMatches(key))
-    return below + PageKeysBelow(ref.page(), ref.Byte(key));
+    return below + PageKeysBelow(tree, ref.page(), ref.Byte(key));
   return ref.header()->prefix < key ? below + ref.Keys() : below;
 }
 

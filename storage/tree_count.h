@@ -9,8 +9,8 @@
 
 namespace eris::storage {
 
-// Keys from `first` to `last`, both included. REQUIRES: first <= last. O(depth * children): at most
-// some thousand headers, whatever the number of keys.
+// What the keys from `first` to `last`, both included, count as. REQUIRES: first <= last. O(depth *
+// children): at most some thousand headers, whatever the number of keys.
 uint64_t CountKeys(const PrefixTree& tree, uint64_t first, uint64_t last);
 
 }  // namespace eris::storage

@@ -8,9 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
+#include "clients/cli/object_key.h"
 #include "clients/cli/output.h"
 #include "clients/cli/range_flags.h"
-#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -26,7 +26,9 @@ std::string SumText(const RangeAggregate& rows) {
   return text.str();
 }
 
-void PrintAggregate(const RangeAggregate& rows, KeyType keys, bool json, Output& output) {
+void PrintAggregate(const RangeAggregate& rows, const KeyTypes& keys, bool json, Output& output) {
+  const ObjectKey first{rows.first_key, rows.first_second};
+  const ObjectKey last{rows.last_key, rows.last_second};
   const bool any = rows.count > 0;
   const std::string count = absl::StrCat(rows.count);
   if (json) {
@@ -39,16 +41,16 @@ void PrintAggregate(const RangeAggregate& rows, KeyType keys, bool json, Output&
       out["max"] = absl::StrCat(rows.max);
       out["sum"] = SumText(rows);
       out["avg"] = rows.mean();
-      out["first_key"] = KeyText(keys, rows.first_key);
-      out["last_key"] = KeyText(keys, rows.last_key);
+      out["first_key"] = ObjectKeyText(keys, first);
+      out["last_key"] = ObjectKeyText(keys, last);
     }
     return output.WriteJson(out);
   }
   TextTable table({{"COUNT"}, {"MIN"}, {"MAX"}, {"SUM"}, {"AVG"}, {"FIRST KEY"}, {"LAST KEY"}});
   if (any) {
     table.Add({count, absl::StrCat(rows.min), absl::StrCat(rows.max), SumText(rows),
-               absl::StrFormat("%.6g", rows.mean()), KeyText(keys, rows.first_key),
-               KeyText(keys, rows.last_key)});
+               absl::StrFormat("%.6g", rows.mean()), ObjectKeyText(keys, first),
+               ObjectKeyText(keys, last)});
   } else {
     table.Add({count, "-", "-", "-", "-", "-", "-"});
   }
@@ -58,19 +60,19 @@ void PrintAggregate(const RangeAggregate& rows, KeyType keys, bool json, Output&
 int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const KeyType type = to->info.key_type;
+  const KeyTypes& types = to->info.key_type;
   AggregateOptions options{.count_only = count_only};
-  const auto range = flags.range.Keys(type);
+  const auto range = flags.range.Keys(types);
   if (!range.ok()) return Report(range.status());
   options.range = *range;
   const auto values = flags.range.Values();
   if (!values.ok()) return Report(values.status());
   options.values = *values;
-  const auto rows = to->client->Aggregate(flags.object, options, type);
+  const auto rows = to->client->Aggregate(flags.object, options, types);
   if (!rows.ok()) return Report(rows.status());
   Output output;
   if (!count_only) {
-    PrintAggregate(*rows, type, cli.json(), output);
+    PrintAggregate(*rows, types, cli.json(), output);
   } else if (cli.json()) {
     output.WriteJson(nlohmann::ordered_json{{"count", absl::StrCat(rows->count)}});
   } else {
@@ -108,7 +110,8 @@ void AddCount(CLI::App& app, Cli& cli) {
           "Without a filter on the values no row is read, however many there are.\n"
           "Examples:\n"
           "  eris count orders --from 100 --to 200\n"
-          "  eris count orders --max-value 9\n");
+          "  eris count orders --max-value 9\n"
+          "  eris count visits --from 7/2024-01-01 --to 7/2025-01-01\n");
 }
 
 }  // namespace eris::cli

@@ -128,11 +128,11 @@ absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, KeyType type) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", Head(text), "' is no pair; expected key=value or 'key value'"));
   }
-  const absl::StatusOr<uint64_t> key = ParseKey(text.substr(0, separator), type);
+  const absl::StatusOr<ObjectKey> key = ParseKey(text.substr(0, separator), type);
   if (!key.ok()) return key.status();
   absl::string_view value = text.substr(separator + 1);
   if (text[separator] != '=') value = absl::StripLeadingAsciiWhitespace(value);
-  return BytePair{*key, value};
+  return BytePair{key->first, value};
 }
 
 }  // namespace eris::cli

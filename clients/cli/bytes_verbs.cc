@@ -64,7 +64,7 @@ class Getter {
       : cli_(cli),
         client_(*to.client),
         object_(to.info.name),
-        type_(to.info.key_type),
+        type_(to.info.key_type.first),
         flags_(flags) {}
 
   int Run(const std::vector<std::string>& arguments) {
@@ -79,7 +79,7 @@ class Getter {
           status = key.status();
           break;
         }
-        keys_.push_back(*key);
+        keys_.push_back(key->first);
         if (flags_.raw && keys_.size() + asked_ > 1) {
           status = absl::InvalidArgumentError("--raw shows the value of one key");
           break;
@@ -149,7 +149,7 @@ class Putter {
         client_(*to.client),
         mode_(mode),
         object_(to.info.name),
-        type_(to.info.key_type),
+        type_(to.info.key_type.first),
         flags_(flags) {}
 
   int Run(const std::vector<std::string>& arguments) {

@@ -28,7 +28,7 @@ struct Cli {
     return client::Client::Connect({.server = server, .timeout = timeout()});
   }
 
-  // A connection for one object: its type of keys says how their text is read and shown.
+  // A connection for one object: its types of keys say how their text is read and shown.
   struct ObjectClient {
     std::unique_ptr<client::Client> client;
     ObjectInfo info;

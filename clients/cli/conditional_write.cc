@@ -11,7 +11,6 @@
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/row_printer.h"
-#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -19,15 +18,17 @@ namespace {
 // Rows of a put with a condition, written as they come.
 class OutcomePrinter {
  public:
-  OutcomePrinter(Output& output, bool json, KeyType keys)
-      : output_(output), json_(json), keys_(keys) {
-    output_.Write(json_ ? "[" : absl::StrFormat("%20s  %7s  %20s\n", "KEY", "WRITTEN", "BEFORE"));
+  OutcomePrinter(Output& output, bool json, const KeyTypes& keys)
+      : output_(output), json_(json), keys_(keys), width_(KeyWidth(keys)) {
+    output_.Write(json_ ? "["
+                        : absl::StrFormat("%*s  %7s  %20s\n", width_, "KEY", "WRITTEN", "BEFORE"));
   }
-  void Add(uint64_t key, bool written, std::optional<uint64_t> before) {
-    const std::string text = KeyText(keys_, key);
+  void Add(const ObjectKey& key, bool written, std::optional<uint64_t> before) {
+    const std::string text = ObjectKeyText(keys_, key);
     if (!json_) {
       const std::string shown = before ? absl::StrCat(*before) : "-";
-      output_.Write(absl::StrFormat("%20s  %7s  %20s\n", text, written ? "yes" : "no", shown));
+      output_.Write(
+          absl::StrFormat("%*s  %7s  %20s\n", width_, text, written ? "yes" : "no", shown));
       return;
     }
     const std::string shown = before ? absl::StrCat("\"", *before, "\"") : "null";
@@ -42,15 +43,16 @@ class OutcomePrinter {
  private:
   Output& output_;
   const bool json_;
-  const KeyType keys_;
+  const KeyTypes keys_;
+  const int width_;
   bool first_ = true;
 };
 
 // One run of the verb.
 class ConditionalWriter {
  public:
-  ConditionalWriter(const Cli& cli, WriteMode mode, const std::string& object, KeyType keys)
-      : cli_(cli), mode_(mode), object_(object), key_type_(keys) {}
+  ConditionalWriter(const Cli& cli, WriteMode mode, const std::string& object, const KeyTypes& keys)
+      : cli_(cli), mode_(mode), object_(object), key_type_(keys), keys_(keys) {}
 
   int Run(client::Client& client, const std::vector<std::string>& arguments) {
     absl::Status status;
@@ -64,7 +66,7 @@ class ConditionalWriter {
           status = write.status();
           break;
         }
-        keys_.push_back(write->key);
+        keys_.Add(write->key);
         values_.push_back(write->value);
         if (mode_ == WriteMode::kCompareAndSet) expected_.push_back(write->expected);
       }
@@ -84,7 +86,8 @@ class ConditionalWriter {
 
  private:
   absl::Status SendBatch(client::Client& client) {
-    const auto result = client.Write(object_, mode_, keys_, values_, expected_, key_type_);
+    const auto result =
+        client.Write(object_, mode_, keys_.columns(), values_, expected_, key_type_);
     if (!result.ok()) return result.status();
     // From the first answer: an error prints no empty table.
     if (mode_ == WriteMode::kAdd) {
@@ -103,7 +106,7 @@ class ConditionalWriter {
   void Print(const client::WriteResult& result, size_t i) {
     if (!result.executed[i]) {
       std::fprintf(stderr, "eris: key %s: refused, not changed\n",
-                   KeyText(key_type_, keys_[i]).c_str());
+                   ObjectKeyText(key_type_, keys_[i]).c_str());
       return;
     }
     if (sums_) return sums_->Add(keys_[i], result.values[i]);
@@ -116,11 +119,12 @@ class ConditionalWriter {
   const Cli& cli_;
   const WriteMode mode_;
   const std::string& object_;
-  const KeyType key_type_;
+  const KeyTypes key_type_;
   Output output_;
   std::optional<RowPrinter> sums_;
   std::optional<OutcomePrinter> outcomes_;
-  std::vector<uint64_t> keys_, values_, expected_;  // of the request at hand
+  KeyBatch keys_;  // of the request at hand, with the next two
+  std::vector<uint64_t> values_, expected_;
   uint64_t sent_ = 0;
   uint64_t missed_ = 0;  // keys whose condition did not hold
 };

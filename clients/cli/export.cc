@@ -23,16 +23,20 @@ struct ExportFlags {
 };
 
 absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows& rows, bool more,
-                                   bool tbl, KeyType type, Output& output) {
+                                   bool tbl, const KeyTypes& types, Output& output) {
   const char* separator = tbl ? "|" : ",";
   const char* end = tbl ? "|\n" : "\n";
   uint64_t count = 0;
   std::string line;
-  if (!tbl) output.Write("key,value\n");
+  if (!tbl) output.Write(types.two_parts() ? "key,second_key,value\n" : "key,value\n");
   while (more && output.open()) {
     for (size_t i = 0; i < rows.keys.size(); ++i) {
       line.clear();
-      AppendKeyText(type, rows.keys[i], &line);
+      AppendKeyText(types.first, rows.keys[i], &line);
+      if (types.two_parts()) {
+        line += separator;
+        AppendKeyText(*types.second, rows.second_keys[i], &line);
+      }
       absl::StrAppend(&line, separator, rows.values[i], end);
       output.Write(line);
     }
@@ -47,8 +51,8 @@ absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows&
 int RunExport(const Cli& cli, const ExportFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const KeyType type = to->info.key_type;
-  const auto reader = to->client->Scan(flags.object, {}, 0, type);
+  const KeyTypes& types = to->info.key_type;
+  const auto reader = to->client->Scan(flags.object, {}, 0, types);
   client::ScanRows rows;
   const absl::StatusOr<bool> first = reader->Next(rows);
   if (!first.ok()) return Report(first.status());
@@ -60,7 +64,7 @@ int RunExport(const Cli& cli, const ExportFlags& flags) {
   const bool tbl = flags.format == "tbl";
   if (flags.path == "-") {
     Output output;
-    const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, type, output);
+    const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, types, output);
     return output.Finish(Report(count.status()));
   }
   // Written beside its place and renamed: the file is there whole or not at all.
@@ -71,7 +75,7 @@ int RunExport(const Cli& cli, const ExportFlags& flags) {
         absl::StrCat("cannot write ", part, ": ", std::strerror(errno))));
   }
   Output output(file);
-  const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, type, output);
+  const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, types, output);
   int code = output.Finish(Report(count.status()));
   if (std::fclose(file) != 0 ||
       (code == kExitOk && std::rename(part.c_str(), flags.path.c_str()) != 0)) {
@@ -99,7 +103,8 @@ void AddExport(CLI::App& app, Cli& cli) {
   CLI::App* verb = app.add_subcommand("export", "Write an object's rows to a file, in key order");
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("file", flags->path, "File, or - for standard output")->required();
-  verb->add_option("--format", flags->format, "csv (with the header key,value) or tbl")
+  verb->add_option("--format", flags->format,
+                   "csv (with the header key,value or key,second_key,value) or tbl")
       ->check(CLI::IsMember({"csv", "tbl"}))
       ->capture_default_str();
   verb->footer(

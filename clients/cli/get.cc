@@ -13,7 +13,6 @@
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/row_printer.h"
-#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -27,7 +26,7 @@ struct GetFlags {
 int RunGet(const Cli& cli, const GetFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const KeyType type = to->info.key_type;
+  const KeyTypes& types = to->info.key_type;
   if (to->info.value_type == ValueType::kBytes) {
     return RunGetBytes(cli, *to, flags.arguments, flags.bytes);
   }
@@ -38,19 +37,19 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
   Output output;
   std::optional<RowPrinter> rows;  // from the first answer: an error prints no empty table
   uint64_t missing = 0;
-  std::vector<uint64_t> keys;
+  KeyBatch keys(types);
   std::string text;
   for (bool more = true; more && output.open();) {
     more = reader.Next(text);
     if (more) {
-      const auto key = ParseKey(absl::StripAsciiWhitespace(text), type);
+      const auto key = ParseKey(absl::StripAsciiWhitespace(text), types);
       if (!key.ok()) return output.Finish(Report(key.status()));
-      keys.push_back(*key);
+      keys.Add(*key);
     }
     if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto result = to->client->Lookup(flags.object, keys, type);
+    const auto result = to->client->Lookup(flags.object, keys.columns(), types);
     if (!result.ok()) return output.Finish(Report(result.status()));
-    if (!rows) rows.emplace(output, cli.json(), type);
+    if (!rows) rows.emplace(output, cli.json(), types);
     for (size_t i = 0; i < keys.size(); ++i) {
       if (result->found[i]) {
         rows->Add(keys[i], result->values[i]);
@@ -59,7 +58,7 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
       ++missing;
       rows->Add(keys[i], std::nullopt);
       if (!cli.json()) {
-        std::fprintf(stderr, "eris: key %s: not found\n", KeyText(type, keys[i]).c_str());
+        std::fprintf(stderr, "eris: key %s: not found\n", ObjectKeyText(types, keys[i]).c_str());
       }
     }
     keys.clear();
@@ -80,6 +79,7 @@ void AddGet(CLI::App& app, Cli& cli) {
       "Keys are read and shown by the object's type (see eris create --help). One that begins "
       "with\n"
       "a minus and a letter stands behind --, as in: eris get rates -- -inf\n"
+      "Keys of two parts are written FIRST/SECOND.\n"
       "Rows stand in the order of the keys. Missing keys are named on stderr (JSON: value null)\n"
       "and make the exit code 1.\n"
       "Byte strings are shown as text, with \\xNN for what is none; exact are --hex, --base64, "
@@ -89,6 +89,7 @@ void AddGet(CLI::App& app, Cli& cli) {
       "Examples:\n"
       "  eris get orders 1 7 32\n"
       "  seq 1 100 | eris get orders - --output json\n"
+      "  eris get lineitem 1/1 1/2 7/4\n"
       "  eris get documents 7 --raw > seven.json\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunGet(cli, *flags); }; });
 }

@@ -41,9 +41,9 @@ struct ImportFlags {
   std::string key = "1";
   std::string value = "2";
   bool create = true;
-  std::string kind = "index";
+  std::string kind;  // empty: the object's, index for a new one
   std::string expect;
-  std::string key_type;  // empty: the object's, u64 for a new one
+  std::string key_type;  // empty: the object's, u64 for each column of a new one
   std::string on_error = "abort";
   bool progress = true;
   uint32_t batch = 32768;
@@ -101,30 +101,61 @@ absl::StatusOr<ImportFormat> FormatOf(const ImportFlags& flags) {
   format.table = flags.table;
   const absl::string_view table = TableOfPath(flags.path);
   if (tbl && flags.table.empty() && !TpchColumns(table).empty()) format.table = std::string(table);
-  format.key = flags.key;
+  const size_t comma = flags.key.find(',');
+  format.key = flags.key.substr(0, comma);
+  if (comma != std::string::npos) format.second_key = flags.key.substr(comma + 1);
   format.value = flags.value;
   return format;
 }
 
-// The type of the keys, and whether the object is still to be created.
+// The types of the keys, and whether the object is still to be created.
 struct Target {
-  KeyType key_type = KeyType::kUint64;
+  KeyTypes key_type{};
   bool missing = false;
 };
 
-absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& flags) {
-  const std::optional<KeyType> asked = KeyTypeFromName(flags.key_type);
-  const absl::StatusOr<ObjectInfo> found = client.Get(flags.object);
-  if (absl::IsNotFound(found.status()) && flags.create) {
-    return Target{asked.value_or(KeyType::kUint64), true};
+// Errors: InvalidArgument unless --key names a column for each part.
+absl::Status CheckKeyColumns(const ImportFlags& flags, const KeyTypes& types) {
+  const bool two_columns = flags.key.find(',') != std::string::npos;
+  if (two_columns == types.two_parts()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--key ", flags.key, two_columns ? " names 2 columns" : " names 1 column", ", the keys of ",
+      flags.object, types.two_parts() ? " have 2 parts (" : " have 1 part (", KeyTypesName(types),
+      ")", types.two_parts() ? ": give two columns, as in --key 1,4" : ""));
+}
+
+// Errors: InvalidArgument unless an object that exists is as the flags say.
+absl::Status CheckExisting(const ImportFlags& flags, const ObjectInfo& found) {
+  if (!flags.kind.empty() && flags.kind != KindName(found.kind)) {
+    return absl::InvalidArgumentError(absl::StrCat("--kind is ", flags.kind, ", but ", flags.object,
+                                                   ", which exists, is of kind ",
+                                                   KindName(found.kind)));
   }
-  if (!found.ok()) return found.status();
-  if (asked && *asked != found->key_type) {
+  if (!flags.key_type.empty() && *ParseKeyTypes(flags.key_type) != found.key_type) {
     return absl::InvalidArgumentError(
         absl::StrCat("--key-type is ", flags.key_type, ", but the keys of ", flags.object,
-                     ", which exists, are ", KeyTypeName(found->key_type)));
+                     ", which exists, are ", KeyTypesName(found.key_type)));
   }
-  return Target{found->key_type, false};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& flags) {
+  const absl::StatusOr<ObjectInfo> found = client.Get(flags.object);
+  Target target;
+  if (absl::IsNotFound(found.status()) && flags.create) {
+    target.missing = true;
+    if (!flags.key_type.empty()) {
+      target.key_type = *ParseKeyTypes(flags.key_type);
+    } else if (flags.key.find(',') != std::string::npos) {
+      target.key_type.second = KeyType::kUint64;
+    }
+  } else {
+    if (!found.ok()) return found.status();
+    if (absl::Status status = CheckExisting(flags, *found); !status.ok()) return status;
+    target.key_type = found->key_type;
+  }
+  if (absl::Status status = CheckKeyColumns(flags, target.key_type); !status.ok()) return status;
+  return target;
 }
 
 // Creates the missing object, with one partition of equal size for each AEU.
@@ -132,11 +163,13 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
                           const ImportFile& file, const ImportFormat& format, bool& created) {
   CreateOptions options;
   options.key_type = format.key_type;
-  const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
-  if (!kind.ok()) return kind.status();
-  options.kind = *kind;
+  if (!flags.kind.empty()) {
+    const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
+    if (!kind.ok()) return kind.status();
+    options.kind = *kind;
+  }
   if (!flags.expect.empty()) {
-    const absl::StatusOr<KeyRange> range = ParseRange(flags.expect, format.key_type);
+    const absl::StatusOr<KeyRange> range = ParseRange(flags.expect, format.key_type.first);
     if (!range.ok()) return range.status();
     options.expected = *range;
   } else if (!input.seekable()) {
@@ -147,24 +180,26 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
     if (!stats.ok()) return stats.status();
     absl::StatusOr<std::vector<uint64_t>> sample =
         SampleKeys(input.fd(), input.bytes(), format.delimited, file.key_column(),
-                   kSampleRecordsMax, format.key_type);
+                   kSampleRecordsMax, format.key_type.first);
     if (!sample.ok()) return sample.status();
     options.split_points = SplitPoints(*std::move(sample), stats->aeus.size());
   }
   const absl::StatusOr<ObjectInfo> info = client.Create(flags.object, options);
   created = info.ok();
   if (!absl::IsAlreadyExists(info.status())) return info.status();
-  // Another import has been faster: its type of keys must be ours.
+  // Another import has been faster: its object must be as ours would be.
   const absl::StatusOr<ObjectInfo> other = client.Get(flags.object);
-  return other.ok() && other->key_type == format.key_type ? absl::OkStatus() : info.status();
+  const bool same = other.ok() && other->key_type == format.key_type && other->kind == options.kind;
+  return same ? absl::OkStatus() : info.status();
 }
 
 // Sends rows in batches and counts what has been acknowledged.
 class Loader {
  public:
-  Loader(client::Client& client, const ImportFlags& flags, KeyType key_type)
+  Loader(client::Client& client, const ImportFlags& flags, const KeyTypes& key_type)
       : flags_(flags),
         key_type_(key_type),
+        keys_(key_type),
         stream_(client,
                 {.in_flight_max = flags.in_flight, .stall_timeout = client.options().timeout},
                 [this](uint64_t, absl::Status status, client::RowBits existed) {
@@ -177,8 +212,8 @@ class Loader {
                   }
                 }) {}
 
-  absl::Status Add(uint64_t key, uint64_t value) {
-    keys_.push_back(key);
+  absl::Status Add(const ObjectKey& key, uint64_t value) {
+    keys_.Add(key);
     values_.push_back(value);
     return keys_.size() < flags_.batch ? absl::OkStatus() : Send();
   }
@@ -205,15 +240,15 @@ class Loader {
       absl::MutexLock lock(&mu_);
       if (!error_.ok()) return error_;
     }
-    const absl::Status status = stream_.Send(flags_.object, keys_, values_, key_type_);
+    const absl::Status status = stream_.Send(flags_.object, keys_.columns(), values_, key_type_);
     keys_.clear();
     values_.clear();
     return status;
   }
 
   const ImportFlags& flags_;
-  const KeyType key_type_;
-  std::vector<uint64_t> keys_;
+  const KeyTypes key_type_;
+  KeyBatch keys_;
   std::vector<uint64_t> values_;
 
   // Guarded by mu_.
@@ -232,11 +267,12 @@ struct Loaded {
 };
 
 absl::Status Load(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                  KeyType key_type, ImportFile& file, Loaded& loaded) {
+                  const KeyTypes& key_type, ImportFile& file, Loaded& loaded) {
   Loader loader(client, flags, key_type);
   ProgressBar bar(input.bytes(), flags.progress);
   absl::Status status;
-  uint64_t key = 0, value = 0;
+  ObjectKey key;
+  uint64_t value = 0;
   uint64_t rows = 0;
   std::string complaint;
   while (status.ok()) {
@@ -324,20 +360,22 @@ void AddImport(CLI::App& app, Cli& cli) {
       "The first line is (not) a header; default: it is one if its key is none");
   verb->add_option("--table", flags->table,
                    "TPC-H table that names the columns; default: from the name of a .tbl file");
-  verb->add_option("--key", flags->key, "Key column, by name or by number from 1")
+  verb->add_option("--key", flags->key,
+                   "Key column, by name or by number from 1; of two-part keys two: 1,4")
       ->capture_default_str();
   verb->add_option("--value", flags->value, "Value column, by name or by number from 1")
       ->capture_default_str();
   verb->add_flag("--create,!--no-create", flags->create,
                  "Create the object if it is missing (default), or refuse");
-  verb->add_option("--kind", flags->kind, "Of a new object: index or hash")
-      ->check(CLI::IsMember({"index", "hash"}))
-      ->capture_default_str();
+  verb->add_option("--kind", flags->kind, "Of a new object: index (default) or hash")
+      ->check(CLI::IsMember({"index", "hash"}));
   verb->add_option("--expect", flags->expect,
-                   "LO:HI for a new object, instead of bounds from a sample of the file");
+                   "LO:HI for a new object (of two-part keys: first parts), instead of bounds from "
+                   "a sample of the file");
   verb->add_option("--key-type", flags->key_type,
-                   "u64 (default), i64, f64 or date: what the keys of a new object are")
-      ->check(CLI::IsMember({"u64", "i64", "f64", "date"}));
+                   "u64 (default), i64, f64 or date, or two of them as u64,date: what the keys of "
+                   "a new object are")
+      ->check(CheckKeyTypes);
   verb->add_option("--on-error", flags->on_error, "What a bad line does: abort or skip")
       ->check(CLI::IsMember({"abort", "skip"}))
       ->capture_default_str();
@@ -354,10 +392,14 @@ void AddImport(CLI::App& app, Cli& cli) {
       "with its number and the\n"
       "reason; with --on-error abort (exit code 2) all rows before it have been loaded. A new "
       "object\n"
-      "gets partition bounds from a sample of the file, one equal share for each AEU.\n"
+      "gets partition bounds from a sample of the file, one equal share for each AEU. Two key "
+      "columns make keys of two\n"
+      "parts (u64,u64 unless --key-type says otherwise).\n"
       "\n"
       "Examples:\n"
       "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
+      "  eris import lineitem lineitem.tbl --key l_orderkey,l_linenumber --value l_partkey\n"
+      "  eris import visits visits.csv --key user,day --value count --key-type u64,date\n"
       "  eris import users users.csv --key id --value group --on-error skip\n"
       "  eris import rainfall days.csv --key-type date\n"
       "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");

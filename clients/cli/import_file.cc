@@ -44,7 +44,15 @@ absl::StatusOr<ImportFile::Column> ImportFile::Find(const std::string& text) con
   return Column{index, absl::StrCat("column ", index + 1, " (", text, ")")};
 }
 
+// Whether the field of the first record in that column, by number, is a key.
+bool ImportFile::IsKeyField(const std::string& column, KeyType type) const {
+  uint64_t number = 0, key = 0;
+  return ParseU64(column, number) && number >= 1 && number <= fields_.size() &&
+         ParseKeyText(type, fields_[number - 1], key);
+}
+
 absl::Status ImportFile::Open() {
+  const bool two_parts = format_.key_type.two_parts();
   if (!format_.table.empty()) {
     names_ = TpchColumns(format_.table);
     if (names_.empty()) {
@@ -57,16 +65,15 @@ absl::Status ImportFile::Open() {
   pending_ = *first;
   if (pending_ == DelimitedReader::Result::kRecord) {
     uint64_t number = 0;
-    const bool by_name = !ParseU64(format_.key, number) || !ParseU64(format_.value, number);
+    const bool by_name = !ParseU64(format_.key, number) || !ParseU64(format_.value, number) ||
+                         (two_parts && !ParseU64(format_.second_key, number));
     bool header = false;
     if (format_.header.has_value()) {
       header = *format_.header;
     } else if (names_.empty()) {
       // Names can only come from a header; and keys are no header.
-      uint64_t key = 0;
-      const bool is_key = ParseU64(format_.key, number) && number >= 1 &&
-                          number <= fields_.size() &&
-                          ParseKeyText(format_.key_type, fields_[number - 1], key);
+      const bool is_key = IsKeyField(format_.key, format_.key_type.first) &&
+                          (!two_parts || IsKeyField(format_.second_key, *format_.key_type.second));
       header = by_name || !is_key;
     }
     fields_expected_ = fields_.size();
@@ -79,9 +86,12 @@ absl::Status ImportFile::Open() {
   }
   absl::StatusOr<Column> key = Find(format_.key);
   if (!key.ok()) return key.status();
+  absl::StatusOr<Column> second_key = two_parts ? Find(format_.second_key) : *key;
+  if (!second_key.ok()) return second_key.status();
   absl::StatusOr<Column> value = Find(format_.value);
   if (!value.ok()) return value.status();
   key_ = *std::move(key);
+  second_key_ = *std::move(second_key);
   value_ = *std::move(value);
   return absl::OkStatus();
 }
@@ -96,7 +106,7 @@ bool ImportFile::Parse(const Column& column, KeyType type, uint64_t& number,
   return false;
 }
 
-absl::StatusOr<ImportFile::Result> ImportFile::Next(uint64_t& key, uint64_t& value,
+absl::StatusOr<ImportFile::Result> ImportFile::Next(ObjectKey& key, uint64_t& value,
                                                     std::string& complaint) {
   DelimitedReader::Result result;
   if (pending_) {
@@ -117,10 +127,13 @@ absl::StatusOr<ImportFile::Result> ImportFile::Next(uint64_t& key, uint64_t& val
   if (problem.empty() && fields_.size() != fields_expected_) {
     problem = absl::StrCat(fields_.size(), " fields, expected ", fields_expected_);
   }
-  if (problem.empty() && std::max(key_.index, value_.index) >= fields_.size()) {
+  if (problem.empty() &&
+      std::max({key_.index, second_key_.index, value_.index}) >= fields_.size()) {
     problem = absl::StrCat(fields_.size(), " fields, too few for key and value");
   }
-  if (problem.empty() && Parse(key_, format_.key_type, key, problem) &&
+  const KeyTypes& types = format_.key_type;
+  if (problem.empty() && Parse(key_, types.first, key.first, problem) &&
+      (!types.two_parts() || Parse(second_key_, *types.second, key.second, problem)) &&
       Parse(value_, KeyType::kUint64, value, problem)) {
     return Result::kRow;
   }

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/delimited.h"
+#include "clients/cli/object_key.h"
 #include "eris/types.h"
 
 namespace eris::cli {
@@ -23,7 +24,8 @@ struct ImportFormat {
   std::string table{};           // TPC-H table whose column names hold; empty: none
   std::string key = "1";         // column by name, or by number from 1
   std::string value = "2";
-  KeyType key_type = KeyType::kUint64;
+  KeyTypes key_type{};
+  std::string second_key{};  // of two-part keys, as `key`: the column of second parts
 };
 
 class ImportFile {
@@ -38,9 +40,9 @@ class ImportFile {
   enum class Result { kRow, kBadLine, kEnd };
   // The next row, its key encoded, or what is wrong with a line ("orders.tbl line 7: ..."). Errors:
   // Unavailable.
-  absl::StatusOr<Result> Next(uint64_t& key, uint64_t& value, std::string& complaint);
+  absl::StatusOr<Result> Next(ObjectKey& key, uint64_t& value, std::string& complaint);
 
-  size_t key_column() const { return key_.index; }  // from 0
+  size_t key_column() const { return key_.index; }  // from 0; of first parts
   uint64_t bytes_read() const { return reader_.bytes_read(); }
 
  private:
@@ -49,6 +51,7 @@ class ImportFile {
     std::string name;  // for messages
   };
   absl::StatusOr<Column> Find(const std::string& text) const;
+  bool IsKeyField(const std::string& column, KeyType type) const;
   bool Parse(const Column& column, KeyType type, uint64_t& number, std::string& complaint) const;
 
   const std::string name_;
@@ -57,6 +60,7 @@ class ImportFile {
   std::vector<std::string> names_;
   size_t fields_expected_ = 0;
   Column key_;
+  Column second_key_;  // as key_ where keys have one part
   Column value_;
   std::vector<absl::string_view> fields_;
   std::string reason_;

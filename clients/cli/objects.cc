@@ -23,24 +23,23 @@ struct CreateFlags {
   std::string value_type = "u64";
 };
 
-const char* NameOf(ValueType type) { return type == ValueType::kBytes ? "bytes" : "u64"; }
-
 nlohmann::ordered_json ToJson(const ObjectInfo& info) {
+  const KeyType type = info.key_type.first;  // of bounds
   nlohmann::ordered_json partitions = nlohmann::ordered_json::array();
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {
-    const uint64_t lo = std::max(info.partition_starts[i], LowestKey(info.key_type));
-    nlohmann::ordered_json partition{{"lo", KeyText(info.key_type, lo)}};
+    const uint64_t lo = std::max(info.partition_starts[i], LowestKey(type));
+    nlohmann::ordered_json partition{{"lo", KeyText(type, lo)}};
     if (i + 1 < info.partition_starts.size()) {
-      partition["hi"] = KeyText(info.key_type, info.partition_starts[i + 1]);
+      partition["hi"] = KeyText(type, info.partition_starts[i + 1]);
     }
     partition["aeu"] = info.partition_owners[i].value;
     partitions.push_back(std::move(partition));
   }
   return {{"name", info.name},
           {"id", info.id.value},
-          {"key_type", std::string(KeyTypeName(info.key_type))},
+          {"key_type", KeyTypesName(info.key_type)},
           {"kind", KindName(info.kind)},
-          {"value_type", NameOf(info.value_type)},
+          {"value_type", ValueTypeName(info.value_type)},
           {"keys", std::to_string(info.keys)},
           {"memory_bytes", std::to_string(info.memory_bytes)},
           {"partitions", std::move(partitions)}};
@@ -48,8 +47,10 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
 
 int RunCreate(const Cli& cli, const CreateFlags& flags) {
   CreateOptions options;
-  const KeyType type = KeyTypeFromName(flags.key_type).value_or(KeyType::kUint64);
-  options.key_type = type;
+  const absl::StatusOr<KeyTypes> types = ParseKeyTypes(flags.key_type);
+  if (!types.ok()) return Report(types.status());
+  options.key_type = *types;
+  const KeyType type = types->first;  // of bounds
   const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
   if (!kind.ok()) return Report(kind.status());
   options.kind = *kind;
@@ -119,9 +120,9 @@ int RunList(const Cli& cli, const std::string& object) {
                      {"MEMORY"},
                      {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
-      table.Add({info.name, KindName(info.kind), std::string(KeyTypeName(info.key_type)),
-                 NameOf(info.value_type), std::to_string(info.keys), FormatBytes(info.memory_bytes),
-                 std::to_string(info.partition_starts.size())});
+      table.Add({info.name, KindName(info.kind), KeyTypesName(info.key_type),
+                 ValueTypeName(info.value_type), std::to_string(info.keys),
+                 FormatBytes(info.memory_bytes), std::to_string(info.partition_starts.size())});
     }
     output.Write(table.ToString());
   }
@@ -142,8 +143,9 @@ void AddCreate(CLI::App& app, Cli& cli) {
                        "LO:HI, where keys are expected: partitions are even pieces of it");
   verb->add_option("--split", flags->split, "Inner partition bounds, ascending: 100,200,300")
       ->excludes(expect);
-  verb->add_option("--key-type", flags->key_type, "What keys are: u64, i64, f64 or date")
-      ->check(CLI::IsMember({"u64", "i64", "f64", "date"}))
+  verb->add_option("--key-type", flags->key_type,
+                   "What keys are: u64, i64, f64 or date, or two of them: u64,date")
+      ->check(CheckKeyTypes)
       ->capture_default_str();
   verb->add_option("--value-type", flags->value_type,
                    "What values are: u64, or (of an index) bytes of up to 1 MiB")
@@ -155,6 +157,11 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "  i64   -9223372036854775808 to 9223372036854775807\n"
       "  f64   64-bit floats, also 1e-7, inf and -inf; -0 is 0; nan is refused\n"
       "  date  YYYY-MM-DD, -5877641-06-23 to 5881580-07-11\n"
+      "Of two types a key has two parts, and is written FIRST/SECOND: 7/2024-02-29. Rows are "
+      "ordered\n"
+      "by the first part, then by the second. Partitions are cut between first parts, which "
+      "--expect\n"
+      "and --split are: the rows that share one stay together. Of indexes with u64 values.\n"
       "\n"
       "Without --expect and --split the partitions are even pieces of all keys of the type (of\n"
       "dates, 1900 to 2099), which puts real keys on one AEU: better say what is known. Keys\n"
@@ -165,6 +172,8 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "  eris create users --split 1000000,2000000,3000000\n"
       "  eris create balances --key-type i64 --expect -1000000:1000000\n"
       "  eris create rainfall --key-type date --expect 2000-01-01:2030-01-01\n"
+      "  eris create lineitem --key-type u64,u64 --expect 0:6000001\n"
+      "  eris create visits --key-type u64,date --expect 0:1000000\n"
       "  eris create documents --expect 0:1000000 --value-type bytes\n"
       "  eris create sessions --kind hash\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });

@@ -22,10 +22,6 @@ absl::StatusOr<uint64_t> ParseValue(absl::string_view text) {
   return KeyFromText(KeyType::kUint64, text);
 }
 
-absl::StatusOr<uint64_t> ParseKey(absl::string_view text, KeyType type) {
-  return KeyFromText(type, text);
-}
-
 namespace {
 
 // Cuts `text` at the first of `separators`; false: there is none.
@@ -44,11 +40,12 @@ absl::Status NoPair(absl::string_view text, absl::string_view expected) {
 
 }  // namespace
 
-absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text, KeyType type) {
+absl::StatusOr<std::pair<ObjectKey, uint64_t>> ParseKeyValue(absl::string_view text,
+                                                             const KeyTypes& types) {
   text = absl::StripAsciiWhitespace(text);
   absl::string_view left, right;
   if (!Cut(text, "= \t", left, right)) return NoPair(text, "key=value or 'key value'");
-  const absl::StatusOr<uint64_t> key = ParseKey(left, type);
+  const absl::StatusOr<ObjectKey> key = ParseKey(left, types);
   if (!key.ok()) return key.status();
   const absl::StatusOr<uint64_t> value = ParseValue(right);
   if (!value.ok()) return value.status();
@@ -66,7 +63,7 @@ absl::StatusOr<uint64_t> ParseDelta(absl::string_view text) {
       absl::StrCat("'", text, "' is no number from -9223372036854775808 to 18446744073709551615"));
 }
 
-absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text, KeyType type) {
+absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text, const KeyTypes& types) {
   text = absl::StripAsciiWhitespace(text);
   const bool compares = mode == WriteMode::kCompareAndSet;
   absl::string_view key_text, expected_text, value_text;
@@ -77,7 +74,7 @@ absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text, KeyT
                         : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
                                                   : "key=value or 'key value'");
   }
-  const absl::StatusOr<uint64_t> key = ParseKey(key_text, type);
+  const absl::StatusOr<ObjectKey> key = ParseKey(key_text, types);
   if (!key.ok()) return key.status();
   const absl::StatusOr<uint64_t> expected = compares ? ParseValue(expected_text) : 0;
   if (!expected.ok()) return expected.status();
@@ -103,6 +100,8 @@ std::string KindName(ObjectKind kind) {
   return absl::StrCat("kind ", static_cast<int>(kind));
 }
 
+std::string ValueTypeName(ValueType type) { return type == ValueType::kBytes ? "bytes" : "u64"; }
+
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type) {
   const size_t colon = text.find(':');
   KeyRange range;
@@ -120,7 +119,7 @@ absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type) {
 absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text, KeyType type) {
   std::vector<uint64_t> keys;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const absl::StatusOr<uint64_t> key = ParseKey(absl::StripAsciiWhitespace(part), type);
+    const absl::StatusOr<uint64_t> key = KeyFromText(type, absl::StripAsciiWhitespace(part));
     if (!key.ok()) return key.status();
     keys.push_back(*key);
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "clients/cli/object_key.h"
 #include "eris/types.h"
 
 namespace eris::cli {
@@ -18,31 +19,32 @@ namespace eris::cli {
 bool ParseU64(absl::string_view text, uint64_t& value);
 absl::StatusOr<uint64_t> ParseValue(absl::string_view text);
 
-// Keys are read as text of their type (include/eris/key_text.h) and come out encoded.
-absl::StatusOr<uint64_t> ParseKey(absl::string_view text, KeyType type = KeyType::kUint64);
-
-// "7=42" or "7 42" (any run of blanks).
-absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseKeyValue(absl::string_view text,
-                                                            KeyType type = KeyType::kUint64);
+// Keys are read as text of their types (object_key.h) and come out encoded. "7=42" or "7 42" (any
+// run of blanks), "7/2024-01-01=42".
+absl::StatusOr<std::pair<ObjectKey, uint64_t>> ParseKeyValue(absl::string_view text,
+                                                             const KeyTypes& types = {});
 
 // A number to add, modulo 2^64: -2^63 to 2^64-1.
 absl::StatusOr<uint64_t> ParseDelta(absl::string_view text);
 
 // One key of a write. `expected` is 0 but for kCompareAndSet.
 struct KeyWrite {
-  uint64_t key = 0;
+  ObjectKey key;
   uint64_t value = 0;
   uint64_t expected = 0;
 };
 // As ParseKeyValue. kAdd: the value is a delta. kCompareAndSet: "7=41:42" or "7 41 42", the
 // expected value before the new one.
 absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text,
-                                    KeyType type = KeyType::kUint64);
+                                    const KeyTypes& types = {});
 
 // "index" or "hash"; and back, of any other kind its number.
 absl::StatusOr<ObjectKind> ParseKind(absl::string_view text);
 std::string KindName(ObjectKind kind);
+// "u64" or "bytes".
+std::string ValueTypeName(ValueType type);
 
+// Of two-part keys the two below read first parts.
 // "LO:HI", [LO, HI); "LO:" goes to the end of the key space.
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type = KeyType::kUint64);
 

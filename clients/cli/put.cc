@@ -62,7 +62,7 @@ int Print(const Cli& cli, const Written& written, const char* done, const char* 
 int RunPut(const Cli& cli, const WriteFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const KeyType type = to->info.key_type;
+  const KeyTypes& types = to->info.key_type;
   if (to->info.value_type == ValueType::kBytes) {
     return RunPutBytes(cli, *to, flags.mode(), flags.arguments, flags.bytes);
   }
@@ -74,18 +74,19 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
   }
   ArgumentReader reader(flags.arguments, std::cin);
   Written written;
-  std::vector<uint64_t> keys, values;
+  KeyBatch keys(types);
+  std::vector<uint64_t> values;
   std::string text;
   for (bool more = true; more;) {
     more = reader.Next(text);
     if (more) {
-      const auto pair = ParseKeyValue(text, type);
+      const auto pair = ParseKeyValue(text, types);
       if (!pair.ok()) return ReportAfter(pair.status(), written);
-      keys.push_back(pair->first);
+      keys.Add(pair->first);
       values.push_back(pair->second);
     }
     if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto existed = to->client->Upsert(flags.object, keys, values, type);
+    const auto existed = to->client->Upsert(flags.object, keys.columns(), values, types);
     if (!existed.ok()) return ReportAfter(existed.status(), written);
     written.keys += keys.size();
     written.existed += existed->Count();
@@ -98,20 +99,20 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
 int RunErase(const Cli& cli, const WriteFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const KeyType type = to->info.key_type;
+  const KeyTypes& types = to->info.key_type;
   ArgumentReader reader(flags.arguments, std::cin);
   Written written;
-  std::vector<uint64_t> keys;
+  KeyBatch keys(types);
   std::string text;
   for (bool more = true; more;) {
     more = reader.Next(text);
     if (more) {
-      const auto key = ParseKey(absl::StripAsciiWhitespace(text), type);
+      const auto key = ParseKey(absl::StripAsciiWhitespace(text), types);
       if (!key.ok()) return ReportAfter(key.status(), written);
-      keys.push_back(*key);
+      keys.Add(*key);
     }
     if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto existed = to->client->Erase(flags.object, keys, type);
+    const auto existed = to->client->Erase(flags.object, keys.columns(), types);
     if (!existed.ok()) return ReportAfter(existed.status(), written);
     written.keys += keys.size();
     written.existed += existed->Count();
@@ -141,6 +142,7 @@ void AddPut(CLI::App& app, Cli& cli) {
   verb->footer(
       "With a condition each key is tested and written in one step, and shown with the value that\n"
       "was there before. Keys that were not written make the exit code 1.\n"
+      "Keys of two parts are written FIRST/SECOND.\n"
       "A byte string is what stands behind the =, or a file's content: key=@path (key=@@text "
       "begins\n"
       "with @); a line of stdin has a key, blanks, and the value up to its end.\n"
@@ -150,6 +152,7 @@ void AddPut(CLI::App& app, Cli& cli) {
       "  awk '{print $1, $2}' pairs.txt | eris put orders -\n"
       "  eris put locks 7=1001 --if-absent\n"
       "  eris put rainfall 2024-02-29=12 2024-03-01=0\n"
+      "  eris put visits 7/2024-02-29=3 8/2024-02-29=1\n"
       "  eris put orders 1=370:371 --compare-and-set\n"
       "  eris put documents '1={\"name\": \"Ann\"}' 2=@two.json\n"
       "  jq -rc '\"\\(.id) \\(.)\"' all.json | eris put documents -\n"
@@ -170,6 +173,7 @@ void AddAdd(CLI::App& app, Cli& cli) {
       "Examples:\n"
       "  eris add hits 1=1 2=10\n"
       "  eris add stock 7=-3\n"
+      "  eris add visits 7/2024-02-29=1\n"
       "  awk '{print $1, 1}' visits.txt | eris add hits - --output json\n");
   verb->callback([flags, &cli] {
     cli.run = [flags, &cli] {
@@ -186,6 +190,7 @@ void AddErase(CLI::App& app, Cli& cli) {
   verb->footer(
       "Examples:\n"
       "  eris erase orders 1 2 3\n"
+      "  eris erase lineitem 1/1 1/2\n"
       "  seq 1 2 1000 | eris erase orders -\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunErase(cli, *flags); }; });
 }

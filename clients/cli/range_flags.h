@@ -1,5 +1,8 @@
 // The options that tell which rows of an object are meant: a range of keys, and one of values.
 // Shared by scan, aggregate and count. One thread.
+//
+// A bound of two-part keys is a whole key, or a first part alone: from 7 begins with its first row,
+// and up to 7 ends before it.
 #ifndef ERIS_CLIENTS_CLI_RANGE_FLAGS_H_
 #define ERIS_CLIENTS_CLI_RANGE_FLAGS_H_
 
@@ -21,7 +24,7 @@ struct RangeFlags {
 
   void AddTo(CLI::App& verb);
   // Errors: InvalidArgument, naming the option.
-  absl::StatusOr<KeyRange> Keys(KeyType type) const;
+  absl::StatusOr<KeyRange> Keys(const KeyTypes& types) const;
   absl::StatusOr<std::optional<ValueRange>> Values() const;
 };
 

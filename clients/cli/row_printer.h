@@ -9,36 +9,36 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/object_key.h"
 #include "clients/cli/output.h"
-#include "eris/key_text.h"
 
 namespace eris::cli {
 
 class RowPrinter {
  public:
-  // `keys`: the type of the keys that are shown.
-  RowPrinter(Output& output, bool json, KeyType keys, bool keys_only = false)
-      : output_(output), json_(json), keys_(keys) {
+  // `keys`: the types of the keys that are shown.
+  RowPrinter(Output& output, bool json, const KeyTypes& keys, bool keys_only = false)
+      : output_(output), json_(json), keys_(keys), width_(KeyWidth(keys)) {
     output_.Write(json_       ? "["
-                  : keys_only ? absl::StrFormat("%20s\n", "KEY")
-                              : absl::StrFormat("%20s  %20s\n", "KEY", "VALUE"));
+                  : keys_only ? absl::StrFormat("%*s\n", width_, "KEY")
+                              : absl::StrFormat("%*s  %20s\n", width_, "KEY", "VALUE"));
   }
 
   // Of a printer of keys only.
-  void AddKey(uint64_t key) {
+  void AddKey(const ObjectKey& key) {
     text_.clear();
-    AppendKeyText(keys_, key, &text_);
-    if (!json_) return output_.Write(absl::StrFormat("%20s\n", text_));
+    AppendObjectKey(keys_, key, &text_);
+    if (!json_) return output_.Write(absl::StrFormat("%*s\n", width_, text_));
     output_.Write(absl::StrCat(first_ ? "\n" : ",\n", "  {\"key\": \"", text_, "\"}"));
     first_ = false;
   }
 
   // Without a value the key is missing: JSON shows null, the table leaves it out.
-  void Add(uint64_t key, std::optional<uint64_t> value) {
+  void Add(const ObjectKey& key, std::optional<uint64_t> value) {
     text_.clear();
-    AppendKeyText(keys_, key, &text_);
+    AppendObjectKey(keys_, key, &text_);
     if (!json_) {
-      if (value) output_.Write(absl::StrFormat("%20s  %20d\n", text_, *value));
+      if (value) output_.Write(absl::StrFormat("%*s  %20d\n", width_, text_, *value));
       return;
     }
     const std::string shown = value ? absl::StrCat("\"", *value, "\"") : "null";
@@ -54,7 +54,8 @@ class RowPrinter {
  private:
   Output& output_;
   const bool json_;
-  const KeyType keys_;
+  const KeyTypes keys_;
+  const int width_;
   std::string text_;
   bool first_ = true;
 };

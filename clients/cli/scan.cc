@@ -22,16 +22,20 @@ struct ScanFlags {
   BytesFlags bytes;
 };
 
-absl::StatusOr<ScanOptions> OptionsOf(const ScanFlags& flags, KeyType type) {
+absl::StatusOr<ScanOptions> OptionsOf(const ScanFlags& flags, const KeyTypes& types) {
   ScanOptions options{.limit = flags.limit, .keys_only = flags.keys_only};
   if (flags.reverse) options.direction = ScanDirection::kBackward;
-  const auto range = flags.range.Keys(type);
+  const auto range = flags.range.Keys(types);
   if (!range.ok()) return range.status();
   options.range = *range;
   const auto values = flags.range.Values();
   if (!values.ok()) return values.status();
   options.values = *values;
   return options;
+}
+
+ObjectKey KeyOf(const KeyTypes& types, const client::ScanRows& rows, size_t i) {
+  return {rows.keys[i], types.two_parts() ? rows.second_keys[i] : 0};
 }
 
 // Goes on behind the first chunk. Returns the exit code.
@@ -54,22 +58,23 @@ int ShowStrings(const Cli& cli, const ScanFlags& flags, KeyType type, client::Sc
 int RunScan(const Cli& cli, const ScanFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const KeyType type = to->info.key_type;
-  const absl::StatusOr<ScanOptions> options = OptionsOf(flags, type);
+  const KeyTypes& types = to->info.key_type;
+  const absl::StatusOr<ScanOptions> options = OptionsOf(flags, types);
   if (!options.ok()) return Report(options.status());
-  const auto reader = to->client->ScanWith(flags.object, *options, type);
+  const auto reader = to->client->ScanWith(flags.object, *options, types);
   client::ScanRows rows;
   absl::StatusOr<bool> more = reader->Next(rows);
   if (!more.ok()) return Report(more.status());
-  if (rows.has_bytes) return ShowStrings(cli, flags, type, *reader, rows);
+  if (rows.has_bytes) return ShowStrings(cli, flags, types.first, *reader, rows);
   Output output;
-  RowPrinter printer(output, cli.json(), type, flags.keys_only);
+  RowPrinter printer(output, cli.json(), types, flags.keys_only);
   while (*more && output.open()) {
     for (size_t i = 0; i < rows.keys.size() && output.open(); ++i) {
+      const ObjectKey key = KeyOf(types, rows, i);
       if (flags.keys_only) {
-        printer.AddKey(rows.keys[i]);
+        printer.AddKey(key);
       } else {
-        printer.Add(rows.keys[i], rows.values[i]);
+        printer.Add(key, rows.values[i]);
       }
     }
     more = reader->Next(rows);
@@ -91,12 +96,15 @@ void AddScan(CLI::App& app, Cli& cli) {
   verb->add_flag("--keys-only", flags->keys_only, "Without the values");
   AddBytesFlags(*verb, flags->bytes, /*raw=*/false);
   verb->footer(
-      "Byte strings are shown as `eris get` does.\n"
+      "Bounds of two-part keys are FIRST/SECOND, or FIRST alone: from its first row, or up to and\n"
+      "without it. Byte strings are shown as `eris get` does.\n"
       "\n"
       "Examples:\n"
       "  eris scan orders | head\n"
       "  eris scan orders --from 100 --to 200 --limit 10 --output json\n"
       "  eris scan rainfall --from 2024-01-01 --to 2025-01-01\n"
+      "  eris scan lineitem --from 7 --to 8\n"
+      "  eris scan visits --from 7/2024-01-01 --to 7/2025-01-01 --reverse\n"
       "  eris scan orders --reverse --limit 3 --min-value 1000 --keys-only\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunScan(cli, *flags); }; });
 }

@@ -52,7 +52,8 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
   for (const ObjectInfo& object : stats.objects) {
     objects.push_back({{"name", object.name},
                        {"kind", KindName(object.kind)},
-                       {"key_type", std::string(KeyTypeName(object.key_type))},
+                       {"key_type", KeyTypesName(object.key_type)},
+                       {"value_type", ValueTypeName(object.value_type)},
                        {"keys", std::to_string(object.keys)},
                        {"memory_bytes", std::to_string(object.memory_bytes)},
                        {"partitions", object.partition_starts.size()}});
@@ -118,6 +119,7 @@ std::string ToText(const EngineStats& stats) {
   TextTable objects({{"OBJECT", false},
                      {"KIND", false},
                      {"KEY TYPE", false},
+                     {"VALUES", false},
                      {"KEYS"},
                      {"MEMORY"},
                      {"BYTES/KEY"},
@@ -127,8 +129,9 @@ std::string ToText(const EngineStats& stats) {
         object.keys == 0 ? "-"
                          : absl::StrFormat("%.1f", static_cast<double>(object.memory_bytes) /
                                                        static_cast<double>(object.keys));
-    objects.Add({object.name, KindName(object.kind), std::string(KeyTypeName(object.key_type)),
-                 absl::StrCat(object.keys), FormatBytes(object.memory_bytes), per_key,
+    objects.Add({object.name, KindName(object.kind), KeyTypesName(object.key_type),
+                 ValueTypeName(object.value_type), absl::StrCat(object.keys),
+                 FormatBytes(object.memory_bytes), per_key,
                  absl::StrCat(object.partition_starts.size())});
   }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",

@@ -7,7 +7,8 @@
 //   session->Upsert("orders", keys, values);
 //   session->Lookup("orders", keys, values, found);
 //
-// Keys are u64. For an object of another key type encode and decode them with key_encoding.h:
+// Keys are u64, or two of them. For an object of another key type encode and decode them with
+// key_encoding.h:
 //   KeysFromInt64(numbers, keys); session->Lookup("balances", keys, values, found);
 //
 // What is promised: operations on one key are linearizable, and an acknowledged write is seen by
@@ -16,12 +17,16 @@
 #ifndef ERIS_ENGINE_H_
 #define ERIS_ENGINE_H_
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,6 +41,32 @@
 namespace eris {
 
 class Session;
+
+// The keys of a batch: a column, or, of objects whose keys have two parts, one of each part,
+// equally long. Borrowed. Whatever converts to a span of u64 stands for one-part keys; two spans in
+// braces for two-part ones.
+class KeyColumns {
+ public:
+  constexpr KeyColumns() = default;
+  template <class Keys>
+  requires std::convertible_to<const Keys&, absl::Span<const uint64_t>>
+  constexpr KeyColumns(const Keys& keys) : first_(keys) {}
+  // As for absl::Span: for the length of the expression.
+  KeyColumns(std::initializer_list<uint64_t> keys ABSL_ATTRIBUTE_LIFETIME_BOUND) : first_(keys) {}
+  constexpr KeyColumns(const uint64_t* keys, size_t count) : first_(keys, count) {}
+  constexpr KeyColumns(absl::Span<const uint64_t> first, absl::Span<const uint64_t> second)
+      : first_(first), second_(second), two_parts_(true) {}
+
+  size_t size() const { return first_.size(); }
+  absl::Span<const uint64_t> first() const { return first_; }
+  absl::Span<const uint64_t> second() const { return second_; }  // empty unless two_parts()
+  bool two_parts() const { return two_parts_; }
+
+ private:
+  absl::Span<const uint64_t> first_{};
+  absl::Span<const uint64_t> second_{};
+  bool two_parts_ = false;
+};
 
 // The answer to one asynchronous batch. Columns stand in the order of the request's keys.
 // They are std::string so that a server can move them into a message without a copy.
@@ -64,7 +95,7 @@ struct BatchResult {
 // A batch for Session::Write. Columns are borrowed for the length of the call.
 struct WriteBatch {
   WriteMode mode = WriteMode::kInsertIfAbsent;
-  absl::Span<const uint64_t> keys{};      // 1 <= n <= kBatchKeysMax; any order, duplicates allowed
+  KeyColumns keys{};                      // 1 <= n <= kBatchKeysMax; any order, duplicates allowed
   absl::Span<const uint64_t> values{};    // n: what to store; kAdd: what to add
   absl::Span<const uint64_t> expected{};  // kCompareAndSet: n, else empty
 };
@@ -103,6 +134,9 @@ class ScanChunk {
   ~ScanChunk();
 
   absl::Span<const uint64_t> keys() const;  // strictly ascending; backward: strictly descending
+  // Of two-part keys, else empty: second_keys()[i] is the second part of keys()[i], and the pairs
+  // ascend (descend) strictly.
+  absl::Span<const uint64_t> second_keys() const;
   // values()[i] belongs to keys()[i]; empty in a scan of keys only, and of byte strings.
   absl::Span<const uint64_t> values() const;
   // Of byte strings, unless keys only were asked for: the value of keys()[row]. As long as the
@@ -205,8 +239,8 @@ class Join {
 };
 
 struct JoinOptions {
-  KeyRange range;                        // of outer keys; inverted (hi < lo) is InvalidArgument
-  std::optional<KeyRange> inner_values;  // only rows whose inner value lies in it
+  KeyRange range{};                        // of outer keys; inverted (hi < lo) is InvalidArgument
+  std::optional<KeyRange> inner_values{};  // only rows whose inner value lies in it
 };
 
 // A handle on an asynchronous batch. May be dropped at any time: the request lives on until its
@@ -230,10 +264,11 @@ class Session {
   // Shapes: three spans of equal length n, 1 <= n <= kBatchKeysMax; any key order; duplicates
   // allowed. Blocks until every owning AEU has replied or `deadline` has passed (outputs then
   // untouched), and where AEUs take nothing up to send_wait_ms_max longer. Errors:
-  // InvalidArgument (shape), NotFound (no such object), DeadlineExceeded, ResourceExhausted (AEUs
+  // InvalidArgument (shape; keys of two parts for an object whose keys have one, or the other way
+  // round), NotFound (no such object), DeadlineExceeded, ResourceExhausted (AEUs
   // that took nothing for send_wait_ms_max, or too many bytes in flight), Unavailable (closing).
   // Paper: ERIS 3.2.
-  virtual absl::Status Lookup(absl::string_view object, absl::Span<const uint64_t> keys,
+  virtual absl::Status Lookup(absl::string_view object, const KeyColumns& keys,
                               absl::Span<uint64_t> values, absl::Span<uint8_t> found,
                               absl::Time deadline = absl::InfiniteFuture()) = 0;
 
@@ -241,12 +276,12 @@ class Session {
   // `existed` is empty or of length n: 1 where a value was replaced. Shapes, blocking and errors as
   // for Lookup; ResourceExhausted also when the memory limit refuses new keys (the others took
   // effect, the refused ones changed nothing). DeadlineExceeded: the outcome is unknown.
-  virtual absl::Status Upsert(absl::string_view object, absl::Span<const uint64_t> keys,
+  virtual absl::Status Upsert(absl::string_view object, const KeyColumns& keys,
                               absl::Span<const uint64_t> values, absl::Span<uint8_t> existed = {},
                               absl::Time deadline = absl::InfiniteFuture()) = 0;
 
   // Removes keys[i]; `existed` is empty or of length n: 1 where there was something to remove.
-  virtual absl::Status Erase(absl::string_view object, absl::Span<const uint64_t> keys,
+  virtual absl::Status Erase(absl::string_view object, const KeyColumns& keys,
                              absl::Span<uint8_t> existed = {},
                              absl::Time deadline = absl::InfiniteFuture()) = 0;
 
@@ -275,14 +310,14 @@ class Session {
   // runs exactly once, on the engine's completion thread, unless an error is returned here (then
   // never). May block up to Options::send_wait_ms_max while AEUs take nothing.
   virtual absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
-                                                               absl::Span<const uint64_t> keys,
+                                                               const KeyColumns& keys,
                                                                Callback done) = 0;
   virtual absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
-                                                               absl::Span<const uint64_t> keys,
+                                                               const KeyColumns& keys,
                                                                absl::Span<const uint64_t> values,
                                                                Callback done) = 0;
   virtual absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
-                                                              absl::Span<const uint64_t> keys,
+                                                              const KeyColumns& keys,
                                                               Callback done) = 0;
 
   virtual absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
@@ -292,9 +327,9 @@ class Session {
   // How the keys of `object` are encoded, for callers that convert what others send. Where the
   // object is dropped after this the session's next request, if it is on that name, gets NotFound
   // even if there is a new one: ask before each request, and keys never reach an object of another
-  // type. Only the last name that was asked is remembered. Does not wait for AEUs.
-  // Errors: NotFound.
-  virtual absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) = 0;
+  // type. Told of are the names that the session remembers: it forgets all of them when it has used
+  // kSessionNamesMax. Does not wait for AEUs. Errors: NotFound.
+  virtual absl::StatusOr<KeyTypes> KeyTypesOf(absl::string_view object) = 0;
 
   // What the object's values are: which of the two forms below and above it takes. Errors:
   // NotFound.
@@ -361,10 +396,10 @@ class Session {
                                                                   AggregateCallback done) = 0;
 
   // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
-  // `inner` (which may be the same object, or a hash). May block up to Options::send_wait_ms_max
-  // while AEUs take nothing. Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition
-  // (the outer one is a hash; values of either are byte strings), ResourceExhausted (no scan chunk
-  // free), Unavailable.
+  // `inner` (which may be the same object, or a hash). Keys of both have one part. May block up to
+  // Options::send_wait_ms_max while AEUs take nothing. Errors: InvalidArgument (inverted range),
+  // NotFound, FailedPrecondition (the outer one is a hash; values of either are byte strings),
+  // ResourceExhausted (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer,
                                                          absl::string_view inner,
                                                          const JoinOptions& options) = 0;
@@ -377,7 +412,8 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const Options& options);
   virtual ~Engine() = default;  // as Close
 
-  // Errors: AlreadyExists, InvalidArgument (name, range, split points), ResourceExhausted.
+  // Errors: AlreadyExists, InvalidArgument (name, kind, types of keys and values, range, split
+  // points), ResourceExhausted.
   // Blocks until every AEU has its partition. Any thread.
   virtual absl::StatusOr<ObjectInfo> Create(absl::string_view name,
                                             const CreateOptions& options) = 0;

@@ -51,6 +51,16 @@ inline std::optional<KeyType> KeyTypeFromName(absl::string_view name) {
   return std::nullopt;
 }
 
+// "u64"; of two parts "u64,date".
+inline std::string KeyTypesName(const KeyTypes& types) {
+  if (!types.two_parts()) return std::string(KeyTypeName(types.first));
+  return absl::StrCat(KeyTypeName(types.first), ",", KeyTypeName(*types.second));
+}
+// "one part (u64)", "two parts (u64,date)".
+inline std::string KeyPartsText(const KeyTypes& types) {
+  return absl::StrCat(types.two_parts() ? "two parts (" : "one part (", KeyTypesName(types), ")");
+}
+
 // What is a key of the type: "number from 0 to 18446744073709551615".
 inline absl::string_view KeyTypeRange(KeyType type) {
   switch (type) {

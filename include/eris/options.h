@@ -99,7 +99,10 @@ struct CreateOptions {
   //   {.expected = Int64Range(-1000, 1000), .key_type = KeyType::kInt64}
   // Without an expected range: even pieces of all keys of the type; of dates, those of 1900 to
   // 2099.
-  KeyType key_type = KeyType::kUint64;
+  // Keys of two parts: {.key_type = {KeyType::kUint64, KeyType::kDate}}. Of indexes with u64 values
+  // alone. Partitions are cut between first parts, so all rows with the same one have one owner;
+  // `expected` and `split_points` are first parts (the seconds of `expected` are 0).
+  KeyTypes key_type{};
   ValueType value_type = ValueType::kUint64;
 };
 

@@ -31,12 +31,20 @@ using ObjectId = StrongId<struct ObjectIdTag>;
 
 // Keys of a half-open range [lo, hi). Without hi the range goes to the end of the key space, so
 // that key 2^64-1 belongs to a range like any other. Empty when hi <= lo.
+//
+// Of two-part keys [(lo, lo_second), (hi, hi_second)), in the order of pairs: with the seconds left
+// at 0 every key whose first part is lo, and none whose first part is hi. Of others the seconds are
+// 0.
 struct KeyRange {
   uint64_t lo = 0;
-  std::optional<uint64_t> hi;
+  std::optional<uint64_t> hi{};
+  uint64_t lo_second = 0;
+  uint64_t hi_second = 0;  // 0 without hi
 
+  // REQUIRES: one-part keys.
   bool Contains(uint64_t key) const { return key >= lo && (!hi || key < *hi); }
-  bool Empty() const { return hi && *hi <= lo; }
+  bool Inverted() const { return hi && (*hi < lo || (*hi == lo && hi_second < lo_second)); }
+  bool Empty() const { return Inverted() || (hi == lo && hi_second == lo_second); }
   friend bool operator==(const KeyRange&, const KeyRange&) = default;
 };
 
@@ -68,6 +76,9 @@ struct RangeAggregate {
   uint64_t sum_high = 0;
   uint64_t first_key = ~uint64_t{0};
   uint64_t last_key = 0;
+  // Of two-part keys, else as they stand here: the second parts of those two.
+  uint64_t first_second = ~uint64_t{0};
+  uint64_t last_second = 0;
 
   void AddToSum(uint64_t low, uint64_t high) {
     sum_low += low;
@@ -79,8 +90,14 @@ struct RangeAggregate {
     min = other.min < min ? other.min : min;
     max = other.max > max ? other.max : max;
     AddToSum(other.sum_low, other.sum_high);
-    first_key = other.first_key < first_key ? other.first_key : first_key;
-    last_key = other.last_key > last_key ? other.last_key : last_key;
+    if (std::pair(other.first_key, other.first_second) < std::pair(first_key, first_second)) {
+      first_key = other.first_key;
+      first_second = other.first_second;
+    }
+    if (std::pair(other.last_key, other.last_second) > std::pair(last_key, last_second)) {
+      last_key = other.last_key;
+      last_second = other.last_second;
+    }
   }
   // The sum as a number of less precision; the mean of the values (count above 0).
   double sum() const {
@@ -105,6 +122,18 @@ enum class KeyType : uint8_t {
   kDate = 4,
 };
 
+// The types of an object's keys. Keys of two parts are ordered by the first, then by the second.
+struct KeyTypes {
+  constexpr KeyTypes(KeyType one = KeyType::kUint64) : first(one) {}
+  constexpr KeyTypes(KeyType one, std::optional<KeyType> other) : first(one), second(other) {}
+
+  KeyType first;
+  std::optional<KeyType> second{};  // set: keys have two parts
+
+  bool two_parts() const { return second.has_value(); }
+  friend bool operator==(const KeyTypes&, const KeyTypes&) = default;
+};
+
 // What an object's values are.
 enum class ValueType : uint8_t {
   kUint64 = 1,
@@ -123,6 +152,7 @@ enum class WriteMode : uint8_t {
 inline constexpr uint32_t kBatchKeysMax = 1u << 20;
 inline constexpr uint32_t kObjectNameBytesMax = 255;
 inline constexpr uint32_t kObjectsMax = 1u << 16;
+inline constexpr uint32_t kSessionNamesMax = 1024;  // that a session remembers
 // Byte-string values: one of them, and those of one batch together (sent, or answered).
 inline constexpr uint32_t kValueBytesMax = 1u << 20;
 inline constexpr uint32_t kBatchValueBytesMax = 32u << 20;
@@ -137,7 +167,7 @@ struct ObjectInfo {
   // Partition boundaries in force: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
   std::vector<uint64_t> partition_starts;
   std::vector<AeuId> partition_owners;
-  KeyType key_type = KeyType::kUint64;  // bounds and keys are encoded: key_encoding.h
+  KeyTypes key_type{};  // bounds and keys are encoded: key_encoding.h
   ValueType value_type = ValueType::kUint64;
 };
 

@@ -35,6 +35,11 @@ def column(*elements):
     return {"type": "COLUMN_TYPE_UINT64", "data": base64.b64encode(data).decode()}
 
 
+def dates(*elements):
+    data = struct.pack(f"<{len(elements)}i", *elements)
+    return {"type": "COLUMN_TYPE_DATE32", "data": base64.b64encode(data).decode()}
+
+
 def main():
     programs = harness.Programs(harness.parse_args().build)
     grpcurl = build_grpcurl(programs.build)
@@ -77,6 +82,27 @@ def main():
         harness.check_equal(sums, {"count": "2", "min": "392", "max": "781", "sum_low": "1173",
                                    "sum_high": "0", "first_key": {"u64": "2"},
                                    "last_key": {"u64": "7"}}, "aggregate")
+
+        # Keys of two parts.
+        call("eris.v1.Catalog/CreateObject", {"name": "visits", "keyType": "KEY_TYPE_UINT64",
+                                              "secondKeyType": "KEY_TYPE_DATE32"})
+        call("eris.v1.Data/Upsert", {"object": "visits", "keys": column(7, 7, 8),
+                                     "secondKeys": dates(-1, 5, 0), "values": column(1, 2, 3)})
+        found = json.loads(call("eris.v1.Data/Lookup", {
+            "object": "visits", "keys": column(7, 8), "secondKeys": dates(5, 1)}))["values"]
+        harness.check_equal(base64.b64decode(found["validity"]), b"\x01", "validity")
+        rows = json.loads(call("eris.v1.Data/Scan", {"object": "visits", "range": {
+            "start": {"u64": 7}, "startSecond": {"date32": 0}, "end": {"u64": 8},
+            "endSecond": {"date32": 1}}}))
+        harness.check_equal(struct.unpack("<2Q", base64.b64decode(rows["keys"]["data"])), (7, 8),
+                            "first parts")
+        harness.check_equal(struct.unpack("<2i", base64.b64decode(rows["second_keys"]["data"])), (5, 0),
+                            "second parts")
+        sums = json.loads(call("eris.v1.Data/Aggregate", {"object": "visits"}))
+        harness.check_equal((sums["first_second"], sums["last_second"]),
+                            ({"date32": -1}, {"date32": 0}), "second parts of an aggregate's ends")
+        call("eris.v1.Catalog/DropObject", {"name": "visits"})
+
         call("eris.v1.Catalog/CreateObject", {"name": "sessions", "kind": "OBJECT_KIND_HASH"})
         call("eris.v1.Data/Upsert",
              {"object": "sessions", "keys": column(1, 2), "values": column(5, 6)})

@@ -368,7 +368,7 @@ TEST_F(HashObjectTest, ByteStringsAreRefusedAtCreationAndTheNameStaysFree) {
 
 TEST_F(HashObjectTest, KindsAreShownAndUnknownOnesRefused) {
   EXPECT_EQ(engine_->Create("k", {.kind = static_cast<ObjectKind>(9)}).status(),
-            absl::InvalidArgumentError("unknown kind of object: 9"));
+            absl::InvalidArgumentError("kind of object 9 is none of 1 (index), 2 (hash)"));
   ASSERT_TRUE(engine_->Create("i", {}).ok());
   const std::vector<ObjectInfo> objects = engine_->List();
   ASSERT_EQ(objects.size(), 2u);

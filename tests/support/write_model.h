@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <type_traits>
 
 #include "storage/batch.h"
 
@@ -15,8 +16,10 @@ struct ModelAnswer {
   std::optional<uint64_t> value;  // of operations that answer with one
 };
 
-inline ModelAnswer RunOnModel(std::map<uint64_t, uint64_t>& rows, storage::Operation operation,
-                              uint64_t key, uint64_t value = 0, uint64_t expected = 0) {
+template <class Key>
+ModelAnswer RunOnModel(std::map<Key, uint64_t>& rows, storage::Operation operation,
+                       const std::type_identity_t<Key>& key, uint64_t value = 0,
+                       uint64_t expected = 0) {
   using storage::KeyState;
   using storage::Operation;
   const auto row = rows.find(key);

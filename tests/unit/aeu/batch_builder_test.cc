@@ -37,12 +37,16 @@ class BatchBuilderTest : public testing::Test {
   }
   // A command as it stands in an incoming buffer.
   const CommandHeader* Command(CommandType type, const std::vector<uint64_t>& keys,
-                               TestReply& reply) {
+                               TestReply& reply, uint8_t key_parts = 1) {
     const auto count = static_cast<uint32_t>(keys.size());
-    const size_t bytes = routing::KeyedRecordBytes(type, count);
+    const size_t bytes = routing::KeyedRecordBytes(type, count, 0, key_parts);
     records_.push_back(std::make_unique<uint64_t[]>(bytes / 8));
-    auto* header = new (records_.back().get()) CommandHeader{
-        .size_bytes = static_cast<uint32_t>(bytes), .type = type, .object = {1}, .count = count};
+    auto* header =
+        new (records_.back().get()) CommandHeader{.size_bytes = static_cast<uint32_t>(bytes),
+                                                  .type = type,
+                                                  .key_parts = key_parts,
+                                                  .object = {1},
+                                                  .count = count};
     header->context = &reply;
     uint64_t* words = records_.back().get() + sizeof(CommandHeader) / 8;
     for (uint32_t i = 0; i < count; ++i) words[i] = keys[i];
@@ -53,6 +57,10 @@ class BatchBuilderTest : public testing::Test {
     }
     if (routing::HasExpected(type)) {
       for (uint32_t i = 0; i < count; ++i) words[i] = 2000 + i;
+      words += count;
+    }
+    if (key_parts == 2) {
+      for (uint32_t i = 0; i < count; ++i) words[i] = 3000 + i;
       words += count;
     }
     for (uint32_t i = 0; i < count; ++i) reinterpret_cast<uint32_t*>(words)[i] = 50 + i;
@@ -125,6 +133,52 @@ TEST_F(BatchBuilderTest, ExpectedValuesGoWithTheirKeys) {
             (std::vector<uint64_t>{1000, 1002}));
   EXPECT_EQ(std::vector<uint64_t>(other.expected.begin(), other.expected.end()),
             (std::vector<uint64_t>{2000, 2002}));
+}
+
+TEST_F(BatchBuilderTest, SecondPartsGoWithTheirFirstsIntoEachRangeAndAway) {
+  Own(10, 20);
+  Own(20, 30);
+  for (const CommandType type :
+       {CommandType::kLookup, CommandType::kUpsert, CommandType::kCompareAndSet}) {
+    TestReply one(0), two(0);
+    const std::vector commands{Command(type, {25, 9, 10, 19, 20}, one, 2),
+                               Command(type, {29, 11, 30}, two, 2)};
+    builder_.Build(slot_, commands, 8);
+    const auto seconds = [](const storage::BatchPart& part) {
+      return std::vector<uint64_t>(part.seconds, part.seconds + part.count);
+    };
+    ASSERT_EQ(builder_.PartsOf(0).size(), 2u);
+    EXPECT_EQ(Keys(builder_.PartsOf(0)[0]), (std::vector<uint64_t>{10, 19}));
+    EXPECT_EQ(seconds(builder_.PartsOf(0)[0]), (std::vector<uint64_t>{3002, 3003}));
+    EXPECT_EQ(seconds(builder_.PartsOf(0)[1]), (std::vector<uint64_t>{3001}));
+    ASSERT_EQ(builder_.PartsOf(1).size(), 2u);
+    EXPECT_EQ(seconds(builder_.PartsOf(1)[0]), (std::vector<uint64_t>{3000, 3004}));
+    EXPECT_EQ(Positions(builder_.PartsOf(1)[0]), (std::vector<uint32_t>{50, 54}));
+    if (routing::HasExpected(type)) {
+      EXPECT_EQ(builder_.PartsOf(1)[0].expected[1], 2004u);
+    }
+    ASSERT_EQ(builder_.forwarded().size(), 2u);
+    const ForwardedKeys& other = builder_.forwarded()[0];
+    EXPECT_EQ(std::vector<uint64_t>(other.keys.begin(), other.keys.end()),
+              std::vector<uint64_t>{9});
+    EXPECT_EQ(std::vector<uint64_t>(other.seconds.begin(), other.seconds.end()),
+              std::vector<uint64_t>{3001});
+    EXPECT_EQ(builder_.forwarded()[1].seconds[0], 3002u);
+  }
+}
+
+TEST_F(BatchBuilderTest, SecondPartsOfACommandInPlaceAreItsOwn) {
+  Own(10, 20);
+  TestReply reply(0);
+  const CommandHeader* wide = Command(CommandType::kErase, {10, 19}, reply, 2);
+  builder_.Build(slot_, std::vector{wide}, 2);
+  EXPECT_EQ(builder_.PartsOf(0)[0].seconds, routing::KeyedSegmentOf(wide).seconds);
+  EXPECT_EQ(builder_.PartsOf(0)[0].seconds[1], 3001u);
+  // A builder that has seen second parts gives none to commands without.
+  const CommandHeader* narrow = Command(CommandType::kErase, {9, 19}, reply);
+  builder_.Build(slot_, std::vector{narrow}, 2);
+  EXPECT_EQ(builder_.PartsOf(0)[0].seconds, nullptr);
+  EXPECT_TRUE(builder_.forwarded()[0].seconds.empty());
 }
 
 TEST_F(BatchBuilderTest, OneKeyOutsideIsEnough) {

@@ -107,6 +107,27 @@ TEST(BatchStreamTest, WritesAreAnsweredKeyByKey) {
   EXPECT_EQ(wrong, 0u);
 }
 
+TEST(BatchStreamTest, KeyThatIsNoneOfItsTypeIsRefusedUnsentAndTheStreamGoesOn) {
+  OneCounter service;
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  std::vector<uint64_t> sums;
+  WriteStream stream(*client, {}, [&](uint64_t, absl::Status status, WriteResult result) {
+    ASSERT_TRUE(status.ok()) << status;
+    sums.push_back(result.values[0]);
+  });
+  const std::vector<uint64_t> one = {1}, beyond = {uint64_t{1} << 32};
+  ASSERT_TRUE(stream.Send("o", WriteMode::kAdd, one, one).ok());
+  EXPECT_EQ(stream.Send("o", WriteMode::kAdd, beyond, one, {}, KeyType::kDate).message(),
+            "keys[0] is 4294967296, no key of type date: encoded they are 0 to 4294967295");
+  EXPECT_EQ(stream.Send("o", WriteMode::kAdd, {one, one}, one).code(),
+            absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(stream.Send("o", WriteMode::kAdd, one, one).ok());
+  EXPECT_TRUE(stream.Finish().ok());
+  EXPECT_EQ(sums, (std::vector<uint64_t>{1, 2}));
+}
+
 TEST(BatchStreamTest, AnswersComeInOrderWithTheirBatches) {
   EvenKeys service;
   const FakeDataServer server(service);

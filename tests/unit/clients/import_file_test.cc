@@ -14,7 +14,7 @@ namespace {
 
 constexpr DelimitedFormat kTbl{'|', false, true};
 
-// Rows as "key=value", bad lines as their complaint.
+// Rows as "key=value" or "first/second=value", bad lines as their complaint.
 std::vector<std::string> Import(const std::string& text, const ImportFormat& format) {
   const TempFile content(text);
   ImportFile file(content.fd(), "f", format);
@@ -22,13 +22,16 @@ std::vector<std::string> Import(const std::string& text, const ImportFormat& for
   if (!status.ok()) return {std::string(status.message())};
   std::vector<std::string> seen;
   for (;;) {
-    uint64_t key = 0, value = 0;
+    ObjectKey key;
+    uint64_t value = 0;
     std::string complaint;
     const auto result = file.Next(key, value, complaint);
     EXPECT_TRUE(result.ok()) << result.status();
     if (!result.ok() || *result == ImportFile::Result::kEnd) return seen;
     seen.push_back(*result == ImportFile::Result::kRow
-                       ? std::to_string(key) + "=" + std::to_string(value)
+                       ? std::to_string(key.first) +
+                             (format.key_type.two_parts() ? "/" + std::to_string(key.second) : "") +
+                             "=" + std::to_string(value)
                        : complaint);
   }
 }
@@ -68,6 +71,53 @@ TEST(ImportFileTest, KeysAreReadByTheirType) {
                   "f line 2: column 1 is '-9223372036854775809', no number from "
                   "-9223372036854775808 to 9223372036854775807"}));
   EXPECT_EQ(Import("0.5,2\nnan,3\n", {.key_type = KeyType::kFloat64}).size(), 2u);
+}
+
+constexpr KeyTypes kPairs{KeyType::kUint64, KeyType::kUint64};
+
+TEST(ImportFileTest, KeysOfTwoPartsHaveTwoColumns) {
+  const std::string lines =
+      "1|1552|93|1|17|24710.35|0.04|0.02|N|O|1996-03-13|1996-02-12|1996-03-22|D|TRUCK|text|\n"
+      "1|674|75|2|36|56688.12|0.09|0.06|N|O|1996-04-12|1996-02-28|1996-04-20|T|MAIL|text|\n"
+      "2|674|75|x|36|56688.12|0.09|0.06|N|O|1996-04-12|1996-02-28|1996-04-20|T|MAIL|text|\n";
+  const Seen seen = {"1/1=1552", "1/2=674",
+                     "f line 3: column 4 (l_linenumber) is 'x', no number from 0 to "
+                     "18446744073709551615"};
+  EXPECT_EQ(Import(lines, {.delimited = kTbl,
+                           .header = false,
+                           .table = "lineitem",
+                           .key = "l_orderkey",
+                           .value = "l_partkey",
+                           .key_type = kPairs,
+                           .second_key = "l_linenumber"}),
+            seen);
+  EXPECT_EQ(Import(lines, {.delimited = kTbl,
+                           .header = false,
+                           .table = "lineitem",
+                           .key = "1",
+                           .value = "2",
+                           .key_type = kPairs,
+                           .second_key = "4"}),
+            seen);
+}
+
+TEST(ImportFileTest, EachPartIsReadByItsTypeAndDecidesOnTheHeader) {
+  const KeyTypes types{KeyType::kUint64, KeyType::kDate};
+  const auto import = [&](const std::string& text, const char* key, const char* second) {
+    return Import(text, {.key = key, .value = "3", .key_type = types, .second_key = second});
+  };
+  const std::string row = "7/" + std::to_string(KeyFromDate(2)) + "=5";
+  EXPECT_EQ(import("7,1970-01-03,5\n", "1", "2"), Seen{row});
+  EXPECT_EQ(import("user,day,count\n7,1970-01-03,5\n", "1", "2"), Seen{row});
+  // The first field alone would be a key.
+  EXPECT_EQ(import("1,day,count\n7,1970-01-03,5\n", "1", "2"), Seen{row});
+  EXPECT_EQ(import("user,day,count\n7,1970-01-03,5\n", "user", "day"), Seen{row});
+  EXPECT_EQ(import("user,day,count\n", "user", "days"),
+            Seen{"f has no column 'days'; it has user, day, count"});
+  EXPECT_EQ(import("7,1970-01-03,5\n", "1", "4"), Seen{"f has columns 1 to 3, no column 4"});
+  EXPECT_EQ(import("7,1970-01-03,5\n7,1970-02-30,6\n", "1", "2")[1],
+            "f line 2: column 2 is '1970-02-30', no date YYYY-MM-DD from -5877641-06-23 to "
+            "5881580-07-11");
 }
 
 TEST(ImportFileTest, HeaderIsFoundByItsKeyThatIsNoNumber) {

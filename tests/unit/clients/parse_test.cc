@@ -25,7 +25,7 @@ TEST(ParseTest, PairsAreJoinedByEqualsOrBlanks) {
   for (const char* text : {"7=42", "7 42", " 7\t 42 "}) {
     const auto pair = ParseKeyValue(text);
     ASSERT_TRUE(pair.ok()) << text;
-    EXPECT_EQ(*pair, std::pair(uint64_t{7}, uint64_t{42}));
+    EXPECT_EQ(*pair, std::pair(ObjectKey{7}, uint64_t{42}));
   }
   for (const char* text : {"7", "=7", "7=", "a=1", "1=a", "1=2=3", "1 2 3"}) {
     EXPECT_EQ(ParseKeyValue(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
@@ -47,7 +47,7 @@ TEST(ParseTest, WritesHaveTheColumnsOfTheirMode) {
   for (const char* text : {"7=41:42", "7 41 42", " 7 \t41\t 42 ", "7=41 42"}) {
     const auto write = ParseWrite(WriteMode::kCompareAndSet, text);
     ASSERT_TRUE(write.ok()) << text;
-    EXPECT_EQ(write->key, 7u);
+    EXPECT_EQ(write->key, ObjectKey{7});
     EXPECT_EQ(write->expected, 41u);
     EXPECT_EQ(write->value, 42u);
   }
@@ -75,16 +75,17 @@ TEST(ParseTest, RangeWithoutEndGoesToTheEndOfTheKeySpace) {
 }
 
 TEST(ParseTest, KeysAreReadByTheirType) {
-  EXPECT_EQ(*ParseKeyValue("-5=3", KeyType::kInt64), std::pair(KeyFromInt64(-5), uint64_t{3}));
+  EXPECT_EQ(*ParseKeyValue("-5=3", KeyType::kInt64),
+            std::pair(ObjectKey{KeyFromInt64(-5)}, uint64_t{3}));
   EXPECT_EQ(*ParseKeyValue("-1.5e-7 3", KeyType::kFloat64),
-            std::pair(KeyFromFloat64(-1.5e-7), uint64_t{3}));
-  EXPECT_EQ(ParseKeyValue("1970-01-11=3", KeyType::kDate)->first, KeyFromDate(10));
+            std::pair(ObjectKey{KeyFromFloat64(-1.5e-7)}, uint64_t{3}));
+  EXPECT_EQ(ParseKeyValue("1970-01-11=3", KeyType::kDate)->first, ObjectKey{KeyFromDate(10)});
   // The value is a u64 whatever the key is.
   EXPECT_THAT(std::string(ParseKeyValue("-5=-3", KeyType::kInt64).status().message()),
               testing::HasSubstr("'-3' is no number from 0"));
   const auto write = ParseWrite(WriteMode::kCompareAndSet, "1970-01-11=41:42", KeyType::kDate);
   ASSERT_TRUE(write.ok()) << write.status();
-  EXPECT_EQ(write->key, KeyFromDate(10));
+  EXPECT_EQ(write->key, ObjectKey{KeyFromDate(10)});
   EXPECT_EQ(write->expected, 41u);
   EXPECT_EQ(*ParseRange("-5:5", KeyType::kInt64), Int64Range(-5, 5));
   EXPECT_EQ(*ParseRange("-inf:", KeyType::kFloat64),
@@ -100,6 +101,17 @@ TEST(ParseTest, KeysAreReadByTheirType) {
               testing::HasSubstr("'nan' is no number within the range of 64-bit floats"));
 }
 
+TEST(ParseTest, KeysOfTwoPartsAreJoinedByASlash) {
+  const KeyTypes types{KeyType::kInt64, KeyType::kDate};
+  const ObjectKey key{KeyFromInt64(-5), KeyFromDate(-365)};
+  EXPECT_EQ(*ParseKeyValue("-5/1969-01-01=3", types), std::pair(key, uint64_t{3}));
+  EXPECT_EQ(*ParseKeyValue(" -5/1969-01-01 3 ", types), std::pair(key, uint64_t{3}));
+  EXPECT_EQ(ParseWrite(WriteMode::kCompareAndSet, "-5/1969-01-01=41:42", types)->key, key);
+  EXPECT_EQ(ParseWrite(WriteMode::kAdd, "-5/1969-01-01=-1", types)->value, UINT64_MAX);
+  EXPECT_THAT(std::string(ParseKeyValue("-5=3", types).status().message()),
+              testing::HasSubstr("'-5' has 1 part"));
+}
+
 TEST(ParseTest, KindsHaveNames) {
   for (const ObjectKind kind : {ObjectKind::kIndex, ObjectKind::kHash}) {
     EXPECT_EQ(*ParseKind(KindName(kind)), kind);
@@ -107,6 +119,8 @@ TEST(ParseTest, KindsHaveNames) {
   EXPECT_EQ(ParseKind("tree").status(),
             absl::InvalidArgumentError("'tree' is no kind: index or hash"));
   EXPECT_EQ(KindName(static_cast<ObjectKind>(7)), "kind 7");  // of a newer server
+  EXPECT_EQ(ValueTypeName(ValueType::kUint64), "u64");
+  EXPECT_EQ(ValueTypeName(ValueType::kBytes), "bytes");
 }
 
 TEST(ParseTest, SizesHaveBinaryUnits) {

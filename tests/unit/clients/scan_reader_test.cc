@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "eris/key_encoding.h"
 #include "tests/unit/clients/fake_data_server.h"
 
 namespace eris::client {
@@ -122,6 +123,112 @@ TEST(ScanReaderTest, StreamThatBreaksWithoutProgressIsAnError) {
   const Seen seen = ScanFrom(*client, 0);
   EXPECT_TRUE(absl::IsUnavailable(seen.status)) << seen.status;
   EXPECT_EQ(service.streams, 1);
+}
+
+// Answers one row with as many columns of keys, and of which lengths, as a test says; remembers the
+// request.
+class OneChunk : public v1::Data::Service {
+ public:
+  grpc::Status Scan(grpc::ServerContext*, const v1::ScanRequest* request,
+                    grpc::ServerWriter<v1::ScanResponse>* writer) override {
+    asked = *request;
+    writer->Write(answer);
+    return grpc::Status::OK;
+  }
+  grpc::Status Aggregate(grpc::ServerContext*, const v1::AggregateRequest* request,
+                         v1::AggregateResponse* response) override {
+    *asked.mutable_range() = request->range();
+    *response = sums;
+    return grpc::Status::OK;
+  }
+
+  v1::ScanRequest asked;
+  v1::ScanResponse answer;
+  v1::AggregateResponse sums;
+};
+
+constexpr KeyTypes kVisits{KeyType::kUint64, KeyType::kDate};
+
+TEST(ScanReaderTest, KeysOfTwoPartsComeInTwoColumns) {
+  OneChunk service;
+  ToColumn(std::vector<uint64_t>{7, 7}, *service.answer.mutable_keys());
+  ToColumn(std::vector<uint64_t>{1, 2}, *service.answer.mutable_values());
+  const std::vector<uint64_t> days = {KeyFromDate(-1), KeyFromDate(5)};
+  ASSERT_TRUE(
+      ToKeyColumn("keys", KeyType::kDate, days, *service.answer.mutable_second_keys()).ok());
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  ScanRows rows;
+  auto more = client->Scan("o", {7, 8, KeyFromDate(-3), KeyFromDate(9)}, 0, kVisits)->Next(rows);
+  ASSERT_TRUE(more.ok()) << more.status();
+  EXPECT_EQ(rows.keys, (std::vector<uint64_t>{7, 7}));
+  EXPECT_EQ(rows.second_keys, days);
+  EXPECT_EQ(service.asked.range().start().u64(), 7u);
+  EXPECT_EQ(service.asked.range().start_second().date32(), -3);
+  EXPECT_EQ(service.asked.range().end().u64(), 8u);
+  EXPECT_EQ(service.asked.range().end_second().date32(), 9);
+
+  service.answer.mutable_second_keys()->mutable_data()->resize(4);
+  more = client->Scan("o", {}, 0, kVisits)->Next(rows);
+  EXPECT_EQ(more.status(), absl::InternalError("the server sent 2 first and 1 second parts of keys "
+                                               "in one scan chunk"));
+  service.answer.clear_second_keys();
+  more = client->Scan("o", {}, 0, kVisits)->Next(rows);
+  EXPECT_EQ(more.status(), absl::InternalError("the server sent keys of 1 parts, expected 2"));
+  *service.answer.mutable_second_keys() = service.answer.keys();
+  more = client->Scan("o", {})->Next(rows);
+  EXPECT_EQ(more.status(), absl::InternalError("the server sent keys of 2 parts, expected 1"));
+}
+
+TEST(ScanReaderTest, AggregateHasBothPartsOfItsEnds) {
+  OneChunk service;
+  service.sums.set_count(2);
+  service.sums.set_min(1);
+  service.sums.mutable_first_key()->set_u64(7);
+  service.sums.mutable_last_key()->set_u64(8);
+  service.sums.mutable_first_second()->set_date32(-1);
+  service.sums.mutable_last_second()->set_date32(1);
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  const auto rows = client->Aggregate("o", {.range = {7, std::nullopt, KeyFromDate(0)}}, kVisits);
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->first_key, 7u);
+  EXPECT_EQ(rows->first_second, KeyFromDate(-1));
+  EXPECT_EQ(rows->last_second, KeyFromDate(1));
+  EXPECT_EQ(service.asked.range().start_second().date32(), 0);
+}
+
+TEST(ScanReaderTest, BoundsThatAreNoKeysOfTheirTypeAreRefusedUnsent) {
+  constexpr uint64_t kBeyondDates = uint64_t{1} << 32;
+  OneChunk service;
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  const auto refused = [&](const KeyTypes& types, const KeyRange& range, const std::string& text) {
+    ScanRows rows;
+    const auto reader = client->Scan("o", range, 0, types);
+    const auto more = reader->Next(rows);
+    EXPECT_EQ(more.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(std::string(more.status().message()).find(text), std::string::npos) << more.status();
+    EXPECT_FALSE(*reader->Next(rows));  // the scan has ended
+    EXPECT_EQ(client->Aggregate("o", {.range = range}, types).status(), more.status());
+    EXPECT_EQ(client->ScanWith("o", {.range = range}, types)->Next(rows).status(), more.status());
+  };
+  refused(KeyType::kDate, {kBeyondDates, std::nullopt},
+          "range.lo is 4294967296, no key of type date");
+  refused(KeyType::kFloat64, {0, 1}, "range.hi is 1, no key of type f64");
+  refused(kVisits, {0, std::nullopt, kBeyondDates},
+          "range.lo_second is 4294967296, no key of type");
+  refused(kVisits, {0, 1, 0, kBeyondDates}, "range.hi_second is 4294967296");
+  refused({}, {0, 1, 0, 1},
+          "range has second parts (lo_second 0, hi_second 1), its keys have one part");
+  EXPECT_FALSE(service.asked.has_range());
+  EXPECT_EQ(client->Create("o", {.split_points = {5, kBeyondDates}, .key_type = KeyType::kDate})
+                .status()
+                .message(),
+            "split_points[1] is 4294967296, no key of type date: encoded they are 0 to 4294967295");
 }
 
 TEST(ScanReaderTest, DestroyingTheReaderInTheMiddleCancelsTheScan) {

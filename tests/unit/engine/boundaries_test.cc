@@ -73,17 +73,32 @@ TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
             "the expected range [5, -5) holds no key");
   EXPECT_EQ(
       message({.split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}, .key_type = KeyType::kInt64}),
-      "split points must be above -9223372036854775808 and strictly ascending: -4 comes "
-      "after -3");
+      "split points must be above -9223372036854775808, up to 9223372036854775807 and strictly "
+      "ascending: -4 comes after -3");
   EXPECT_EQ(message({.split_points = {0}, .key_type = KeyType::kFloat64}),
-            "split points must be above -inf and strictly ascending: key 0 comes after -inf");
+            "split points must be above -inf, up to inf and strictly ascending: key 0 comes after "
+            "-inf");
   EXPECT_EQ(
       message({.split_points = {uint64_t{1} << 32}, .key_type = KeyType::kDate}),
-      "split points must be above -5877641-06-23 and strictly ascending: key 4294967296 comes "
-      "after -5877641-06-23");
+      "split points must be above -5877641-06-23, up to 5881580-07-11 and strictly ascending: "
+      "key 4294967296 comes after -5877641-06-23");
   EXPECT_EQ(message({.expected = {uint64_t{1} << 40, std::nullopt}, .key_type = KeyType::kDate}),
             "the expected range begins at key 1099511627776, which is no date YYYY-MM-DD from "
             "-5877641-06-23 to 5881580-07-11");
+}
+
+TEST(InitialStartsTest, OfTwoPartKeysTheFirstsAreCut) {
+  const KeyTypes keys = {KeyType::kInt64, KeyType::kDate};
+  EXPECT_EQ(*InitialStarts({.expected = Int64Range(-100, 100), .key_type = keys}, 2),
+            (Starts{0, KeyFromInt64(0)}));
+  EXPECT_EQ(*InitialStarts({.key_type = {KeyType::kDate, KeyType::kUint64}}, 4),
+            *InitialStarts({.key_type = KeyType::kDate}, 4));
+  const KeyRange inside{.lo = 1, .hi = 5, .lo_second = 1};
+  EXPECT_EQ(InitialStarts({.expected = inside, .key_type = keys}, 2).status().code(), kInvalid);
+  EXPECT_EQ(InitialStarts({.expected = {.lo = 1, .hi = 5, .hi_second = 1}, .key_type = keys}, 2)
+                .status()
+                .code(),
+            kInvalid);
 }
 
 TEST(InitialStartsTest, FewerKeysThanAeusGetAPartitionEach) {

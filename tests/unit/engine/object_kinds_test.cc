@@ -32,5 +32,20 @@ TEST(ObjectKindsTest, ByteStringsAreForIndexesAlone) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ObjectKindsTest, KeysOfTwoPartsAreForIndexesOfNumbersAlone) {
+  const auto check = [](ObjectKind kind, ValueType values, const KeyTypes& keys) {
+    return CheckKeyTypes(kind, values, keys).code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const KeyTypes two = {KeyType::kDate, KeyType::kFloat64};
+  const auto none = static_cast<KeyType>(0);
+  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kUint64, two), absl::StatusCode::kOk);
+  EXPECT_EQ(check(ObjectKind::kHash, ValueType::kUint64, KeyType::kDate), absl::StatusCode::kOk);
+  EXPECT_EQ(check(ObjectKind::kHash, ValueType::kUint64, two), kInvalid);
+  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kBytes, two), kInvalid);
+  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kUint64, none), kInvalid);
+  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kUint64, {KeyType::kDate, none}), kInvalid);
+}
+
 }  // namespace
 }  // namespace eris::engine

@@ -44,6 +44,7 @@ struct Received {
   std::vector<uint64_t> keys;
   std::vector<uint64_t> values;
   std::vector<uint64_t> expected;
+  std::vector<uint64_t> seconds;
   std::vector<uint32_t> positions;
 };
 
@@ -57,7 +58,8 @@ std::vector<Received> Take(AeuEndpoint& endpoint) {
     Received one;
     one.header = *header;
     if (IsKeyed(header->type)) {
-      EXPECT_EQ(header->size_bytes, KeyedRecordBytes(header->type, header->count));
+      EXPECT_EQ(header->size_bytes,
+                KeyedRecordBytes(header->type, header->count, 0, header->key_parts));
       EXPECT_LE(header->size_bytes, kOutgoingBytes);
       const KeyedSegment segment = KeyedSegmentOf(header);
       one.keys.assign(segment.keys, segment.keys + header->count);
@@ -67,6 +69,9 @@ std::vector<Received> Take(AeuEndpoint& endpoint) {
       }
       if (segment.expected != nullptr) {
         one.expected.assign(segment.expected, segment.expected + header->count);
+      }
+      if (segment.seconds != nullptr) {
+        one.seconds.assign(segment.seconds, segment.seconds + header->count);
       }
     }
     commands.push_back(std::move(one));
@@ -151,17 +156,22 @@ TEST(PortTest, GivenPositionsTravelWithTheirKeys) {
 // Every number of keys up to several records: odd counts are padded, none is lost at a record's
 // end.
 TEST(PortTest, EveryCountArrivesWhole) {
-  for (const CommandType type :
-       {CommandType::kLookup, CommandType::kUpsert, CommandType::kCompareAndSet}) {
+  for (const auto& [type, two_parts] : {std::pair{CommandType::kLookup, false},
+                                        {CommandType::kLookup, true},
+                                        {CommandType::kUpsert, false},
+                                        {CommandType::kUpsert, true},
+                                        {CommandType::kCompareAndSet, false},
+                                        {CommandType::kCompareAndSet, true}}) {
     for (size_t count = 1; count < 200; ++count) {
       TestEndpoints endpoints(1, 8 * kHalfBytes);
       Port port(endpoints.directory(), kOfAeu);
       const auto route = RouteTo(1);
       TestReply reply(count);
       const auto keys = Numbers(count, 7), values = Numbers(count, 1000),
-                 expected = Numbers(count, 2000);
-      ASSERT_EQ(port.Send(*route, Command(type, keys, reply, values, expected), KeyState::kRefused),
-                0u);
+                 expected = Numbers(count, 2000), seconds = Numbers(count, 3000);
+      KeyedCommand command = Command(type, keys, reply, values, expected);
+      if (two_parts) command.seconds = seconds;
+      ASSERT_EQ(port.Send(*route, command, KeyState::kRefused), 0u);
       ASSERT_TRUE(port.Flush());
       std::vector<uint64_t> got;
       for (const Received& one : Take(endpoints[0])) {
@@ -173,6 +183,9 @@ TEST(PortTest, EveryCountArrivesWhole) {
           }
           if (HasExpected(type)) {
             ASSERT_EQ(one.expected[i], 2000 + one.positions[i]);
+          }
+          if (two_parts) {
+            ASSERT_EQ(one.seconds[i], 3000 + one.positions[i]);
           }
         }
       }
@@ -324,7 +337,8 @@ TEST(PortTest, HoweverACommandIsSplitEachKeyGoesToItsOwnerOnce) {
     Port port(endpoints.directory(),
               {.outgoing_bytes = outgoing, .pool_bytes_max = outgoing * (1 + random() % 20)});
     const size_t n = 1 + random() % (random() % 4 == 0 ? 5000 : 300);
-    std::vector<uint64_t> keys(n), values(n), expected(n);
+    std::vector<uint64_t> keys(n), values(n), expected(n), seconds(n);
+    for (uint64_t& second : seconds) second = random();
     for (uint64_t& key : keys) {
       key = random() % 3 == 0 ? starts[random() % starts.size()] + random() % 3 - 1 : random();
     }
@@ -336,11 +350,12 @@ TEST(PortTest, HoweverACommandIsSplitEachKeyGoesToItsOwnerOnce) {
     constexpr CommandType kTypes[] = {CommandType::kLookup, CommandType::kUpsert, CommandType::kAdd,
                                       CommandType::kCompareAndSet};
     const CommandType type = kTypes[random() % 4];
-    const bool given = random() % 2 == 0;
+    const bool given = random() % 2 == 0, two_parts = random() % 3 == 0;
     TestReply reply(n);
     KeyedCommand command = Command(type, keys, reply);
     if (HasValues(type)) command.values = values;
     if (HasExpected(type)) command.expected = expected;
+    if (two_parts) command.seconds = seconds;
     if (given) command.positions = positions;
     const uint32_t refused = port.Send(route, command, KeyState::kRefused);
     refusals += refused;
@@ -364,6 +379,10 @@ TEST(PortTest, HoweverACommandIsSplitEachKeyGoesToItsOwnerOnce) {
             }
             if (HasExpected(type)) {
               ASSERT_EQ(segment.expected[i], expected[at]);
+            }
+            ASSERT_EQ(segment.seconds != nullptr, two_parts);
+            if (two_parts) {
+              ASSERT_EQ(segment.seconds[i], seconds[at]);
             }
             const size_t range = table->PartitionOf(keys[at]);
             ASSERT_EQ(owners[range].value, aeu);

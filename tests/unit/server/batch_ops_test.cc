@@ -31,7 +31,20 @@ TEST(BatchOpsTest, DatesWeighAsManyValuesAsThereAreKeys) {
   v1::LookupRequest lookup;
   lookup.mutable_keys()->set_type(v1::COLUMN_TYPE_DATE32);
   lookup.mutable_keys()->set_data(std::string(3200, 'k'));
-  EXPECT_EQ(LookupOp::Bytes(lookup), 3200 + 6400 + 101u);
+  EXPECT_EQ(LookupOp::Bytes(lookup), 3200 + 6400 + 6400 + 101u);  // and are copied as u64
+}
+
+TEST(BatchOpsTest, KeysOfTwoPartsWeighTwice) {
+  v1::EraseRequest erase;
+  erase.mutable_keys()->set_type(v1::COLUMN_TYPE_UINT64);
+  erase.mutable_keys()->set_data(std::string(6400, 'k'));
+  EXPECT_EQ(EraseOp::Bytes(erase), 6400 + 101u);
+  erase.mutable_second_keys()->set_type(v1::COLUMN_TYPE_UINT64);
+  erase.mutable_second_keys()->set_data(std::string(6400, 'k'));
+  EXPECT_EQ(EraseOp::Bytes(erase), 2 * 6400 + 101u);
+  // Others than u64 are copied.
+  erase.mutable_second_keys()->set_type(v1::COLUMN_TYPE_INT64);
+  EXPECT_EQ(EraseOp::Bytes(erase), 3 * 6400 + 101u);
 }
 
 TEST(BatchOpsTest, LargeRequestLeavesNoMemoryInItsMessage) {
@@ -57,6 +70,9 @@ TYPED_TEST(BatchOpsTypedTest, PartsForWhichItIsRefusedWeighToo) {
   EXPECT_GE(TypeParam::Bytes(request), kBytes);
   request.Clear();
   request.mutable_keys()->set_offsets(large);
+  EXPECT_GE(TypeParam::Bytes(request), kBytes);
+  request.Clear();
+  request.mutable_second_keys()->set_data(large);
   EXPECT_GE(TypeParam::Bytes(request), kBytes);
 }
 

@@ -2,13 +2,29 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <random>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "eris/key_encoding.h"
 #include "eris/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+namespace {
+thread_local bool refuse_arrays = false;
+}  // namespace
+
+// What columns are copied into; refused where a test says so.
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  if (refuse_arrays) return nullptr;
+  try {
+    return ::operator new[](bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 namespace eris::server {
 namespace {
@@ -95,7 +111,7 @@ TEST(ColumnsTest, KeysOfEveryTypeGoRoundAtAnyAddress) {
       for (const size_t shift : {0, 1, 4, 7}) {
         const std::string shifted = std::string(shift, 'x') + bytes;
         auto column = DecodeKeyColumn(
-            type, {ColumnTypeOf(type), absl::string_view(shifted).substr(shift), "", ""});
+            "keys", type, {ColumnTypeOf(type), absl::string_view(shifted).substr(shift), "", ""});
         ASSERT_TRUE(column.ok()) << column.status();
         const Uint64Column moved = *std::move(column);
         ASSERT_EQ(moved.elements(), absl::MakeConstSpan(keys)) << "shift " << shift;
@@ -107,14 +123,14 @@ TEST(ColumnsTest, KeysOfEveryTypeGoRoundAtAnyAddress) {
 TEST(ColumnsTest, UnsignedKeysAreReadInPlace) {
   const std::vector<uint64_t> keys = {1, 2};
   const absl::string_view bytes(reinterpret_cast<const char*>(keys.data()), 16);
-  const auto column = DecodeKeyColumn(KeyType::kUint64, Parts(bytes));
+  const auto column = DecodeKeyColumn("keys", KeyType::kUint64, Parts(bytes));
   ASSERT_TRUE(column.ok());
   EXPECT_EQ(column->elements().data(), keys.data());
 }
 
 TEST(ColumnsTest, KeysOfAnotherTypeOrWidthAreRefused) {
   const auto message = [](KeyType type, const ColumnParts& parts) {
-    const auto column = DecodeKeyColumn(type, parts);
+    const auto column = DecodeKeyColumn("second_keys", type, parts);
     EXPECT_EQ(column.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(column.status().message());
   };
@@ -123,13 +139,33 @@ TEST(ColumnsTest, KeysOfAnotherTypeOrWidthAreRefused) {
               HasSubstr("type is COLUMN_TYPE_UINT64 (1), must be COLUMN_TYPE_DATE32 (22) as the"));
   EXPECT_THAT(message(KeyType::kInt64, {kColumnTypeInt64, bytes, "", ""}),
               HasSubstr("12 bytes, not a multiple of 8"));
-  EXPECT_TRUE(DecodeKeyColumn(KeyType::kDate, {kColumnTypeDate32, bytes, "", ""}).ok());
+  EXPECT_TRUE(DecodeKeyColumn("keys", KeyType::kDate, {kColumnTypeDate32, bytes, "", ""}).ok());
   EXPECT_THAT(message(KeyType::kDate, {kColumnTypeDate32, "", "", ""}), HasSubstr("no elements"));
   const std::string many((kBatchKeysMax + 1) * 4, '\0');
   EXPECT_THAT(message(KeyType::kDate, {kColumnTypeDate32, many, "", ""}),
               HasSubstr("1048577 elements, a batch has at most 1048576"));
   EXPECT_THAT(message(KeyType::kFloat64, {kColumnTypeFloat64, std::string(16, '\xff'), "", ""}),
-              HasSubstr("element 0 is NaN"));
+              HasSubstr("column second_keys: element 0 is NaN"));
+}
+
+TEST(ColumnsTest, CopyThatFindsNoMemoryIsResourceExhausted) {
+  const std::string bytes(80, '\0');
+  alignas(8) char buffer[88] = {};
+  const KeyType types[] = {KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
+  for (const KeyType type : types) {
+    const ColumnParts parts = {ColumnTypeOf(type), bytes, "", ""};
+    ASSERT_TRUE(DecodeKeyColumn("keys", type, parts).ok());
+    refuse_arrays = true;
+    const auto column = DecodeKeyColumn("second_keys", type, parts);
+    const auto unaligned = DecodeUint64Column("values", Parts({buffer + 1, 80}));
+    const auto in_place = DecodeUint64Column("values", Parts({buffer, 80}));
+    refuse_arrays = false;
+    EXPECT_EQ(column.status(), absl::ResourceExhaustedError(absl::StrCat(
+                                   "column second_keys: no memory for ",
+                                   type == KeyType::kDate ? 20 : 10, " elements of 8 bytes")));
+    EXPECT_EQ(unaligned.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(in_place.ok());
+  }
 }
 
 // Parts of any type, length and alignment: refused with a message, or exactly the elements sent.
@@ -155,7 +191,7 @@ TEST(ColumnsTest, RandomPartsAreRefusedOrReadWhole) {
     // The same bytes as keys of another type. No -0.0 comes up, which would be read as 0.0.
     const auto type = static_cast<KeyType>(2 + random() % 3);
     if (column.ok()) parts.type = ColumnTypeOf(type);
-    const auto keys = DecodeKeyColumn(type, parts);
+    const auto keys = DecodeKeyColumn("keys", type, parts);
     if (keys.ok()) {
       ASSERT_EQ(EncodeKeyColumn(type, keys->elements()), std::string(parts.data));
     } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 
@@ -13,6 +14,7 @@ ScanChunk::ScanChunk(ScanChunk&&) noexcept = default;
 ScanChunk& ScanChunk::operator=(ScanChunk&&) noexcept = default;
 ScanChunk::~ScanChunk() = default;
 absl::Span<const uint64_t> ScanChunk::keys() const { return buffer_->keys; }
+absl::Span<const uint64_t> ScanChunk::second_keys() const { return buffer_->second_keys; }
 absl::Span<const uint64_t> ScanChunk::values() const { return buffer_->values; }
 absl::string_view ScanChunk::bytes(size_t) const { return {}; }
 const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest; }
@@ -104,11 +106,12 @@ class FakeScan final : public Scan {
     if (found == engine_->objects_.end()) return Unknown(object_);
     auto buffer = std::make_shared<ScanChunk::Buffer>();
     const auto& rows = found->second.rows;
+    const bool two_parts = found->second.info.key_type.two_parts();
     if (!rest_) return std::optional<ScanChunk>();
     // All that is left, in the scan's order.
-    std::vector<std::pair<uint64_t, uint64_t>> left;
+    std::vector<std::pair<FakeEngine::Key, uint64_t>> left;
     for (const auto& row : rows) {
-      if (rest_->Contains(row.first) &&
+      if (FakeEngine::Contains(*rest_, row.first) &&
           (!options_.values || options_.values->Contains(row.second))) {
         left.push_back(row);
       }
@@ -119,7 +122,8 @@ class FakeScan final : public Scan {
     if (left_ != 0) count = std::min<size_t>(count, left_);
     if (count == 0) return std::optional<ScanChunk>();
     for (size_t i = 0; i < count; ++i) {
-      buffer->keys.push_back(left[i].first);
+      buffer->keys.push_back(left[i].first.first);
+      if (two_parts) buffer->second_keys.push_back(left[i].first.second);
       if (!options_.keys_only) buffer->values.push_back(left[i].second);
     }
     const bool limit_reached = left_ == count;
@@ -127,9 +131,12 @@ class FakeScan final : public Scan {
     if (count == left.size() || limit_reached) {
       rest_.reset();
     } else if (backward) {
-      rest_->hi = left[count].first + 1;
+      const auto [first, second] = left[count].first;
+      const bool next_first = !two_parts || second == ~uint64_t{0};
+      rest_->hi = next_first ? first + 1 : first;
+      rest_->hi_second = next_first ? 0 : second + 1;
     } else {
-      rest_->lo = left[count].first;
+      std::tie(rest_->lo, rest_->lo_second) = left[count].first;
     }
     buffer->rest = rest_;
     ++engine_->chunks_out_;
@@ -153,15 +160,15 @@ class FakeSession final : public Session {
  public:
   explicit FakeSession(FakeEngine* engine) : engine_(engine) {}
 
-  absl::Status Lookup(absl::string_view, absl::Span<const uint64_t>, absl::Span<uint64_t>,
+  absl::Status Lookup(absl::string_view, const KeyColumns&, absl::Span<uint64_t>,
                       absl::Span<uint8_t>, absl::Time) override {
     return absl::UnimplementedError("the server does not block");
   }
-  absl::Status Upsert(absl::string_view, absl::Span<const uint64_t>, absl::Span<const uint64_t>,
+  absl::Status Upsert(absl::string_view, const KeyColumns&, absl::Span<const uint64_t>,
                       absl::Span<uint8_t>, absl::Time) override {
     return absl::UnimplementedError("the server does not block");
   }
-  absl::Status Erase(absl::string_view, absl::Span<const uint64_t>, absl::Span<uint8_t>,
+  absl::Status Erase(absl::string_view, const KeyColumns&, absl::Span<uint8_t>,
                      absl::Time) override {
     return absl::UnimplementedError("the server does not block");
   }
@@ -170,10 +177,10 @@ class FakeSession final : public Session {
     return absl::UnimplementedError("the server does not block");
   }
   absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
-                                                       absl::Span<const uint64_t> keys,
+                                                       const KeyColumns& keys,
                                                        Callback done) override {
     return Begin(object, keys, std::move(done),
-                 [](auto& rows, uint64_t key, size_t i, auto& result) {
+                 [](auto& rows, const auto& key, size_t i, auto& result) {
                    const auto row = rows.find(key);
                    if (row == rows.end()) return false;
                    std::memcpy(result.values.data() + 8 * i, &row->second, 8);
@@ -181,20 +188,20 @@ class FakeSession final : public Session {
                  });
   }
   absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
-                                                       absl::Span<const uint64_t> keys,
+                                                       const KeyColumns& keys,
                                                        absl::Span<const uint64_t> values,
                                                        Callback done) override {
     std::vector<uint64_t> copy(values.begin(), values.end());
     return Begin(object, keys, std::move(done),
-                 [copy = std::move(copy)](auto& rows, uint64_t key, size_t i, auto&) {
+                 [copy = std::move(copy)](auto& rows, const auto& key, size_t i, auto&) {
                    return !rows.insert_or_assign(key, copy[i]).second;
                  });
   }
   absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
-                                                      absl::Span<const uint64_t> keys,
+                                                      const KeyColumns& keys,
                                                       Callback done) override {
     return Begin(object, keys, std::move(done),
-                 [](auto& rows, uint64_t key, size_t, auto&) { return rows.erase(key) == 1; });
+                 [](auto& rows, const auto& key, size_t, auto&) { return rows.erase(key) == 1; });
   }
   absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
                                                       const WriteBatch& batch,
@@ -206,12 +213,12 @@ class FakeSession final : public Session {
     }
     std::vector<uint64_t> values(batch.values.begin(), batch.values.end());
     std::vector<uint64_t> expected(batch.expected.begin(), batch.expected.end());
-    return Begin(
-        object, batch.keys, std::move(done),
-        [engine = engine_, mode = batch.mode, values = std::move(values),
-         expected = std::move(expected)](auto& rows, uint64_t key, size_t i, BatchResult& result) {
-          return engine->WriteOne(rows, key, i, mode, values, expected, result);
-        });
+    return Begin(object, batch.keys, std::move(done),
+                 [engine = engine_, mode = batch.mode, values = std::move(values),
+                  expected = std::move(expected)](auto& rows, const auto& key, size_t i,
+                                                  BatchResult& result) {
+                   return engine->WriteOne(rows, key, i, mode, values, expected, result);
+                 });
   }
   // Byte strings are tested with a real engine.
   absl::StatusOr<ValueType> ValueTypeOf(absl::string_view) override { return ValueType::kUint64; }
@@ -246,7 +253,7 @@ class FakeSession final : public Session {
   }
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                  const ScanOptions& options) override {
-    if (options.range.hi && *options.range.hi < options.range.lo) {
+    if (options.range.Inverted()) {
       return absl::InvalidArgumentError("inverted range");
     }
     base::MutexLock lock(&engine_->mu_);
@@ -273,12 +280,12 @@ class FakeSession final : public Session {
       {
         base::MutexLock run_lock(&engine->mu_);
         for (const auto& [key, value] : engine->objects_[name].rows) {
-          if (!options.range.Contains(key)) continue;
+          if (!FakeEngine::Contains(options.range, key)) continue;
           if (options.values && !options.values->Contains(value)) continue;
           if (options.count_only) {
             ++sum.count;
           } else {
-            sum.Add({1, value, value, value, 0, key, key});
+            sum.Add({1, value, value, value, 0, key.first, key.first, key.second, key.second});
           }
         }
       }
@@ -293,7 +300,7 @@ class FakeSession final : public Session {
     }
     return std::make_shared<FakePending>(engine_, std::move(request));
   }
-  absl::StatusOr<KeyType> KeyTypeOf(absl::string_view object) override {
+  absl::StatusOr<KeyTypes> KeyTypesOf(absl::string_view object) override {
     base::MutexLock lock(&engine_->mu_);
     const auto found = engine_->objects_.find(std::string(object));
     if (found == engine_->objects_.end()) return Unknown(object);
@@ -307,17 +314,25 @@ class FakeSession final : public Session {
 
  private:
   template <class Operation>
-  absl::StatusOr<std::shared_ptr<Pending>> Begin(absl::string_view object,
-                                                 absl::Span<const uint64_t> keys, Callback done,
-                                                 Operation operation) {
+  absl::StatusOr<std::shared_ptr<Pending>> Begin(absl::string_view object, const KeyColumns& keys,
+                                                 Callback done, Operation operation) {
     base::MutexLock lock(&engine_->mu_);
     if (engine_->closed_) return Closing();
     if (!engine_->refuse_.ok()) return engine_->refuse_;
-    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
+    const auto known = engine_->objects_.find(std::string(object));
+    if (known == engine_->objects_.end()) return Unknown(object);
+    if (known->second.info.key_type.two_parts() != keys.two_parts() ||
+        (keys.two_parts() && keys.first().size() != keys.second().size())) {
+      return absl::InvalidArgumentError("the fake was given keys of the wrong width");
+    }
+    std::vector<FakeEngine::Key> copy;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      copy.emplace_back(keys.first()[i], keys.two_parts() ? keys.second()[i] : 0);
+    }
     auto callback = std::make_shared<Callback>(std::move(done));
     auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [engine = engine_, name = std::string(object),
-                    copy = std::vector<uint64_t>(keys.begin(), keys.end()), callback, operation] {
+    request->run = [engine = engine_, name = std::string(object), copy = std::move(copy), callback,
+                    operation] {
       BatchResult result;
       result.count = static_cast<uint32_t>(copy.size());
       result.values.resize(copy.size() * 8);
@@ -351,16 +366,21 @@ class FakeSession final : public Session {
   FakeEngine* const engine_;
 };
 
+bool FakeEngine::Contains(const KeyRange& range, const Key& key) {
+  return key >= Key(range.lo, range.lo_second) &&
+         (!range.hi || key < Key(*range.hi, range.hi_second));
+}
+
 // The key was there before.
-bool FakeEngine::WriteOne(std::map<uint64_t, uint64_t>& rows, uint64_t key, size_t i,
-                          WriteMode mode, const std::vector<uint64_t>& values,
+bool FakeEngine::WriteOne(Rows& rows, const Key& key, size_t i, WriteMode mode,
+                          const std::vector<uint64_t>& values,
                           const std::vector<uint64_t>& expected, BatchResult& result) {
   const auto set = [&](std::string& bits) {
     bits[i >> 3] = static_cast<char>(bits[i >> 3] | (1 << (i & 7)));
   };
   result.applied.resize(result.present.size());
   result.executed.resize(result.present.size());
-  if (refused_keys_.contains(key)) {
+  if (refused_keys_.contains(key.first)) {
     ++result.refused;
     result.status = absl::ResourceExhaustedError("the fake has no memory for some keys");
     return false;
@@ -402,7 +422,7 @@ FakeEngine::~FakeEngine() {
 
 absl::StatusOr<ObjectInfo> FakeEngine::Create(absl::string_view name,
                                               const CreateOptions& options) {
-  if (options.expected.hi && *options.expected.hi < options.expected.lo) {
+  if (options.expected.Inverted()) {
     return absl::InvalidArgumentError("inverted range");
   }
   base::MutexLock lock(&mu_);

@@ -22,6 +22,7 @@ namespace eris {
 class ScanChunk::Buffer {
  public:
   std::vector<uint64_t> keys;
+  std::vector<uint64_t> second_keys;
   std::vector<uint64_t> values;
   std::optional<KeyRange> rest;
   std::function<void()> on_destroy;
@@ -56,7 +57,8 @@ class FakeEngine final : public Engine {
   void Release();
   // Refuses the following requests with `status`, as a full incoming buffer would.
   void RefuseWith(absl::Status status);
-  // Write refuses these keys from now on, as at the memory limit, and executes the others.
+  // Write refuses these (first parts of) keys from now on, as at the memory limit, and executes the
+  // others.
   void RefuseKeys(std::set<uint64_t> keys);
 
   // What a test looks at. Requests taken and not completed, scans alive, chunks not given back.
@@ -77,14 +79,17 @@ class FakeEngine final : public Engine {
   friend class FakeSession;
   friend class FakeScan;
   friend class FakePending;
+  using Key = std::pair<uint64_t, uint64_t>;  // of one-part keys the second is 0
+  using Rows = std::map<Key, uint64_t>;
   struct Object {
     ObjectInfo info;
-    std::map<uint64_t, uint64_t> rows;
+    Rows rows;
   };
   struct Request;
 
   void RunCompletions();
-  bool WriteOne(std::map<uint64_t, uint64_t>& rows, uint64_t key, size_t i, WriteMode mode,
+  static bool Contains(const KeyRange& range, const Key& key);
+  bool WriteOne(Rows& rows, const Key& key, size_t i, WriteMode mode,
                 const std::vector<uint64_t>& values, const std::vector<uint64_t>& expected,
                 BatchResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Post(std::function<void()> completion) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

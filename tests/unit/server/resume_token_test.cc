@@ -1,6 +1,8 @@
 #include "server/resume_token.h"
 
 #include <random>
+#include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,6 +25,11 @@ TEST(ResumeTokenTest, DecodesWhatEncodeWrote) {
       {ObjectId{3}, {0, 0}, 9, ScanDirection::kForward, true},
       {ObjectId{3}, {0, 5}, 9, ScanDirection::kBackward, true, {7, 7}},
       {ObjectId{3}, {0, 5}, 9, ScanDirection::kForward, false, {~uint64_t{0}, ~uint64_t{0}}},
+      {ObjectId{4}, {7, 7, 1, 2}, 0},
+      {ObjectId{4}, {7, std::nullopt, ~uint64_t{0}, 0}, 0},
+      {ObjectId{4}, {0, ~uint64_t{0}, 0, ~uint64_t{0}}, 5, ScanDirection::kBackward},
+      {ObjectId{4}, {~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}}, 0},
+      {ObjectId{4}, {0, 0, 0, 1}, 0},
   };
   for (const ResumePoint& point : points) {
     const std::string token = codec.Encode(point);
@@ -35,7 +42,7 @@ TEST(ResumeTokenTest, DecodesWhatEncodeWrote) {
 
 TEST(ResumeTokenTest, EveryFlippedBitIsRefused) {
   const ResumeTokenCodec codec(kSeed);
-  const std::string token = codec.Encode({ObjectId{7}, {5, 10}, 3});
+  const std::string token = codec.Encode({ObjectId{7}, {5, 10, 6, 11}, 3});
   for (size_t bit = 0; bit < token.size() * 8; ++bit) {
     std::string damaged = token;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
@@ -67,18 +74,21 @@ TEST(ResumeTokenTest, RandomBytesAreRefused) {
   for (int i = 0; i < 10000; ++i) {
     std::string token(ResumeTokenCodec::kTokenBytes, '\0');
     for (char& c : token) c = static_cast<char>(random());
-    token[0] = 2;
+    token[0] = 3;
     EXPECT_FALSE(codec.Decode(token).ok()) << "seed " << kSeed << ", token " << i;
   }
 }
 
-TEST(ResumeTokenTest, TokenOfTheFirstFormIsRefusedAsSuch) {
-  std::string token(46, '\x07');
-  token[0] = 1;
-  const auto decoded = ResumeTokenCodec(kSeed).Decode(token);
-  EXPECT_EQ(decoded.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(decoded.status().message()), HasSubstr("of form 1"));
-  EXPECT_THAT(std::string(decoded.status().message()), HasSubstr("start the scan again"));
+TEST(ResumeTokenTest, TokensOfOlderFormsAreRefusedAsSuch) {
+  for (const auto& [form, bytes] : {std::pair(1, 46), std::pair(2, 62)}) {
+    std::string token(bytes, '\x07');
+    token[0] = static_cast<char>(form);
+    const auto decoded = ResumeTokenCodec(kSeed).Decode(token);
+    EXPECT_EQ(decoded.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(decoded.status().message()),
+                HasSubstr("of form " + std::to_string(form)));
+    EXPECT_THAT(std::string(decoded.status().message()), HasSubstr("start the scan again"));
+  }
 }
 
 // Bytes of any length, tokens cut, lengthened, overwritten and spliced: refused with a message, or
@@ -100,6 +110,8 @@ TEST(ResumeTokenTest, MutatedTokensAreRefusedOrDecodeToWhatWasEncoded) {
     if (random() % 2 == 0) point.direction = ScanDirection::kBackward;
     point.keys_only = random() % 2 == 0;
     if (random() % 2 == 0) point.values = {random(), random()};
+    if (random() % 2 == 0) point.rest.lo_second = random();
+    if (random() % 2 == 0) point.rest.hi_second = random();
     const std::string whole = codec.Encode(point);
     std::string token = whole;
     switch (random() % 6) {

@@ -1,0 +1,280 @@
+// Objects with keys of two parts while ranges of first parts move between AEUs: keys are passed on,
+// sent back and sent again with their second parts, each takes effect exactly once, and scans see
+// each row once. AEUs are stepped by hand; ranges move between their turns.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "storage/two_part_partition.h"
+#include "tests/sim/aeu_peer.h"
+#include "tests/support/hand_engine.h"
+#include "tests/support/seed.h"
+
+namespace eris {
+namespace {
+
+using aeu::AeuTestPeer;
+using storage::Key;
+using storage::Range;
+
+constexpr uint32_t kAeus = 3;
+constexpr uint64_t kFirsts = 60;
+constexpr uint64_t kSeconds = 12;
+
+using Pair = std::pair<uint64_t, uint64_t>;
+
+class TwoPartResendTest : public testing::Test {
+ protected:
+  TwoPartResendTest() : random_(test::Seed()) {
+    const CreateOptions options{.expected = {0, kFirsts},
+                                .key_type = {KeyType::kUint64, KeyType::kUint64}};
+    EXPECT_TRUE(engine_.While([&] { return engine_->Create("o", options).status(); }).ok());
+    object_ = *engine_->core().catalogue.Find("o");
+    session_ = engine_->NewSession();
+  }
+  ~TwoPartResendTest() override { Settle(); }
+
+  aeu::ObjectSlot& Slot(uint32_t aeu) {
+    return *AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
+  }
+  // A piece of a range changes hands; no table says so yet.
+  void MoveSome() {
+    const auto from = static_cast<uint32_t>(random_() % kAeus);
+    if (Slot(from).ranges().empty()) return;
+    Range range = Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
+    const Key lo = Key::FromU64(random_() % kFirsts), hi = Key::FromU64(random_() % kFirsts);
+    if (range.Contains(lo)) range.lo = lo;
+    if (range.Contains(hi) && range.lo < hi) range.hi = hi;
+    if (range.Empty()) return;
+    storage::ExchangeChunk rows;
+    if (!AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
+    Give(Slot((from + 1 + random_() % (kAeus - 1)) % kAeus), rows);
+  }
+  static void Give(aeu::ObjectSlot& slot, const storage::ExchangeChunk& rows) {
+    auto partition =
+        storage::TwoPartPartition::Create({rows.covers.lo, rows.covers.lo}, slot.cache());
+    ASSERT_TRUE(partition.ok());
+    const absl::Status ingested = (*partition)->Ingest(rows);
+    ASSERT_TRUE(ingested.ok()) << ingested;
+    auto& ranges = slot.ranges();
+    const auto after = std::find_if(ranges.begin(), ranges.end(), [&](const aeu::OwnedRange& one) {
+      return rows.covers.lo < one.partition->range().lo;
+    });
+    ranges.insert(after,
+                  {*std::move(partition), std::make_shared<aeu::PartitionLoad>(rows.covers)});
+  }
+  void Publish() {
+    std::map<uint64_t, AeuId> owners;
+    for (uint32_t i = 0; i < kAeus; ++i) {
+      for (const aeu::OwnedRange& owned : Slot(i).ranges()) {
+        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
+      }
+    }
+    std::vector<uint64_t> starts;
+    std::vector<AeuId> by_start;
+    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
+    object_->route.Publish(std::make_unique<routing::RangeTable>(
+                               object_->route.Pin()->version() + 1, starts, by_start),
+                           engine_->core().directory.table_readers());
+  }
+  // One AEU's turn, and now and then a move or a new table.
+  void StepOne() {
+    if (random_() % 8 == 0) MoveSome();
+    if (random_() % 24 == 0) Publish();
+    if (!engine_->aeu({static_cast<uint32_t>(random_() % kAeus)}).Step({})) sched_yield();
+  }
+  void Settle() {
+    Publish();
+    engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
+  }
+  // `call` runs beside AEUs whose ranges move.
+  template <class Call>
+  void WhileRangesMove(Call call) {
+    std::atomic<bool> done{false};
+    std::thread caller([&] {
+      call();
+      done.store(true);
+    });
+    while (!done.load()) StepOne();
+    caller.join();
+  }
+  uint64_t Redirected() {
+    uint64_t redirected = 0;
+    for (const AeuStats& aeu : engine_->Stats().aeus) redirected += aeu.routing.redirected;
+    return redirected;
+  }
+  uint64_t Forwarded() {
+    uint64_t forwarded = 0;
+    for (const AeuStats& aeu : engine_->Stats().aeus) forwarded += aeu.routing.forwarded;
+    return forwarded;
+  }
+
+  std::mt19937_64 random_;
+  test::HandEngine engine_{kAeus};
+  engine::ObjectRef object_;
+  std::unique_ptr<Session> session_;
+};
+
+// Each add of 1 answers the new count: over all adds of a counter that is 1, 2, 3 ..., each once.
+TEST_F(TwoPartResendTest, EveryAddCountsOnceAndNoTwoAnswerTheSameSum) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  struct Call {
+    std::vector<uint64_t> firsts, seconds;
+    BatchResult result;
+    std::atomic<bool> done{false};
+  };
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < 400; ++i) {
+    calls.push_back(std::make_unique<Call>());
+    Call& call = *calls.back();
+    for (uint64_t n = 1 + random_() % 200; n > 0; --n) {
+      call.firsts.push_back(random_() % kFirsts), call.seconds.push_back(random_() % kSeconds);
+    }
+    const std::vector<uint64_t> ones(call.firsts.size(), 1);
+    ASSERT_TRUE(
+        session_
+            ->WriteAsync(
+                "o", {.mode = WriteMode::kAdd, .keys = {call.firsts, call.seconds}, .values = ones},
+                [&call](BatchResult result) {
+                  call.result = std::move(result);
+                  call.done.store(true);
+                })
+            .ok());
+    for (uint64_t steps = random_() % 6; steps > 0; --steps) StepOne();
+  }
+  for (int i = 0; i < 2000; ++i) StepOne();
+  Settle();
+  EXPECT_GT(Redirected(), 0u);
+  EXPECT_GT(Forwarded(), 0u);
+  std::map<Pair, std::multiset<uint64_t>> sums;
+  for (const auto& call : calls) {
+    test::HandEngine::Await([&] { return call->done.load(); });
+    ASSERT_TRUE(call->result.status.ok()) << call->result.status;
+    for (size_t i = 0; i < call->firsts.size(); ++i) {
+      uint64_t sum;
+      std::memcpy(&sum, call->result.values.data() + 8 * i, 8);
+      sums[{call->firsts[i], call->seconds[i]}].insert(sum);
+    }
+  }
+  for (const auto& [key, of_key] : sums) {
+    uint64_t next = 1;
+    for (const uint64_t sum : of_key) {
+      ASSERT_EQ(sum, next++) << "counter " << key.first << ", " << key.second;
+    }
+  }
+}
+
+// Calls that wait, against a map: one caller's operations on a key have one order.
+TEST_F(TwoPartResendTest, WaitingCallsAgreeWithAMap) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::mt19937_64 random(test::Seed() + 1);  // the caller's; random_ is the stepping thread's
+  std::map<Pair, uint64_t> model;
+  std::string error;
+  WhileRangesMove([&] {
+    for (int round = 0; round < 300 && error.empty(); ++round) {
+      // Without duplicates: keys that are sent again lose their order in the batch.
+      std::set<Pair> distinct;
+      for (uint64_t i = 1 + random() % 300; i > 0; --i) {
+        distinct.emplace(random() % kFirsts, random() % kSeconds);
+      }
+      std::vector<uint64_t> firsts, seconds, values, expected;
+      for (const auto& [first, second] : distinct) {
+        firsts.push_back(first), seconds.push_back(second);
+        values.push_back(random() % 3), expected.push_back(random() % 3);
+      }
+      const size_t n = firsts.size();
+      const KeyColumns keys(firsts, seconds);
+      std::vector<uint8_t> there(n);
+      std::vector<uint64_t> answers(n);
+      absl::Status status;
+      const uint64_t what = random() % 4;
+      if (what == 0) {
+        status = session_->Lookup("o", keys, absl::MakeSpan(answers), absl::MakeSpan(there));
+      } else if (what == 1) {
+        status = session_->Upsert("o", keys, values, absl::MakeSpan(there));
+      } else if (what == 2) {
+        status = session_->Erase("o", keys, absl::MakeSpan(there));
+      } else {
+        status =
+            session_->Write("o", {WriteMode::kCompareAndSet, keys, values, expected},
+                            {.existed = absl::MakeSpan(there), .values = absl::MakeSpan(answers)});
+      }
+      if (!status.ok()) error = status.ToString();
+      for (size_t i = 0; i < n; ++i) {
+        const Pair key(firsts[i], seconds[i]);
+        const auto row = model.find(key);
+        const bool was = row != model.end();
+        const uint64_t before = was ? row->second : 0;
+        if (there[i] != was || ((what == 0 || what == 3) && was && answers[i] != before)) {
+          error = "key " + std::to_string(key.first) + ", " + std::to_string(key.second) +
+                  " in round " + std::to_string(round) + ", operation " + std::to_string(what);
+        }
+        if (what == 1) model[key] = values[i];
+        if (what == 2) model.erase(key);
+        if (what == 3 && was && before == expected[i]) row->second = values[i];
+      }
+    }
+  });
+  EXPECT_EQ(error, "");
+  EXPECT_GT(Redirected(), 0u);
+}
+
+// Bounds inside first parts, in both directions, over ranges that go away under the scan.
+TEST_F(TwoPartResendTest, ScansAndAggregatesSeeEachRowOnce) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::mt19937_64 random(test::Seed() + 1);
+  std::map<Pair, uint64_t> model;
+  std::vector<uint64_t> firsts, seconds, values;
+  for (uint64_t i = 0; i < kFirsts * kSeconds; ++i) {
+    if (random() % 3 == 0) continue;
+    firsts.push_back(i / kSeconds), seconds.push_back(i % kSeconds), values.push_back(i);
+    model[{firsts.back(), seconds.back()}] = i;
+  }
+  std::string error;
+  WhileRangesMove([&] {
+    if (!session_->Upsert("o", {firsts, seconds}, values).ok()) error = "upsert";
+    for (int round = 0; round < 200 && error.empty(); ++round) {
+      const auto [lo, hi] = std::minmax({Pair(random() % kFirsts, random() % kSeconds),
+                                         Pair(random() % kFirsts, random() % kSeconds)});
+      const KeyRange range{
+          .lo = lo.first, .hi = hi.first, .lo_second = lo.second, .hi_second = hi.second};
+      const bool backward = round % 2 == 0;
+      std::vector<Pair> expected, got;
+      RangeAggregate total;
+      for (auto row = model.lower_bound(lo); row != model.lower_bound(hi); ++row) {
+        expected.push_back(row->first);
+        total.Add({1, row->second, row->second, row->second, 0, row->first.first, row->first.first,
+                   row->first.second, row->first.second});
+      }
+      if (backward) std::reverse(expected.begin(), expected.end());
+      auto scan = session_->OpenScan(
+          "o", {.range = range,
+                .direction = backward ? ScanDirection::kBackward : ScanDirection::kForward});
+      for (;;) {
+        const auto chunk = (*scan)->Next();
+        if (!chunk.ok()) error = chunk.status().ToString();
+        if (!chunk.ok() || !*chunk) break;
+        for (size_t i = 0; i < (*chunk)->keys().size(); ++i) {
+          got.emplace_back((*chunk)->keys()[i], (*chunk)->second_keys()[i]);
+        }
+      }
+      if (got != expected) error = "scan of round " + std::to_string(round);
+      const auto sum = session_->Aggregate("o", {.range = range});
+      if (!sum.ok() || *sum != total) error = "aggregate of round " + std::to_string(round);
+    }
+  });
+  EXPECT_EQ(error, "");
+}
+
+}  // namespace
+}  // namespace eris

@@ -1,0 +1,89 @@
+#include "server/key_messages.h"
+
+#include <limits>
+#include <random>
+
+#include "eris/key_encoding.h"
+#include "gtest/gtest.h"
+
+namespace eris::server {
+namespace {
+
+constexpr KeyType kTypes[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
+
+// A key of the type, often one of the ends.
+uint64_t AnyKey(KeyType type, std::mt19937_64& random) {
+  switch (random() % 4) {
+    case 0:
+      return LowestKey(type);
+    case 1:
+      return HighestKey(type);
+    default:
+      return LowestKey(type) + random() % (HighestKey(type) - LowestKey(type));
+  }
+}
+
+TEST(KeyMessagesTest, RangesOfAllPairsOfTypesGoRound) {
+  constexpr uint64_t kSeed = 20240711;
+  std::mt19937_64 random(kSeed);
+  for (int i = 0; i < 20'000; ++i) {
+    SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", range " << i);
+    KeyTypes types = kTypes[random() % 4];
+    if (random() % 4 != 0) types.second = kTypes[random() % 4];
+    KeyRange range{.lo = AnyKey(types.first, random), .hi = std::nullopt};
+    if (random() % 2 == 0) range.hi = AnyKey(types.first, random);
+    if (types.two_parts() && random() % 2 == 0) range.lo_second = AnyKey(*types.second, random);
+    if (types.two_parts() && range.hi) range.hi_second = AnyKey(*types.second, random);
+    v1::KeyRange message;
+    FillRange(types, range, &message);
+    const auto back = RangeFrom("range", types, message);
+    // The lowest keys are as good as 0: nothing lies below them.
+    const auto plain = [](KeyType type, uint64_t key) { return key == LowestKey(type) ? 0 : key; };
+    if (types.two_parts()) {
+      range.lo_second = plain(*types.second, range.lo_second);
+      range.hi_second = plain(*types.second, range.hi_second);
+    }
+    if (range.lo_second == 0) range.lo = plain(types.first, range.lo);
+    if (range.Inverted()) {
+      ASSERT_EQ(back.status().code(), absl::StatusCode::kInvalidArgument);
+      continue;
+    }
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(*back, range);
+  }
+}
+
+TEST(KeyMessagesTest, RangeWithoutSecondPartsStaysInTheShortForm) {
+  const KeyTypes types{KeyType::kUint64, KeyType::kInt64};
+  v1::KeyRange message;
+  FillRange(types, {5, 9}, &message);
+  EXPECT_EQ(message.lo(), 5u);
+  EXPECT_EQ(message.hi(), 9u);
+  EXPECT_FALSE(message.has_start() || message.has_start_second() || message.has_end_second());
+  message.Clear();
+  FillRange(types, {0, 9, KeyFromInt64(-1), 0}, &message);
+  EXPECT_EQ(message.start().u64(), 0u);
+  EXPECT_EQ(message.start_second().i64(), -1);
+  EXPECT_EQ(message.end().u64(), 9u);
+  EXPECT_FALSE(message.has_hi() || message.has_end_second());
+}
+
+TEST(KeyMessagesTest, ShortFormTakesSecondParts) {
+  const KeyTypes types{KeyType::kUint64, KeyType::kDate};
+  v1::KeyRange message;
+  message.set_hi(9);
+  message.mutable_start_second()->set_date32(1);
+  message.mutable_end_second()->set_date32(-1);
+  EXPECT_EQ(*RangeFrom("range", types, message), (KeyRange{0, 9, KeyFromDate(1), KeyFromDate(-1)}));
+  // An lo of 0 alone is not seen to be set.
+  message.clear_hi();
+  message.clear_end_second();
+  EXPECT_EQ(RangeFrom("range", types, message).status(),
+            absl::InvalidArgumentError("range.start_second is set without range.start, the first "
+                                       "part of that bound"));
+  message.set_lo(7);
+  EXPECT_EQ(*RangeFrom("range", types, message), (KeyRange{7, std::nullopt, KeyFromDate(1), 0}));
+}
+
+}  // namespace
+}  // namespace eris::server
