@@ -11,8 +11,8 @@
 // on such an object are told the type (ObjectInfo::key_type), in which the keys then travel. Keys
 // of two parts are two columns:
 //   (*client)->Upsert("lineitem", {orders, lines}, values, {KeyType::kUint64, KeyType::kUint64});
-// A key that the type does not have, and keys of other parts than it, are InvalidArgument here, and
-// nothing is sent.
+// A key that the type does not have, and columns of other parts than key_type, are InvalidArgument
+// here, and nothing is sent. A key_type that is not the object's is InvalidArgument, too.
 //
 // Threads: every call from any thread, also at once.
 // Errors: what the server says, with its code; Unavailable (no server, or it is stopping),

@@ -76,21 +76,27 @@ absl::Status SetRange(absl::string_view name, const KeyTypes& types, const KeyRa
     if (range.hi) message.set_hi(*range.hi);
     return absl::OkStatus();
   }
+  if (!range.hi && range.hi_second != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " without hi: hi_second is ", range.hi_second, ", must be 0"));
+  }
   const auto text = [&](const char* bound) { return absl::StrCat(name, bound); };
   absl::Status status;
-  if (range.lo > LowestKey(type) || range.lo_second != 0) {
-    // Below the lowest key is the same as from it.
-    status =
-        SetKey(text(".lo"), type, std::max(range.lo, LowestKey(type)), *message.mutable_start());
-  }
-  if (status.ok() && range.lo_second != 0) {
-    status =
-        SetKey(text(".lo_second"), *types.second, range.lo_second, *message.mutable_start_second());
+  // Below the lowest key, of either part, is the same as from it.
+  const bool from_second = range.lo_second > (seconds ? LowestKey(*types.second) : 0);
+  if (range.lo > LowestKey(type) || (range.lo == LowestKey(type) && from_second)) {
+    status = SetKey(text(".lo"), type, range.lo, *message.mutable_start());
+    if (status.ok() && from_second) {
+      status = SetKey(text(".lo_second"), *types.second, range.lo_second,
+                      *message.mutable_start_second());
+    }
   }
   // Up to the highest key and beyond is the same as to the end.
   if (!status.ok() || !range.hi || *range.hi > HighestKey(type)) return status;
-  status = SetKey(text(".hi"), type, *range.hi, *message.mutable_end());
-  if (status.ok() && range.hi_second != 0) {
+  const bool all_seconds = range.hi_second > (seconds ? HighestKey(*types.second) : 0);
+  if (all_seconds && *range.hi == HighestKey(type)) return status;
+  status = SetKey(text(".hi"), type, *range.hi + all_seconds, *message.mutable_end());
+  if (status.ok() && range.hi_second != 0 && !all_seconds) {
     status =
         SetKey(text(".hi_second"), *types.second, range.hi_second, *message.mutable_end_second());
   }

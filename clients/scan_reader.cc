@@ -69,8 +69,9 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
   }
   absl::Status status = FromKeyColumn(response_.keys(), rows.keys);
   if (status.ok() && response_.has_second_keys() != two_parts_) {
-    status = absl::InternalError(absl::StrCat("the server sent keys of ", two_parts_ ? 1 : 2,
-                                              " parts, expected ", two_parts_ ? 2 : 1));
+    status = absl::InvalidArgumentError(
+        two_parts_ ? "keys of the object have one part, key_type has two"
+                   : "keys of the object have two parts, key_type has one");
   } else if (status.ok() && two_parts_) {
     status = FromKeyColumn(response_.second_keys(), rows.second_keys);
     if (status.ok() && rows.keys.size() != rows.second_keys.size()) {

@@ -39,8 +39,9 @@ struct ServerConfig {
   // RESOURCE_EXHAUSTED. 0: no limit. Up to a day.
   uint32_t stall_ms_max = 30'000;
 
-  // A batch of kBatchKeysMax keys and values takes 16 MiB. Between 64 KiB and 1 GiB.
-  uint64_t receive_message_bytes_max = 32u << 20;
+  // A batch of kBatchKeysMax keys and values takes 16 MiB; of two-part keys with values and
+  // expected ones 32 MiB and some bytes. Between 64 KiB and 1 GiB.
+  uint64_t receive_message_bytes_max = 40u << 20;
   // Requests and their answers that all calls together may hold; beyond it RESOURCE_EXHAUSTED.
   // At least 1 MiB.
   uint64_t in_flight_bytes_max = 1u << 30;

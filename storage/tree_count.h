@@ -10,7 +10,8 @@
 namespace eris::storage {
 
 // What the keys from `first` to `last`, both included, count as. REQUIRES: first <= last. O(depth *
-// children): at most some thousand headers, whatever the number of keys.
+// children): some thousand headers at most, whatever the number of keys; with weights also what
+// those of the runs among them read.
 uint64_t CountKeys(const PrefixTree& tree, uint64_t first, uint64_t last);
 
 }  // namespace eris::storage

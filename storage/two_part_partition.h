@@ -1,7 +1,7 @@
 // A partition of an index whose keys have two parts of 8 bytes: one range of first parts. A prefix
 // tree holds a word per first part, and under it stands a group: the rows that share it, by second
 // part (two_part_group.h). The tree counts each word as its group's rows, so that a split or a
-// count knows the rows of either side without going to the groups. Groups are blocks of the same
+// count knows the rows of either side without walking the groups. Groups are blocks of the same
 // cache, and stay where they are while ranges change hands. Runs on the thread of the AEU that owns
 // it. Paper: ERIS 3.1, 3.3.2.
 #ifndef ERIS_STORAGE_TWO_PART_PARTITION_H_

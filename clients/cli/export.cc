@@ -108,6 +108,11 @@ void AddExport(CLI::App& app, Cli& cli) {
       ->check(CLI::IsMember({"csv", "tbl"}))
       ->capture_default_str();
   verb->footer(
+      "A file of two-part keys comes in again with: eris import ... --key key,second_key (tbl: "
+      "--key "
+      "1,2), and --key-type\n"
+      "unless they are u64,u64.\n"
+      "\n"
       "Examples:\n"
       "  eris export orders orders.csv\n"
       "  eris export orders - --format tbl | sort -t '|' -k 2n | head\n");

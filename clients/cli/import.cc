@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -39,7 +40,7 @@ struct ImportFlags {
   std::optional<bool> header;
   std::string table;
   std::string key = "1";
-  std::string value = "2";
+  std::string value;  // empty: the first column that is no key
   bool create = true;
   std::string kind;  // empty: the object's, index for a new one
   std::string expect;
@@ -101,9 +102,12 @@ absl::StatusOr<ImportFormat> FormatOf(const ImportFlags& flags) {
   format.table = flags.table;
   const absl::string_view table = TableOfPath(flags.path);
   if (tbl && flags.table.empty() && !TpchColumns(table).empty()) format.table = std::string(table);
-  const size_t comma = flags.key.find(',');
-  format.key = flags.key.substr(0, comma);
-  if (comma != std::string::npos) format.second_key = flags.key.substr(comma + 1);
+  const absl::string_view key = flags.key;
+  const size_t comma = key.find(',');
+  format.key = std::string(absl::StripAsciiWhitespace(key.substr(0, comma)));
+  if (comma != key.npos) {
+    format.second_key = std::string(absl::StripAsciiWhitespace(key.substr(comma + 1)));
+  }
   format.value = flags.value;
   return format;
 }
@@ -357,14 +361,14 @@ void AddImport(CLI::App& app, Cli& cli) {
   // By function: a flag bound to an optional is set even when it is not given.
   verb->add_flag_function(
       "--header,!--no-header", [flags](int64_t count) { flags->header = count > 0; },
-      "The first line is (not) a header; default: it is one if its key is none");
+      "The first line is (not) a header; default: it is one if none of its key fields is a key");
   verb->add_option("--table", flags->table,
                    "TPC-H table that names the columns; default: from the name of a .tbl file");
   verb->add_option("--key", flags->key,
                    "Key column, by name or by number from 1; of two-part keys two: 1,4")
       ->capture_default_str();
-  verb->add_option("--value", flags->value, "Value column, by name or by number from 1")
-      ->capture_default_str();
+  verb->add_option("--value", flags->value,
+                   "Value column, by name or by number from 1; default: the first that is no key");
   verb->add_flag("--create,!--no-create", flags->create,
                  "Create the object if it is missing (default), or refuse");
   verb->add_option("--kind", flags->kind, "Of a new object: index (default) or hash")
@@ -402,6 +406,7 @@ void AddImport(CLI::App& app, Cli& cli) {
       "  eris import visits visits.csv --key user,day --value count --key-type u64,date\n"
       "  eris import users users.csv --key id --value group --on-error skip\n"
       "  eris import rainfall days.csv --key-type date\n"
+      "  eris import copy exported.csv --key key,second_key\n"
       "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunImport(cli, *flags); }; });
 }

@@ -65,16 +65,17 @@ absl::Status ImportFile::Open() {
   pending_ = *first;
   if (pending_ == DelimitedReader::Result::kRecord) {
     uint64_t number = 0;
-    const bool by_name = !ParseU64(format_.key, number) || !ParseU64(format_.value, number) ||
+    const bool by_name = !ParseU64(format_.key, number) ||
+                         (!format_.value.empty() && !ParseU64(format_.value, number)) ||
                          (two_parts && !ParseU64(format_.second_key, number));
     bool header = false;
     if (format_.header.has_value()) {
       header = *format_.header;
     } else if (names_.empty()) {
-      // Names can only come from a header; and keys are no header.
-      const bool is_key = IsKeyField(format_.key, format_.key_type.first) &&
-                          (!two_parts || IsKeyField(format_.second_key, *format_.key_type.second));
-      header = by_name || !is_key;
+      // Names can only come from a header; and keys are no header. One of two is a bad line.
+      const bool any_key = IsKeyField(format_.key, format_.key_type.first) ||
+                           (two_parts && IsKeyField(format_.second_key, *format_.key_type.second));
+      header = by_name || !any_key;
     }
     fields_expected_ = fields_.size();
     if (header) {
@@ -84,11 +85,27 @@ absl::Status ImportFile::Open() {
       fields_expected_ = names_.size();
     }
   }
+  return SettleColumns();
+}
+
+absl::Status ImportFile::SettleColumns() {
+  const bool two_parts = format_.key_type.two_parts();
+  if (!two_parts && names_.size() > 1 && names_[0] == "key" && names_[1] == "second_key") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name_, " holds keys of two parts: import it with --key key,second_key"));
+  }
   absl::StatusOr<Column> key = Find(format_.key);
   if (!key.ok()) return key.status();
   absl::StatusOr<Column> second_key = two_parts ? Find(format_.second_key) : *key;
   if (!second_key.ok()) return second_key.status();
-  absl::StatusOr<Column> value = Find(format_.value);
+  if (two_parts && key->index == second_key->index) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("both parts of the key are ", key->name, ": they must be two columns"));
+  }
+  size_t free = 0;
+  while (free == key->index || free == second_key->index) ++free;
+  absl::StatusOr<Column> value =
+      Find(format_.value.empty() ? absl::StrCat(free + 1) : format_.value);
   if (!value.ok()) return value.status();
   key_ = *std::move(key);
   second_key_ = *std::move(second_key);

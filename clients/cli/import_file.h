@@ -20,10 +20,10 @@ namespace eris::cli {
 
 struct ImportFormat {
   DelimitedFormat delimited{};
-  std::optional<bool> header{};  // unset: it is one when its key field is no key
+  std::optional<bool> header{};  // unset: it is one when none of its key fields is a key
   std::string table{};           // TPC-H table whose column names hold; empty: none
   std::string key = "1";         // column by name, or by number from 1
-  std::string value = "2";
+  std::string value{};           // as key; empty: the first column that is no key
   KeyTypes key_type{};
   std::string second_key{};  // of two-part keys, as `key`: the column of second parts
 };
@@ -51,6 +51,8 @@ class ImportFile {
     std::string name;  // for messages
   };
   absl::StatusOr<Column> Find(const std::string& text) const;
+  // Finds the columns of key and value. Errors: InvalidArgument.
+  absl::Status SettleColumns();
   bool IsKeyField(const std::string& column, KeyType type) const;
   bool Parse(const Column& column, KeyType type, uint64_t& number, std::string& complaint) const;
 

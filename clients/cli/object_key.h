@@ -33,7 +33,7 @@ std::string CheckKeyTypes(const std::string& text);
 void AppendObjectKey(const KeyTypes& types, const ObjectKey& key, std::string* text);
 std::string ObjectKeyText(const KeyTypes& types, const ObjectKey& key);
 // Columns that a table's keys take.
-inline int KeyWidth(const KeyTypes& types) { return types.two_parts() ? 32 : 20; }
+inline int KeyWidth(const KeyTypes& types) { return types.two_parts() ? 41 : 20; }
 
 // Errors: InvalidArgument: text that is no key of the types, or has another number of parts than
 // they; both name the text.

@@ -370,7 +370,8 @@ class Session {
                                                                    const BytesWriteBatch& batch,
                                                                    Callback done) = 0;
 
-  // Starts an ordered scan. Errors: InvalidArgument (inverted range of keys or values), NotFound,
+  // Starts an ordered scan. Errors: InvalidArgument (inverted range of keys or values; second parts
+  // in a range of one-part keys, or without hi), NotFound,
   // FailedPrecondition (a hash: it has no key order; a filter on values that are byte strings),
   // ResourceExhausted (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
@@ -381,10 +382,10 @@ class Session {
   // rows that come, go or change meanwhile either. No snapshot: different rows may be seen at
   // different moments. All AEUs that own a part of the range work side by side, in slices.
   // Blocks until all have answered or `deadline` has passed; not from a callback.
-  // Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition (more than count_only of
-  // byte strings; a hash: it has no key order), DeadlineExceeded, ResourceExhausted (AEUs that took
-  // nothing for send_wait_ms_max, or too many bytes in flight), Unavailable (closing, or keys that
-  // moved again and again). Paper: ERIS 3.1 (scans).
+  // Errors: InvalidArgument (range: as OpenScan), NotFound, FailedPrecondition (more than
+  // count_only of byte strings; a hash: it has no key order), DeadlineExceeded, ResourceExhausted
+  // (AEUs that took nothing for send_wait_ms_max, or too many bytes in flight), Unavailable
+  // (closing, or keys that moved again and again). Paper: ERIS 3.1 (scans).
   virtual absl::StatusOr<RangeAggregate> Aggregate(
       absl::string_view object, const AggregateOptions& options,
       absl::Time deadline = absl::InfiniteFuture()) = 0;
@@ -398,8 +399,8 @@ class Session {
   // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
   // `inner` (which may be the same object, or a hash). Keys of both have one part. May block up to
   // Options::send_wait_ms_max while AEUs take nothing. Errors: InvalidArgument (inverted range),
-  // NotFound, FailedPrecondition (the outer one is a hash; values of either are byte strings),
-  // ResourceExhausted (no scan chunk free), Unavailable.
+  // NotFound, FailedPrecondition (the outer one is a hash; values of either are byte strings, or
+  // keys have two parts), ResourceExhausted (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer,
                                                          absl::string_view inner,
                                                          const JoinOptions& options) = 0;

@@ -109,8 +109,11 @@ TEST(ImportFileTest, EachPartIsReadByItsTypeAndDecidesOnTheHeader) {
   const std::string row = "7/" + std::to_string(KeyFromDate(2)) + "=5";
   EXPECT_EQ(import("7,1970-01-03,5\n", "1", "2"), Seen{row});
   EXPECT_EQ(import("user,day,count\n7,1970-01-03,5\n", "1", "2"), Seen{row});
-  // The first field alone would be a key.
-  EXPECT_EQ(import("1,day,count\n7,1970-01-03,5\n", "1", "2"), Seen{row});
+  // One of two is no header: it is a bad line.
+  EXPECT_EQ(import("1,,9\n7,1970-01-03,5\n", "1", "2"),
+            (Seen{"f line 1: column 2 is '', no date YYYY-MM-DD from -5877641-06-23 to "
+                  "5881580-07-11",
+                  row}));
   EXPECT_EQ(import("user,day,count\n7,1970-01-03,5\n", "user", "day"), Seen{row});
   EXPECT_EQ(import("user,day,count\n", "user", "days"),
             Seen{"f has no column 'days'; it has user, day, count"});
@@ -118,6 +121,23 @@ TEST(ImportFileTest, EachPartIsReadByItsTypeAndDecidesOnTheHeader) {
   EXPECT_EQ(import("7,1970-01-03,5\n7,1970-02-30,6\n", "1", "2")[1],
             "f line 2: column 2 is '1970-02-30', no date YYYY-MM-DD from -5877641-06-23 to "
             "5881580-07-11");
+}
+
+TEST(ImportFileTest, ValueIsTheFirstColumnThatIsNoKeyUnlessItIsNamed) {
+  EXPECT_EQ(Import("1,2,3\n", {.key_type = kPairs, .second_key = "2"}), Seen{"1/2=3"});
+  EXPECT_EQ(Import("1,2,3\n", {.key = "3", .key_type = kPairs, .second_key = "1"}), Seen{"3/1=2"});
+  EXPECT_EQ(Import("1,2,3\n", {.key = "2"}), Seen{"2=1"});
+  EXPECT_EQ(Import("1,2,3\n", {.key = "2", .value = "2"}), Seen{"2=2"});
+  EXPECT_EQ(Import("1,2,3\n", {.key = "2", .key_type = kPairs, .second_key = "2"}),
+            Seen{"both parts of the key are column 2: they must be two columns"});
+}
+
+TEST(ImportFileTest, AnExportOfTwoPartKeysIsNoFileOfOnePartKeys) {
+  const std::string text = "key,second_key,value\n1,10,100\n";
+  EXPECT_EQ(Import(text, {}),
+            Seen{"f holds keys of two parts: import it with --key key,second_key"});
+  EXPECT_EQ(Import(text, {.key = "key", .key_type = kPairs, .second_key = "second_key"}),
+            Seen{"1/10=100"});
 }
 
 TEST(ImportFileTest, HeaderIsFoundByItsKeyThatIsNoNumber) {

@@ -175,10 +175,12 @@ TEST(ScanReaderTest, KeysOfTwoPartsComeInTwoColumns) {
                                                "in one scan chunk"));
   service.answer.clear_second_keys();
   more = client->Scan("o", {}, 0, kVisits)->Next(rows);
-  EXPECT_EQ(more.status(), absl::InternalError("the server sent keys of 1 parts, expected 2"));
+  EXPECT_EQ(more.status(),
+            absl::InvalidArgumentError("keys of the object have one part, key_type has two"));
   *service.answer.mutable_second_keys() = service.answer.keys();
   more = client->Scan("o", {})->Next(rows);
-  EXPECT_EQ(more.status(), absl::InternalError("the server sent keys of 2 parts, expected 1"));
+  EXPECT_EQ(more.status(),
+            absl::InvalidArgumentError("keys of the object have two parts, key_type has one"));
 }
 
 TEST(ScanReaderTest, AggregateHasBothPartsOfItsEnds) {
@@ -198,6 +200,33 @@ TEST(ScanReaderTest, AggregateHasBothPartsOfItsEnds) {
   EXPECT_EQ(rows->first_second, KeyFromDate(-1));
   EXPECT_EQ(rows->last_second, KeyFromDate(1));
   EXPECT_EQ(service.asked.range().start_second().date32(), 0);
+}
+
+TEST(ScanReaderTest, BoundsBelowAndAboveAllKeysOfAPartAreTheEndsOfIt) {
+  constexpr KeyTypes kFloats{KeyType::kFloat64, KeyType::kFloat64};
+  const uint64_t lowest = LowestKey(KeyType::kFloat64);
+  const uint64_t highest = HighestKey(KeyType::kFloat64);
+  OneChunk service;
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  const auto sent = [&](const KeyRange& range) {
+    ScanRows rows;
+    client->Scan("o", range, 0, kFloats)->Next(rows).IgnoreError();
+    return service.asked.range();
+  };
+  // Below every first part, whatever the second: no bound.
+  EXPECT_FALSE(sent({.lo = 0, .hi = std::nullopt, .lo_second = lowest + 5}).has_start());
+  EXPECT_EQ(sent({.lo = lowest, .hi = std::nullopt, .lo_second = lowest + 5}).start().f64(),
+            Float64FromKey(lowest));
+  EXPECT_FALSE(
+      sent({.lo = lowest + 7, .hi = std::nullopt, .lo_second = lowest}).has_start_second());
+  // Beyond every second part: up to the next first one.
+  const v1::KeyRange all = sent({.lo = 0, .hi = lowest + 7, .hi_second = highest + 1});
+  EXPECT_EQ(all.end().f64(), Float64FromKey(lowest + 8));
+  EXPECT_FALSE(all.has_end_second());
+  EXPECT_FALSE(sent({.lo = 0, .hi = highest, .hi_second = highest + 1}).has_end());
+  EXPECT_TRUE(sent({.lo = 0, .hi = highest, .hi_second = highest}).has_end_second());
 }
 
 TEST(ScanReaderTest, BoundsThatAreNoKeysOfTheirTypeAreRefusedUnsent) {
@@ -221,7 +250,7 @@ TEST(ScanReaderTest, BoundsThatAreNoKeysOfTheirTypeAreRefusedUnsent) {
   refused(KeyType::kFloat64, {0, 1}, "range.hi is 1, no key of type f64");
   refused(kVisits, {0, std::nullopt, kBeyondDates},
           "range.lo_second is 4294967296, no key of type");
-  refused(kVisits, {0, 1, 0, kBeyondDates}, "range.hi_second is 4294967296");
+  refused(kVisits, {0, std::nullopt, 0, 5}, "range without hi: hi_second is 5, must be 0");
   refused({}, {0, 1, 0, 1},
           "range has second parts (lo_second 0, hi_second 1), its keys have one part");
   EXPECT_FALSE(service.asked.has_range());
