@@ -72,7 +72,7 @@ bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved
     }
     // Sought again at each slice: the cursor is a key, and ranges may have come or gone.
     const bool backward = scan.cursor.query.Backward();
-    OwnedRange* owned = scan.slot->Find(backward ? routing::LastFirstPartOf(scan.cursor.rest)
+    OwnedRange* owned = scan.slot->Find(backward ? storage::LastFirstPartOf(scan.cursor.rest)
                                                  : scan.cursor.rest.lo.head);
     if (owned == nullptr) {
       Finish(scan, PartOutcome::kMoved, scan.cursor.rest);

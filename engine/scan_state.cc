@@ -303,7 +303,7 @@ void ScanState::PartEnded(Lane& lane) {
 }
 
 uint64_t ScanState::NearFirstPartOf(const storage::Range& range) const {
-  return query_.Backward() ? routing::LastFirstPartOf(range) : range.lo.head;
+  return query_.Backward() ? storage::LastFirstPartOf(range) : range.lo.head;
 }
 
 void ScanState::CutAt(const storage::Range& partition, storage::Range& range,

@@ -30,13 +30,6 @@ inline constexpr uint32_t kPartChunksMax = 4;
 // Strings of one chunk of byte strings, in records: one of any length always fits.
 inline constexpr uint64_t kScanChunkStringBytes = storage::RecordBytes(kValueBytesMax);
 
-// The first part of the last key of a range that is not empty. (h, 0) as an end leaves out all keys
-// whose first part is h, any other end that begins with h does not.
-inline uint64_t LastFirstPartOf(const storage::Range& range) {
-  if (!range.hi) return ~uint64_t{0};
-  return range.hi->tail > 0 ? range.hi->head : range.hi->head - 1;
-}
-
 struct ScanChunkBuffer {
   storage::ScanRows rows;
   ReplyBytes strings{kScanChunkStringBytes};

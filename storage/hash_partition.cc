@@ -307,7 +307,7 @@ void HashPartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows& out) {
   out.rows += count;
   cursor.rows_left -= count;
   const bool backward = cursor.query.Backward();
-  const uint64_t end = backward ? cursor.rest.lo.head : LastKeyOf(cursor.rest);
+  const uint64_t end = backward ? cursor.rest.lo.head : LastFirstPartOf(cursor.rest);
   if (count < wanted || first[count - 1] == end) {
     MakeEmpty(cursor.rest);
     cursor.done = true;

@@ -111,16 +111,11 @@ class AggregateSink {
   RangeAggregate& out_;
 };
 
-void EndCursor(ScanCursor& cursor) {
-  cursor.rest.hi = cursor.rest.lo;
-  cursor.done = true;
-}
-
 // Moves the cursor behind `key`, the last one looked at; `to` is the last one there is.
 template <ScanDirection kDirection>
 void MoveBehind(uint64_t key, uint64_t to, ScanCursor& cursor) {
   if (key == to) {
-    EndCursor(cursor);
+    cursor.End();
   } else if (kDirection == ScanDirection::kForward) {
     cursor.rest.lo = Key::FromU64(key + 1);
   } else {
@@ -133,13 +128,13 @@ template <ScanDirection kDirection, class Sink>
 void RunSlice(const PrefixTree& tree, const ScanBudget& budget, Sink& sink, ScanCursor& cursor) {
   constexpr bool kForward = kDirection == ScanDirection::kForward;
   const uint64_t first = cursor.rest.lo.head;
-  const uint64_t last = LastKeyOf(cursor.rest);
+  const uint64_t last = LastFirstPartOf(cursor.rest);
   const uint64_t to = kForward ? last : first;
   BasicTreeScanner<kDirection> scanner(tree, kForward ? first : last);
   while (!sink.Full()) {
     const Looked looked = sink.Run(scanner, to, kRowsPerRun);
     cursor.looked += looked.rows;
-    if (looked.ended) return EndCursor(cursor);
+    if (looked.ended) return cursor.End();
     MoveBehind<kDirection>(looked.key, to, cursor);
     if (cursor.done || Spent(budget)) return;
   }
@@ -165,7 +160,7 @@ void IndexPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows
     return;
   }
   ERIS_DCHECK(range_.Contains(cursor.rest.lo));
-  ERIS_DCHECK(range_.ContainsU64(LastKeyOf(cursor.rest)));
+  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
   const uint32_t before = out.rows;
   if (cursor.query.Filters() || cursor.query.keys_only) {
     RunRows<ChosenSink>(tree_, budget, out, cursor);
@@ -184,10 +179,10 @@ void IndexPartition::Aggregate(ScanCursor& cursor, const ScanBudget& budget, Ran
     return;
   }
   ERIS_DCHECK(range_.Contains(cursor.rest.lo));
-  ERIS_DCHECK(range_.ContainsU64(LastKeyOf(cursor.rest)));
+  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
   if (cursor.query.count_only && !cursor.query.Filters()) {
-    out.count += CountKeys(tree_, cursor.rest.lo.head, LastKeyOf(cursor.rest));
-    return EndCursor(cursor);
+    out.count += CountKeys(tree_, cursor.rest.lo.head, LastFirstPartOf(cursor.rest));
+    return cursor.End();
   }
   AggregateSink sink(cursor.query, out);
   RunSlice<ScanDirection::kForward>(tree_, budget, sink, cursor);

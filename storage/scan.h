@@ -32,6 +32,12 @@ struct ScanCursor {
   bool done = false;  // rest is answered, or no row is left to give
   ScanQuery query{};
   uint64_t looked = 0;  // rows looked at so far, given or passed over
+
+  // The whole rest is answered.
+  void End() {
+    rest.hi = rest.lo;
+    done = true;
+  }
 };
 
 // Bounds one slice, so that point commands never wait behind more than that. The clock is read once
@@ -40,9 +46,11 @@ struct ScanBudget {
   uint64_t deadline_ns = std::numeric_limits<uint64_t>::max();  // on the steady clock
 };
 
-// The last key of a range that is not empty, of one-part keys.
-inline uint64_t LastKeyOf(const Range& range) {
-  return range.hi ? range.hi->head - 1 : std::numeric_limits<uint64_t>::max();
+// The first part of the last key of a range that is not empty, of one-part keys the key. (h, 0) as
+// an end leaves out all keys whose first part is h, any other end that begins with h does not.
+inline uint64_t LastFirstPartOf(const Range& range) {
+  if (!range.hi) return std::numeric_limits<uint64_t>::max();
+  return range.hi->tail > 0 ? range.hi->head : range.hi->head - 1;
 }
 
 // Where rows go: two columns with room for `capacity` rows, `rows` filled. `values` may be nullptr

@@ -19,11 +19,7 @@ constexpr uint32_t kRowsPerRun = 256;
 constexpr uint32_t kGroupsPerRun = 64;
 constexpr uint32_t kFewRows = 12;
 
-// The last first part with rows in a range that is not empty, and the last second part of rows of
-// `first` that it has.
-uint64_t LastFirstOf(const Range& range) {
-  return !range.hi ? kLast : range.hi->tail > 0 ? range.hi->head : range.hi->head - 1;
-}
+// The last second part that rows of `first` have in the range, and the first one.
 uint64_t LastSecondOf(const Range& range, uint64_t first) {
   return range.hi && range.hi->head == first ? range.hi->tail - 1 : kLast;
 }
@@ -123,11 +119,6 @@ class AggregateSink {
   RangeAggregate& out_;
 };
 
-void EndCursor(ScanCursor& cursor) {
-  cursor.rest.hi = cursor.rest.lo;
-  cursor.done = true;
-}
-
 template <ScanDirection kDirection, class Sink>
 class Slice {
  public:
@@ -137,7 +128,7 @@ class Slice {
   // It looks at one run of rows at least, however late it is.
   void Run() {
     if (RunToEnd()) {
-      EndCursor(cursor_);
+      cursor_.End();
     } else if (looked_ > 0) {
       MoveBehind(last_);
     }
@@ -150,7 +141,7 @@ class Slice {
   // False: it stopped behind last_.
   bool RunToEnd() {
     const uint64_t from = range_.lo.head;
-    const uint64_t to = LastFirstOf(range_);
+    const uint64_t to = LastFirstPartOf(range_);
     BasicTreeScanner<kDirection> scanner(firsts_, kForward ? from : to);
     uint64_t firsts[kGroupsPerRun];
     uint64_t words[kGroupsPerRun];
@@ -225,12 +216,12 @@ class Slice {
     Range& rest = cursor_.rest;
     if constexpr (!kForward) {
       rest.hi = last;
-      if (rest.Empty()) EndCursor(cursor_);
+      if (rest.Empty()) cursor_.End();
     } else {
       const bool last_of_first = last.tail == kLast;
-      if (last_of_first && last.head == kLast) return EndCursor(cursor_);
+      if (last_of_first && last.head == kLast) return cursor_.End();
       rest.lo = last_of_first ? Key{last.head + 1, 0} : Key{last.head, last.tail + 1};
-      if (rest.Empty()) EndCursor(cursor_);
+      if (rest.Empty()) cursor_.End();
     }
   }
 
@@ -259,7 +250,7 @@ void TwoPartPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRo
     return;
   }
   ERIS_DCHECK(range_.Contains(Key::FromU64(cursor.rest.lo.head)));
-  ERIS_DCHECK(range_.ContainsU64(LastFirstOf(cursor.rest)));
+  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
   const uint32_t before = out.rows;
   RowsSink sink(cursor, out);
   if (cursor.query.Backward()) {
@@ -280,10 +271,10 @@ void TwoPartPartition::Aggregate(ScanCursor& cursor, const ScanBudget& budget,
     return;
   }
   ERIS_DCHECK(range_.Contains(Key::FromU64(cursor.rest.lo.head)));
-  ERIS_DCHECK(range_.ContainsU64(LastFirstOf(cursor.rest)));
+  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
   if (cursor.query.count_only && !cursor.query.Filters()) {
     out.count += CountBetween(cursor.rest);
-    return EndCursor(cursor);
+    return cursor.End();
   }
   AggregateSink sink(cursor.query, out);
   Slice<ScanDirection::kForward, AggregateSink>(firsts_, budget, sink, cursor).Run();
@@ -296,7 +287,7 @@ uint64_t TwoPartPartition::CountBetween(const Range& rows) const {
     return CountRows(cache(), *word, FirstSecondOf(rows, first), LastSecondOf(rows, first));
   };
   uint64_t from = rows.lo.head;
-  uint64_t to = LastFirstOf(rows);
+  uint64_t to = LastFirstPartOf(rows);
   if (from == to) return count_in(from);
   // Groups that a bound cuts, then whole ones.
   uint64_t count = 0;
