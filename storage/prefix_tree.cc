@@ -388,9 +388,7 @@ bool PrefixTree::Erase(uint64_t key) {
   internal::ClearBit(page->bitmap, end.Byte(key));
   page->header.keys = page->header.keys - 1;
   path.AddKeys(-1);
-  if (page->header.keys <= kPageKeysLeft || PageKeys(page) <= kPageKeysLeft) {
-    ShrinkPage(path, key, end);
-  }
+  if (PageKeys(page) <= kPageKeysLeft) ShrinkPage(path, key, end);
   return true;
 }
 
