@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/cache_line.h"
 #include "eris/types.h"
@@ -26,6 +27,9 @@
 
 namespace eris::memory {
 class MemoryManager;
+}
+namespace eris::storage {
+class TableLayout;
 }
 
 namespace eris::routing {
@@ -46,8 +50,12 @@ enum class CommandType : uint8_t {
   kReplaceIfPresent = 5,
   kCompareAndSet = 6,
   kAdd = 7,
+  kPutRows = 8,     // of tables: the rows stand in the request, Reply::rows
+  kLookupRows = 9,  // of tables: the answers go to Reply::columns_out
   kScan = 16,
-  kJoin = 17,     // look the values of a range up as keys of another object
+  kJoin = 17,        // look the values of a range up as keys of another object
+  kAppendRows = 18,  // of heap tables
+  kTableScan = 19,
   kInstall = 32,  // take over an empty range of an object
   kDrop = 33,     // give every range of an object back
   kMulticast = 48,
@@ -59,7 +67,8 @@ constexpr storage::Operation OperationOf(CommandType type) {
 }
 // Of keyed ones: u64 columns behind the keys that go out, and whether values come back.
 constexpr bool HasValues(CommandType type) {
-  return type != CommandType::kLookup && type != CommandType::kErase;
+  return type == CommandType::kUpsert ||
+         (type >= CommandType::kInsertIfAbsent && type <= CommandType::kAdd);
 }
 constexpr bool HasExpected(CommandType type) { return type == CommandType::kCompareAndSet; }
 constexpr bool AnswersValues(CommandType type) {
@@ -129,6 +138,23 @@ struct InstallSegment {
   uint32_t position = 0;   // of the answer in the reply's states
   uint64_t seed = 0;       // kHash
   bool two_parts = false;  // the keys
+  // Of tables: held by the object's entry, which outlives the command.
+  const std::shared_ptr<const storage::TableLayout>* layout = nullptr;
+};
+
+// Rows [first, first + count) of context->rows, at one AEU; its answer is states[position].
+struct AppendSegment {
+  uint64_t first = 0;
+  uint32_t count = 0;
+  uint32_t position = 0;
+};
+
+class TableScanPart;
+
+struct TableScanSegment {
+  // The AEU's is found by its owner, as for joins.
+  TableScanPart* const* parts = nullptr;
+  uint64_t part_count = 0;
 };
 
 struct DropSegment {

@@ -14,6 +14,7 @@
 #include "routing/incoming_buffer.h"
 #include "routing/ingress_queue.h"
 #include "routing/port_registry.h"
+#include "routing/snapshot_registry.h"
 #include "routing/table_reader.h"
 #include "routing/waker.h"
 
@@ -41,11 +42,14 @@ class EndpointDirectory {
   // The Ports that send by this directory, and their hold on partition tables.
   PortRegistry& ports() const { return ports_; }
   TableReaders& table_readers() const { return table_readers_; }
+  // The engine's epoch, which all AEUs and scans share.
+  SnapshotRegistry& snapshots() const { return snapshots_; }
 
  private:
   std::vector<std::unique_ptr<AeuEndpoint>> endpoints_;  // by AeuId
   mutable PortRegistry ports_;
   mutable TableReaders table_readers_;
+  mutable SnapshotRegistry snapshots_;
 };
 
 }  // namespace eris::routing

@@ -19,6 +19,9 @@ class Reply {
   storage::KeyState* states = nullptr;
   // Of byte strings: where the answers are copied to whose words stand in `values`. Else nullptr.
   storage::BytesSink* bytes_sink = nullptr;
+  // Of tables: the rows that a write stores, and the columns that look-ups are answered in.
+  const RowBatch* rows = nullptr;
+  const storage::OutputColumns* columns_out = nullptr;
 
   // Asks AEUs to skip what they have not begun. Advice: an AEU that sees it late only does work
   // that nobody waits for. seq_cst, so that a Waker::Wake can follow it for an AEU that sleeps on a

@@ -42,6 +42,7 @@ enum class PartOutcome : uint8_t {
   kNoObject = 3,  // the object is gone
   kCancelled = 4,
   kRefused = 5,  // never reached the AEU
+  kAborted = 6,  // its snapshot was given up
 };
 
 class ScanPart : public Reply {

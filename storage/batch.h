@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <span>
 
+#include "eris/table.h"
+
 namespace eris::storage {
 
 class BytesSink;
+struct OutputColumns;
+struct SnapshotView;
 
 enum class Operation : uint8_t {
   kLookup = 1,
@@ -20,10 +24,13 @@ enum class Operation : uint8_t {
   kReplaceIfPresent = 5,
   kCompareAndSet = 6,
   kAdd = 7,
+  // Of clustered tables.
+  kPutRows = 8,  // inserts rows, or replaces those of the same key
+  kLookupRows = 9,
 };
 
 constexpr bool IsConditional(Operation operation) {
-  return operation >= Operation::kInsertIfAbsent;
+  return operation >= Operation::kInsertIfAbsent && operation <= Operation::kAdd;
 }
 
 // What became of one key, as the AEU writes it into the request's state column.
@@ -53,12 +60,17 @@ struct BatchPart {
   const uint64_t* expected = nullptr;  // kCompareAndSet only
   const uint64_t* seconds = nullptr;   // of two-part keys: the second part of keys[i]
   BytesSink* bytes_out = nullptr;      // of byte strings: where answers are copied to
+  // Of tables. kPutRows: the row of keys[i] is row positions[i] of `rows`, in the table's columns.
+  // kLookupRows: where the columns go, at positions[i].
+  const RowBatch* rows = nullptr;
+  const OutputColumns* columns_out = nullptr;
 };
 
 struct Batch {
   Operation operation = Operation::kLookup;
-  std::span<const BatchPart> parts;  // executed in order: later writes of a key win
-  uint64_t* bytes_copied = nullptr;  // of byte strings: grows by what was copied in and out
+  std::span<const BatchPart> parts;         // executed in order: later writes of a key win
+  uint64_t* bytes_copied = nullptr;         // of byte strings: grows by what was copied in and out
+  const SnapshotView* snapshots = nullptr;  // of the turn; nullptr: none is held
 };
 
 }  // namespace eris::storage

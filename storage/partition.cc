@@ -23,4 +23,8 @@ void Partition::Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAgg
   }
 }
 
+bool Partition::FreeVersions(const SnapshotView&, uint32_t) { return false; }
+
+bool Partition::Maintain(const SnapshotView&, uint32_t) { return false; }
+
 }  // namespace eris::storage

@@ -16,6 +16,7 @@
 #include "storage/batch.h"
 #include "storage/key.h"
 #include "storage/scan.h"
+#include "storage/snapshot_view.h"
 
 namespace eris::storage {
 
@@ -84,6 +85,13 @@ class Partition {
   // Adds an adjacent chunk, rows and range. Errors: InvalidArgument (not adjacent, keys not
   // ascending or outside covers), ResourceExhausted; nothing has changed then.
   virtual absl::Status Ingest(const ExchangeChunk& chunk) = 0;
+
+  // Versions that snapshots need. Frees at most `records_max` of those that no held snapshot needs
+  // any more. True: there may be more to free. Here: for structures that keep none.
+  virtual bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max);
+  virtual uint64_t version_bytes() const { return 0; }
+  // Background work on at most `rows_max` rows, for turns that have time. True: there is more.
+  virtual bool Maintain(const SnapshotView& snapshots, uint32_t rows_max);
 
   // For the end of a whole object: forgets the rows without walking them. Their memory goes with
   // the cache they came from, which its owner ends next.

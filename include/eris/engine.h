@@ -36,6 +36,7 @@
 #include "eris/bytes_column.h"
 #include "eris/options.h"
 #include "eris/stats.h"
+#include "eris/table_query.h"
 #include "eris/types.h"
 
 namespace eris {
@@ -152,9 +153,8 @@ class ScanChunk {
 };
 
 // An ordered scan under way. One thread at a time. Destroying it cancels it. Neither a scan nor its
-// chunks may outlive the engine.
-// Each chunk shows its partition as it was in one slice of the scan; different chunks may show
-// different moments.
+// chunks may outlive the engine. It sees one snapshot across all partitions: exactly the rows that
+// were committed at one moment between the call of OpenScan and its return.
 class Scan {
  public:
   using Callback = absl::AnyInvocable<void(absl::StatusOr<std::optional<ScanChunk>>) &&>;
@@ -163,7 +163,7 @@ class Scan {
   // The next chunk in the scan's order, with at least one row; nullopt after the last. Blocks until
   // an AEU has filled it; with a filter that keeps little that is as long as the rows it passes
   // over take. Errors: DeadlineExceeded (the scan can be asked again), NotFound (object dropped),
-  // Cancelled, Unavailable (engine closing).
+  // Aborted (its snapshot was given up), Cancelled, Unavailable (engine closing).
   virtual absl::StatusOr<std::optional<ScanChunk>> Next(
       absl::Time deadline = absl::InfiniteFuture()) = 0;
   // The same without blocking; `done` runs once, on the engine's completion thread. At most one
@@ -178,8 +178,9 @@ struct ScanOptions {
   uint64_t limit = 0;  // rows at most, of those that `values` keeps; 0: all
   // kBackward: from the end of the range to its beginning.
   ScanDirection direction = ScanDirection::kForward;
-  std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
-  bool keys_only = false;              // chunks without values
+  std::optional<ValueRange> values{};    // only rows with such values; inverted is InvalidArgument
+  bool keys_only = false;                // chunks without values
+  std::shared_ptr<Snapshot> snapshot{};  // nullptr: one is taken for the scan
 };
 
 struct AggregateOptions {
@@ -188,6 +189,7 @@ struct AggregateOptions {
   // Only RangeAggregate::count is wanted; the others then say nothing. Without `values` no row is
   // read: it takes the time of some look-ups, however many rows there are.
   bool count_only = false;
+  std::shared_ptr<Snapshot> snapshot{};  // nullptr: one is taken for the call
 };
 
 // Joined rows: row i is the outer row outer_keys()[i] -> join_keys()[i] together with the inner row
@@ -377,15 +379,14 @@ class Session {
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
                                                          const ScanOptions& options) = 0;
 
-  // Counts the rows of a key range and adds up their values, where they are: no row moves. Every
-  // row that is there during the whole call counts once, also while ranges move between AEUs; of
-  // rows that come, go or change meanwhile either. No snapshot: different rows may be seen at
-  // different moments. All AEUs that own a part of the range work side by side, in slices.
-  // Blocks until all have answered or `deadline` has passed; not from a callback.
-  // Errors: InvalidArgument (range: as OpenScan), NotFound, FailedPrecondition (more than
-  // count_only of byte strings; a hash: it has no key order), DeadlineExceeded, ResourceExhausted
-  // (AEUs that took nothing for send_wait_ms_max, or too many bytes in flight), Unavailable
-  // (closing, or keys that moved again and again). Paper: ERIS 3.1 (scans).
+  // Counts the rows of a key range and adds up their values, where they are: no row moves. Sees one
+  // snapshot: each row that was committed at one moment of the call, once. All AEUs that own a part
+  // of the range work side by side, in slices. Blocks until all have answered or `deadline` has
+  // passed; not from a callback. Errors: InvalidArgument (range: as OpenScan), NotFound,
+  // FailedPrecondition (more than count_only of byte strings; a hash: it has no key order),
+  // DeadlineExceeded, ResourceExhausted (AEUs that took nothing for send_wait_ms_max, or too many
+  // bytes in flight), Unavailable (closing, or keys that moved again and again). Paper: ERIS 3.1
+  // (scans).
   virtual absl::StatusOr<RangeAggregate> Aggregate(
       absl::string_view object, const AggregateOptions& options,
       absl::Time deadline = absl::InfiniteFuture()) = 0;
@@ -426,6 +427,10 @@ class Engine {
 
   // Errors: none while open. Any thread.
   virtual std::unique_ptr<Session> NewSession() = 0;
+
+  // One moment of all objects, to scan them as they are now. Does not wait for AEUs. Any thread.
+  // Errors: ResourceExhausted (as many are held as there can be), Unavailable (closing).
+  virtual absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() = 0;
 
   virtual EngineStats Stats() = 0;
   // The accounts of the memory: what the system has given, and what each object has of it. Any

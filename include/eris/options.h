@@ -85,6 +85,14 @@ struct Options {
   // The answers of scans and joins come from this many chunks of 32768 rows; a scan holds at most
   // four, a join at most a quarter of them.
   uint32_t scan_chunks_max = 128;
+
+  // What the old rows that snapshots need may take, over all objects; beyond it the oldest snapshot
+  // is given up. 0: an eighth of memory_limit_bytes.
+  uint64_t version_bytes_max = 0;
+  // A snapshot older than that is given up; so is one that nobody has asked anything for so long.
+  uint32_t snapshot_age_ms_max = 600'000;
+  // How long one turn of an AEU spends on scans before it looks after other commands again.
+  uint32_t scan_slice_us = 200;
 };
 
 struct CreateOptions {

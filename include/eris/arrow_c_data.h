@@ -1,0 +1,45 @@
+// The Arrow C data interface: the two structures that programs hand columns to each other in,
+// without a copy and without a library. Their layout is the interface's, https://arrow.apache.org.
+#ifndef ERIS_ARROW_C_DATA_H_
+#define ERIS_ARROW_C_DATA_H_
+
+#include <cstdint>
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+extern "C" {
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+}
+
+#endif  // ARROW_C_DATA_INTERFACE
+
+#endif  // ERIS_ARROW_C_DATA_H_

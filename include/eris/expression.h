@@ -1,0 +1,154 @@
+// Expressions over the columns of a table: what a scan filters by, hands out and adds up. A plain
+// tree, checked against the table's schema when the scan is opened.
+//
+//   using namespace eris::expressions;
+//   auto filter = Column("l_shipdate") < Literal(Date{8766}) && Column("l_quantity") < Literal(24);
+//
+// Nulls are SQL's: an operation on a null is null, `and`, `or` and `not` have three values, and a
+// filter keeps the rows for which it is true. Comparisons of doubles are IEEE 754's: nothing is
+// equal to, less or greater than a NaN.
+//
+// Types. Comparison: numbers with numbers (exactly, whatever their types; a literal of more digits
+// than its decimal column has compares as what it is), dates with dates, strings with strings.
+// Arithmetic: numbers alone. A double with anything gives a double; decimals, and decimals with
+// integers, a decimal (of the larger scale; a product's scale is the sum of both, kDecimalScaleMax
+// at most); two u64 a u64, other integers an i64. A result outside its type is an error,
+// OutOfRange, and never wraps.
+#ifndef ERIS_EXPRESSION_H_
+#define ERIS_EXPRESSION_H_
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace eris {
+
+struct Decimal {
+  int64_t unscaled = 0;
+  uint8_t scale = 0;
+  friend bool operator==(const Decimal&, const Decimal&) = default;
+};
+struct Date {
+  int32_t days = 0;  // since 1970-01-01
+  friend bool operator==(const Date&, const Date&) = default;
+};
+// std::monostate: null.
+using Value = std::variant<std::monostate, int64_t, uint64_t, double, Decimal, Date, std::string>;
+
+struct Expression {
+  enum class Kind : uint8_t {
+    kColumn = 1,
+    kLiteral = 2,
+    kAdd = 3,
+    kSubtract = 4,
+    kMultiply = 5,
+    kEqual = 6,
+    kNotEqual = 7,
+    kLess = 8,
+    kLessEqual = 9,
+    kGreater = 10,
+    kGreaterEqual = 11,
+    kBetween = 12,  // arguments: what, from, to; both ends included
+    kIn = 13,       // arguments: what, then literals, at least one
+    kIsNull = 14,
+    kAnd = 15,  // two arguments or more
+    kOr = 16,
+    kNot = 17,
+  };
+  Kind kind = Kind::kLiteral;
+  std::string column{};  // kColumn
+  Value value{};         // kLiteral
+  std::vector<Expression> arguments{};
+  friend bool operator==(const Expression&, const Expression&) = default;
+};
+
+// Of one expression: TreeNodes of it, and levels.
+inline constexpr uint32_t kExpressionSizeMax = 4096;
+inline constexpr uint32_t kExpressionDepthMax = 64;
+
+namespace expressions {
+
+inline Expression Column(std::string name) {
+  return {.kind = Expression::Kind::kColumn, .column = std::move(name)};
+}
+inline Expression Literal(Value value) {
+  return {.kind = Expression::Kind::kLiteral, .value = std::move(value)};
+}
+template <std::integral Number>
+Expression Literal(Number number) {
+  if constexpr (std::signed_integral<Number>) return Literal(Value(int64_t{number}));
+  return Literal(Value(uint64_t{number}));
+}
+inline Expression Of(Expression::Kind kind, std::vector<Expression> arguments) {
+  return {.kind = kind, .arguments = std::move(arguments)};
+}
+inline Expression Pair(Expression::Kind kind, Expression left, Expression right) {
+  std::vector<Expression> arguments;
+  arguments.push_back(std::move(left));
+  arguments.push_back(std::move(right));
+  return Of(kind, std::move(arguments));
+}
+inline Expression operator+(Expression left, Expression right) {
+  return Pair(Expression::Kind::kAdd, std::move(left), std::move(right));
+}
+inline Expression operator-(Expression left, Expression right) {
+  return Pair(Expression::Kind::kSubtract, std::move(left), std::move(right));
+}
+inline Expression operator*(Expression left, Expression right) {
+  return Pair(Expression::Kind::kMultiply, std::move(left), std::move(right));
+}
+inline Expression Equal(Expression left, Expression right) {
+  return Pair(Expression::Kind::kEqual, std::move(left), std::move(right));
+}
+inline Expression NotEqual(Expression left, Expression right) {
+  return Pair(Expression::Kind::kNotEqual, std::move(left), std::move(right));
+}
+inline Expression operator<(Expression left, Expression right) {
+  return Pair(Expression::Kind::kLess, std::move(left), std::move(right));
+}
+inline Expression operator<=(Expression left, Expression right) {
+  return Pair(Expression::Kind::kLessEqual, std::move(left), std::move(right));
+}
+inline Expression operator>(Expression left, Expression right) {
+  return Pair(Expression::Kind::kGreater, std::move(left), std::move(right));
+}
+inline Expression operator>=(Expression left, Expression right) {
+  return Pair(Expression::Kind::kGreaterEqual, std::move(left), std::move(right));
+}
+inline Expression operator&&(Expression left, Expression right) {
+  return Pair(Expression::Kind::kAnd, std::move(left), std::move(right));
+}
+inline Expression operator||(Expression left, Expression right) {
+  return Pair(Expression::Kind::kOr, std::move(left), std::move(right));
+}
+inline Expression operator!(Expression argument) {
+  std::vector<Expression> arguments;
+  arguments.push_back(std::move(argument));
+  return Of(Expression::Kind::kNot, std::move(arguments));
+}
+inline Expression IsNull(Expression argument) {
+  std::vector<Expression> arguments;
+  arguments.push_back(std::move(argument));
+  return Of(Expression::Kind::kIsNull, std::move(arguments));
+}
+inline Expression Between(Expression what, Expression from, Expression to) {
+  std::vector<Expression> arguments;
+  arguments.push_back(std::move(what));
+  arguments.push_back(std::move(from));
+  arguments.push_back(std::move(to));
+  return Of(Expression::Kind::kBetween, std::move(arguments));
+}
+inline Expression In(Expression what, const std::vector<Value>& values) {
+  std::vector<Expression> arguments;
+  arguments.push_back(std::move(what));
+  for (const Value& value : values) arguments.push_back(Literal(value));
+  return Of(Expression::Kind::kIn, std::move(arguments));
+}
+
+}  // namespace expressions
+}  // namespace eris
+
+#endif  // ERIS_EXPRESSION_H_

@@ -1,0 +1,57 @@
+// A column segment as kernels see it: arrays of a fixed number of rows, and which of the rows count
+// for one snapshot. A view is good until the partition that gave it is changed: a scan asks anew in
+// each slice. Plain data. Paper: ERIS 3.1 (column store), 4.2.2.
+#ifndef ERIS_STORAGE_TABLE_SEGMENT_VIEW_H_
+#define ERIS_STORAGE_TABLE_SEGMENT_VIEW_H_
+
+#include <cstdint>
+#include <span>
+
+#include "eris/table.h"
+
+namespace eris::storage {
+
+// Rows of a full segment, and of the blocks in which kernels walk it: a block's columns of eight
+// bytes and what is computed from them stay in the core's first caches.
+inline constexpr uint32_t kSegmentRows = 1u << 16;
+inline constexpr uint32_t kBlockRows = 1u << 11;
+inline constexpr uint32_t kBlockWords = kBlockRows / 64;  // of a bitmap
+static_assert(kSegmentRows % kBlockRows == 0);
+
+// Distinct strings of one segment's column: code c is bytes[offsets[c] .. offsets[c + 1]).
+struct DictionaryView {
+  uint32_t size = 0;
+  const uint32_t* offsets = nullptr;
+  const char* bytes = nullptr;
+};
+
+// Arrays are aligned to 64 bytes, and may be read (not believed) up to the next multiple of 64.
+struct SegmentColumn {
+  ColumnType type = ColumnType::kInt64;
+  // By type, in row order. Of strings: u16 codes where there is a dictionary, else the bytes.
+  const void* values = nullptr;
+  const uint64_t* validity = nullptr;          // bit i of word i / 64: not null. nullptr: no nulls
+  const uint32_t* offsets = nullptr;           // of strings without a dictionary
+  const DictionaryView* dictionary = nullptr;  // of strings, where they are few
+  // Every value that is not null, of every row that the segment has ever had, lies between these:
+  // they only widen. By type: int64 for int32, int64, date and decimal. Strings have none.
+  struct Bounds {
+    union {
+      int64_t i64;
+      uint64_t u64;
+      double f64;
+    } min, max;
+  };
+  const Bounds* bounds = nullptr;  // nullptr: not known, or a NaN is among them
+};
+
+struct SegmentView {
+  uint32_t rows = 0;                         // those to look at: [0, rows)
+  std::span<const SegmentColumn> columns{};  // as in the table's schema
+  // Bit i of word i / 64: row i counts. nullptr: all of them. Bits from `rows` on are 0.
+  const uint64_t* kept = nullptr;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_SEGMENT_VIEW_H_

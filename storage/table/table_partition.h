@@ -1,0 +1,86 @@
+// A partition of a table: column segments in the partition's own memory, and for clustered tables
+// an ordered index from key to row. Runs on the thread of the AEU that owns it. Paper: ERIS 3.1,
+// 3.3.2.
+//
+// Rows are never changed where they stand. A write appends the new row and marks the old one dead;
+// segments therefore hold all versions themselves:
+//
+//   a row was born at the epoch of the turn that appended it: rows of a segment are born in row
+//   order, so "born at or before S" is a prefix of the segment;
+//   it died at the epoch of the turn that marked it: a bit per row, and, while a held snapshot
+//   still sees it, a record (row, epoch of death) beside the bits.
+//
+// A row's address never changes while it is visible to anybody: compaction appends the live rows of
+// a segment anew and marks the old ones dead, like any write. So a scan's place is a number of
+// segment and row, good for as long as its snapshot is held.
+#ifndef ERIS_STORAGE_TABLE_TABLE_PARTITION_H_
+#define ERIS_STORAGE_TABLE_TABLE_PARTITION_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memory/local_cache.h"
+#include "storage/partition.h"
+#include "storage/snapshot_view.h"
+#include "storage/table/segment_view.h"
+#include "storage/table/table_layout.h"
+
+namespace eris::storage {
+
+class TablePartition final : public Partition {
+ public:
+  // As IndexPartition::Create. Of a heap table the range is [i, i + 1) for the partition's number
+  // i.
+  static absl::StatusOr<std::unique_ptr<TablePartition>> Create(
+      const Range& range, memory::LocalCache& cache, std::shared_ptr<const TableLayout> layout);
+  ~TablePartition() override;
+
+  const TableLayout& layout() const;
+  const Range& range() const override;
+  uint64_t size() const override;  // live rows
+
+  // Of clustered tables: kPutRows, kErase, kLookupRows. A row refused for want of memory answers
+  // kNoMemory and changes nothing.
+  void Execute(const Batch& batch) override;
+  // Of heap tables: appends rows [first, first + count) of `rows`, all or none. False: no memory.
+  [[nodiscard]] bool Append(const RowBatch& rows, uint64_t first, uint32_t count,
+                            const SnapshotView& snapshots);
+
+  // Scanning. Segments have ascending numbers, which are never used twice. Finds the first segment
+  // numbered `number` or above that has rows at `snapshot` and sets `number` to its number; `mask`
+  // has kSegmentRows / 64 words, which view.kept may point to. False: there is none.
+  bool FindSegment(uint64_t snapshot, uint64_t& number, uint64_t* mask, SegmentView& view) const;
+  // One above the highest number that rows have been given: where a pass ends.
+  uint64_t segment_end() const;
+
+  // Bounded background work, to be called in turns that have time. Frees what no held snapshot
+  // needs; compacts a segment with many dead rows, at most `rows_max` rows a call. True: there is
+  // more to do.
+  bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max) override;
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
+  uint64_t version_bytes() const override;
+
+  // Not for tables, whose scans run by segments: ends the cursor.
+  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+
+  // Clustered tables. See docs/tables.md for what moves how.
+  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
+  absl::Status Absorb(Partition& other) override;
+  absl::Status PrepareExtract(const Range& leaving) override;
+  absl::StatusOr<bool> WalkLeaving(uint32_t rows_max) override;
+  absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override;
+  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Ingest(const ExchangeChunk& chunk) override;
+  void Abandon() override;
+
+ private:
+  class Body;
+  explicit TablePartition(std::unique_ptr<Body> body);
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_TABLE_PARTITION_H_

@@ -1,0 +1,63 @@
+// A plan at work on one AEU's part of a table: filter, projection and aggregates, block by block,
+// through the column kernels. Holds what has been added up so far, and scratch memory that is
+// allocated once. Several runs of one partition ride one pass: each gets every block while it is in
+// the caches. Owned by one AEU at a time; no latch. Paper: ERIS 3.1 (scan sharing), 4.2.2.
+#ifndef ERIS_STORAGE_TABLE_TABLE_RUN_H_
+#define ERIS_STORAGE_TABLE_TABLE_RUN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "storage/table/result_rows.h"
+#include "storage/table/segment_view.h"
+#include "storage/table/table_plan.h"
+
+namespace eris::storage {
+
+class GroupTable;  // partial aggregates by group
+
+class TableRun {
+ public:
+  // Errors: ResourceExhausted (no memory).
+  static absl::StatusOr<std::unique_ptr<TableRun>> Create(std::shared_ptr<const TablePlan> plan);
+  ~TableRun();
+
+  // To be called before blocks of `segment` are run, in every slice anew. False: no row of it can
+  // pass the filter, its blocks need not be run.
+  bool BeginSegment(const SegmentView& segment);
+
+  enum class Outcome : uint8_t {
+    kDone,   // the block has been run to its end
+    kFull,   // `out` has no more room: `at` is the row to go on from, with another `out`
+    kError,  // status() says why; the run is over
+  };
+  // Runs rows [at, end of the block that `at` lies in, or of the segment) of the segment begun.
+  // `out` is where rows are appended; nullptr for aggregates. Moves `at` to the first row that has
+  // not been run.
+  Outcome RunBlock(uint32_t& at, ResultRows* out);
+  const absl::Status& status() const { return status_; }
+
+  // Of aggregates: adds what `other`, of the same plan, has added up; `other` is empty after that.
+  // Errors: ResourceExhausted (more than kGroupsMax groups, or no memory), OutOfRange.
+  absl::Status Merge(TableRun& other);
+  // Of aggregates: how many result rows there are, and rows [first, first + out.capacity) of them
+  // in the order of their groups. Errors: OutOfRange (a result outside its type).
+  absl::StatusOr<uint64_t> FinishGroups();
+  // Appends to `out` until it is full or all rows have been given; moves `first`.
+  void TakeGroups(uint64_t& first, ResultRows& out);
+
+ private:
+  class Body;
+  explicit TableRun(std::shared_ptr<const TablePlan> plan);
+
+  const std::shared_ptr<const TablePlan> plan_;
+  std::unique_ptr<Body> body_;
+  absl::Status status_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_TABLE_RUN_H_
