@@ -36,6 +36,7 @@
 #include "eris/bytes_column.h"
 #include "eris/options.h"
 #include "eris/stats.h"
+#include "eris/table.h"
 #include "eris/table_query.h"
 #include "eris/types.h"
 
@@ -405,6 +406,77 @@ class Session {
   virtual absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer,
                                                          absl::string_view inner,
                                                          const JoinOptions& options) = 0;
+
+  // Tables (table.h). An object that is none gets FailedPrecondition, as does a table in the calls
+  // above.
+  //
+  // Its columns; never nullptr. Errors: NotFound.
+  virtual absl::StatusOr<std::shared_ptr<const TableSchema>> SchemaOf(absl::string_view table) = 0;
+  // Appends rows to a heap table. `batch` has the table's columns. Not atomic: pieces of at most
+  // some thousand rows are, and ResourceExhausted tells how many rows were stored. Blocks, as do
+  // the next three, until every AEU has answered; when `deadline` passes, until those have that had
+  // begun. Errors: InvalidArgument (columns, nulls, strings, kTableBatchRowsMax,
+  // kTableBatchBytesMax), NotFound, FailedPrecondition (a clustered table), DeadlineExceeded (some
+  // rows may be stored), ResourceExhausted, Unavailable.
+  virtual absl::Status AppendRows(absl::string_view table, const RowBatch& batch,
+                                  absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // Inserts rows into a clustered table, or replaces those with the same key; of a key that stands
+  // twice in the batch the later wins. `existed` is empty or of length batch.rows. Errors: as
+  // AppendRows; rows that were refused for want of memory have changed nothing.
+  virtual absl::Status UpsertRows(absl::string_view table, const RowBatch& batch,
+                                  absl::Span<uint8_t> existed = {},
+                                  absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // `keys` has the key columns alone, in the key's order.
+  virtual absl::Status EraseRows(absl::string_view table, const RowBatch& keys,
+                                 absl::Span<uint8_t> existed = {},
+                                 absl::Time deadline = absl::InfiniteFuture()) = 0;
+  // Columns of the rows of `keys`: out[i] is column columns[i] (empty: all of them), found[j] says
+  // whether key j was there; where it was not all columns are null. Errors: also ResourceExhausted
+  // (strings of more than kBatchValueBytesMax in one answer).
+  virtual absl::Status LookupRows(absl::string_view table, const RowBatch& keys,
+                                  absl::Span<const std::string> columns,
+                                  std::vector<ColumnBuffers>& out, absl::Span<uint8_t> found,
+                                  absl::Time deadline = absl::InfiniteFuture()) = 0;
+
+  // The same without waiting for the AEUs. `holder` keeps the memory of the batch, which is not
+  // copied, until `done` has been called or later. Of appends BatchResult::count and refused count
+  // rows, and its columns are empty.
+  virtual absl::StatusOr<std::shared_ptr<Pending>> AppendRowsAsync(
+      absl::string_view table, const RowBatch& batch, std::shared_ptr<const void> holder,
+      Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> UpsertRowsAsync(
+      absl::string_view table, const RowBatch& batch, std::shared_ptr<const void> holder,
+      Callback done) = 0;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> EraseRowsAsync(
+      absl::string_view table, const RowBatch& keys, std::shared_ptr<const void> holder,
+      Callback done) = 0;
+  // `columns` of the result, instead of BatchResult::values.
+  using RowsCallback = absl::AnyInvocable<void(BatchResult, std::vector<ColumnBuffers> columns) &&>;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> LookupRowsAsync(
+      absl::string_view table, const RowBatch& keys, absl::Span<const std::string> columns,
+      std::shared_ptr<const void> holder, RowsCallback done) = 0;
+
+  // Starts a scan of a table, rows or aggregates (table_query.h). All AEUs that hold a part of the
+  // table work side by side, in slices; scans of the same table ride one pass. Errors:
+  // InvalidArgument (the query: see TablePlan), NotFound, FailedPrecondition (not a table),
+  // ResourceExhausted (snapshots, chunks), Aborted (the query's snapshot was given up),
+  // Unavailable.
+  virtual absl::StatusOr<std::unique_ptr<TableScan>> OpenTableScan(absl::string_view table,
+                                                                   const TableQuery& query) = 0;
+  // Writes the rows of a scan into another object, inside the engine: AEUs read, and send what they
+  // have read to the owners of `target` themselves. The target is a clustered table (upserts), a
+  // heap table (appends), both of the result's column types in order, or an index or a hash of u64
+  // (result columns key and value, both u64). A source that is its own target, or aggregates, are
+  // InvalidArgument. Returns the rows written. Not atomic: after an error some are written.
+  // Paper: ERIS, contribution 2 (materialising intermediate results).
+  virtual absl::StatusOr<uint64_t> ScanInto(absl::string_view table, const TableQuery& query,
+                                            absl::string_view target,
+                                            absl::Time deadline = absl::InfiniteFuture()) = 0;
+  using ScanIntoCallback = absl::AnyInvocable<void(absl::StatusOr<uint64_t>) &&>;
+  virtual absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(absl::string_view table,
+                                                                 const TableQuery& query,
+                                                                 absl::string_view target,
+                                                                 ScanIntoCallback done) = 0;
 };
 
 class Engine {
@@ -419,6 +491,11 @@ class Engine {
   // Blocks until every AEU has its partition. Any thread.
   virtual absl::StatusOr<ObjectInfo> Create(absl::string_view name,
                                             const CreateOptions& options) = 0;
+  // Of a clustered table the bounds are of the key's first eight bytes (TableSchema::key): the key
+  // column itself, encoded, where the first one has eight, else shifted to the top of the word.
+  // Errors: as Create, and InvalidArgument (the schema).
+  virtual absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const TableSchema& schema,
+                                                 const TableOptions& options = {}) = 0;
   // Errors: NotFound. Later requests on the object get NotFound, also those under way that have not
   // reached their AEU. Blocks until every AEU has given its memory back. Any thread.
   virtual absl::Status Drop(absl::string_view name) = 0;

@@ -114,6 +114,13 @@ struct CreateOptions {
   ValueType value_type = ValueType::kUint64;
 };
 
+// What a table is created with, beside its schema.
+struct TableOptions {
+  // Of clustered tables, as in CreateOptions: where keys are expected, or the inner boundaries.
+  KeyRange expected{};
+  std::vector<uint64_t> split_points{};
+};
+
 }  // namespace eris
 
 #endif  // ERIS_OPTIONS_H_

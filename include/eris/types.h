@@ -112,6 +112,8 @@ enum class ObjectKind : uint8_t {
   // u64 -> u64 without order inside a partition: faster look-ups, no scans. Each partition hashes
   // with a random seed of its own.
   kHash = 2,
+  kTable = 3,      // clustered table: rows of typed columns under a unique key (table.h)
+  kHeapTable = 4,  // heap table: rows without a key
 };
 
 // What the keys of an object stand for, and how they are ordered: key_encoding.h.
