@@ -9,6 +9,7 @@
 #include "storage/bytes_partition.h"
 #include "storage/hash_partition.h"
 #include "storage/index_partition.h"
+#include "storage/table/table_partition.h"
 #include "storage/two_part_partition.h"
 
 namespace eris::aeu {
@@ -30,6 +31,9 @@ absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
       return storage::IndexPartition::Create(install.range, cache);
     case ObjectKind::kHash:
       return storage::HashPartition::Create(install.range, cache, install.seed);
+    case ObjectKind::kTable:
+    case ObjectKind::kHeapTable:
+      return storage::TablePartition::Create(install.range, cache, *install.layout);
   }
   ERIS_CHECK(false);  // the engine installs no other kind
   return absl::InternalError("");
@@ -39,6 +43,19 @@ routing::PortOptions OfAeu(routing::PortOptions options) {
   options.way = routing::PortOptions::Way::kIncoming;
   options.wait_ns = 0;
   return options;
+}
+
+// What an append of those rows copies.
+uint64_t BytesOf(const storage::TableLayout& layout, const RowBatch& rows, uint64_t first,
+                 uint32_t count) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < layout.columns(); ++i) {
+    const ColumnView& column = rows.columns[i];
+    bytes += layout.column(i).type == ColumnType::kString
+                 ? column.offsets[first + count] - column.offsets[first]
+                 : uint64_t{count} * ColumnValueBytes(layout.column(i).type);
+  }
+  return bytes;
 }
 
 // What does not pass the look-up's filter counts as absent. Before any of its keys is forwarded:
@@ -66,7 +83,8 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       port_(directory, OfAeu(port)),
       acknowledgements_(counters_.answered),
       scans_(acknowledgements_, counters_),
-      joins_(id, port_, acknowledgements_, counters_) {}
+      joins_(id, port_, acknowledgements_, counters_),
+      table_scans_(id, port_, directory.snapshots(), acknowledgements_, counters_) {}
 
 Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 
@@ -77,6 +95,7 @@ bool Aeu::Step(const StepBudget& budget) {
   worked |= TakeCommands(budget);
   if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
   if (joins_.running() > 0) worked |= joins_.Advance(NowNs() + budget.scan_ns);
+  if (table_scans_.running() > 0) worked |= table_scans_.Advance(NowNs() + budget.scan_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it.
   acknowledgements_.Send();
   if (!worked && trim_worthwhile_) TrimMemory();
@@ -96,8 +115,8 @@ bool Aeu::Step(const StepBudget& budget) {
 
 bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
-         port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || idle_work_left_ ||
-         trim_worthwhile_ || collect_again_ || recollection_.Waits();
+         port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || table_scans_.Runnable() ||
+         idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits();
 }
 
 bool Aeu::TakeCommands(const StepBudget& budget) {
@@ -197,7 +216,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
   if (slot == nullptr) return;
 
   builder_.Build(*slot, runnable_, keys);
-  const bool writes = group.type != CommandType::kLookup;
+  const bool writes = group.type != CommandType::kLookup && group.type != CommandType::kLookupRows;
   for (size_t range = 0; range < slot->ranges().size(); ++range) {
     const auto parts = builder_.PartsOf(range);
     if (parts.empty()) continue;
@@ -276,6 +295,12 @@ void Aeu::RunControl(const CommandHeader* command) {
     case CommandType::kJoin:
       joins_.Begin(command, SlotOf(command));
       return;
+    case CommandType::kTableScan:
+      table_scans_.Begin(command, SlotOf(command));
+      return;
+    case CommandType::kAppendRows:
+      AppendRows(command);
+      return;
     case CommandType::kInstall:
       Install(command);
       return;
@@ -289,9 +314,37 @@ void Aeu::RunControl(const CommandHeader* command) {
     case CommandType::kReplaceIfPresent:
     case CommandType::kCompareAndSet:
     case CommandType::kAdd:
+    case CommandType::kPutRows:
+    case CommandType::kLookupRows:
       break;
   }
   ERIS_CHECK(false);  // routing sends no other type
+}
+
+void Aeu::AppendRows(const CommandHeader* command) {
+  const auto* append =
+      reinterpret_cast<const routing::AppendSegment*>(routing::DataSegment(command));
+  KeyState state = KeyState::kAbsent;
+  ObjectSlot* slot = SlotOf(command);
+  if (slot == nullptr || slot->ranges().empty()) {
+    state = KeyState::kNoObject;
+  } else if (command->context->cancelled()) {
+    state = KeyState::kCancelled;
+  } else {
+    OwnedRange& owned = slot->ranges().front();
+    auto& partition = static_cast<storage::TablePartition&>(*owned.partition);
+    const uint64_t begin_ns = NowNs();
+    const RowBatch& rows = *command->context->rows;
+    if (!partition.Append(rows, append->first, append->count, view_)) state = KeyState::kNoMemory;
+    owned.load->RecordExecution(append->count, NowNs() - begin_ns);
+    owned.load->SetSize(partition.size());
+    bytes_copied_ += BytesOf(partition.layout(), rows, append->first, append->count);
+    counters_.keys.Add(append->count);
+    slot->cache().EndTurn();
+    trim_worthwhile_ |= slot->cache().TrimWorthwhile();
+  }
+  command->context->states[append->position] = state;
+  acknowledgements_.Add(command->complete, command->context, 1);
 }
 
 void Aeu::Install(const CommandHeader* command) {
@@ -310,7 +363,8 @@ void Aeu::Install(const CommandHeader* command) {
       return;
     }
     cache->SetListener(&recollection_);
-    const bool copies_bytes = install->value_type == ValueType::kBytes;
+    const bool copies_bytes =
+        install->value_type == ValueType::kBytes || install->layout != nullptr;
     slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache, copies_bytes);
     byte_objects_ += copies_bytes;
   }
@@ -336,6 +390,7 @@ void Aeu::Drop(const CommandHeader* command) {
   if (ObjectSlot* slot = SlotOf(command)) {
     scans_.EndAll(slot);
     joins_.EndAll(slot);
+    table_scans_.EndAll(slot);
     {
       base::MutexLock lock(&loads_mu_);
       std::erase_if(loads_, [&](const PublishedLoad& published) {

@@ -18,6 +18,7 @@
 #include "aeu/object_slot.h"
 #include "aeu/recollection.h"
 #include "aeu/scan_runner.h"
+#include "aeu/table_scan_runner.h"
 #include "base/mutex.h"
 #include "base/thread_role.h"
 #include "eris/stats.h"
@@ -40,11 +41,13 @@ class IdleWork {
 };
 
 struct StepBudget {
-  uint64_t scan_ns = 200'000;  // one turn's scan slices, and again its join slices
+  // One turn's scan slices, again its join slices, and again those of table scans.
+  uint64_t scan_ns = 200'000;
   uint64_t idle_ns = 200'000;  // idle work
   // Of blocks from outside that one turn executes; at least one block.
   size_t ingress_bytes = 1 << 20;
-  // Of byte strings that one turn copies in and out, before it leaves further blocks to the next.
+  // Of byte strings and of rows of tables that one turn copies in and out, before it leaves further
+  // blocks to the next.
   uint64_t copied_bytes = 1 << 20;
 };
 
@@ -77,6 +80,7 @@ class Aeu {
   // The owner's thread.
   size_t scans_running() const { return scans_.running(); }
   size_t joins_running() const { return joins_.running(); }
+  size_t table_scans_running() const { return table_scans_.running(); }
   // Any thread. Takes a mutex that the AEU takes only when it gets or gives up an object.
   std::vector<ObjectLoad> Loads() const;
 
@@ -94,6 +98,7 @@ class Aeu {
   void RunControl(const routing::CommandHeader* command);
   void Install(const routing::CommandHeader* command);
   void Drop(const routing::CommandHeader* command);
+  void AppendRows(const routing::CommandHeader* command);
   ObjectSlot* SlotOf(const routing::CommandHeader* command);
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
   // A bounded piece out of the bins of all objects.
@@ -124,6 +129,7 @@ class Aeu {
   Acknowledgements acknowledgements_;
   ScanRunner scans_;
   JoinRunner joins_;
+  TableScanRunner table_scans_;
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;

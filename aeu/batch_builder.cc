@@ -45,7 +45,9 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
                            .states_out = command->context->states,
                            .expected = segment.expected,
                            .seconds = segment.seconds,
-                           .bytes_out = command->context->bytes_sink});
+                           .bytes_out = command->context->bytes_sink,
+                           .rows = command->context->rows,
+                           .columns_out = command->context->columns_out});
       continue;
     }
     // Sized for the whole group before the first copy: the parts point into these.
@@ -95,7 +97,9 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
                                .states_out = command->context->states,
                                .expected = expected,
                                .seconds = seconds,
-                               .bytes_out = command->context->bytes_sink});
+                               .bytes_out = command->context->bytes_sink,
+                               .rows = command->context->rows,
+                               .columns_out = command->context->columns_out});
     } else {
       forwarded_.push_back({.command = command,
                             .keys = {keys_.data() + begin, count},

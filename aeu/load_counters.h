@@ -17,6 +17,9 @@ struct alignas(base::kNoSharingBytes) LoadCounters {
   Counter commands;
   Counter keys;
   Counter rows_scanned;
+  // Of tables: blocks that passes have run, and for how many scans each, added up.
+  Counter table_blocks;
+  Counter table_block_runs;
   Counter writer_waits;  // turns that found an AEU in the middle of its copy to here
   // In keys, as routing::PortFigures.
   Counter delivered;   // taken from the incoming buffers and the ingress

@@ -1,6 +1,7 @@
 #include "engine/boundaries.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "eris/key_encoding.h"
@@ -65,6 +66,25 @@ absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options
     starts.push_back(static_cast<uint64_t>(lo + width * i / pieces));
   }
   return starts;
+}
+
+absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const TableSchema& schema,
+                                                         const TableOptions& options,
+                                                         uint32_t aeus) {
+  const bool bounds = options.expected != KeyRange{} || !options.split_points.empty();
+  if (!schema.clustered()) {
+    if (bounds) {
+      return absl::InvalidArgumentError("a heap table has no key: it takes no bounds");
+    }
+    std::vector<uint64_t> starts(aeus);
+    std::iota(starts.begin(), starts.end(), 0);
+    return starts;
+  }
+  CreateOptions words{.expected = options.expected, .split_points = options.split_points};
+  if (!bounds && schema.columns[schema.key[0]].type == ColumnType::kDate) {
+    words.expected = {kDatesExpected.lo << 32, *kDatesExpected.hi << 32};
+  }
+  return InitialStarts(words, aeus);
 }
 
 }  // namespace eris::engine

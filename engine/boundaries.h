@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "eris/options.h"
+#include "eris/table.h"
 
 namespace eris::engine {
 
@@ -21,6 +22,14 @@ inline constexpr size_t kPartitionsMax = 1 << 16;
 // them, too many; an inverted or empty range; a bound that no key of the type can be; second parts
 // in the expected range).
 absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options, uint32_t aeus);
+
+// The same for a clustered table, whose bounds are of the key's first eight bytes (options.h).
+// Unset: even pieces of all values of the first key column, of dates those of 1900 to 2099. A heap
+// table has one partition per AEU: 0, 1, 2, ... Errors: also InvalidArgument (bounds for a heap
+// table). REQUIRES: a checked schema.
+absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const TableSchema& schema,
+                                                         const TableOptions& options,
+                                                         uint32_t aeus);
 
 }  // namespace eris::engine
 

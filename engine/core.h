@@ -12,13 +12,17 @@
 #include "engine/control_port.h"
 #include "engine/in_flight.h"
 #include "engine/join_registry.h"
+#include "engine/open_registry.h"
 #include "engine/request.h"
 #include "engine/scan_chunk_pool.h"
 #include "engine/scan_registry.h"
+#include "engine/table_chunk_pool.h"
 #include "eris/options.h"
 #include "routing/endpoint.h"
 
 namespace eris::engine {
+
+class TableScanState;
 
 struct Core {
   Options options;  // as resolved: no zeros left
@@ -31,6 +35,8 @@ struct Core {
   std::shared_ptr<ScanChunkPool> chunks;
   ScanRegistry scans;
   JoinRegistry joins;
+  std::shared_ptr<TableChunkPool> table_chunks;
+  OpenRegistry<TableScanState> table_scans;
 
   // Of every Port; an AEU's never waits.
   routing::PortOptions port_options() const {

@@ -124,6 +124,13 @@ absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
   return Describe(std::vector<ObjectRef>{object}).front();
 }
 
+absl::StatusOr<ObjectInfo> EngineImpl::CreateTable(absl::string_view name,
+                                                   const TableSchema& schema,
+                                                   const TableOptions& options) {
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, admin_->CreateTable(name, schema, options));
+  return Describe(std::vector<ObjectRef>{object}).front();
+}
+
 absl::Status EngineImpl::Drop(absl::string_view name) {
   const absl::StatusOr<ObjectRef> object = core_.catalogue.Find(name);
   ERIS_RETURN_IF_ERROR(admin_->Drop(name));

@@ -55,6 +55,12 @@ class ControlRequest {
   Request* const request_;
 };
 
+std::vector<AeuId> OwnersOf(size_t partitions, uint32_t aeus) {
+  std::vector<AeuId> owners;
+  for (uint32_t i = 0; i < partitions; ++i) owners.push_back(AeuId{i % aeus});
+  return owners;
+}
+
 }  // namespace
 
 memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
@@ -69,17 +75,41 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
   ERIS_RETURN_IF_ERROR(CheckKeyTypes(options.kind, options.value_type, options.key_type));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
+  return Add(name, [&](const Reservation& reservation) {
+    std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
+    return std::make_shared<ObjectEntry>(
+        reservation.name, options.kind, reservation.slot, reservation.id,
+        std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)),
+        options.key_type, options.value_type);
+  });
+}
+
+absl::StatusOr<ObjectRef> ObjectAdmin::CreateTable(absl::string_view name,
+                                                   const TableSchema& schema,
+                                                   const TableOptions& options) {
+  ERIS_ASSIGN_OR_RETURN(auto layout, storage::TableLayout::Create(schema));
+  const auto aeus = static_cast<uint32_t>(core_.directory.size());
+  ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialTableStarts(schema, options, aeus));
+  return Add(name, [&](const Reservation& reservation) {
+    std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
+    std::unique_ptr<const routing::BitmapTable> holders;
+    if (!schema.clustered()) holders = std::make_unique<routing::BitmapTable>(1, aeus, owners);
+    return std::make_shared<ObjectEntry>(
+        reservation.name, schema.clustered() ? ObjectKind::kTable : ObjectKind::kHeapTable,
+        reservation.slot, reservation.id,
+        std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)), KeyTypes{},
+        ValueType::kUint64, std::move(layout), std::move(holders));
+  });
+}
+
+absl::StatusOr<ObjectRef> ObjectAdmin::Add(absl::string_view name,
+                                           absl::FunctionRef<ObjectRef(const Reservation&)> make) {
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
   if (!core_.in_flight.TryEnter()) {
     core_.catalogue.Release(reservation);
     return absl::UnavailableError("the engine is closing");
   }
-  std::vector<AeuId> owners;
-  for (uint32_t i = 0; i < starts.size(); ++i) owners.push_back(AeuId{i % aeus});
-  auto object = std::make_shared<ObjectEntry>(
-      reservation.name, options.kind, reservation.slot, reservation.id,
-      std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)),
-      options.key_type, options.value_type);
+  ObjectRef object = make(reservation);
   absl::Status installed = Install(*object);
   if (!installed.ok()) {
     Withdraw(*object);
@@ -103,15 +133,19 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
   ControlRequest request(core_, CommandType::kInstall, partitions);
   for (uint32_t i = 0; i < partitions; ++i) {
     const AeuId aeu = table->owners()[i];
+    storage::Range range = table->RangeOf(i);
+    // No row is routed by it.
+    if (entry.kind == ObjectKind::kHeapTable) range.hi = {uint64_t{i} + 1, 0};
     request.Send(aeu, entry.route,
-                 routing::InstallSegment{.range = table->RangeOf(i),
+                 routing::InstallSegment{.range = range,
                                          .manager = &ManagerFor(entry, aeu),
                                          .route = &entry.route,
                                          .kind = entry.kind,
                                          .value_type = entry.value_type,
                                          .position = i,
                                          .seed = seeds[i],
-                                         .two_parts = entry.key_types.two_parts()});
+                                         .two_parts = entry.key_types.two_parts(),
+                                         .layout = entry.is_table() ? &entry.layout : nullptr});
   }
   request.Await();
   for (uint32_t i = 0; i < partitions; ++i) {

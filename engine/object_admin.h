@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -21,11 +22,16 @@ class ObjectAdmin {
   ObjectAdmin(Core& core, memory::MemorySystem& memory, std::vector<NumaNodeId> aeu_numa_nodes)
       : core_(core), memory_(memory), aeu_numa_nodes_(std::move(aeu_numa_nodes)) {}
 
-  // As Engine::Create and Engine::Drop.
+  // As Engine::Create, CreateTable and Drop.
   absl::StatusOr<ObjectRef> Create(absl::string_view name, const CreateOptions& options);
+  absl::StatusOr<ObjectRef> CreateTable(absl::string_view name, const TableSchema& schema,
+                                        const TableOptions& options);
   absl::Status Drop(absl::string_view name);
 
  private:
+  // Makes the object by `make`, installs and publishes it.
+  absl::StatusOr<ObjectRef> Add(absl::string_view name,
+                                absl::FunctionRef<ObjectRef(const Reservation&)> make);
   absl::Status Install(ObjectEntry& entry);
   // Every AEU in the table gives the object back, and its memory goes to the pools. Cannot fail:
   // AEUs always drain, so a full buffer only means waiting.

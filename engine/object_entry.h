@@ -16,27 +16,40 @@
 #include "base/mutex.h"
 #include "eris/types.h"
 #include "memory/memory_manager.h"
+#include "routing/bitmap_table.h"
 #include "routing/object_route.h"
+#include "routing/published_table.h"
+#include "storage/table/table_layout.h"
 
 namespace eris::engine {
 
 struct ObjectEntry {
   ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
               std::unique_ptr<const routing::RangeTable> table, KeyTypes keys = {},
-              ValueType values = ValueType::kUint64)
+              ValueType values = ValueType::kUint64,
+              std::shared_ptr<const storage::TableLayout> table_layout = nullptr,
+              std::unique_ptr<const routing::BitmapTable> first_holders = nullptr)
       : name(std::move(object_name)),
         kind(object_kind),
         key_types(keys),
         value_type(values),
-        route(slot, id, std::move(table)) {}
+        layout(std::move(table_layout)),
+        route(slot, id, std::move(table)),
+        holders(std::move(first_holders)) {}
+
+  bool is_table() const { return layout != nullptr; }
 
   // Immutable after construction.
   const std::string name;
   const ObjectKind kind;
   const KeyTypes key_types;
   const ValueType value_type;
+  const std::shared_ptr<const storage::TableLayout> layout;  // of tables, else nullptr
 
   routing::ObjectRoute route;
+  // Of a heap table: which AEUs have a part. AEU i's partition has the range [i, i + 1), and
+  // `route`'s table says no more. Of others there is no version.
+  routing::PublishedTable<routing::BitmapTable> holders;
 
   // The object's manager on the pool's NumaNode, made where there is none. Lives until
   // DropManagers. Any thread.

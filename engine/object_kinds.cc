@@ -11,6 +11,9 @@ absl::Status CheckKind(ObjectKind kind) {
     case ObjectKind::kIndex:
     case ObjectKind::kHash:
       return absl::OkStatus();
+    case ObjectKind::kTable:
+    case ObjectKind::kHeapTable:
+      return absl::InvalidArgumentError("a table is created with a schema: CreateTable");
   }
   return absl::InvalidArgumentError(
       absl::StrCat("kind of object ", static_cast<int>(kind), " is none of 1 (index), 2 (hash)"));
@@ -65,6 +68,25 @@ absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind) {
     return absl::InternalError("the system has no random numbers for the seed of a hash");
   }
   return seed;
+}
+
+absl::Status CheckNoTable(const ObjectEntry& object) {
+  if (!object.is_table()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("object \"", object.name, "\" is a table; this call is for indexes"));
+}
+
+absl::Status CheckTable(const ObjectEntry& object) {
+  if (object.is_table()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("object \"", object.name, "\" is not a table"));
+}
+
+absl::Status CheckTable(const ObjectEntry& object, ObjectKind kind) {
+  if (object.kind == kind) return absl::OkStatus();
+  const bool heap = kind == ObjectKind::kHeapTable;
+  return absl::FailedPreconditionError(
+      absl::StrCat("object \"", object.name, "\" is not a ", heap ? "heap" : "clustered",
+                   " table: ", heap ? "rows are appended to those" : "only those have keys"));
 }
 
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what) {

@@ -30,6 +30,11 @@ absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind);
 // `what` ("be a side of a join") needs keys of one part. Errors: FailedPrecondition.
 absl::Status CheckOnePart(const ObjectEntry& object, absl::string_view what);
 
+// Calls for indexes and hashes, and calls for tables (of one kind). Errors: FailedPrecondition.
+absl::Status CheckNoTable(const ObjectEntry& object);
+absl::Status CheckTable(const ObjectEntry& object);
+absl::Status CheckTable(const ObjectEntry& object, ObjectKind kind);
+
 // `what` ("be scanned") needs rows in key order. Errors: FailedPrecondition (a hash has none).
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what);
 

@@ -1,0 +1,140 @@
+#include "aeu/scan_into_sender.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "storage/table/table_layout.h"
+
+namespace eris::aeu {
+
+using routing::CommandType;
+using routing::kAppendRowsMax;
+using routing::TableChunk;
+using storage::KeyState;
+
+namespace {
+
+template <class T>
+std::vector<T> Select(const std::vector<T>& from, const std::vector<uint32_t>& positions) {
+  std::vector<T> selected;
+  selected.reserve(positions.size());
+  for (const uint32_t position : positions) selected.push_back(from[position]);
+  return selected;
+}
+
+}  // namespace
+
+absl::Status ScanIntoSender::Send(TableChunk* chunk) {
+  ERIS_DCHECK(!pending() && chunk->rows_out.rows > 0);
+  chunk->ShowRows();
+  const uint32_t rows = chunk->rows_out.rows;
+  if (target_.layout != nullptr) {
+    // The types have been compared when the scan was opened; what is left are nulls.
+    absl::Status fits = target_.layout->Check(*chunk->rows, /*keys_only=*/false);
+    if (!fits.ok()) return fits;
+  } else {
+    for (const storage::ResultColumn& column : chunk->rows_out.columns) {
+      if (column.any_null) {
+        return absl::InvalidArgumentError("a key or value of the scan into an index is null");
+      }
+    }
+  }
+  chunk_ = chunk;
+  if (appends()) {
+    std::vector<uint32_t> pieces((rows + kAppendRowsMax - 1) / kAppendRowsMax);
+    std::iota(pieces.begin(), pieces.end(), 0);
+    // Before the first of them can be answered.
+    target_.begin_chunk(chunk, static_cast<uint32_t>(pieces.size()));
+    SendPieces(std::move(pieces));
+    return absl::OkStatus();
+  }
+  heads_.resize(rows);
+  tails_.clear();
+  if (target_.layout != nullptr) {
+    if (target_.layout->two_words()) tails_.resize(rows);
+    target_.layout->PackKeys(*chunk->rows, /*keys_only=*/false, heads_.data(),
+                             tails_.empty() ? nullptr : tails_.data());
+  } else {
+    const auto* keys = static_cast<const uint64_t*>(chunk->rows_out.columns[0].values);
+    std::copy_n(keys, rows, heads_.begin());
+  }
+  target_.begin_chunk(chunk, rows);
+  SendKeys({});
+  return absl::OkStatus();
+}
+
+void ScanIntoSender::SendKeys(std::vector<uint32_t> positions) {
+  const bool all = positions.empty();
+  routing::KeyedCommand command{
+      .type = target_.type, .complete = target_.complete_chunk, .context = chunk_};
+  std::vector<uint64_t> heads;
+  std::vector<uint64_t> tails;
+  std::vector<uint64_t> values;
+  std::span<const uint64_t> column;
+  if (target_.type == CommandType::kUpsert) {
+    column = {static_cast<const uint64_t*>(chunk_->rows_out.columns[1].values), heads_.size()};
+  }
+  if (all) {
+    command.keys = heads_;
+    command.seconds = tails_;
+    command.values = column;
+  } else {
+    heads = Select(heads_, positions);
+    if (!tails_.empty()) tails = Select(tails_, positions);
+    if (!column.empty()) {
+      for (const uint32_t position : positions) values.push_back(column[position]);
+    }
+    command.keys = heads;
+    command.seconds = tails;
+    command.values = values;
+    command.positions = positions;
+  }
+  port_.Send(*target_.route, command, KeyState::kRefused);
+  left_.clear();
+  for (const uint32_t key : port_.refused_keys()) left_.push_back(all ? key : positions[key]);
+}
+
+void ScanIntoSender::SendPieces(std::vector<uint32_t> pieces) {
+  left_.clear();
+  const auto& holders = target_.holders;
+  // Where the rows are already, if that AEU holds a part of the target.
+  const bool here = std::binary_search(holders.begin(), holders.end(), self_);
+  for (const uint32_t piece : pieces) {
+    const uint32_t first = piece * kAppendRowsMax;
+    const routing::AppendSegment segment{
+        .first = first,
+        .count = std::min(kAppendRowsMax, chunk_->rows_out.rows - first),
+        .position = piece};
+    const routing::CommandHeader header{.type = CommandType::kAppendRows,
+                                        .slot = target_.route->slot(),
+                                        .object = target_.route->object(),
+                                        .table_version = target_.table_version,
+                                        .complete = target_.complete_chunk,
+                                        .context = chunk_,
+                                        .count = 1};
+    const AeuId aeu = here ? self_ : holders[(self_.value + piece) % holders.size()];
+    if (!port_.SendTo(aeu, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment}))
+      left_.push_back(piece);
+  }
+}
+
+bool ScanIntoSender::SendLeft() {
+  const size_t before = left_.size();
+  std::vector<uint32_t> again = std::move(left_);
+  appends() ? SendPieces(std::move(again)) : SendKeys(std::move(again));
+  return left_.size() < before;
+}
+
+void ScanIntoSender::AnswerLeft(KeyState state) {
+  if (!pending()) return;
+  TableChunk* const chunk = std::exchange(chunk_, nullptr);
+  for (const uint32_t position : left_) chunk->states[position] = state;
+  // Not an acknowledgement: these have not been a command.
+  const auto answers = static_cast<uint32_t>(left_.size());
+  left_.clear();
+  target_.complete_chunk(chunk, answers);
+}
+
+}  // namespace eris::aeu

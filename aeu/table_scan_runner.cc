@@ -1,0 +1,342 @@
+#include "aeu/table_scan_runner.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "aeu/clock.h"
+#include "base/check.h"
+
+namespace eris::aeu {
+
+using routing::PartOutcome;
+using routing::TableCursor;
+using routing::TablePlace;
+using storage::kBlockRows;
+using storage::kSegmentRows;
+
+namespace {
+
+constexpr uint64_t NextBlock(uint64_t row) { return (row / kBlockRows + 1) * kBlockRows; }
+
+// The partition that `at` lies in, or the first one behind it; nullptr: there is none.
+OwnedRange* PartitionAt(ObjectSlot& slot, const TablePlace& at) {
+  auto& ranges = slot.ranges();
+  const auto owned = std::find_if(ranges.begin(), ranges.end(), [&](const OwnedRange& range) {
+    const uint64_t lo = range.partition->range().lo.head;
+    return at.segment == TablePlace::kBehindPartition ? lo > at.partition : lo >= at.partition;
+  });
+  return owned == ranges.end() ? nullptr : &*owned;
+}
+
+}  // namespace
+
+void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) {
+  // The command may stand in a multicast buffer, which is let go at once.
+  const auto* segment =
+      reinterpret_cast<const routing::TableScanSegment*>(routing::DataSegment(command));
+  auto scan = std::make_unique<RunningScan>();
+  scan->slot = slot;
+  scan->part = routing::PartOf({segment->parts, segment->part_count}, self_);
+  scan->snapshot = command->snapshot;
+  scan->complete = command->complete;
+  scan->aggregate = scan->part->plan->aggregates();
+  if (scan->part->target != nullptr) scan->sender.emplace(self_, port_, *scan->part->target);
+  if (slot == nullptr) {
+    End(*scan, PartOutcome::kNoObject);
+  } else {
+    // Here, so that its scratch memory is this AEU's from the first touch on.
+    auto run = storage::TableRun::Create(scan->part->plan);
+    if (run.ok()) {
+      scan->run = *std::move(run);
+      scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
+      // Goes on behind the last row there is.
+      if (scan->part->from.chosen && scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
+    } else {
+      End(*scan, PartOutcome::kAnswered, run.status());
+    }
+  }
+  scans_.push_back(std::move(scan));
+}
+
+TableCursor TableScanRunner::Attach(const ObjectSlot& slot) const {
+  TableCursor cursor;
+  cursor.chosen = true;
+  for (const auto& other : scans_) {
+    if (other->slot != &slot || other->end != PartOutcome::kRunning) continue;
+    cursor.at = other->cursor.at;
+    // One that has paused inside a block goes on alone until the block's end.
+    if (cursor.at.row % kBlockRows != 0) cursor.at.row = NextBlock(cursor.at.row);
+    if (CanRun(*other)) break;  // rather ride with one that runs
+  }
+  cursor.began = cursor.at;
+  return cursor;
+}
+
+bool TableScanRunner::CanRun(const RunningScan& scan) {
+  if (scan.sender && scan.sender->pending()) return false;
+  return scan.aggregate || scan.chunk != nullptr || scan.part->HasEmpty();
+}
+
+bool TableScanRunner::Runnable() const {
+  return std::any_of(scans_.begin(), scans_.end(), [](const auto& scan) {
+    return scan->end != PartOutcome::kRunning || (scan->sender && scan->sender->pending()) ||
+           CanRun(*scan) || scan->part->cancelled();
+  });
+}
+
+void TableScanRunner::EndAll(const ObjectSlot* slot) {
+  for (auto& scan : scans_) {
+    if (scan->slot != slot) continue;
+    scan->slot = nullptr;
+    if (scan->end == PartOutcome::kRunning) End(*scan, PartOutcome::kNoObject);
+  }
+  Reap();
+}
+
+bool TableScanRunner::Advance(uint64_t deadline_ns) {
+  bool moved = false;
+  for (auto& scan : scans_) {
+    if (scan->part->cancelled()) {
+      if (scan->sender) scan->sender->AnswerLeft(storage::KeyState::kCancelled);
+      if (scan->end == PartOutcome::kRunning) End(*scan, PartOutcome::kCancelled);
+    } else if (scan->sender && scan->sender->pending()) {
+      moved |= scan->sender->SendLeft();
+    }
+    // Rows that only this snapshot needed may be gone from now on.
+    if (scan->end == PartOutcome::kRunning && !snapshots_.Holds(scan->snapshot)) {
+      End(*scan, PartOutcome::kAborted);
+    }
+  }
+  moved |= Reap();
+  // Each scan at most once a turn; whoever did not get its slice is first in the next one.
+  for (size_t left = scans_.size(); left > 0; --left) {
+    if (next_ >= scans_.size()) next_ = 0;
+    RunningScan& scan = *scans_[next_++];
+    if (scan.end != PartOutcome::kRunning || !CanRun(scan)) continue;
+    RunPass(scan, deadline_ns);
+    moved = true;
+    if (NowNs() >= deadline_ns) break;
+  }
+  moved |= Reap();
+  return moved;
+}
+
+bool TableScanRunner::Reap() {
+  bool any = false;
+  std::erase_if(scans_, [&](const std::unique_ptr<RunningScan>& scan) {
+    if (scan->end == PartOutcome::kRunning) return false;
+    if (scan->sender && scan->sender->pending()) return false;
+    Finish(*scan);
+    any = true;
+    return true;
+  });
+  return any;
+}
+
+void TableScanRunner::CollectGroup(const RunningScan& first) {
+  group_.clear();
+  for (auto& scan : scans_) {
+    if (scan->slot == first.slot && InGroup(*scan, first.cursor.at)) group_.push_back(scan.get());
+  }
+}
+
+void TableScanRunner::RunPass(RunningScan& first, uint64_t deadline_ns) {
+  // Anew for each segment: others may stand where this pass has come to.
+  RunningScan* lead = &first;
+  do {
+    CollectGroup(*lead);
+    if (group_.empty()) return;
+    if (!RunSegment(deadline_ns)) return;
+    // The first may have paused or ended; the others of its pass go on.
+    const auto on = std::find_if(group_.begin(), group_.end(), [](const RunningScan* scan) {
+      return scan->end == PartOutcome::kRunning && CanRun(*scan);
+    });
+    if (on == group_.end()) return;
+    lead = *on;
+  } while (NowNs() < deadline_ns);
+}
+
+void TableScanRunner::MoveTo(const TablePlace& at) {
+  for (RunningScan* scan : group_) {
+    scan->cursor.at = at;
+    if (scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
+  }
+  std::erase_if(group_, [](const RunningScan* scan) { return scan->end != PartOutcome::kRunning; });
+}
+
+void TableScanRunner::Wrap() {
+  for (RunningScan* scan : group_) {
+    if (scan->cursor.wrapped) {
+      End(*scan, PartOutcome::kAnswered);  // where it began is not there any more
+    } else {
+      scan->cursor.wrapped = true;
+    }
+  }
+  MoveTo({});
+}
+
+std::optional<uint64_t> TableScanRunner::FindSegments(const storage::TablePartition& partition,
+                                                      const TablePlace& at) {
+  views_used_ = 0;
+  std::optional<uint64_t> lowest;
+  for (RunningScan* scan : group_) {
+    size_t i = 0;
+    while (i < views_used_ && views_[i].snapshot != scan->snapshot) ++i;
+    scan->view = i;
+    if (i < views_used_) continue;
+    if (i == views_.size()) {
+      views_.emplace_back().mask = std::make_unique<uint64_t[]>(kSegmentRows / 64);
+    }
+    View& view = views_[views_used_++];
+    view.snapshot = scan->snapshot;
+    view.number = at.segment;
+    view.found = partition.FindSegment(scan->snapshot, view.number, view.mask.get(), view.segment);
+    if (view.found && (!lowest || view.number < *lowest)) lowest = view.number;
+  }
+  return lowest;
+}
+
+bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
+  TablePlace at = group_.front()->cursor.at;
+  OwnedRange* const owned = PartitionAt(*group_.front()->slot, at);
+  if (owned == nullptr) {
+    Wrap();
+    return true;
+  }
+  if (const uint64_t lo = owned->partition->range().lo.head;
+      at.segment == TablePlace::kBehindPartition || lo != at.partition) {
+    MoveTo({lo, 0, 0});
+    return true;
+  }
+  const auto& partition = static_cast<const storage::TablePartition&>(*owned->partition);
+  const std::optional<uint64_t> number = FindSegments(partition, at);
+  if (!number) {
+    MoveTo({at.partition, TablePlace::kBehindPartition, 0});
+    return true;
+  }
+  if (*number != at.segment) {
+    at = {at.partition, *number, 0};
+    MoveTo(at);
+  }
+  uint64_t rows_end = 0;
+  for (RunningScan* scan : group_) {
+    const View& view = views_[scan->view];
+    // A segment that it has no rows in, or whose rows cannot pass its filter, it rides along over.
+    scan->wanted = view.found && view.number == *number && scan->run->BeginSegment(view.segment);
+    if (scan->wanted) rows_end = std::max<uint64_t>(rows_end, view.segment.rows);
+  }
+  while (at.row < rows_end && !group_.empty()) {
+    std::erase_if(group_, [&](RunningScan* scan) { return !RunBlock(*scan, at); });
+    counters_.table_blocks.Add(1);
+    at.row = NextBlock(at.row);
+    MoveTo(at);
+    if (at.row < rows_end && NowNs() >= deadline_ns) return false;
+  }
+  if (!group_.empty()) MoveTo({at.partition, at.segment + 1, 0});
+  return true;
+}
+
+bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
+  if (!scan.wanted) return true;
+  const storage::SegmentView& segment = views_[scan.view].segment;
+  if (at.row >= segment.rows) return true;
+  auto row = static_cast<uint32_t>(at.row);
+  counters_.table_block_runs.Add(1);
+  for (;;) {
+    scan.cursor.at.row = row;
+    if (!scan.aggregate && scan.chunk == nullptr) {
+      const bool sends = scan.sender && scan.sender->pending();
+      if (sends || (scan.chunk = scan.part->TakeEmpty()) == nullptr) return false;  // it pauses
+      BeginChunk(scan);
+    }
+    const uint32_t before = row;
+    const auto outcome = scan.run->RunBlock(row, scan.aggregate ? nullptr : &scan.chunk->rows_out);
+    counters_.rows_scanned.Add(row - before);
+    switch (outcome) {
+      case storage::TableRun::Outcome::kDone:
+        ERIS_DCHECK(row >= std::min<uint64_t>(NextBlock(at.row), segment.rows));
+        return true;
+      case storage::TableRun::Outcome::kError:
+        End(scan, PartOutcome::kAnswered, scan.run->status());
+        return false;
+      case storage::TableRun::Outcome::kFull:
+        if (scan.chunk->rows_out.rows == 0) {
+          End(scan, PartOutcome::kAnswered,
+              absl::ResourceExhaustedError("a row does not fit a chunk of the scan"));
+          return false;
+        }
+        scan.cursor.at.row = row;
+        if (scan.cursor.skip > 0) {
+          SkipChunk(scan);
+        } else {
+          HandOver(scan);
+        }
+        if (scan.end != PartOutcome::kRunning) return false;
+        if (row >= std::min<uint64_t>(NextBlock(at.row), segment.rows)) return true;
+        continue;
+    }
+  }
+}
+
+void TableScanRunner::BeginChunk(RunningScan& scan) {
+  scan.chunk->Clear();
+  scan.chunk->before = scan.cursor;
+  if (scan.cursor.skip > 0) {
+    // Full with the last row that the reader has already, at the latest.
+    auto& capacity = scan.chunk->rows_out.capacity;
+    capacity = static_cast<uint32_t>(std::min<uint64_t>(capacity, scan.cursor.skip));
+  }
+}
+
+void TableScanRunner::SkipChunk(RunningScan& scan) {
+  scan.cursor.skip -= scan.chunk->rows_out.rows;
+  BeginChunk(scan);
+}
+
+void TableScanRunner::HandOver(RunningScan& scan) {
+  routing::TableChunk* const chunk = scan.chunk;
+  if (scan.sender) {
+    absl::Status sent = scan.sender->Send(chunk);
+    if (sent.ok()) {
+      scan.chunk = nullptr;
+    } else {
+      End(scan, PartOutcome::kAnswered, std::move(sent));
+    }
+    return;
+  }
+  chunk->behind = scan.cursor;
+  scan.chunk = nullptr;
+  scan.part->Deliver(chunk);
+  acknowledgements_.Add(scan.complete, scan.part, 0);
+}
+
+void TableScanRunner::End(RunningScan& scan, PartOutcome outcome, absl::Status status) {
+  ERIS_DCHECK(scan.end == PartOutcome::kRunning);
+  scan.end = outcome;
+  scan.status = std::move(status);
+  if (!scan.sender || scan.chunk == nullptr) return;
+  // The rows of the last chunk are sent as well, if the scan has come to its end.
+  routing::TableChunk* const chunk = scan.chunk;
+  if (outcome != PartOutcome::kAnswered || !scan.status.ok() || chunk->rows_out.rows == 0) return;
+  absl::Status sent = scan.sender->Send(chunk);
+  if (sent.ok()) {
+    scan.chunk = nullptr;
+  } else {
+    scan.status = std::move(sent);
+  }
+}
+
+void TableScanRunner::Finish(RunningScan& scan) {
+  if (scan.chunk != nullptr) {
+    // One without rows that are wanted goes back the same way; the reader knows it by its count.
+    if (scan.sender || scan.cursor.skip > 0) scan.chunk->rows_out.rows = 0;
+    scan.chunk->behind = scan.cursor;
+    scan.part->Deliver(std::exchange(scan.chunk, nullptr));
+  }
+  scan.part->Finish(scan.end, std::move(scan.status),
+                    scan.aggregate ? std::move(scan.run) : nullptr);
+  acknowledgements_.Add(scan.complete, scan.part, 1);
+}
+
+}  // namespace eris::aeu
