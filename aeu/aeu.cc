@@ -20,6 +20,10 @@ using storage::KeyState;
 
 namespace {
 
+// Old rows that one turn frees for an object, and one that has nothing else to do: some 20 us.
+constexpr uint32_t kFreedPerTurn = 256;
+constexpr uint32_t kFreedPerIdleTurn = 4096;
+
 absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
     const routing::InstallSegment& install, memory::LocalCache& cache) {
   switch (install.kind) {
@@ -79,12 +83,13 @@ void ApplyQuery(const CommandHeader* command) {
 Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port)
     : id_(id),
       endpoint_(directory[id]),
+      registry_(directory.snapshots()),
       recollection_(endpoint_.waker),
       port_(directory, OfAeu(port)),
       acknowledgements_(counters_.answered),
-      scans_(acknowledgements_, counters_),
+      scans_(acknowledgements_, counters_, registry_),
       joins_(id, port_, acknowledgements_, counters_),
-      table_scans_(id, port_, directory.snapshots(), acknowledgements_, counters_) {}
+      table_scans_(id, port_, registry_, acknowledgements_, counters_) {}
 
 Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 
@@ -98,6 +103,8 @@ bool Aeu::Step(const StepBudget& budget) {
   if (table_scans_.running() > 0) worked |= table_scans_.Advance(NowNs() + budget.scan_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it.
   acknowledgements_.Send();
+  if (version_bytes_ > 0) EnforceSnapshotLimits(begin_ns);
+  if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
   if (!worked && trim_worthwhile_) TrimMemory();
   if (!worked && idle_work_ != nullptr) {
     idle_work_left_ = idle_work_->Run(NowNs() + budget.idle_ns);
@@ -116,7 +123,8 @@ bool Aeu::Step(const StepBudget& budget) {
 bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
          port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || table_scans_.Runnable() ||
-         idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits();
+         idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits() ||
+         free_versions_ || (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
 }
 
 bool Aeu::TakeCommands(const StepBudget& budget) {
@@ -127,6 +135,7 @@ bool Aeu::TakeCommands(const StepBudget& budget) {
     while (block->next != nullptr) block = block->next;
     blocks_end_ = block;
   }
+  ReadSnapshots();
   if (!records && blocks_ == nullptr) return false;
 
   bytes_copied_ = 0;
@@ -150,6 +159,58 @@ bool Aeu::TakeCommands(const StepBudget& budget) {
     routing::BlockPool::Release(read);
   }
   return true;
+}
+
+void Aeu::ReadSnapshots() {
+  const routing::SnapshotRegistry::Mark mark = registry_.Now();
+  if (mark == snapshots_mark_) return;
+  registry_.Read(mark, snapshots_);
+  snapshots_mark_ = mark;
+  free_versions_ = version_bytes_ > 0;
+}
+
+void Aeu::SettleVersions(OwnedRange& owned) {
+  const uint64_t kept = owned.partition->version_bytes();
+  if (kept == owned.version_bytes) return;
+  version_bytes_ += kept - owned.version_bytes;  // modulo 2^64, as what is added there
+  registry_.AddVersionBytes(static_cast<int64_t>(kept - owned.version_bytes));
+  owned.version_bytes = kept;
+}
+
+void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
+  bool given_up = registry_.GiveUpForMemory(snapshots_);
+  const uint64_t age_ns = registry_.age_ns_max();
+  // The registry is looked through now and then only.
+  if (!snapshots_.active.empty() && now_ns - ages_checked_ns_ > age_ns / 16) {
+    ages_checked_ns_ = now_ns;
+    given_up |= now_ns > age_ns && registry_.AbortBegunBefore(now_ns - age_ns);
+  }
+  // What has begun since the cut does no harm in the view: rows are kept for it too early.
+  if (given_up) registry_.Read(snapshots_mark_, snapshots_);
+}
+
+void Aeu::GiveUpAllSnapshots() {
+  for (const uint64_t epoch : snapshots_.active) registry_.AbortEpoch(epoch);
+  registry_.Read(snapshots_mark_, snapshots_);
+}
+
+void Aeu::FreeVersions(uint32_t records_max) {
+  // Once around from where the last turn stopped, or until one has used the turn's share up.
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (free_slot_ >= slots_.size()) free_slot_ = 0;
+    ObjectSlot* const slot = slots_[free_slot_].get();
+    bool more = false;
+    for (size_t range = 0; slot != nullptr && range < slot->ranges().size(); ++range) {
+      OwnedRange& owned = slot->ranges()[range];
+      if (owned.partition->version_bytes() == 0) continue;
+      more |= owned.partition->FreeVersions(snapshots_, records_max);
+      SettleVersions(owned);
+    }
+    if (slot != nullptr) slot->cache().EndTurn();
+    if (more) return;
+    ++free_slot_;
+  }
+  free_versions_ = false;
 }
 
 void Aeu::Execute(std::span<const std::byte> records) {
@@ -222,7 +283,14 @@ void Aeu::RunGroup(const CommandGroup& group) {
     if (parts.empty()) continue;
     OwnedRange& owned = slot->ranges()[range];
     const uint64_t begin_ns = NowNs();
-    owned.partition->Execute({routing::OperationOf(group.type), parts, &bytes_copied_});
+    bool snapshots_lost = false;
+    owned.partition->Execute({.operation = routing::OperationOf(group.type),
+                              .parts = parts,
+                              .bytes_copied = &bytes_copied_,
+                              .snapshots = &snapshots_,
+                              .snapshots_lost = &snapshots_lost});
+    if (snapshots_lost) [[unlikely]]
+      GiveUpAllSnapshots();
     // One clock reading per batch; the parts share it by their length.
     const uint64_t elapsed_ns = NowNs() - begin_ns;
     uint64_t batch_keys = 0;
@@ -231,7 +299,10 @@ void Aeu::RunGroup(const CommandGroup& group) {
       batch_keys += part.count;
     }
     owned.load->RecordExecution(batch_keys, elapsed_ns);
-    if (writes) owned.load->SetSize(owned.partition->size());
+    if (writes) {
+      owned.load->SetSize(owned.partition->size());
+      SettleVersions(owned);
+    }
   }
   if (writes) {
     slot->cache().EndTurn();
@@ -335,7 +406,7 @@ void Aeu::AppendRows(const CommandHeader* command) {
     auto& partition = static_cast<storage::TablePartition&>(*owned.partition);
     const uint64_t begin_ns = NowNs();
     const RowBatch& rows = *command->context->rows;
-    if (!partition.Append(rows, append->first, append->count, view_)) state = KeyState::kNoMemory;
+    if (!partition.Append(rows, append->first, append->count, snapshots_)) state = KeyState::kNoMemory;
     owned.load->RecordExecution(append->count, NowNs() - begin_ns);
     owned.load->SetSize(partition.size());
     bytes_copied_ += BytesOf(partition.layout(), rows, append->first, append->count);
@@ -396,6 +467,10 @@ void Aeu::Drop(const CommandHeader* command) {
       std::erase_if(loads_, [&](const PublishedLoad& published) {
         return published.load.object == command->object;
       });
+    }
+    for (OwnedRange& owned : slot->ranges()) {
+      version_bytes_ -= owned.version_bytes;
+      registry_.AddVersionBytes(-static_cast<int64_t>(owned.version_bytes));
     }
     byte_objects_ -= slot->copies_bytes();
     // No row is touched: its memory goes back with the object's manager.

@@ -25,6 +25,8 @@
 #include "eris/types.h"
 #include "routing/endpoint.h"
 #include "routing/port.h"
+#include "routing/snapshot_registry.h"
+#include "storage/snapshot_view.h"
 
 namespace eris::aeu {
 
@@ -87,8 +89,18 @@ class Aeu {
  private:
   friend struct AeuTestPeer;  // tests move ranges between AEUs by hand
 
-  // Cuts all sources of commands: what comes later is the next turn's. True: there is something.
+  // Cuts all sources of commands, and then reads the epoch: what comes later is the next turn's.
+  // True: there is something.
   bool TakeCommands(const StepBudget& budget);
+  // After the cut, before anything is executed; once a turn.
+  void ReadSnapshots();
+  // Tells the registry what the partition keeps of old rows by now.
+  void SettleVersions(OwnedRange& owned);
+  // Gives up what the limits of memory and age do not allow.
+  void EnforceSnapshotLimits(uint64_t now_ns);
+  void GiveUpAllSnapshots();
+  // Frees old rows that no snapshot needs, a bounded piece of them.
+  void FreeVersions(uint32_t records_max);
   // Groups a run of records; what cannot be grouped is executed at once.
   void Execute(std::span<const std::byte> records);
   void RunGroups();
@@ -112,6 +124,7 @@ class Aeu {
   // Immutable after construction.
   const AeuId id_;
   routing::AeuEndpoint& endpoint_;
+  routing::SnapshotRegistry& registry_;
 
   // Shared: written by the AEU, read by anyone.
   LoadCounters counters_;
@@ -136,6 +149,13 @@ class Aeu {
   uint32_t byte_objects_ = 0;  // slots whose values are byte strings
   bool copies_bytes_ = false;  // a command for one of them is in groups_
   uint64_t bytes_copied_ = 0;  // of byte strings, in this turn
+  // What this turn knows of snapshots, and of when.
+  storage::SnapshotView snapshots_;
+  routing::SnapshotRegistry::Mark snapshots_mark_;
+  uint64_t ages_checked_ns_ = 0;
+  uint64_t version_bytes_ = 0;  // of all ranges, as settled
+  bool free_versions_ = false;
+  uint32_t free_slot_ = 0;  // where FreeVersions goes on
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 

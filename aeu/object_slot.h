@@ -19,6 +19,7 @@ namespace eris::aeu {
 struct OwnedRange {
   std::unique_ptr<storage::Partition> partition;
   std::shared_ptr<PartitionLoad> load;  // shared with the balancer's sampler
+  uint64_t version_bytes = 0;  // of the partition, as far as the registry of snapshots knows
 };
 
 class ObjectSlot {

@@ -64,6 +64,12 @@ bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved
     moved = true;
     return true;
   }
+  // Before each slice: rows that only this snapshot needed are gone as soon as it is given up.
+  if (scan.cursor.snapshot != 0 && !snapshots_.Holds(scan.cursor.snapshot)) {
+    Finish(scan, PartOutcome::kAborted);
+    moved = true;
+    return true;
+  }
   for (;;) {
     if (scan.cursor.rows_left == 0 || scan.cursor.rest.Empty()) {
       Finish(scan, PartOutcome::kAnswered);

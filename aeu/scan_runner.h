@@ -12,14 +12,16 @@
 #include "aeu/object_slot.h"
 #include "routing/data_command.h"
 #include "routing/scan_part.h"
+#include "routing/snapshot_registry.h"
 #include "storage/scan.h"
 
 namespace eris::aeu {
 
 class ScanRunner {
  public:
-  ScanRunner(Acknowledgements& acknowledgements, LoadCounters& counters)
-      : acknowledgements_(acknowledgements), counters_(counters) {}
+  ScanRunner(Acknowledgements& acknowledgements, LoadCounters& counters,
+             const routing::SnapshotRegistry& snapshots)
+      : acknowledgements_(acknowledgements), counters_(counters), snapshots_(snapshots) {}
 
   // Takes a scan command on; `slot` is nullptr when the AEU has no such object. Runs nothing yet.
   void Begin(const routing::CommandHeader* command, ObjectSlot* slot);
@@ -52,6 +54,7 @@ class ScanRunner {
 
   Acknowledgements& acknowledgements_;
   LoadCounters& counters_;
+  const routing::SnapshotRegistry& snapshots_;
   std::vector<RunningScan> scans_;
   size_t next_ = 0;  // whose turn it is
 };

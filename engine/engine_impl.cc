@@ -14,6 +14,7 @@
 #include "engine/memory_report.h"
 #include "engine/scan_state.h"
 #include "engine/session_impl.h"
+#include "engine/snapshot.h"
 #include "topology/placement.h"
 
 namespace eris {
@@ -47,6 +48,9 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .send_wait_ms_max = resolved_.options.send_wait_ms_max};
   core_.chunks = std::make_shared<ScanChunkPool>(resolved_.options.scan_chunks_max);
+  core_.directory.snapshots().SetLimits(
+      resolved_.options.version_bytes_max,
+      uint64_t{resolved_.options.snapshot_age_ms_max} * 1'000'000);
 }
 
 EngineImpl::~EngineImpl() {
@@ -97,6 +101,7 @@ absl::Status EngineImpl::Start(Threads threads) {
       options.numa_node = resolved_.topology.numa_nodes()[place.numa_node.value];
     }
     if (!spin) options.spin_ns = 0;
+    options.budget.scan_ns = uint64_t{resolved_.options.scan_slice_us} * 1000;
     threads_.push_back(std::make_unique<aeu::AeuThread>(*aeus_[place.aeu.value],
                                                         core_.directory[place.aeu].waker, options));
   }
@@ -196,6 +201,10 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
 }
 
 std::unique_ptr<Session> EngineImpl::NewSession() { return std::make_unique<SessionImpl>(core_); }
+
+absl::StatusOr<std::shared_ptr<Snapshot>> EngineImpl::TakeSnapshot() {
+  return engine::TakeSnapshot(core_);
+}
 
 EngineStats EngineImpl::Stats() {
   EngineStats stats;

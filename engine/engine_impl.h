@@ -37,6 +37,7 @@ class EngineImpl final : public Engine {
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
+  absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   EngineStats Stats() override;
   MemoryStats Memory() override;
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options,

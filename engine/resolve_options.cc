@@ -94,6 +94,9 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
                                    uint64_t{1} << 40));
   ERIS_RETURN_IF_ERROR(CheckWithin("send_wait_ms_max", options.send_wait_ms_max, 1, 600'000));
   ERIS_RETURN_IF_ERROR(CheckWithin("scan_chunks_max", options.scan_chunks_max, 1, 1 << 16));
+  ERIS_RETURN_IF_ERROR(
+      CheckWithin("snapshot_age_ms_max", options.snapshot_age_ms_max, 1, 86'400'000));
+  ERIS_RETURN_IF_ERROR(CheckWithin("scan_slice_us", options.scan_slice_us, 1, 1'000'000));
 
   absl::StatusOr<topology::Topology> topology =
       options.topology.empty() ? topology::Topology::Discover()
@@ -112,6 +115,9 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   }
   if (options.memory_limit_bytes == 0) {
     resolved.memory_limit_bytes = topology->memory_bytes() / 10 * 8;
+  }
+  if (options.version_bytes_max == 0) {
+    resolved.version_bytes_max = std::max<uint64_t>(resolved.memory_limit_bytes / 8, 1);
   }
   ERIS_ASSIGN_OR_RETURN(memory::MemoryOptions memory, ResolveMemory(resolved, *topology));
   return ResolvedOptions{std::move(resolved), *std::move(topology), std::move(plan),

@@ -2,41 +2,107 @@
 // partitions while AEUs go on writing, without either waiting for the other. Paper: ERIS 3.1
 // (MVCC). docs/snapshots.md has the rule and its proof; tests/models/snapshot.pml the model.
 //
-//   an AEU's turn:  cut all sources of commands -> epoch() -> Read, if anything has changed
+//   an AEU's turn:  cut all sources of commands -> Now() -> Read, if anything has changed
 //   a scan:         Begin: slot = E, E: S -> S + 1 in one CAS -> the partition table -> send
 //                   ... all its parts have answered -> End
+//
+// Why a turn that reads e finds every snapshot S < e: its slot is written before the CAS S -> S +
+// 1, and all changes of E are read-modify-writes, so that whoever loads a later E acquires from
+// that CAS, too. Why a scan at S sees every write stamped S or less: its command leaves after the
+// CAS, so the turn that cuts it reads an E above S, and what earlier turns wrote stands.
 //
 // Cost: Begin O(1) but for finding a slot, Read O(slots ever used at once).
 #ifndef ERIS_ROUTING_SNAPSHOT_REGISTRY_H_
 #define ERIS_ROUTING_SNAPSHOT_REGISTRY_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <optional>
-#include <vector>
 
 #include "base/cache_line.h"
+#include "base/memory_ops.h"
 #include "storage/snapshot_view.h"
 
 namespace eris::routing {
 
-class SnapshotRegistry {
+template <class Memory, uint32_t kSlotCount>
+class BasicSnapshotRegistry {
  public:
   // Snapshots that can be held at once.
-  static constexpr uint32_t kSlots = 1024;
+  static constexpr uint32_t kSlots = kSlotCount;
 
   struct Held {
     uint32_t slot = 0;
     uint64_t epoch = 0;  // S: shows the writes stamped with S or less
   };
-  // Any thread; latch-free. nullopt: all slots are taken.
-  std::optional<Held> Begin();
+
+  // Any thread; latch-free. nullopt: all slots are taken. `begun_ns`: for AbortBegunBefore.
+  std::optional<Held> Begin(uint64_t begun_ns = 0) {
+    const std::optional<uint32_t> slot = TakeSlot();
+    if (!slot) return std::nullopt;
+    Slot& own = slots_[*slot];
+    own.begun_ns.store(begun_ns, std::memory_order_relaxed);  // published by the CAS below
+    // acquire: what has raised E was there before this snapshot; pairs with the CAS below.
+    uint64_t epoch = epoch_.load(std::memory_order_acquire);
+    do {
+      // Not a bound but S itself: the CAS succeeds only if it is. A reader that finds it before
+      // keeps rows for a snapshot that nobody has, no more. relaxed: the CAS publishes it.
+      own.word.store(WordOf(epoch) | kBeginning, std::memory_order_relaxed);
+      // release: pairs with the acquire in Now, which sees slot and slots_used_ then. seq_cst, as
+      // in Now: see Waker, and whoever asks what a turn has written from here on.
+    } while (!epoch_.compare_exchange_weak(epoch, epoch + 1, std::memory_order_seq_cst,
+                                           std::memory_order_acquire));
+    // It is S for good: others may have shown it, too, without getting it. release: pairs with the
+    // acquire in Holds; whoever reads at S learns of it from this thread.
+    own.word.store(WordOf(epoch), std::memory_order_release);
+    return Held{*slot, epoch};
+  }
+
   // When nobody will read at it any more. Any thread, once.
-  void End(uint32_t slot);
-  // Gives it up: AEUs stop keeping rows for it, and answer its scans "aborted". Any thread.
-  void Abort(uint32_t slot);
-  bool aborted(uint32_t slot) const;
+  void End(uint32_t slot) {
+    // release: pairs with the acquire in TakeSlot, of whoever has it next.
+    slots_[slot].word.store(kFree, std::memory_order_release);
+    CountRelease();
+  }
+
+  // Gives it up: AEUs stop keeping rows for it, and answer its scans "aborted". REQUIRES: it is
+  // held until the call has returned. Any thread.
+  void Abort(uint32_t slot) {
+    slots_[slot].word.fetch_or(kAborted, std::memory_order_release);  // as End
+    CountRelease();
+  }
+  bool aborted(uint32_t slot) const {
+    // relaxed: advice; AEUs ask Holds.
+    return (slots_[slot].word.load(std::memory_order_relaxed) & kAborted) != 0;
+  }
+
+  // The same for snapshots that others hold and may end meanwhile: that of this epoch, if it is
+  // still held. Any thread. False: it is not, or has been given up before.
+  bool AbortEpoch(uint64_t epoch) {
+    return AbortIf([epoch](uint64_t word, const Slot&) { return word == WordOf(epoch); });
+  }
+  // Those begun before that time. False: there were none.
+  bool AbortBegunBefore(uint64_t begun_ns) {
+    return AbortIf([begun_ns](uint64_t, const Slot& slot) {
+      // relaxed: written before the word that AbortIf has acquired; if it is a later snapshot's
+      // already, then that one's word fails the CAS.
+      return slot.begun_ns.load(std::memory_order_relaxed) < begun_ns;
+    });
+  }
+
+  // Whether it is held and not given up. An AEU asks before each slice of a scan: what it has
+  // learned of a snapshot's end by whatever way, from another AEU with rows that have moved, too,
+  // this shows, since the word that told the other one is loaded here (coherence).
+  bool Holds(uint64_t epoch) const {
+    const uint32_t used = slots_used_.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < used; ++i) {
+      if (slots_[i].word.load(std::memory_order_acquire) == WordOf(epoch)) return true;
+    }
+    return false;
+  }
 
   // What changes when a snapshot begins, ends or is given up. An AEU asks once a turn, after it has
   // cut its sources of commands, and calls Read if it is not what it was.
@@ -45,11 +111,143 @@ class SnapshotRegistry {
     uint64_t releases = 0;
     friend bool operator==(const Mark&, const Mark&) = default;
   };
-  Mark Now() const;
+  Mark Now() const {
+    // acquire: pair with the CAS in Begin and the add in CountRelease: what Read loads next is as
+    // new as this. seq_cst: for an AEU that is about to sleep, see Waker.
+    const uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    return {epoch, releases_.load(std::memory_order_seq_cst)};
+  }
+
   // Those held and not aborted, and the epoch of `mark`. Allocates when there are more than ever
   // before.
-  void Read(const Mark& mark, storage::SnapshotView& view) const;
+  void Read(const Mark& mark, storage::SnapshotView& view) const {
+    view.epoch = mark.epoch;
+    view.active.clear();
+    // relaxed: what `mark` acquired is enough; newer is as good. acquire of the words: a slot that
+    // is found free or aborted has let its rows go for whoever learns it from this AEU.
+    const uint32_t used = slots_used_.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < used; ++i) {
+      const uint64_t word = slots_[i].word.load(std::memory_order_acquire);
+      // One that begins may have its epoch already.
+      if (EpochOf(word) > 0 && (word & kAborted) == 0) view.active.push_back(EpochOf(word));
+    }
+    std::sort(view.active.begin(), view.active.end());
+  }
+
+  // Bytes of the old rows that all partitions keep. A count, no data; seq_cst, as the add in
+  // CountRelease: either who ends a snapshot finds that an AEU keeps rows, and wakes it, or the
+  // AEU, about to sleep, finds that a snapshot has ended.
+  void AddVersionBytes(int64_t bytes) {
+    version_bytes_.fetch_add(bytes, std::memory_order_seq_cst);
+  }
+  // It may be less than nothing for a moment, while rows change hands.
+  int64_t version_bytes() const { return version_bytes_.load(std::memory_order_seq_cst); }
+
+  // An AEU, of the snapshots that its turn found: gives the oldest up where the old rows take more
+  // than their limit; then the next one only when they have grown by a part of it all the same,
+  // since what an end sets free is freed piece by piece. All of them at twice the limit. True: some
+  // have been given up.
+  bool GiveUpForMemory(const storage::SnapshotView& view) {
+    const int64_t used = version_bytes();
+    const int64_t limit = version_bytes_max_;
+    // relaxed, here and below: who gives up one more than it had to does no harm.
+    const int64_t next = give_up_at_.load(std::memory_order_relaxed);
+    if (used <= limit) {
+      if (next != 0) give_up_at_.store(0, std::memory_order_relaxed);
+      return false;
+    }
+    if (used < next || view.active.empty()) return false;
+    give_up_at_.store(used + limit / 8 + 1, std::memory_order_relaxed);
+    bool any = AbortEpoch(view.active.front());
+    if (used / 2 > limit) {
+      for (const uint64_t epoch : view.active) any |= AbortEpoch(epoch);
+    }
+    return any;
+  }
+
+  // Before AEUs and scans begin; AEUs give snapshots up by these.
+  void SetLimits(uint64_t version_bytes_max, uint64_t age_ns_max) {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() / 4;
+    version_bytes_max_ = static_cast<int64_t>(std::min(version_bytes_max, kMost));
+    age_ns_max_ = age_ns_max;
+  }
+  uint64_t age_ns_max() const { return age_ns_max_; }
+
+ private:
+  // A slot's word: S, 0 while there is none (E begins with 1), and two bits.
+  static constexpr uint64_t kFree = 0;
+  static constexpr uint64_t kBeginning = 1;  // taken; S may be another's yet
+  static constexpr uint64_t kAborted = 2;
+  static constexpr uint64_t WordOf(uint64_t epoch) { return epoch << 2; }
+  static constexpr uint64_t EpochOf(uint64_t word) { return word >> 2; }
+
+  struct Slot {
+    typename Memory::template Atomic<uint64_t> word{kFree};
+    typename Memory::template Atomic<uint64_t> begun_ns{0};
+  };
+
+  std::optional<uint32_t> TakeSlot() {
+    for (uint32_t i = 0; i < kSlots; ++i) {
+      Slot& slot = slots_[i];
+      uint64_t word = slot.word.load(std::memory_order_relaxed);  // the CAS decides
+      // acquire: pairs with the store in End.
+      if (word != kFree ||
+          !slot.word.compare_exchange_strong(word, kBeginning, std::memory_order_acquire,
+                                             std::memory_order_relaxed)) {
+        continue;
+      }
+      // relaxed: the CAS of E publishes it to those who must know.
+      uint32_t used = slots_used_.load(std::memory_order_relaxed);
+      while (used <= i && !slots_used_.compare_exchange_weak(used, i + 1, std::memory_order_release,
+                                                             std::memory_order_relaxed)) {
+      }
+      return i;
+    }
+    return std::nullopt;
+  }
+
+  void CountRelease() {
+    // release: pairs with the load in Now; whoever sees it sees the slot's word, too. seq_cst: it
+    // comes before a Wake of an AEU that is about to sleep.
+    releases_.fetch_add(1, std::memory_order_seq_cst);
+  }
+
+  template <class Which>
+  bool AbortIf(const Which& which) {
+    bool any = false;
+    const uint32_t used = slots_used_.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < used; ++i) {
+      // acquire: begun_ns is this snapshot's or a later one's.
+      uint64_t word = slots_[i].word.load(std::memory_order_acquire);
+      if (word == kFree || (word & (kBeginning | kAborted)) != 0 || !which(word, slots_[i])) {
+        continue;
+      }
+      // An epoch is given once, so that this is still the same snapshot. release: as Abort.
+      any |= slots_[i].word.compare_exchange_strong(
+          word, word | kAborted, std::memory_order_release, std::memory_order_relaxed);
+    }
+    if (any) CountRelease();
+    return any;
+  }
+
+  // Shared: written where a snapshot begins or ends, read by every AEU in every turn.
+  alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint64_t> epoch_{1};
+  typename Memory::template Atomic<uint64_t> releases_{0};
+
+  // Shared: a slot is written by the one that holds it, and by whoever gives it up.
+  alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint32_t> slots_used_{0};
+  std::array<Slot, kSlots> slots_{};
+
+  // Shared: written by AEUs that keep rows.
+  alignas(base::kNoSharingBytes) typename Memory::template Atomic<int64_t> version_bytes_{0};
+  typename Memory::template Atomic<int64_t> give_up_at_{0};
+
+  // Immutable once AEUs run.
+  int64_t version_bytes_max_ = std::numeric_limits<int64_t>::max() / 4;
+  uint64_t age_ns_max_ = ~uint64_t{0};
 };
+
+using SnapshotRegistry = BasicSnapshotRegistry<base::RealMemory, 1024>;
 
 }  // namespace eris::routing
 
