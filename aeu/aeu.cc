@@ -23,6 +23,9 @@ namespace {
 // Old rows that one turn frees for an object, and one that has nothing else to do: some 20 us.
 constexpr uint32_t kFreedPerTurn = 256;
 constexpr uint32_t kFreedPerIdleTurn = 4096;
+// Rows that a turn compacts, beside other work and without any.
+constexpr uint32_t kMaintainedPerTurn = 256;
+constexpr uint32_t kMaintainedPerIdleTurn = 4096;
 
 absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
     const routing::InstallSegment& install, memory::LocalCache& cache) {
@@ -105,6 +108,7 @@ bool Aeu::Step(const StepBudget& budget) {
   acknowledgements_.Send();
   if (version_bytes_ > 0) EnforceSnapshotLimits(begin_ns);
   if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
+  if (maintain_) Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
   if (!worked && trim_worthwhile_) TrimMemory();
   if (!worked && idle_work_ != nullptr) {
     idle_work_left_ = idle_work_->Run(NowNs() + budget.idle_ns);
@@ -124,7 +128,8 @@ bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
          port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || table_scans_.Runnable() ||
          idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits() ||
-         free_versions_ || (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
+         free_versions_ || maintain_ ||
+         (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
 }
 
 bool Aeu::TakeCommands(const StepBudget& budget) {
@@ -192,6 +197,26 @@ void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
 void Aeu::GiveUpAllSnapshots() {
   for (const uint64_t epoch : snapshots_.active) registry_.AbortEpoch(epoch);
   registry_.Read(snapshots_mark_, snapshots_);
+}
+
+void Aeu::Maintain(uint32_t rows_max) {
+  // Once around from where the last turn stopped, or until one has used the turn's share up.
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (maintain_slot_ >= slots_.size()) maintain_slot_ = 0;
+    ObjectSlot* const slot = slots_[maintain_slot_].get();
+    bool more = false;
+    if (slot != nullptr && slot->copies_bytes()) {
+      for (OwnedRange& owned : slot->ranges()) {
+        more |= owned.partition->Maintain(snapshots_, rows_max);
+        SettleVersions(owned);
+      }
+      slot->cache().EndTurn();
+      trim_worthwhile_ |= slot->cache().TrimWorthwhile();
+    }
+    if (more) return;
+    ++maintain_slot_;
+  }
+  maintain_ = false;
 }
 
 void Aeu::FreeVersions(uint32_t records_max) {
@@ -302,6 +327,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
     if (writes) {
       owned.load->SetSize(owned.partition->size());
       SettleVersions(owned);
+      maintain_ |= slot->copies_bytes();
     }
   }
   if (writes) {
@@ -406,9 +432,11 @@ void Aeu::AppendRows(const CommandHeader* command) {
     auto& partition = static_cast<storage::TablePartition&>(*owned.partition);
     const uint64_t begin_ns = NowNs();
     const RowBatch& rows = *command->context->rows;
-    if (!partition.Append(rows, append->first, append->count, snapshots_)) state = KeyState::kNoMemory;
+    if (!partition.Append(rows, append->first, append->count, snapshots_))
+      state = KeyState::kNoMemory;
     owned.load->RecordExecution(append->count, NowNs() - begin_ns);
     owned.load->SetSize(partition.size());
+    SettleVersions(owned);
     bytes_copied_ += BytesOf(partition.layout(), rows, append->first, append->count);
     counters_.keys.Add(append->count);
     slot->cache().EndTurn();

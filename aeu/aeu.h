@@ -101,6 +101,8 @@ class Aeu {
   void GiveUpAllSnapshots();
   // Frees old rows that no snapshot needs, a bounded piece of them.
   void FreeVersions(uint32_t records_max);
+  // Background work of partitions that have been written to, at most so many rows of each.
+  void Maintain(uint32_t rows_max);
   // Groups a run of records; what cannot be grouped is executed at once.
   void Execute(std::span<const std::byte> records);
   void RunGroups();
@@ -156,6 +158,8 @@ class Aeu {
   uint64_t version_bytes_ = 0;  // of all ranges, as settled
   bool free_versions_ = false;
   uint32_t free_slot_ = 0;  // where FreeVersions goes on
+  bool maintain_ = false;
+  uint32_t maintain_slot_ = 0;  // where Maintain goes on
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 

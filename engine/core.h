@@ -37,6 +37,7 @@ struct Core {
   JoinRegistry joins;
   std::shared_ptr<TableChunkPool> table_chunks;
   OpenRegistry<TableScanState> table_scans;
+  std::atomic<uint64_t> sessions{0};  // opened so far
 
   // Of every Port; an AEU's never waits.
   routing::PortOptions port_options() const {

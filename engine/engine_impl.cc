@@ -15,6 +15,7 @@
 #include "engine/scan_state.h"
 #include "engine/session_impl.h"
 #include "engine/snapshot.h"
+#include "engine/table_scan_state.h"
 #include "topology/placement.h"
 
 namespace eris {
@@ -48,6 +49,9 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .send_wait_ms_max = resolved_.options.send_wait_ms_max};
   core_.chunks = std::make_shared<ScanChunkPool>(resolved_.options.scan_chunks_max);
+  // As many bytes; a scan needs two pieces.
+  core_.table_chunks =
+      std::make_shared<TableChunkPool>(std::max(2u, resolved_.options.scan_chunks_max / 2));
   core_.directory.snapshots().SetLimits(
       resolved_.options.version_bytes_max,
       uint64_t{resolved_.options.snapshot_age_ms_max} * 1'000'000);
@@ -241,8 +245,8 @@ EngineStats EngineImpl::Stats() {
   }
   stats.objects = List();
   stats.memory_limit_bytes = resolved_.options.memory_limit_bytes;
-  stats.scans_open = core_.scans.size();
-  stats.scan_chunks_in_use = core_.chunks->in_use();
+  stats.scans_open = core_.scans.size() + core_.table_scans.size();
+  stats.scan_chunks_in_use = core_.chunks->in_use() + core_.table_chunks->in_use();
   stats.requests_in_flight = core_.in_flight.count();
   // The registry knows the AEUs' Ports, too.
   const routing::PortFigures all = core_.directory.ports().Total();
@@ -288,6 +292,10 @@ void EngineImpl::Close() {
   for (JoinState* join : core_.joins.TakeReferences()) {
     join->Cancel(absl::UnavailableError("the engine is closing"));
     join->Unref();
+  }
+  for (TableScanState* scan : core_.table_scans.TakeReferences()) {
+    scan->Cancel(absl::UnavailableError("the engine is closing"));
+    scan->Unref();
   }
   core_.in_flight.AwaitNone();
   threads_.clear();

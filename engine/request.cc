@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/futex.h"
+#include "engine/table_batch.h"
 
 namespace eris::engine {
 
@@ -72,6 +73,12 @@ void Request::HoldCredit(std::shared_ptr<std::atomic<int64_t>> credit, int64_t b
 void Request::AnswerBytes(uint64_t bytes_max) {
   reply_bytes_.emplace(bytes_max, credit_.get());
   bytes_sink = &*reply_bytes_;
+}
+
+void Request::HoldTable(std::unique_ptr<TableBatch> batch) {
+  table_ = std::move(batch);
+  rows = &table_->rows();
+  columns_out = table_->columns_out();
 }
 
 void Request::CopyBytes(uint32_t* offsets, std::string& data) const {

@@ -25,6 +25,8 @@
 
 namespace eris::engine {
 
+class TableBatch;
+
 // What a request's failure texts name.
 struct RequestLimits {
   uint64_t memory_limit_bytes = 0;
@@ -53,6 +55,9 @@ class Request final : public routing::Reply {
   // The answers are byte strings, of `bytes_max` bytes at most. After HoldCredit.
   void AnswerBytes(uint64_t bytes_max);
   bool answers_bytes() const { return reply_bytes_.has_value(); }
+  // Of tables, before Expect: the rows that commands point to, and where look-ups are answered.
+  void HoldTable(std::unique_ptr<TableBatch> batch);
+  TableBatch* table() const { return table_.get(); }
   // After the last answer: the strings one behind the other; count() + 1 offsets. Throws bad_alloc.
   void CopyBytes(uint32_t* offsets, std::string& data) const;
   // Once no answer is owed and none will be. Idempotent.
@@ -116,6 +121,7 @@ class Request final : public routing::Reply {
   std::shared_ptr<std::atomic<int64_t>> credit_;
   int64_t credit_bytes_ = 0;
   std::unique_ptr<uint64_t[]> records_;
+  std::unique_ptr<TableBatch> table_;
   std::optional<routing::ReplyBytes> reply_bytes_;  // gives back to credit_
   bool settled_ = false;
   CompletionQueue* queue_ = nullptr;

@@ -72,7 +72,7 @@ void FillWithZero(absl::Span<uint8_t> bytes) { std::fill(bytes.begin(), bytes.en
 }  // namespace
 
 absl::StatusOr<ValueType> SessionImpl::ValueTypeOf(absl::string_view object) {
-  ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(object));
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, ResolveIndex(object));
   return entry->value_type;
 }
 

@@ -123,7 +123,9 @@ SessionImpl::SessionImpl(Core& core)
     : core_(core),
       port_(core.directory, core.port_options()),
       credit_(std::make_shared<std::atomic<int64_t>>(
-          static_cast<int64_t>(core.options.session_in_flight_bytes_max))) {}
+          static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
+      // relaxed: any number does.
+      next_holder_(core.sessions.fetch_add(1, std::memory_order_relaxed)) {}
 
 absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
   const auto remembered = objects_.find(name);
@@ -141,12 +143,18 @@ absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
   return object;
 }
 
+absl::StatusOr<ObjectRef> SessionImpl::ResolveIndex(absl::string_view name) {
+  ERIS_ASSIGN_OR_RETURN(ObjectRef object, Resolve(name));
+  ERIS_RETURN_IF_ERROR(CheckNoTable(*object));
+  return object;
+}
+
 absl::StatusOr<KeyTypes> SessionImpl::KeyTypesOf(absl::string_view object) {
   // Who asks is told of the object that there is now.
   if (const auto remembered = objects_.find(object); remembered != objects_.end()) {
     remembered->second.described = false;
   }
-  ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(object));
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, ResolveIndex(object));
   objects_.find(object)->second.described = true;
   return entry->key_types;
 }
@@ -173,7 +181,7 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
     return absl::InvalidArgumentError(
         absl::StrCat("a batch has at most ", kBatchKeysMax, " keys, this one has ", keys));
   }
-  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, ResolveIndex(object));
   if (type != CommandType::kErase) ERIS_RETURN_IF_ERROR(CheckForm(*entry, form));
   ERIS_RETURN_IF_ERROR(CheckParts(*entry, key_columns));
   const int64_t bytes =
@@ -344,7 +352,7 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view ob
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_RETURN_IF_ERROR(CheckValues(options.values));
   ERIS_RETURN_IF_ERROR(CheckDirection(options.direction));
-  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, ResolveIndex(object));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be scanned"));
   ERIS_RETURN_IF_ERROR(CheckParts(*entry, options.range));
   if (options.values) ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
@@ -373,7 +381,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
     absl::string_view object, const AggregateOptions& options, AggregateCallback done) {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_RETURN_IF_ERROR(CheckValues(options.values));
-  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, ResolveIndex(object));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be aggregated"));
   ERIS_RETURN_IF_ERROR(CheckParts(*entry, options.range));
   if (options.values || !options.count_only) {
@@ -405,9 +413,9 @@ absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view ou
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   if (options.inner_values)
     ERIS_RETURN_IF_ERROR(CheckRange("range of inner values", *options.inner_values));
-  ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, Resolve(outer));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, ResolveIndex(outer));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*outer_entry, "be the outer side of a join"));
-  ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, Resolve(inner));
+  ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, ResolveIndex(inner));
   ERIS_RETURN_IF_ERROR(CheckForm(*outer_entry, ValueType::kUint64));
   ERIS_RETURN_IF_ERROR(CheckForm(*inner_entry, ValueType::kUint64));
   ERIS_RETURN_IF_ERROR(CheckOnePart(*outer_entry, "be a side of a join"));

@@ -79,8 +79,46 @@ class SessionImpl final : public Session {
                                                           AggregateCallback done) override;
   absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer, absl::string_view inner,
                                                  const JoinOptions& options) override;
+  // Tables: session_tables.cc.
+  absl::StatusOr<std::shared_ptr<const TableSchema>> SchemaOf(absl::string_view table) override;
+  absl::Status AppendRows(absl::string_view table, const RowBatch& batch,
+                          absl::Time deadline) override;
+  absl::Status UpsertRows(absl::string_view table, const RowBatch& batch,
+                          absl::Span<uint8_t> existed, absl::Time deadline) override;
+  absl::Status EraseRows(absl::string_view table, const RowBatch& keys, absl::Span<uint8_t> existed,
+                         absl::Time deadline) override;
+  absl::Status LookupRows(absl::string_view table, const RowBatch& keys,
+                          absl::Span<const std::string> columns, std::vector<ColumnBuffers>& out,
+                          absl::Span<uint8_t> found, absl::Time deadline) override;
+  absl::StatusOr<std::shared_ptr<Pending>> AppendRowsAsync(absl::string_view table,
+                                                           const RowBatch& batch,
+                                                           std::shared_ptr<const void> holder,
+                                                           Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> UpsertRowsAsync(absl::string_view table,
+                                                           const RowBatch& batch,
+                                                           std::shared_ptr<const void> holder,
+                                                           Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> EraseRowsAsync(absl::string_view table,
+                                                          const RowBatch& keys,
+                                                          std::shared_ptr<const void> holder,
+                                                          Callback done) override;
+  absl::StatusOr<std::shared_ptr<Pending>> LookupRowsAsync(absl::string_view table,
+                                                           const RowBatch& keys,
+                                                           absl::Span<const std::string> columns,
+                                                           std::shared_ptr<const void> holder,
+                                                           RowsCallback done) override;
+  absl::StatusOr<std::unique_ptr<TableScan>> OpenTableScan(absl::string_view table,
+                                                           const TableQuery& query) override;
+  absl::StatusOr<uint64_t> ScanInto(absl::string_view table, const TableQuery& query,
+                                    absl::string_view target, absl::Time deadline) override;
+  absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(absl::string_view table,
+                                                         const TableQuery& query,
+                                                         absl::string_view target,
+                                                         ScanIntoCallback done) override;
 
  private:
+  // The same for calls of indexes and hashes. Errors: also FailedPrecondition (a table).
+  absl::StatusOr<ObjectRef> ResolveIndex(absl::string_view name);
   // From the session's cache or the catalogue. Errors: NotFound, also instead of a new object of
   // the same name where KeyTypesOf has told of the dropped one.
   absl::StatusOr<ObjectRef> Resolve(absl::string_view name);
@@ -116,6 +154,28 @@ class SessionImpl final : public Session {
   absl::Status RunWrite(routing::CommandType type, absl::string_view object,
                         const WriteBatch& batch, const WriteColumns& out, absl::Time deadline);
 
+  // A request of rows, checked, with credit and in-flight count taken. `columns`: of look-ups.
+  // Errors: as AppendRows and the others.
+  absl::StatusOr<Request*> BeginTable(routing::CommandType type, absl::string_view table,
+                                      const RowBatch& batch, absl::Span<const std::string> columns,
+                                      std::shared_ptr<const void> holder);
+  // Sends, waits until all has been answered, sends again what was moved. The request stays the
+  // caller's. Errors: DeadlineExceeded.
+  absl::Status RunTable(Request* request, absl::Time deadline);
+  absl::Status RunRowWrite(routing::CommandType type, absl::string_view table,
+                           const RowBatch& batch, absl::Span<uint8_t> existed, absl::Time deadline);
+  absl::StatusOr<std::shared_ptr<Pending>> StartTable(
+      routing::CommandType type, absl::string_view table, const RowBatch& batch,
+      absl::Span<const std::string> columns, std::shared_ptr<const void> holder, RowsCallback done);
+  absl::StatusOr<std::shared_ptr<Pending>> StartRowWrite(routing::CommandType type,
+                                                         absl::string_view table,
+                                                         const RowBatch& batch,
+                                                         std::shared_ptr<const void> holder,
+                                                         Callback done);
+  // `target` empty: none. The caller's reference is in the result.
+  absl::StatusOr<TableScanState*> StartTableScan(absl::string_view table, const TableQuery& query,
+                                                 absl::string_view target);
+
   struct Remembered {
     ObjectRef object;
     bool described = false;  // KeyTypesOf has told of it
@@ -126,6 +186,8 @@ class SessionImpl final : public Session {
   absl::flat_hash_map<std::string, Remembered> objects_;  // at most kSessionNamesMax
   // Bytes that may still be under way. Shared with requests, which outlive the session.
   const std::shared_ptr<std::atomic<int64_t>> credit_;
+  uint64_t
+      next_holder_;  // of a heap table: who gets the next rows; sessions begin at different ones
 };
 
 }  // namespace eris::engine

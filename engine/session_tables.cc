@@ -1,0 +1,383 @@
+// SessionImpl's table calls: checks, requests for batches of rows, scans.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "engine/async_call.h"
+#include "engine/batch_checks.h"
+#include "engine/object_kinds.h"
+#include "engine/session_impl.h"
+#include "engine/snapshot.h"
+#include "engine/table_batch.h"
+#include "engine/table_call.h"
+#include "engine/table_resume.h"
+#include "engine/table_scan_state.h"
+#include "storage/table/table_plan.h"
+
+namespace eris::engine {
+namespace {
+
+using routing::CommandType;
+
+class TableScanImpl final : public TableScan {
+ public:
+  explicit TableScanImpl(TableScanState* state) : state_(state) {}
+  ~TableScanImpl() override {
+    state_->Cancel(absl::CancelledError("the scan was destroyed"));
+    state_->Unref();
+  }
+  const TableSchema& schema() const override { return state_->schema(); }
+  std::shared_ptr<Snapshot> snapshot() const override { return state_->snapshot(); }
+  NextResult Next(absl::Time deadline) override { return state_->Next(deadline); }
+  void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
+  void Cancel() override { state_->Cancel(absl::CancelledError("the scan was cancelled")); }
+
+ private:
+  TableScanState* const state_;
+};
+
+class ScanIntoCall final : public Pending {
+ public:
+  // Takes over the caller's reference.
+  explicit ScanIntoCall(TableScanState* state) : state_(state) {}
+  ~ScanIntoCall() override { state_->Unref(); }
+  void Cancel(absl::Status status) override { state_->Cancel(std::move(status)); }
+
+ private:
+  TableScanState* const state_;
+};
+
+// Memory of the engine for one key or row piece of a request, on its way.
+constexpr int64_t kBytesPerKey = 8 + 8 + 1 + 20;
+
+absl::Status CheckRows(const storage::TableLayout& layout, const RowBatch& batch, bool keys_only) {
+  if (batch.rows == 0) return absl::InvalidArgumentError("a batch needs at least one row");
+  if (batch.rows > kTableBatchRowsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a batch has at most ", kTableBatchRowsMax,
+                                                   " rows, this one has ", batch.rows));
+  }
+  ERIS_RETURN_IF_ERROR(layout.Check(batch, keys_only));
+  const uint64_t bytes = BytesOf(layout, batch, keys_only);
+  if (bytes <= kTableBatchBytesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the columns of a batch have at most ", kTableBatchBytesMax, " bytes, these have ", bytes));
+}
+
+absl::StatusOr<std::vector<uint32_t>> ColumnsOf(const storage::TableLayout& layout,
+                                                absl::Span<const std::string> names) {
+  std::vector<uint32_t> columns;
+  if (names.empty()) {
+    for (uint32_t i = 0; i < layout.columns(); ++i) columns.push_back(i);
+    return columns;
+  }
+  if (names.size() > kTableColumnsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a look-up answers at most ", kTableColumnsMax,
+                                                   " columns, not ", names.size()));
+  }
+  for (const std::string& name : names) {
+    const std::optional<uint32_t> column = layout.Find(name);
+    if (!column) {
+      return absl::InvalidArgumentError(absl::StrCat("the table has no column \"", name, "\""));
+    }
+    columns.push_back(*column);
+  }
+  return columns;
+}
+
+// Whether the rows of `result` can be written to `target`.
+absl::Status CheckTarget(const TableSchema& result, const ObjectEntry& target) {
+  if (!target.is_table()) {
+    ERIS_RETURN_IF_ERROR(CheckForm(target, ValueType::kUint64));
+    ERIS_RETURN_IF_ERROR(CheckOnePart(target, "be the target of a scan"));
+    if (result.columns.size() == 2 && result.columns[0].type == ColumnType::kUint64 &&
+        result.columns[1].type == ColumnType::kUint64) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat("object \"", target.name,
+                                                   "\" is an index or a hash: the scan needs two "
+                                                   "columns of u64, key and value"));
+  }
+  const storage::TableLayout& layout = *target.layout;
+  if (layout.columns() != result.columns.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("table \"", target.name, "\" has ",
+                                                   layout.columns(), " columns, the scan ",
+                                                   result.columns.size()));
+  }
+  for (uint32_t i = 0; i < layout.columns(); ++i) {
+    const ColumnSchema& from = result.columns[i];
+    const ColumnSchema& to = layout.column(i);
+    if (from.type == to.type && from.scale == to.scale) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "column ", i, " of the scan, \"", from.name, "\", has another type than column \"", to.name,
+        "\" of table \"", target.name, "\": ", static_cast<int>(from.type), " (scale ", from.scale,
+        ") for ", static_cast<int>(to.type), " (scale ", to.scale, ")"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const TableSchema>> SessionImpl::SchemaOf(absl::string_view table) {
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(table));
+  ERIS_RETURN_IF_ERROR(CheckTable(*entry));
+  return std::shared_ptr<const TableSchema>(entry->layout, &entry->layout->schema());
+}
+
+absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_view table,
+                                                 const RowBatch& batch,
+                                                 absl::Span<const std::string> columns,
+                                                 std::shared_ptr<const void> holder) {
+  const bool appends = type == CommandType::kAppendRows;
+  const bool keys_only = type == CommandType::kErase || type == CommandType::kLookupRows;
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(table));
+  ERIS_RETURN_IF_ERROR(CheckTable(*entry));
+  ERIS_RETURN_IF_ERROR(CheckTable(*entry, appends ? ObjectKind::kHeapTable : ObjectKind::kTable));
+  const storage::TableLayout& layout = *entry->layout;
+  ERIS_RETURN_IF_ERROR(CheckRows(layout, batch, keys_only));
+  std::vector<uint32_t> asked;
+  if (type == CommandType::kLookupRows) {
+    ERIS_ASSIGN_OR_RETURN(asked, ColumnsOf(layout, columns));
+  }
+  const uint32_t count = appends ? AppendPieces(batch.rows) : static_cast<uint32_t>(batch.rows);
+  const int64_t per_key =
+      kBytesPerKey + TableBatch::AnswerBytesPerKey(layout, asked) + (layout.two_words() ? 16 : 0);
+  const int64_t bytes = per_key * int64_t{count};
+  ERIS_RETURN_IF_ERROR(TakeCredit(bytes, "batch"));
+  if (!core_.in_flight.TryEnter()) {
+    credit_->fetch_add(bytes, std::memory_order_relaxed);
+    return absl::UnavailableError("the engine is closing");
+  }
+  Request* request = nullptr;
+  try {
+    auto rows = std::make_unique<TableBatch>(entry->layout, batch, std::move(holder));
+    if (!appends) rows->PackKeys(keys_only);
+    rows->AskFor(asked);
+    request = Request::Create(type, count, std::move(entry), core_.in_flight);
+    request->HoldTable(std::move(rows));
+  } catch (const std::bad_alloc&) {
+    credit_->fetch_add(bytes, std::memory_order_relaxed);
+    core_.in_flight.Leave();
+    return NoMemoryFor(batch.rows);
+  }
+  request->HoldCredit(credit_, bytes);
+  if (request->table()->answers_strings()) request->AnswerBytes(kBatchValueBytesMax);
+  return request;
+}
+
+absl::Status SessionImpl::RunTable(Request* request, absl::Time deadline) {
+  SendTable(port_, *request, next_holder_++);
+  for (uint32_t resends = 0;; ++resends) {
+    if (!request->Await(deadline)) {
+      // The rows are the caller's: what has begun has to end before the call returns.
+      request->SetCancelled();
+      request->Await(absl::InfiniteFuture());
+      if (request->AllExecuted()) return absl::OkStatus();
+      return absl::DeadlineExceededError(
+          request->type() == CommandType::kLookupRows
+              ? "the deadline passed before every AEU had answered"
+              : "the deadline passed before every AEU had answered: some rows may be written");
+    }
+    if (request->type() == CommandType::kAppendRows) return absl::OkStatus();
+    const std::vector<uint32_t> moved = request->MovedPositions();
+    if (moved.empty() || resends == kResendsMax) return absl::OkStatus();
+    SendMoved(*request, moved, [&](const routing::KeyedCommand& command) {
+      SendKeyed(port_, request->object()->route, command);
+    });
+  }
+}
+
+absl::Status SessionImpl::AppendRows(absl::string_view table, const RowBatch& batch,
+                                     absl::Time deadline) {
+  ERIS_ASSIGN_OR_RETURN(Request * request,
+                        BeginTable(CommandType::kAppendRows, table, batch, {}, nullptr));
+  absl::Status status = RunTable(request, deadline);
+  uint32_t refused = 0;
+  if (status.ok()) status = AppendOutcome(*request, core_.limits, refused);
+  request->Unref();
+  return status;
+}
+
+absl::Status SessionImpl::RunRowWrite(CommandType type, absl::string_view table,
+                                      const RowBatch& batch, absl::Span<uint8_t> existed,
+                                      absl::Time deadline) {
+  ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), batch.rows));
+  ERIS_ASSIGN_OR_RETURN(Request * request, BeginTable(type, table, batch, {}, nullptr));
+  absl::Status status = RunTable(request, deadline);
+  uint32_t refused = 0;
+  if (status.ok()) status = request->Outcome(core_.limits, refused);
+  // Also when some rows were refused: the others took effect.
+  request->CopyPresence(existed);
+  request->Unref();
+  return status;
+}
+
+absl::Status SessionImpl::UpsertRows(absl::string_view table, const RowBatch& batch,
+                                     absl::Span<uint8_t> existed, absl::Time deadline) {
+  return RunRowWrite(CommandType::kPutRows, table, batch, existed, deadline);
+}
+
+absl::Status SessionImpl::EraseRows(absl::string_view table, const RowBatch& keys,
+                                    absl::Span<uint8_t> existed, absl::Time deadline) {
+  return RunRowWrite(CommandType::kErase, table, keys, existed, deadline);
+}
+
+absl::Status SessionImpl::LookupRows(absl::string_view table, const RowBatch& keys,
+                                     absl::Span<const std::string> columns,
+                                     std::vector<ColumnBuffers>& out, absl::Span<uint8_t> found,
+                                     absl::Time deadline) {
+  ERIS_RETURN_IF_ERROR(CheckOutput("found bytes", found.size(), keys.rows));
+  ERIS_ASSIGN_OR_RETURN(Request * request,
+                        BeginTable(CommandType::kLookupRows, table, keys, columns, nullptr));
+  absl::Status status = RunTable(request, deadline);
+  uint32_t refused = 0;
+  if (status.ok()) status = request->Outcome(core_.limits, refused);
+  if (status.ok()) {
+    request->CopyPresence(found);
+    try {
+      out = request->table()->TakeColumns();
+    } catch (const std::bad_alloc&) {
+      out.clear();
+      status = NoMemoryFor(keys.rows);
+    }
+  }
+  request->Unref();
+  return status;
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartTable(
+    CommandType type, absl::string_view table, const RowBatch& batch,
+    absl::Span<const std::string> columns, std::shared_ptr<const void> holder, RowsCallback done) {
+  ERIS_ASSIGN_OR_RETURN(Request * request,
+                        BeginTable(type, table, batch, columns, std::move(holder)));
+  std::shared_ptr<TableCall> call;
+  try {
+    call = std::make_shared<TableCall>(core_, request, std::move(done));
+  } catch (const std::bad_alloc&) {
+    request->Unref();
+    return NoMemoryFor(batch.rows);
+  }
+  call->Start(port_, next_holder_++);
+  return call;
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartRowWrite(
+    CommandType type, absl::string_view table, const RowBatch& batch,
+    std::shared_ptr<const void> holder, Callback done) {
+  return StartTable(
+      type, table, batch, {}, std::move(holder),
+      [done = std::move(done)](BatchResult result, std::vector<ColumnBuffers>) mutable {
+        std::move(done)(std::move(result));
+      });
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AppendRowsAsync(
+    absl::string_view table, const RowBatch& batch, std::shared_ptr<const void> holder,
+    Callback done) {
+  return StartRowWrite(CommandType::kAppendRows, table, batch, std::move(holder), std::move(done));
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertRowsAsync(
+    absl::string_view table, const RowBatch& batch, std::shared_ptr<const void> holder,
+    Callback done) {
+  return StartRowWrite(CommandType::kPutRows, table, batch, std::move(holder), std::move(done));
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::EraseRowsAsync(
+    absl::string_view table, const RowBatch& keys, std::shared_ptr<const void> holder,
+    Callback done) {
+  return StartRowWrite(CommandType::kErase, table, keys, std::move(holder), std::move(done));
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::LookupRowsAsync(
+    absl::string_view table, const RowBatch& keys, absl::Span<const std::string> columns,
+    std::shared_ptr<const void> holder, RowsCallback done) {
+  return StartTable(CommandType::kLookupRows, table, keys, columns, std::move(holder),
+                    std::move(done));
+}
+
+absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view table,
+                                                            const TableQuery& query,
+                                                            absl::string_view target) {
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(table));
+  ERIS_RETURN_IF_ERROR(CheckTable(*entry));
+  TableScanState::Request request;
+  ERIS_ASSIGN_OR_RETURN(request.plan, storage::TablePlan::Create(entry->layout, query));
+  if (!target.empty()) {
+    ERIS_ASSIGN_OR_RETURN(request.target, Resolve(target));
+    if (request.target == entry) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("table \"", table, "\" cannot be scanned into itself"));
+    }
+    if (request.plan->aggregates() || query.limit > 0 || !query.resume.empty()) {
+      return absl::InvalidArgumentError(
+          "a scan into another object has no aggregates, no limit and no resume token");
+    }
+    ERIS_RETURN_IF_ERROR(CheckTarget(request.plan->result(), *request.target));
+  }
+  if (!query.resume.empty()) {
+    if (query.snapshot == nullptr) {
+      return absl::InvalidArgumentError("a resume token needs the snapshot it was given on");
+    }
+    ERIS_ASSIGN_OR_RETURN(request.resume, FromToken(query.resume));
+  }
+  if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  // Before the partition table is read.
+  ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core_, query.snapshot));
+  request.table = std::move(entry);
+  request.limit = query.limit;
+  request.fingerprint = FingerprintOf(query);
+  return TableScanState::Create(core_, std::move(request));
+}
+
+absl::StatusOr<std::unique_ptr<TableScan>> SessionImpl::OpenTableScan(absl::string_view table,
+                                                                      const TableQuery& query) {
+  ERIS_ASSIGN_OR_RETURN(TableScanState * state, StartTableScan(table, query, {}));
+  return std::make_unique<TableScanImpl>(state);
+}
+
+absl::StatusOr<uint64_t> SessionImpl::ScanInto(absl::string_view table, const TableQuery& query,
+                                               absl::string_view target, absl::Time deadline) {
+  if (target.empty())
+    return absl::InvalidArgumentError("a scan into another object needs its name");
+  ERIS_ASSIGN_OR_RETURN(TableScanState * state, StartTableScan(table, query, target));
+  const absl::Status end = state->Next(deadline).status();
+  const uint64_t rows = state->rows_written();
+  if (!end.ok()) state->Cancel(end);
+  state->Unref();
+  if (!end.ok()) return end;
+  return rows;
+}
+
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::ScanIntoAsync(absl::string_view table,
+                                                                    const TableQuery& query,
+                                                                    absl::string_view target,
+                                                                    ScanIntoCallback done) {
+  if (target.empty())
+    return absl::InvalidArgumentError("a scan into another object needs its name");
+  // Left after the callback, which Close waits for.
+  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  absl::StatusOr<TableScanState*> state = StartTableScan(table, query, target);
+  if (!state.ok()) {
+    core_.in_flight.Leave();
+    return state.status();
+  }
+  auto call = std::make_shared<ScanIntoCall>(*state);
+  // The state outlives the callback.
+  (*state)->NextAsync([state = *state, &in_flight = core_.in_flight,
+                       done = std::move(done)](TableScan::NextResult end) mutable {
+    if (end.ok()) {
+      std::move(done)(state->rows_written());
+    } else {
+      std::move(done)(end.status());
+    }
+    in_flight.Leave();
+  });
+  return call;
+}
+
+}  // namespace eris::engine

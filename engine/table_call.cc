@@ -1,0 +1,188 @@
+#include "engine/table_call.h"
+
+#include <algorithm>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/async_call.h"
+#include "engine/control_port.h"
+#include "engine/table_batch.h"
+#include "routing/table_scan_part.h"
+
+namespace eris::engine {
+
+using routing::CommandType;
+using routing::kAppendRowsMax;
+using storage::KeyState;
+
+namespace {
+
+void SendPieces(routing::Port& port, Request& request, uint64_t next_holder) {
+  const ObjectEntry& table = *request.object();
+  const auto holders = table.holders.Pin();
+  const std::vector<AeuId> aeus = holders->Owners();
+  const uint64_t rows = request.table()->rows().rows;
+  uint32_t refused = 0;
+  for (uint32_t piece = 0; piece < request.count(); ++piece) {
+    const uint64_t first = uint64_t{piece} * kAppendRowsMax;
+    const routing::AppendSegment segment{
+        .first = first,
+        .count = static_cast<uint32_t>(std::min<uint64_t>(kAppendRowsMax, rows - first)),
+        .position = piece};
+    const routing::CommandHeader header{.type = CommandType::kAppendRows,
+                                        .slot = table.route.slot(),
+                                        .object = table.route.object(),
+                                        .table_version = holders->version(),
+                                        .complete = &Request::Answered,
+                                        .context = &request,
+                                        .count = 1};
+    if (!port.SendTo(aeus[(next_holder + piece) % aeus.size()], header,
+                     std::as_bytes(std::span(&segment, 1)))) {
+      request.states[piece] = KeyState::kRefused;
+      ++refused;
+    }
+    // A block by itself for each: an AEU ends its turn between blocks.
+    if ((piece + 1) % aeus.size() == 0) port.Flush();
+  }
+  port.Flush();
+  if (refused > 0) Request::Answered(&request, refused);
+}
+
+}  // namespace
+
+uint32_t AppendPieces(uint64_t rows) {
+  return static_cast<uint32_t>((rows + kAppendRowsMax - 1) / kAppendRowsMax);
+}
+
+void SendTable(routing::Port& port, Request& request, uint64_t next_holder) {
+  request.Expect(request.count());
+  if (request.type() == CommandType::kAppendRows) return SendPieces(port, request, next_holder);
+  routing::KeyedCommand command{
+      .type = request.type(), .complete = &Request::Answered, .context = &request};
+  SetColumns(request.table()->keys(), command);
+  SendKeyed(port, request.object()->route, command);
+}
+
+void SendMoved(Request& request, const std::vector<uint32_t>& moved,
+               absl::FunctionRef<void(const routing::KeyedCommand&)> send) {
+  ColumnCopies columns;
+  columns.Select(request.table()->keys(), moved);
+  routing::KeyedCommand command{.type = request.type(),
+                                .positions = moved,
+                                .complete = &Request::Answered,
+                                .context = &request};
+  SetColumns(columns.view(), command);
+  request.Expect(static_cast<uint32_t>(moved.size()));
+  send(command);
+}
+
+absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused) {
+  const uint64_t rows = request.table()->rows().rows;
+  uint64_t stored = 0;
+  KeyState worst = KeyState::kAbsent;
+  for (uint32_t piece = 0; piece < request.count(); ++piece) {
+    if (request.states[piece] == KeyState::kAbsent) {
+      stored += std::min<uint64_t>(kAppendRowsMax, rows - uint64_t{piece} * kAppendRowsMax);
+    } else if (worst != KeyState::kNoObject) {
+      worst = request.states[piece];
+    }
+  }
+  refused = static_cast<uint32_t>(rows - stored);
+  switch (worst) {
+    case KeyState::kAbsent:
+      return absl::OkStatus();
+    case KeyState::kNoObject:
+      return absl::NotFoundError(
+          absl::StrCat("object \"", request.object()->name, "\" has been dropped"));
+    case KeyState::kNoMemory:
+      return absl::ResourceExhaustedError(
+          absl::StrCat("memory limit of ", limits.memory_limit_bytes, " bytes: ", stored, " of ",
+                       rows, " rows were stored, ", refused, " were refused"));
+    case KeyState::kRefused:
+      return absl::ResourceExhaustedError(absl::StrCat("the AEUs gave no outgoing buffer back for ",
+                                                       limits.send_wait_ms_max, " ms: ", stored,
+                                                       " of ", rows, " rows were stored"));
+    default:
+      return absl::CancelledError(
+          absl::StrCat("the request was cancelled: ", stored, " of ", rows, " rows were stored"));
+  }
+}
+
+TableCall::TableCall(Core& core, Request* request, Session::RowsCallback done)
+    : core_(core), request_(request), done_(std::move(done)) {}
+
+TableCall::~TableCall() { request_->Unref(); }
+
+void TableCall::Start(routing::Port& port, uint64_t next_holder) {
+  self_ = shared_from_this();
+  request_->OnAnswered(&core_.completions, this);
+  SendTable(port, *request_, next_holder);
+}
+
+void TableCall::Cancel(absl::Status status) {
+  if (ended_.load(std::memory_order_acquire))
+    return;  // pairs with Complete; nothing is owed any more
+  if (cancel_asked_.exchange(true, std::memory_order_acq_rel)) return;
+  request_->SetCancelled();
+  cancel_.call = shared_from_this();
+  cancel_.status = std::move(status);
+  core_.completions.Push(&cancel_);
+}
+
+void TableCall::CancelTask::Complete() {
+  const std::shared_ptr<TableCall> kept = std::move(call);
+  BatchResult result;
+  result.status = std::move(status);
+  result.count = result.refused = static_cast<uint32_t>(kept->request_->table()->rows().rows);
+  kept->RunCallback(std::move(result), {});
+}
+
+void TableCall::Complete() {
+  request_->Unref();  // the AEUs' reference; this call has its own
+  if (!done_called_ && !request_->cancelled() && !appends()) {
+    const std::vector<uint32_t> moved = request_->MovedPositions();
+    if (!moved.empty() && resends_++ < kResendsMax) {
+      SendMoved(*request_, moved, [this](const routing::KeyedCommand& command) {
+        core_.control->Send(request_->object()->route, command);
+      });
+      return;
+    }
+  }
+  const std::shared_ptr<TableCall> kept = std::move(self_);
+  ended_.store(true, std::memory_order_release);  // pairs with Cancel
+  BatchResult result;
+  std::vector<ColumnBuffers> columns;
+  if (!done_called_) {
+    result.count = static_cast<uint32_t>(request_->table()->rows().rows);
+    if (appends()) {
+      result.status = AppendOutcome(*request_, core_.limits, result.refused);
+    } else {
+      result.status = request_->Outcome(core_.limits, result.refused);
+      result.present = request_->PackPresence();
+      result.executed = request_->PackExecuted();
+    }
+    if (request_->type() == CommandType::kLookupRows && result.status.ok()) {
+      try {
+        columns = request_->table()->TakeColumns();
+      } catch (const std::bad_alloc&) {
+        columns.clear();
+        result.status = absl::ResourceExhaustedError(
+            absl::StrCat("the system has no memory for the answers to ", result.count, " keys"));
+      }
+    }
+  }
+  request_->FreeBytes();
+  request_->table()->LetGo();
+  request_->Settle();
+  if (!done_called_) RunCallback(std::move(result), std::move(columns));
+}
+
+void TableCall::RunCallback(BatchResult result, std::vector<ColumnBuffers> columns) {
+  if (std::exchange(done_called_, true)) return;
+  std::move(done_)(std::move(result), std::move(columns));
+  done_ = nullptr;  // what it holds is let go here, not with the last handle
+}
+
+}  // namespace eris::engine

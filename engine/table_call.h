@@ -1,0 +1,77 @@
+// Sending the rows of a table call, and an asynchronous one under way: the request, the caller's
+// callback, and what is needed to send keys again that came back as moved. The callback runs once,
+// on the completion thread.
+#ifndef ERIS_ENGINE_TABLE_CALL_H_
+#define ERIS_ENGINE_TABLE_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "engine/completion_queue.h"
+#include "engine/core.h"
+#include "engine/request.h"
+#include "eris/engine.h"
+
+namespace eris::engine {
+
+// Pieces of an append.
+uint32_t AppendPieces(uint64_t rows);
+
+// Announces and sends all of a table request's keys, or, of an append, its pieces: to the AEUs that
+// hold a part of the table in turn, from number `next_holder` on. May block for the Port's bound.
+void SendTable(routing::Port& port, Request& request, uint64_t next_holder);
+// Those that came back as moved, again; `send` takes a KeyedCommand.
+void SendMoved(Request& request, const std::vector<uint32_t>& moved,
+               absl::FunctionRef<void(const routing::KeyedCommand&)> send);
+
+// What the states of an append say. `refused` counts rows.
+absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused);
+
+class TableCall final : public Pending,
+                        public CompletionTask,
+                        public std::enable_shared_from_this<TableCall> {
+ public:
+  // Takes over the caller's reference to `request`.
+  TableCall(Core& core, Request* request, Session::RowsCallback done);
+  ~TableCall() override;
+
+  // Sends through `port` (the session's); from here on the callback is owed.
+  void Start(routing::Port& port, uint64_t next_holder);
+
+  void Cancel(absl::Status status) override;
+  void Complete() override;  // all answers are in; on the completion thread
+
+ private:
+  class CancelTask final : public CompletionTask {
+   public:
+    void Complete() override;
+    std::shared_ptr<TableCall> call;
+    absl::Status status;
+  };
+
+  bool appends() const { return request_->type() == routing::CommandType::kAppendRows; }
+  void RunCallback(BatchResult result, std::vector<ColumnBuffers> columns);
+
+  // Immutable after construction.
+  Core& core_;
+  Request* const request_;
+
+  // Owned by the completion thread, after Start.
+  Session::RowsCallback done_;
+  bool done_called_ = false;
+  uint32_t resends_ = 0;
+  std::shared_ptr<TableCall> self_;  // until the last answer is in
+
+  // Shared: written by whoever cancels first. acq_rel: that one owns cancel_.
+  std::atomic<bool> cancel_asked_{false};
+  std::atomic<bool> ended_{false};
+  CancelTask cancel_;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_TABLE_CALL_H_
