@@ -79,8 +79,10 @@ inline Expression Literal(Value value) {
 }
 template <std::integral Number>
 Expression Literal(Number number) {
-  if constexpr (std::signed_integral<Number>) return Literal(Value(int64_t{number}));
-  return Literal(Value(uint64_t{number}));
+  if constexpr (std::signed_integral<Number>)
+    return Literal(Value(int64_t{number}));
+  else
+    return Literal(Value(uint64_t{number}));
 }
 inline Expression Of(Expression::Kind kind, std::vector<Expression> arguments) {
   return {.kind = kind, .arguments = std::move(arguments)};

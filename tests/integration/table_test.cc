@@ -1,0 +1,678 @@
+// Tables through the embedding interface, with running AEUs, against models.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "eris/engine.h"
+#include "tests/support/seed.h"
+#include "tests/support/table_rows.h"
+
+namespace eris {
+namespace {
+
+using namespace expressions;  // NOLINT: operators
+using test::AppendRows;
+using test::ReadAll;
+using test::Row;
+using test::Rows;
+using test::Sorted;
+using test::TextOf;
+
+std::unique_ptr<Engine> OpenOrDie(uint32_t aeus, uint64_t memory_bytes = uint64_t{2} << 30) {
+  Options options;
+  options.aeu_count = aeus;
+  options.memory_limit_bytes = memory_bytes;
+  options.memory_decay_ms = 200;
+  auto engine = Engine::Open(options);
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  return engine.ok() ? *std::move(engine) : nullptr;
+}
+
+// A key of two words, and every type with nulls.
+TableSchema AllTypes() {
+  return {.columns = {{.name = "k1", .type = ColumnType::kInt64},
+                      {.name = "k2", .type = ColumnType::kInt32},
+                      {.name = "i32", .type = ColumnType::kInt32, .nullable = true},
+                      {.name = "i64", .type = ColumnType::kInt64, .nullable = true},
+                      {.name = "u64", .type = ColumnType::kUint64, .nullable = true},
+                      {.name = "f64", .type = ColumnType::kFloat64, .nullable = true},
+                      {.name = "date", .type = ColumnType::kDate, .nullable = true},
+                      {.name = "dec", .type = ColumnType::kDecimal, .scale = 2, .nullable = true},
+                      {.name = "text", .type = ColumnType::kString, .nullable = true}},
+          .key = {0, 1}};
+}
+
+std::vector<ColumnSchema> KeyColumnsOf(const TableSchema& schema) {
+  std::vector<ColumnSchema> columns;
+  for (const uint32_t column : schema.key) columns.push_back(schema.columns[column]);
+  return columns;
+}
+
+class TableTest : public testing::TestWithParam<uint32_t> {
+ protected:
+  void SetUp() override {
+    seed_ = test::Seed();
+    random_.seed(seed_);
+    engine_ = OpenOrDie(GetParam());
+    ASSERT_NE(engine_, nullptr);
+    session_ = engine_->NewSession();
+  }
+  uint64_t Pick(uint64_t end) {
+    return std::uniform_int_distribution<uint64_t>(0, end - 1)(random_);
+  }
+  Value OrNull(Value value) { return Pick(8) == 0 ? Value{} : value; }
+  Row RandomRow(int64_t k1, int64_t k2) {
+    std::string text(Pick(12) == 0 ? Pick(300) : Pick(9), static_cast<char>('a' + Pick(26)));
+    return {k1,
+            k2,
+            OrNull(static_cast<int64_t>(static_cast<int32_t>(random_()))),
+            OrNull(static_cast<int64_t>(random_())),
+            OrNull(static_cast<uint64_t>(random_())),
+            OrNull(static_cast<double>(Pick(1000)) / 8),
+            OrNull(Date{static_cast<int32_t>(Pick(20000))}),
+            OrNull(Decimal{static_cast<int64_t>(Pick(100000)) - 50000, 2}),
+            OrNull(text)};
+  }
+  std::vector<Row> ScanAll(absl::string_view table, const TableQuery& query = {}) {
+    auto scan = session_->OpenTableScan(table, query);
+    EXPECT_TRUE(scan.ok()) << scan.status();
+    return scan.ok() ? ReadAll(**scan) : std::vector<Row>();
+  }
+  // Aggregates of u64 or i128 that fit an i64.
+  int64_t One(absl::string_view table, const TableQuery& query, size_t column = 0) {
+    const std::vector<Row> rows = ScanAll(table, query);
+    EXPECT_EQ(rows.size(), 1u);
+    if (rows.empty()) return -1;
+    if (const auto* u64 = std::get_if<uint64_t>(&rows[0][column]))
+      return static_cast<int64_t>(*u64);
+    if (const auto* i64 = std::get_if<int64_t>(&rows[0][column])) return *i64;
+    return 0;
+  }
+
+  uint64_t seed_ = 0;
+  std::mt19937_64 random_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+};
+
+std::string NameOf(const testing::TestParamInfo<uint32_t>& info) {
+  return absl::StrCat(info.param, "Aeus");
+}
+INSTANTIATE_TEST_SUITE_P(Aeus, TableTest, testing::Values(1, 2, 8), NameOf);
+
+TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
+  SCOPED_TRACE(test::SeedText(seed_));
+  const TableSchema schema = AllTypes();
+  ASSERT_TRUE(engine_->CreateTable("t", schema).ok());
+  std::map<std::pair<int64_t, int64_t>, Row> model;
+  const auto key = [&] {
+    return std::pair<int64_t, int64_t>(static_cast<int64_t>(Pick(60)) - 30,
+                                       static_cast<int64_t>(Pick(50)) - 25);
+  };
+  for (int round = 0; round < 40; ++round) {
+    const size_t n = 1 + Pick(400);
+    Rows keys(KeyColumnsOf(schema));
+    Rows rows(schema.columns);
+    std::vector<std::pair<int64_t, int64_t>> picked;
+    for (size_t i = 0; i < n; ++i) {
+      picked.push_back(key());
+      keys.Add({picked[i].first, picked[i].second});
+    }
+    std::vector<uint8_t> existed(n);
+    switch (Pick(4)) {
+      case 0: {
+        ASSERT_TRUE(session_->EraseRows("t", keys.batch(), absl::MakeSpan(existed)).ok());
+        for (size_t i = 0; i < n; ++i) EXPECT_EQ(existed[i], model.erase(picked[i]));
+        break;
+      }
+      case 1: {
+        std::vector<ColumnBuffers> out;
+        const std::vector<std::string> asked = {"text", "dec", "k2", "u64"};
+        ASSERT_TRUE(
+            session_->LookupRows("t", keys.batch(), asked, out, absl::MakeSpan(existed)).ok());
+        ASSERT_EQ(out.size(), 4u);
+        for (size_t i = 0; i < n; ++i) {
+          const auto found = model.find(picked[i]);
+          ASSERT_EQ(existed[i], found != model.end());
+          const size_t columns[] = {8, 7, 1, 4};
+          for (size_t c = 0; c < 4; ++c) {
+            const Value want = found == model.end() ? Value{} : found->second[columns[c]];
+            EXPECT_EQ(TextOf(test::ValueAt(test::ViewOf(out[c]), schema.columns[columns[c]], i)),
+                      TextOf(want));
+          }
+        }
+        break;
+      }
+      default: {
+        for (size_t i = 0; i < n; ++i) {
+          const Row row = RandomRow(picked[i].first, picked[i].second);
+          rows.Add(row);
+        }
+        // Before the model has them.
+        std::vector<Row> added;
+        const RowBatch batch = rows.batch();
+        for (size_t i = 0; i < n; ++i) {
+          Row row;
+          for (size_t c = 0; c < schema.columns.size(); ++c) {
+            row.push_back(test::ValueAt(batch.columns[c], schema.columns[c], i));
+          }
+          added.push_back(row);
+        }
+        ASSERT_TRUE(session_->UpsertRows("t", batch, absl::MakeSpan(existed)).ok());
+        for (size_t i = 0; i < n; ++i) {
+          EXPECT_EQ(existed[i], !model.insert_or_assign(picked[i], added[i]).second);
+        }
+      }
+    }
+    if (round % 4 != 3) continue;
+    std::vector<Row> want;
+    for (const auto& [k, row] : model) want.push_back(row);
+    ASSERT_EQ(Sorted(ScanAll("t")), Sorted(want));
+    EXPECT_EQ(engine_->Describe("t")->keys, model.size());
+    TableQuery filtered;
+    filtered.filter = Column("i64") > Literal(0) && Column("k1") <= Literal(5);
+    filtered.columns = {{Column("text"), "t"}, {Column("k1") + Column("k2"), "sum"}};
+    want.clear();
+    for (const auto& [k, row] : model) {
+      const auto* i64 = std::get_if<int64_t>(&row[3]);
+      if (i64 != nullptr && *i64 > 0 && k.first <= 5) want.push_back({row[8], k.first + k.second});
+    }
+    ASSERT_EQ(Sorted(ScanAll("t", filtered)), Sorted(want));
+  }
+  ASSERT_TRUE(engine_->Drop("t").ok());
+  EXPECT_EQ(session_->OpenTableScan("t", {}).status().code(), absl::StatusCode::kNotFound);
+}
+
+TableSchema HeapOfTwo() {
+  return {.columns = {{.name = "id", .type = ColumnType::kUint64},
+                      {.name = "group", .type = ColumnType::kInt32}}};
+}
+
+// Rows [first, first + count), group is id % 7.
+Rows HeapRows(uint64_t first, uint64_t count) {
+  Rows rows(HeapOfTwo().columns);
+  for (uint64_t i = first; i < first + count; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
+  return rows;
+}
+
+TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
+  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
+  constexpr uint64_t kRows = 200'000;
+  for (uint64_t i = 0; i < kRows; i += 50'000) {
+    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 50'000).batch()).ok());
+  }
+  EXPECT_EQ(engine_->Describe("h")->keys, kRows);
+  for (const AeuStats& aeu : engine_->Stats().aeus) EXPECT_GE(aeu.rows, kRows / GetParam() / 2);
+  TableQuery total;
+  total.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
+                      {AggregateFunction::kSum, Column("id"), "sum"},
+                      {AggregateFunction::kMax, Column("id"), "max"}};
+  const std::vector<Row> rows = ScanAll("h", total);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(TextOf(rows[0]),
+            absl::StrCat(kRows, "|", kRows * (kRows - 1) / 2, "|", kRows - 1, "|"));
+  TableQuery groups;
+  groups.group_by = {"group"};
+  groups.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
+  const std::vector<Row> by_group = ScanAll("h", groups);
+  ASSERT_EQ(by_group.size(), 7u);
+  for (size_t i = 0; i < 7; ++i) {
+    const uint64_t n = kRows / 7 + (i < kRows % 7 ? 1 : 0);
+    EXPECT_EQ(TextOf(by_group[i]), absl::StrCat(i, "|", n, "|"));
+  }
+  groups.limit = 3;
+  EXPECT_EQ(ScanAll("h", groups).size(), 3u);
+}
+
+TEST_P(TableTest, AsynchronousCallsAnswerOnceAndLetTheirMemoryGo) {
+  const TableSchema schema = {.columns = {{.name = "k", .type = ColumnType::kUint64},
+                                          {.name = "text", .type = ColumnType::kString}},
+                              .key = {0}};
+  ASSERT_TRUE(engine_->CreateTable("t", schema).ok());
+  auto rows = std::make_shared<Rows>(schema.columns);
+  for (uint64_t i = 0; i < 5000; ++i) rows->Add({i, absl::StrCat("row ", i)});
+  const std::weak_ptr<Rows> watched = rows;
+  absl::Notification upserted;
+  BatchResult result;
+  const RowBatch batch = rows->batch();
+  ASSERT_TRUE(session_
+                  ->UpsertRowsAsync("t", batch, std::exchange(rows, nullptr),
+                                    [&](BatchResult answer) {
+                                      result = std::move(answer);
+                                      upserted.Notify();
+                                    })
+                  .ok());
+  upserted.WaitForNotification();
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.count, 5000u);
+  EXPECT_EQ(result.present, std::string(625, '\0'));
+  for (int i = 0; i < 1000 && !watched.expired(); ++i) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_TRUE(watched.expired());
+
+  auto keys = std::make_shared<Rows>(KeyColumnsOf(schema));
+  for (uint64_t i = 0; i < 10; ++i) keys->Add({i * 1000});
+  absl::Notification found;
+  std::vector<ColumnBuffers> columns;
+  ASSERT_TRUE(session_
+                  ->LookupRowsAsync("t", keys->batch(), {}, keys,
+                                    [&](BatchResult answer, std::vector<ColumnBuffers> out) {
+                                      result = std::move(answer);
+                                      columns = std::move(out);
+                                      found.Notify();
+                                    })
+                  .ok());
+  found.WaitForNotification();
+  ASSERT_TRUE(result.status.ok());
+  EXPECT_EQ(result.present, std::string("\x1f\0", 2));
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(columns[1].values, "row 0row 1000row 2000row 3000row 4000");
+  EXPECT_EQ(columns[1].validity, std::string("\x1f\0", 2));
+}
+
+TEST_P(TableTest, CallsForOtherKindsOfObjectsAreRefused) {
+  ASSERT_TRUE(engine_->CreateTable("t", AllTypes()).ok());
+  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
+  ASSERT_TRUE(engine_->Create("index", {}).ok());
+  constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const std::vector<uint64_t> keys = {1};
+  std::vector<uint64_t> values(1);
+  std::vector<uint8_t> found(1);
+  for (const char* table : {"t", "h"}) {
+    EXPECT_EQ(session_->Lookup(table, keys, absl::MakeSpan(values), absl::MakeSpan(found)).code(),
+              kRefused);
+    EXPECT_EQ(session_->Upsert(table, keys, values).code(), kRefused);
+    EXPECT_EQ(session_->Erase(table, keys).code(), kRefused);
+    EXPECT_EQ(session_->OpenScan(table, {}).status().code(), kRefused);
+    EXPECT_EQ(session_->Aggregate(table, {}).status().code(), kRefused);
+    EXPECT_EQ(session_->OpenJoin(table, "index", {}).status().code(), kRefused);
+    EXPECT_EQ(session_->KeyTypesOf(table).status().code(), kRefused);
+  }
+  EXPECT_EQ(session_->OpenTableScan("index", {}).status().code(), kRefused);
+  EXPECT_EQ(session_->SchemaOf("index").status().code(), kRefused);
+  EXPECT_EQ(**session_->SchemaOf("t"), AllTypes());
+  Rows heap_rows = HeapRows(0, 1);
+  EXPECT_EQ(session_->UpsertRows("h", heap_rows.batch()).code(), kRefused);
+  EXPECT_EQ(session_->EraseRows("h", heap_rows.batch()).code(), kRefused);
+  EXPECT_EQ(session_->AppendRows("index", heap_rows.batch()).code(), kRefused);
+  Rows rows(AllTypes().columns);
+  rows.Add(RandomRow(1, 2));
+  EXPECT_EQ(session_->AppendRows("t", rows.batch()).code(), kRefused);
+  EXPECT_EQ(session_->AppendRows("nowhere", rows.batch()).code(), absl::StatusCode::kNotFound);
+
+  EXPECT_EQ(session_->UpsertRows("t", heap_rows.batch()).code(), kInvalid);
+  EXPECT_EQ(session_->UpsertRows("t", {}).code(), kInvalid);
+  std::vector<ColumnBuffers> out;
+  EXPECT_EQ(session_->LookupRows("t", rows.batch(), {}, out, absl::MakeSpan(found)).code(),
+            kInvalid);
+  TableQuery query;
+  query.filter = Column("nothing") > Literal(1);
+  EXPECT_EQ(session_->OpenTableScan("t", query).status().code(), kInvalid);
+  query = {};
+  query.resume = "not a token";
+  EXPECT_EQ(session_->OpenTableScan("t", query).status().code(), kInvalid);
+  EXPECT_EQ(engine_->CreateTable("h", HeapOfTwo()).status().code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(engine_->CreateTable("bounds", HeapOfTwo(), {.expected = {0, 10}}).status().code(),
+            kInvalid);
+  EXPECT_EQ(engine_->Create("x", {.kind = ObjectKind::kTable}).status().code(), kInvalid);
+}
+
+TEST_P(TableTest, ExpectedKeysAreSpreadOverTheAeus) {
+  const TableSchema schema = {.columns = {{.name = "k", .type = ColumnType::kInt64},
+                                          {.name = "line", .type = ColumnType::kInt32}},
+                              .key = {0, 1}};
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  auto info = engine_->CreateTable("t", schema, {.expected = {kSign, kSign + 8000}});
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->kind, ObjectKind::kTable);
+  EXPECT_EQ(info->partition_starts.size(), GetParam());
+  Rows rows(schema.columns);
+  for (int64_t i = 0; i < 8000; ++i) rows.Add({i, i % 7});
+  ASSERT_TRUE(session_->UpsertRows("t", rows.batch()).ok());
+  for (const AeuStats& aeu : engine_->Stats().aeus) EXPECT_EQ(aeu.rows, 8000 / GetParam());
+}
+
+TEST_P(TableTest, PagesOfAResumedScanAreTheRowsOfASingleOne) {
+  SCOPED_TRACE(test::SeedText(seed_));
+  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
+  constexpr uint64_t kRows = 150'000;
+  for (uint64_t i = 0; i < kRows; i += 50'000) {
+    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 50'000).batch()).ok());
+  }
+  TableQuery query;
+  query.filter = Column("group") < Literal(6);
+  query.columns = {{Column("id"), "id"}};
+  query.snapshot = *engine_->TakeSnapshot();
+  // What comes later is not in it.
+  ASSERT_TRUE(session_->AppendRows("h", HeapRows(kRows, 50'000).batch()).ok());
+  std::vector<Row> rows;
+  bool more = true;
+  while (more) {
+    query.limit = 1 + Pick(Pick(2) == 0 ? 300 : 60'000);
+    auto scan = session_->OpenTableScan("h", query);
+    ASSERT_TRUE(scan.ok()) << scan.status();
+    more = false;
+    uint64_t page = 0;
+    for (;;) {
+      auto chunk = (*scan)->Next();
+      ASSERT_TRUE(chunk.ok()) << chunk.status();
+      if (*chunk == nullptr) break;
+      page += (*chunk)->rows();
+      AppendRows(**chunk, rows);
+      query.resume = (*chunk)->resume();
+      more = true;
+      if (Pick(5) == 0) break;  // as a reader whose connection is lost
+    }
+    EXPECT_LE(page, query.limit);
+  }
+  std::vector<uint64_t> ids;
+  for (const Row& row : rows) ids.push_back(std::get<uint64_t>(row[0]));
+  std::sort(ids.begin(), ids.end());
+  std::vector<uint64_t> want;
+  for (uint64_t i = 0; i < kRows; ++i) {
+    if (i % 7 < 6) want.push_back(i);
+  }
+  EXPECT_TRUE(ids == want) << ids.size() << " rows, want " << want.size();
+
+  query.filter = Column("group") < Literal(5);
+  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  query.filter = Column("group") < Literal(6);
+  query.snapshot = *engine_->TakeSnapshot();
+  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(TableTest, SharedScansAnswerLikeSingleOnes) {
+  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
+  constexpr uint64_t kRows = 400'000;
+  for (uint64_t i = 0; i < kRows; i += 100'000) {
+    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 100'000).batch()).ok());
+  }
+  const auto plain_query = [](int64_t i) {
+    TableQuery query;
+    query.filter = Between(Column("id"), Literal(i * 30'000), Literal(i * 30'000 + 99'999)) &&
+                   Column("group") > Literal(i % 7);
+    query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
+                        {AggregateFunction::kSum, Column("id"), "sum"}};
+    return query;
+  };
+  std::vector<std::string> want;
+  for (int64_t i = 0; i < 8; ++i) want.push_back(TextOf(ScanAll("h", plain_query(i))[0]));
+  std::vector<std::unique_ptr<TableScan>> scans;
+  for (int64_t i = 0; i < 8; ++i) {
+    auto scan = session_->OpenTableScan("h", plain_query(i));
+    ASSERT_TRUE(scan.ok());
+    scans.push_back(*std::move(scan));
+  }
+  for (size_t i = 0; i < 8; ++i) {
+    const std::vector<Row> rows = ReadAll(*scans[i]);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(TextOf(rows[0]), want[i]);
+  }
+}
+
+TEST_P(TableTest, RowsGoIntoOtherObjects) {
+  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
+  constexpr uint64_t kRows = 120'000;
+  for (uint64_t i = 0; i < kRows; i += 60'000) {
+    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 60'000).batch()).ok());
+  }
+  const TableSchema clustered = {.columns = {{.name = "g", .type = ColumnType::kInt32},
+                                             {.name = "twice", .type = ColumnType::kUint64}},
+                                 .key = {1}};
+  ASSERT_TRUE(engine_->CreateTable("c", clustered, {.expected = {0, 2 * kRows}}).ok());
+  ASSERT_TRUE(engine_->CreateTable("h2", HeapOfTwo()).ok());
+  ASSERT_TRUE(engine_->Create("index", {.expected = {0, kRows}}).ok());
+  ASSERT_TRUE(engine_->Create("hash", {.kind = ObjectKind::kHash, .expected = {0, kRows}}).ok());
+  TableQuery query;
+  query.filter = Column("group") < Literal(3);
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < kRows; ++i) kept += i % 7 < 3;
+  query.columns = {{Column("group"), "g"}, {Column("id") + Column("id"), "twice"}};
+  auto written = session_->ScanInto("h", query, "c");
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(*written, kept);
+  TableQuery sum;
+  sum.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
+  EXPECT_EQ(One("c", sum), static_cast<int64_t>(kept));
+
+  query.columns.clear();
+  written = session_->ScanInto("h", query, "h2");
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(*written, kept);
+  EXPECT_EQ(Sorted(ScanAll("h2")), Sorted(ScanAll("h", query)));
+
+  query.columns = {{Column("id"), "key"}, {Column("id") + Column("id"), "value"}};
+  for (const char* target : {"index", "hash"}) {
+    absl::Notification done;
+    absl::StatusOr<uint64_t> rows = 0;
+    ASSERT_TRUE(session_
+                    ->ScanIntoAsync("h", query, target,
+                                    [&](absl::StatusOr<uint64_t> end) {
+                                      rows = end;
+                                      done.Notify();
+                                    })
+                    .ok());
+    done.WaitForNotification();
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    EXPECT_EQ(*rows, kept);
+    EXPECT_EQ(engine_->Describe(target)->keys, kept);
+    std::vector<uint64_t> values(2);
+    std::vector<uint8_t> found(2);
+    ASSERT_TRUE(
+        session_->Lookup(target, {9, 10}, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
+    EXPECT_EQ(values[0], 18u);
+    EXPECT_EQ(found[0], 1);  // 9 % 7 == 2
+    EXPECT_EQ(found[1], 0);
+  }
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(session_->ScanInto("h", {}, "h").status().code(), kInvalid);
+  EXPECT_EQ(session_->ScanInto("h", {}, "c").status().code(), kInvalid);  // types
+  EXPECT_EQ(session_->ScanInto("h", {}, "index").status().code(), kInvalid);
+  EXPECT_EQ(session_->ScanInto("h", sum, "index").status().code(), kInvalid);
+  EXPECT_EQ(session_->ScanInto("h", query, "nowhere").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_P(TableTest, ReadersThatPauseCancelOrLoseTheirTableEnd) {
+  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
+  constexpr uint64_t kRows = 600'000;
+  for (uint64_t i = 0; i < kRows; i += 100'000) {
+    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 100'000).batch()).ok());
+  }
+  {
+    // One that keeps all of its chunks is told so; others go on.
+    auto paused = session_->OpenTableScan("h", {});
+    ASSERT_TRUE(paused.ok());
+    std::vector<std::shared_ptr<const TableChunk>> kept;
+    absl::Status status;
+    for (;;) {
+      auto chunk = (*paused)->Next();
+      status = chunk.status();
+      if (!chunk.ok() || *chunk == nullptr) break;
+      kept.push_back(*chunk);
+    }
+    if (!status.ok()) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    }
+    EXPECT_EQ(ScanAll("h").size(), kRows);
+    uint64_t rows = 0;
+    for (const auto& chunk : kept) rows += chunk->rows();
+    kept.clear();
+    if (!status.ok()) rows += ReadAll(**paused).size();
+    EXPECT_EQ(rows, kRows);
+  }
+  auto cancelled = session_->OpenTableScan("h", {});
+  ASSERT_TRUE(cancelled.ok());
+  (*cancelled)->Cancel();
+  EXPECT_EQ((*cancelled)->Next().status().code(), absl::StatusCode::kCancelled);
+  auto late = session_->OpenTableScan("h", {});
+  ASSERT_TRUE(late.ok());
+  auto abandoned = session_->OpenTableScan("h", {});
+  abandoned->reset();
+  auto dropped = session_->OpenTableScan("h", {});
+  ASSERT_TRUE(dropped.ok());
+  ASSERT_TRUE(engine_->Drop("h").ok());
+  absl::Status status;
+  const size_t seen = ReadAll(**dropped, &status).size();
+  EXPECT_TRUE(status.code() == absl::StatusCode::kNotFound || seen == kRows) << status;
+  late->reset();
+}
+
+TEST_P(TableTest, ExportedColumnsAreTheChunksOwnMemory) {
+  ASSERT_TRUE(engine_->CreateTable("t", AllTypes()).ok());
+  Rows rows(AllTypes().columns);
+  for (int64_t i = 0; i < 100; ++i) rows.Add(RandomRow(i, i));
+  ASSERT_TRUE(session_->UpsertRows("t", rows.batch()).ok());
+  auto scan = session_->OpenTableScan("t", {});
+  ASSERT_TRUE(scan.ok());
+  auto next = (*scan)->Next();
+  ASSERT_TRUE(next.ok() && *next != nullptr);
+  std::shared_ptr<const TableChunk> chunk = *std::move(next);
+  const std::weak_ptr<const TableChunk> watched = chunk;
+  ArrowSchema schema;
+  ArrowArray array;
+  ExportArrow(chunk, &schema, &array);
+  ASSERT_NE(schema.release, nullptr);
+  ASSERT_NE(array.release, nullptr);
+  EXPECT_STREQ(schema.format, "+s");
+  ASSERT_EQ(schema.n_children, 9);
+  ASSERT_EQ(array.n_children, 9);
+  EXPECT_EQ(array.length, static_cast<int64_t>(chunk->rows()));
+  const char* const formats[] = {"l", "i", "i", "l", "L", "g", "tdD", "d:18,2,64", "z"};
+  for (int64_t i = 0; i < 9; ++i) {
+    EXPECT_STREQ(schema.children[i]->format, formats[i]);
+    EXPECT_EQ(schema.children[i]->name, chunk->schema().columns[i].name);
+    EXPECT_EQ(schema.children[i]->flags, i < 2 ? 0 : ARROW_FLAG_NULLABLE);
+    const ArrowArray& child = *array.children[i];
+    const ColumnView column = chunk->column(i);
+    EXPECT_EQ(child.length, array.length);
+    EXPECT_EQ(child.offset, 0);
+    EXPECT_EQ(child.buffers[0], column.validity);
+    ASSERT_EQ(child.n_buffers, i == 8 ? 3 : 2);
+    EXPECT_EQ(child.buffers[1], i == 8 ? column.offsets : column.values);
+    if (i == 8) {
+      EXPECT_EQ(child.buffers[2], column.values);
+    }
+    int64_t nulls = 0;
+    for (uint64_t row = 0; row < chunk->rows(); ++row) {
+      const Value value = test::ValueAt(column, chunk->schema().columns[i], row);
+      nulls += std::holds_alternative<std::monostate>(value);
+    }
+    EXPECT_EQ(child.null_count, nulls);
+  }
+  // A child that has been moved out is released by itself.
+  ArrowArray moved = *array.children[0];
+  array.children[0]->release = nullptr;
+  chunk.reset();
+  schema.release(&schema);
+  EXPECT_EQ(schema.release, nullptr);
+  array.release(&array);
+  EXPECT_FALSE(watched.expired());
+  moved.release(&moved);
+  EXPECT_TRUE(watched.expired());
+}
+
+// Money moves from one account to another: taken, and only after the acknowledgement added.
+TEST_P(TableTest, NoSnapshotSeesMoneyThatIsNotThere) {
+  const TableSchema schema = {.columns = {{.name = "account", .type = ColumnType::kInt64},
+                                          {.name = "money", .type = ColumnType::kInt64}},
+                              .key = {0}};
+  constexpr int64_t kWriters = 4;
+  constexpr int64_t kAccounts = 64;  // of each writer
+  constexpr int64_t kEach = 1000;
+  constexpr int64_t kAmount = 10;
+  ASSERT_TRUE(engine_
+                  ->CreateTable(
+                      "bank", schema,
+                      {.expected = {uint64_t{1} << 63, (uint64_t{1} << 63) + kWriters * kAccounts}})
+                  .ok());
+  Rows rows(schema.columns);
+  for (int64_t i = 0; i < kWriters * kAccounts; ++i) rows.Add({i, kEach});
+  ASSERT_TRUE(session_->UpsertRows("bank", rows.batch()).ok());
+  constexpr int64_t kTotal = kWriters * kAccounts * kEach;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> writers;
+  for (int64_t w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w] {
+      auto session = engine_->NewSession();
+      std::mt19937_64 random(seed_ + static_cast<uint64_t>(w));
+      std::vector<int64_t> money(kAccounts, kEach);
+      const auto write = [&](int64_t account) {
+        Rows one(schema.columns);
+        one.Add({w * kAccounts + account, money[account]});
+        ASSERT_TRUE(session->UpsertRows("bank", one.batch()).ok());
+      };
+      while (!stop.load()) {
+        const auto from = static_cast<int64_t>(random() % kAccounts);
+        const auto to = static_cast<int64_t>(random() % kAccounts);
+        money[from] -= kAmount;
+        write(from);
+        money[to] += kAmount;
+        write(to);
+      }
+    });
+  }
+  TableQuery sum;
+  sum.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
+                    {AggregateFunction::kSum, Column("money"), "sum"}};
+  const absl::Time end = absl::Now() + absl::Milliseconds(700);
+  int scans = 0;
+  while (absl::Now() < end && !HasFailure()) {
+    const std::vector<Row> answer = ScanAll("bank", sum);
+    ASSERT_EQ(answer.size(), 1u);
+    EXPECT_EQ(std::get<uint64_t>(answer[0][0]), static_cast<uint64_t>(kWriters * kAccounts));
+    const int64_t seen = std::get<int64_t>(answer[0][1]);
+    EXPECT_LE(seen, kTotal) << test::SeedText(seed_);
+    EXPECT_GE(seen, kTotal - kWriters * kAmount) << test::SeedText(seed_);
+    ++scans;
+  }
+  stop.store(true);
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_GT(scans, 0);
+  EXPECT_EQ(One("bank", sum, 1), kTotal);
+}
+
+TEST(TableMemoryTest, AtTheLimitRowsAreRefusedAndNothingIsLost) {
+  auto engine = OpenOrDie(2, uint64_t{96} << 20);
+  ASSERT_NE(engine, nullptr);
+  auto session = engine->NewSession();
+  ASSERT_TRUE(engine->CreateTable("h", HeapOfTwo()).ok());
+  uint64_t stored = 0;
+  absl::Status status;
+  for (uint64_t first = 0; status.ok() && first < 20'000'000; first += 40'000) {
+    Rows rows = HeapRows(first, 40'000);
+    absl::Notification done;
+    ASSERT_TRUE(session
+                    ->AppendRowsAsync("h", rows.batch(), nullptr,
+                                      [&](BatchResult result) {
+                                        stored += result.count - result.refused;
+                                        status = result.status;
+                                        done.Notify();
+                                      })
+                    .ok());
+    done.WaitForNotification();
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_GT(stored, 1'000'000u);
+  TableQuery count;
+  count.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
+  auto scan = session->OpenTableScan("h", count);
+  ASSERT_TRUE(scan.ok()) << scan.status();
+  EXPECT_EQ(TextOf(ReadAll(**scan)[0]), absl::StrCat(stored, "|"));
+  EXPECT_EQ(engine->Describe("h")->keys, stored);
+}
+
+}  // namespace
+}  // namespace eris
