@@ -11,6 +11,7 @@
 #include "storage/index_partition.h"
 #include "storage/table/table_partition.h"
 #include "storage/two_part_partition.h"
+#include "storage/versioned_partition.h"
 
 namespace eris::aeu {
 
@@ -27,15 +28,26 @@ constexpr uint32_t kFreedPerIdleTurn = 4096;
 constexpr uint32_t kMaintainedPerTurn = 256;
 constexpr uint32_t kMaintainedPerIdleTurn = 4096;
 
+absl::StatusOr<std::unique_ptr<storage::Partition>> WithVersions(
+    absl::StatusOr<std::unique_ptr<storage::Partition>> rows, memory::LocalCache& cache,
+    storage::VersionedPartition::Form form) {
+  if (!rows.ok()) return rows.status();
+  return storage::VersionedPartition::Create(*std::move(rows), cache, form);
+}
+
 absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
     const routing::InstallSegment& install, memory::LocalCache& cache) {
   switch (install.kind) {
     case ObjectKind::kIndex:
       if (install.value_type == ValueType::kBytes) {
-        return storage::BytesPartition::Create(install.range, cache);
+        return WithVersions(storage::BytesPartition::Create(install.range, cache), cache,
+                            {.byte_strings = true});
       }
-      if (install.two_parts) return storage::TwoPartPartition::Create(install.range, cache);
-      return storage::IndexPartition::Create(install.range, cache);
+      if (install.two_parts) {
+        return WithVersions(storage::TwoPartPartition::Create(install.range, cache), cache,
+                            {.two_parts = true});
+      }
+      return WithVersions(storage::IndexPartition::Create(install.range, cache), cache, {});
     case ObjectKind::kHash:
       return storage::HashPartition::Create(install.range, cache, install.seed);
     case ObjectKind::kTable:
@@ -194,11 +206,6 @@ void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
   if (given_up) registry_.Read(snapshots_mark_, snapshots_);
 }
 
-void Aeu::GiveUpAllSnapshots() {
-  for (const uint64_t epoch : snapshots_.active) registry_.AbortEpoch(epoch);
-  registry_.Read(snapshots_mark_, snapshots_);
-}
-
 void Aeu::Maintain(uint32_t rows_max) {
   // Once around from where the last turn stopped, or until one has used the turn's share up.
   for (size_t i = 0; i < slots_.size(); ++i) {
@@ -308,14 +315,10 @@ void Aeu::RunGroup(const CommandGroup& group) {
     if (parts.empty()) continue;
     OwnedRange& owned = slot->ranges()[range];
     const uint64_t begin_ns = NowNs();
-    bool snapshots_lost = false;
     owned.partition->Execute({.operation = routing::OperationOf(group.type),
                               .parts = parts,
                               .bytes_copied = &bytes_copied_,
-                              .snapshots = &snapshots_,
-                              .snapshots_lost = &snapshots_lost});
-    if (snapshots_lost) [[unlikely]]
-      GiveUpAllSnapshots();
+                              .snapshots = &snapshots_});
     // One clock reading per batch; the parts share it by their length.
     const uint64_t elapsed_ns = NowNs() - begin_ns;
     uint64_t batch_keys = 0;

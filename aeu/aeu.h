@@ -98,7 +98,6 @@ class Aeu {
   void SettleVersions(OwnedRange& owned);
   // Gives up what the limits of memory and age do not allow.
   void EnforceSnapshotLimits(uint64_t now_ns);
-  void GiveUpAllSnapshots();
   // Frees old rows that no snapshot needs, a bounded piece of them.
   void FreeVersions(uint32_t records_max);
   // Background work of partitions that have been written to, at most so many rows of each.

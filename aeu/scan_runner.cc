@@ -91,6 +91,11 @@ bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved
     }
     moved = true;
     RunSlice(*owned, deadline_ns, scan);
+    if (scan.cursor.snapshot_lost) [[unlikely]] {
+      snapshots_.AbortEpoch(scan.cursor.snapshot);
+      Finish(scan, PartOutcome::kAborted);
+      return true;
+    }
     if (scan.cursor.rows_left == 0 || scan.cursor.rest.Empty()) continue;
     if (scan.chunk != nullptr && scan.chunk->rows.Full()) Deliver(scan);
     if (NowNs() >= deadline_ns) return false;
@@ -113,6 +118,7 @@ void ScanRunner::RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& 
     scan.cursor.rows_left = here.rows_left;
   }
   counters_.rows_scanned.Add(here.looked);
+  scan.cursor.snapshot_lost = here.snapshot_lost;
   if (scan.cursor.query.Backward()) {
     rest.hi = here.done ? asked.lo : here.rest.hi;
   } else if (!here.done) {

@@ -20,7 +20,7 @@ namespace eris::aeu {
 class ScanRunner {
  public:
   ScanRunner(Acknowledgements& acknowledgements, LoadCounters& counters,
-             const routing::SnapshotRegistry& snapshots)
+             routing::SnapshotRegistry& snapshots)
       : acknowledgements_(acknowledgements), counters_(counters), snapshots_(snapshots) {}
 
   // Takes a scan command on; `slot` is nullptr when the AEU has no such object. Runs nothing yet.
@@ -54,7 +54,7 @@ class ScanRunner {
 
   Acknowledgements& acknowledgements_;
   LoadCounters& counters_;
-  const routing::SnapshotRegistry& snapshots_;
+  routing::SnapshotRegistry& snapshots_;
   std::vector<RunningScan> scans_;
   size_t next_ = 0;  // whose turn it is
 };

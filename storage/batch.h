@@ -71,10 +71,6 @@ struct Batch {
   std::span<const BatchPart> parts;         // executed in order: later writes of a key win
   uint64_t* bytes_copied = nullptr;         // of byte strings: grows by what was copied in and out
   const SnapshotView* snapshots = nullptr;  // of the turn; nullptr: none is held
-  // Set where an erase, which always works, had no memory to keep what a held snapshot needs: all
-  // of `snapshots` must be given up before anything is read at them. Not nullptr where some are
-  // held.
-  bool* snapshots_lost = nullptr;
 };
 
 }  // namespace eris::storage

@@ -1,7 +1,7 @@
 // A partition: one AEU's part of a data object, a single-threaded structure behind one interface
-// for indexes, hashes and, later, tables. No thread, no latch, no routing. Versions for
-// snapshots will stand in a side structure of the partition, not in the rows. Paper:
-// ERIS 3.1, 3.3.2.
+// for indexes, hashes and tables. No thread, no latch, no routing. Versions for snapshots
+// stand in a side structure of the partition, not in the rows (versioned_partition.h).
+// Paper: ERIS 3.1, 3.3.2.
 #ifndef ERIS_STORAGE_PARTITION_H_
 #define ERIS_STORAGE_PARTITION_H_
 
@@ -20,6 +20,18 @@
 
 namespace eris::storage {
 
+// Of the rows of a chunk, and of erased ones: the versions that snapshots need, by key, the newest
+// first. Byte strings as in ExchangeChunk.
+struct VersionColumns {
+  std::vector<uint64_t> keys{};
+  std::vector<uint64_t> seconds{};  // of two-part keys
+  std::vector<uint64_t> ends{};     // end << 1 | whether there was a value
+  std::vector<uint64_t> values{};
+  std::vector<uint64_t> offsets{};
+  std::string bytes{};
+  uint64_t lost_before = 0;  // snapshots below it cannot be read in this range
+};
+
 // The exchange format of a copy transfer: a sorted run of rows. `rows` are keys[i] -> values[i];
 // `covers` is the key range that changes hands with them. Of byte strings row i is
 // bytes[offsets[i] .. offsets[i + 1]), and `values` is empty.
@@ -30,6 +42,7 @@ struct ExchangeChunk {
   std::vector<uint64_t> offsets{};
   std::string bytes{};
   std::vector<uint64_t> seconds{};  // of two-part keys: second parts; (keys, seconds) ascend
+  VersionColumns versions{};
 };
 
 class Partition {

@@ -32,6 +32,8 @@ struct ScanCursor {
   bool done = false;  // rest is answered, or no row is left to give
   ScanQuery query{};
   uint64_t looked = 0;  // rows looked at so far, given or passed over
+  // The partition had no memory to keep what `snapshot` needs: it must be given up.
+  bool snapshot_lost = false;
 
   // The whole rest is answered.
   void End() {
