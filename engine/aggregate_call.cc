@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/control_port.h"
+#include "engine/snapshot.h"
 #include "routing/range_table.h"
 
 namespace eris::engine {
@@ -26,15 +27,18 @@ absl::Status NoMemoryForParts() {
 }  // namespace
 
 AggregateCall::AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
+                             std::shared_ptr<Snapshot> snapshot,
                              std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes,
                              Session::AggregateCallback done)
     : core_(core),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
       query_{.count_only = options.count_only, .values = options.values.value_or(ValueRange{})},
+      snapshot_epoch_(snapshot->epoch()),
       credit_(std::move(credit)),
       bytes_(bytes),
-      done_(std::move(done)) {}
+      done_(std::move(done)),
+      snapshot_(std::move(snapshot)) {}
 
 void AggregateCall::Start() {
   self_ = shared_from_this();
@@ -101,6 +105,7 @@ void AggregateCall::SendPart(Part& part, uint64_t table_version) {
                                       .slot = object_->route.slot(),
                                       .object = object_->route.object(),
                                       .table_version = table_version,
+                                      .snapshot = snapshot_epoch_,
                                       .complete = &AggregateCall::PartEnded,
                                       .context = &part,
                                       .count = 1};
@@ -148,6 +153,9 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
         status_ = absl::ResourceExhaustedError(absl::StrCat(
             "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
         break;
+      case PartOutcome::kAborted:
+        status_ = SnapshotAborted(snapshot_epoch_);
+        break;
       case PartOutcome::kCancelled:
       case PartOutcome::kRunning:
         status_ = absl::CancelledError("the aggregate was cancelled");
@@ -170,6 +178,7 @@ void AggregateCall::Complete() {
   }
   const std::shared_ptr<AggregateCall> kept = std::move(self_);
   ended_.store(true, std::memory_order_release);  // pairs with Cancel
+  snapshot_.reset();
   InFlight& in_flight = core_.in_flight;
   credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
   if (status_.ok()) {

@@ -18,6 +18,7 @@
 #include "engine/core.h"
 #include "engine/object_entry.h"
 #include "eris/engine.h"
+#include "eris/table_query.h"
 #include "routing/scan_part.h"
 
 namespace eris::engine {
@@ -32,9 +33,10 @@ class AggregateCall final : public Pending,
 
   // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit`; the call
   // gives both back at its end.
+  // `snapshot`: taken before; let go when all parts have been answered.
   AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
-                std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes,
-                Session::AggregateCallback done);
+                std::shared_ptr<Snapshot> snapshot, std::shared_ptr<std::atomic<int64_t>> credit,
+                int64_t bytes, Session::AggregateCallback done);
 
   // Sends the parts out; from here on the callback is owed. May block while AEUs take nothing, up
   // to the bound of the engine's Port.
@@ -75,12 +77,14 @@ class AggregateCall final : public Pending,
   const ObjectRef object_;
   const storage::Range range_;
   const storage::ScanQuery query_;
+  const uint64_t snapshot_epoch_;
   const std::shared_ptr<std::atomic<int64_t>> credit_;
   const int64_t bytes_;
 
   // Owned by the completion thread, after Start.
   Session::AggregateCallback done_;
   bool done_called_ = false;
+  std::shared_ptr<Snapshot> snapshot_;
   uint32_t rounds_ = 0;
   RangeAggregate total_;
   absl::Status status_;

@@ -9,7 +9,9 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/futex.h"
+#include "base/status_macros.h"
 #include "engine/scan_chunk.h"
+#include "engine/snapshot.h"
 
 namespace eris::engine {
 namespace {
@@ -25,6 +27,7 @@ constexpr uint32_t kMovedMax = 10'000;
 
 absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
                                              const ScanOptions& options) {
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core, options.snapshot));
   // A scan that fits one chunk needs no more.
   const bool two_parts = object->key_types.two_parts();
   const bool small = options.limit > 0 && options.limit <= routing::ScanChunkRowsOf(two_parts);
@@ -34,7 +37,8 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
     return absl::ResourceExhaustedError(
         absl::StrCat("all ", core.chunks->chunks_max(), " scan chunks are in use by open scans"));
   }
-  auto* scan = new ScanState(core, std::move(object), options, std::move(chunks));
+  auto* scan =
+      new ScanState(core, std::move(object), options, std::move(snapshot), std::move(chunks));
   core.scans.Add(scan);
   base::MutexLock lock(&scan->mu_);
   scan->AssignLanes();
@@ -42,7 +46,7 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
 }
 
 ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
-                     std::vector<ScanChunkBuffer*> chunks)
+                     std::shared_ptr<Snapshot> snapshot, std::vector<ScanChunkBuffer*> chunks)
     : core_(core),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
@@ -51,6 +55,8 @@ ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
              .values = options.values.value_or(ValueRange{})},
       pool_(core.chunks),
       chunks_(std::move(chunks)),
+      snapshot_epoch_(snapshot->epoch()),
+      snapshot_(std::move(snapshot)),
       unassigned_(range_),
       rows_left_(options.limit > 0 ? options.limit : std::numeric_limits<uint64_t>::max()) {
   if (unassigned_->Empty()) unassigned_.reset();
@@ -191,6 +197,7 @@ void ScanState::ReturnChunk(uint32_t lane_index, ScanChunkBuffer* chunk) {
   base::MutexLock lock(&mu_);
   Lane& lane = lanes_[lane_index];
   --lane.with_reader;
+  ReleaseSnapshot();
   chunk->strings.FreeAll();
   if (!lane.out) {
     lane.spare.push_back(chunk);
@@ -202,6 +209,7 @@ void ScanState::ReturnChunk(uint32_t lane_index, ScanChunkBuffer* chunk) {
 
 std::optional<ScanState::NextResult> ScanState::TryNext() {
   for (;;) {
+    ReleaseSnapshot();
     if (!error_.ok()) return NextResult(error_);
     if (finished_) return NextResult(std::nullopt);
     Lane& lane = lanes_[front_];
@@ -233,6 +241,15 @@ std::optional<ScanState::NextResult> ScanState::TryNext() {
   }
 }
 
+void ScanState::ReleaseSnapshot() {
+  if (!finished_ && error_.ok()) return;
+  for (uint32_t i = 0; i < lane_count_; ++i) {
+    // acquire: pairs with PartAnswered. Only then does no AEU read at it any more.
+    if (lanes_[i].out && !lanes_[i].ended.load(std::memory_order_acquire)) return;
+  }
+  snapshot_.reset();
+}
+
 bool ScanState::NothingBehind(const Lane& lane) const {
   if (unassigned_ || !lane.ended.load(std::memory_order_acquire) || lane.HasFilled()) return false;
   if (lane.outcome() != PartOutcome::kAnswered || lane.todo != lane.asked) return false;
@@ -252,6 +269,7 @@ ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
   if (!rest) {
     finished_ = true;
     CancelParts();
+    ReleaseSnapshot();
   }
   ++lane.with_reader;
   Ref();  // the chunk's
@@ -294,6 +312,9 @@ void ScanState::PartEnded(Lane& lane) {
     case PartOutcome::kRefused:
       error_ = absl::ResourceExhaustedError(absl::StrCat(
           "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
+      return;
+    case PartOutcome::kAborted:
+      error_ = SnapshotAborted(snapshot_epoch_);
       return;
     case PartOutcome::kCancelled:
     case PartOutcome::kRunning:
@@ -373,6 +394,7 @@ void ScanState::SendPart(Lane& lane) {
                                       .slot = object_->route.slot(),
                                       .object = object_->route.object(),
                                       .table_version = table->version(),
+                                      .snapshot = snapshot_epoch_,
                                       .complete = &ScanState::PartAnswered,
                                       .context = &lane,
                                       .count = 1};

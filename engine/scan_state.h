@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "engine/core.h"
 #include "engine/object_entry.h"
 #include "eris/engine.h"
+#include "eris/table_query.h"
 #include "routing/scan_part.h"
 #include "storage/scan.h"
 
@@ -32,7 +34,9 @@ class ScanState final : public CompletionTask {
  public:
   using NextResult = absl::StatusOr<std::optional<ScanChunk>>;
 
-  // The caller's reference is in the result. Errors: ResourceExhausted (no chunk free).
+  // Takes the scan's snapshot first, before it looks at a partition table. The caller's reference
+  // is in the result. Errors: ResourceExhausted (no chunk free, no snapshot), Aborted (the given
+  // one).
   static absl::StatusOr<ScanState*> Create(Core& core, ObjectRef object,
                                            const ScanOptions& options);
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
@@ -68,7 +72,7 @@ class ScanState final : public CompletionTask {
   };
 
   ScanState(Core& core, ObjectRef object, const ScanOptions& options,
-            std::vector<routing::ScanChunkBuffer*> chunks);
+            std::shared_ptr<Snapshot> snapshot, std::vector<routing::ScanChunkBuffer*> chunks);
   ~ScanState();
 
   // The completion function of scan commands.
@@ -84,6 +88,8 @@ class ScanState final : public CompletionTask {
   void AssignLanes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Lets the snapshot go when the scan has ended and every part has been answered.
+  void ReleaseSnapshot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NothingBehind(const Lane& lane) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Of the key of a range that the scan comes to first, the first part, which says who owns it.
@@ -107,6 +113,8 @@ class ScanState final : public CompletionTask {
   base::Mutex mu_;
   std::array<Lane, kScanLanes> lanes_;
   uint32_t lane_count_ = 0;
+  const uint64_t snapshot_epoch_;
+  std::shared_ptr<Snapshot> snapshot_ ABSL_GUARDED_BY(mu_);
   uint32_t front_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<storage::Range> unassigned_ ABSL_GUARDED_BY(mu_);
   uint64_t rows_left_ ABSL_GUARDED_BY(mu_);

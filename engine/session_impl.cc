@@ -17,6 +17,7 @@
 #include "engine/join_state.h"
 #include "engine/object_kinds.h"
 #include "engine/scan_state.h"
+#include "engine/snapshot.h"
 
 namespace eris::engine {
 namespace {
@@ -387,6 +388,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
   if (options.values || !options.count_only) {
     ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   }
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core_, options.snapshot));
   const auto partitions = static_cast<int64_t>(entry->route.Pin()->size());
   const int64_t bytes = AggregateCall::kBytesPerPartition * partitions;
   ERIS_RETURN_IF_ERROR(TakeCredit(bytes, "aggregate"));
@@ -396,8 +398,8 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
   }
   std::shared_ptr<AggregateCall> call;
   try {
-    call = std::make_shared<AggregateCall>(core_, std::move(entry), options, credit_, bytes,
-                                           std::move(done));
+    call = std::make_shared<AggregateCall>(core_, std::move(entry), options, std::move(snapshot),
+                                           credit_, bytes, std::move(done));
   } catch (const std::bad_alloc&) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     core_.in_flight.Leave();

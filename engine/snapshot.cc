@@ -1,5 +1,6 @@
 #include "engine/snapshot.h"
 
+#include <new>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -31,19 +32,24 @@ absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core) {
     return absl::ResourceExhaustedError(absl::StrCat("all ", routing::SnapshotRegistry::kSlots,
                                                      " snapshots are held, by scans and by users"));
   }
-  return std::make_shared<SnapshotImpl>(core, *held, now_ns);
+  try {
+    return std::make_shared<SnapshotImpl>(core, *held, now_ns);
+  } catch (const std::bad_alloc&) {
+    core.directory.snapshots().End(held->slot);
+    return absl::ResourceExhaustedError("the system has no memory for a snapshot");
+  }
 }
 
 absl::StatusOr<std::shared_ptr<Snapshot>> SnapshotFor(Core& core,
                                                       const std::shared_ptr<Snapshot>& given) {
   if (given == nullptr) return TakeSnapshot(core);
-  if (given->aborted()) return SnapshotAborted(*given);
+  if (given->aborted()) return SnapshotAborted(given->epoch());
   return given;
 }
 
-absl::Status SnapshotAborted(const Snapshot& snapshot) {
+absl::Status SnapshotAborted(uint64_t epoch) {
   return absl::AbortedError(absl::StrCat(
-      "snapshot ", snapshot.epoch(),
+      "snapshot ", epoch,
       " was given up: it got too old, or the rows kept for snapshots took too much memory"));
 }
 

@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<Snapshot>> SnapshotFor(Core& core,
                                                       const std::shared_ptr<Snapshot>& given);
 
 // What a scan ends with whose snapshot was given up.
-absl::Status SnapshotAborted(const Snapshot& snapshot);
+absl::Status SnapshotAborted(uint64_t epoch);
 
 }  // namespace eris::engine
 
