@@ -32,9 +32,21 @@ struct VersionColumns {
   uint64_t lost_before = 0;  // snapshots below it cannot be read in this range
 };
 
+// Rows of a table on their way: in Arrow's layout, owned. First those that live, in the order of
+// the chunk's keys; behind them older ones of the range, in no order, that a held snapshot may
+// still need.
+struct ExchangeRows {
+  std::vector<ColumnBuffers> columns{};  // as in the table's schema
+  // Per row: the epoch that it was born at; 0: before every held snapshot.
+  std::vector<uint64_t> births{};
+  std::vector<uint64_t> deaths{};  // of the older ones: the epochs that they died at
+};
+
 // The exchange format of a copy transfer: a sorted run of rows. `rows` are keys[i] -> values[i];
 // `covers` is the key range that changes hands with them. Of byte strings row i is
-// bytes[offsets[i] .. offsets[i + 1]), and `values` is empty.
+// bytes[offsets[i] .. offsets[i + 1]), and `values` is empty. Of a table `keys` (and `seconds`,
+// where keys have two words) are those of its living rows, `values` is empty, and the rows stand in
+// `rows`.
 struct ExchangeChunk {
   Range covers;
   std::vector<uint64_t> keys;
@@ -43,6 +55,7 @@ struct ExchangeChunk {
   std::string bytes{};
   std::vector<uint64_t> seconds{};  // of two-part keys: second parts; (keys, seconds) ascend
   VersionColumns versions{};
+  ExchangeRows rows{};              // of tables
 };
 
 class Partition {

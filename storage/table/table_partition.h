@@ -41,6 +41,11 @@ class TablePartition final : public Partition {
   const Range& range() const override;
   uint64_t size() const override;  // live rows
 
+  // The AEU's view of the turn, for calls that bring none along and yet write rows anew
+  // (WalkLeaving, SplitAt); it outlives the partition and what is split off it. Without it: no
+  // snapshot is held.
+  void SetSnapshots(const SnapshotView* snapshots);
+
   // Of clustered tables: kPutRows, kErase, kLookupRows. A row refused for want of memory answers
   // kNoMemory and changes nothing.
   void Execute(const Batch& batch) override;

@@ -1,0 +1,55 @@
+// An array that grows, in blocks of a LocalCache: aligned to 64 bytes, and readable up to the next
+// multiple of 64. Frees nothing by itself: whoever holds it has the cache. Used by the thread of
+// the AEU that owns the partition.
+#ifndef ERIS_STORAGE_TABLE_CACHE_ARRAY_H_
+#define ERIS_STORAGE_TABLE_CACHE_ARRAY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "base/cache_line.h"
+#include "memory/local_cache.h"
+
+namespace eris::storage {
+
+template <class T>
+class CacheArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  T* data() const { return data_; }
+  T& operator[](size_t i) const { return data_[i]; }
+  uint32_t capacity() const { return capacity_; }
+
+  // Room for `wanted` elements, of which the first `used` are there already. False: no memory,
+  // nothing has changed. REQUIRES: used <= capacity().
+  [[nodiscard]] bool Reserve(memory::LocalCache& cache, uint32_t wanted, uint32_t used) {
+    if (wanted <= capacity_) return true;
+    T* const grown = static_cast<T*>(cache.Allocate(Bytes(wanted)));
+    if (grown == nullptr) return false;
+    if (used > 0) std::memcpy(grown, data_, used * sizeof(T));
+    Free(cache);
+    data_ = grown;
+    capacity_ = wanted;
+    return true;
+  }
+  void Free(memory::LocalCache& cache) {
+    if (data_ != nullptr) cache.Free(data_, Bytes(capacity_));
+    data_ = nullptr;
+    capacity_ = 0;
+  }
+
+ private:
+  static size_t Bytes(uint32_t elements) {
+    return base::RoundUp(elements * sizeof(T), base::kCacheLineBytes);
+  }
+
+  T* data_ = nullptr;
+  uint32_t capacity_ = 0;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_CACHE_ARRAY_H_

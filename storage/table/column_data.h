@@ -1,0 +1,90 @@
+// One column of one segment: the arrays behind a SegmentColumn, and how rows are appended to them.
+// Fixed-width values are an array; strings begin as u16 codes of a dictionary, and become offsets
+// and bytes when they turn out to be many. A validity bitmap stands there once a null has come.
+//
+// What is put behind the segment's rows is nobody's until the segment counts it: a refused piece
+// leaves values there that the next one writes over, and wider bounds. Used by the thread of the
+// AEU that owns the partition. Paper: ERIS 3.1 (column store).
+#ifndef ERIS_STORAGE_TABLE_COLUMN_DATA_H_
+#define ERIS_STORAGE_TABLE_COLUMN_DATA_H_
+
+#include <cstdint>
+
+#include "memory/local_cache.h"
+#include "storage/table/cache_array.h"
+#include "storage/table/row_source.h"
+#include "storage/table/segment_view.h"
+#include "storage/table/string_dictionary.h"
+
+namespace eris::storage {
+
+// Of one column of strings in one segment: beyond it the segment is full, whatever rows it has, so
+// that no allocation is larger. The strings of a piece always fit.
+inline constexpr uint32_t kSegmentStringBytesMax = 16u << 20;
+static_assert(uint64_t{kPieceRows} * kTableStringBytesMax <= kSegmentStringBytesMax);
+
+enum class PutResult : uint8_t {
+  kDone,
+  kFull,      // the strings do not fit beside those that are there
+  kNoMemory,  // nothing that counts has changed
+};
+
+class ColumnData {
+ public:
+  explicit ColumnData(ColumnType type) { view_.type = type; }
+
+  // Writes the picked rows of `source`, which is of this type, to rows [at, at + pick.count), and
+  // makes room for `capacity` rows before. REQUIRES: at + pick.count <= capacity.
+  PutResult Put(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
+                uint32_t at, uint32_t capacity);
+
+  const SegmentColumn& view() const { return view_; }
+  // What strings there are, of `rows` rows, in bytes; of codes the codes.
+  uint32_t string_bytes(uint32_t rows) const {
+    return view_.offsets == nullptr ? 0 : offsets_[rows];
+  }
+  // So that the first `rows` strings need not grow again and again. A hint, as is its outcome.
+  void ExpectStrings(uint32_t bytes) { expected_bytes_ = bytes; }
+  void Free(memory::LocalCache& cache);
+
+  // For a planted fault: bounds that forget the values of old rows.
+  void ForgetBounds() {
+    view_.bounds = nullptr;
+    nan_ = false;
+  }
+  void WidenBounds(const ColumnSource& source, const RowPick& pick);
+  // For a planted fault: one fixed-width value over another.
+  void CopyWithin(uint32_t from, uint32_t to);
+
+ private:
+  bool ReserveRows(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
+                   uint32_t at, uint32_t capacity);
+  void PutValidity(const ColumnSource& source, const RowPick& pick, uint32_t at);
+  PutResult PutCodes(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
+                     uint32_t at);
+  PutResult PutStrings(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
+                       uint32_t at);
+  // Whether codes are still the better way for the first `rows` rows.
+  bool DictionaryServes(uint32_t rows) const;
+  PutResult LeaveDictionary(memory::LocalCache& cache, uint32_t rows);
+  template <class T>
+  void WidenBy(const ColumnSource& source, const RowPick& pick);
+
+  uint32_t ValueBytes() const {
+    return view_.type == ColumnType::kString ? sizeof(uint16_t) : ColumnValueBytes(view_.type);
+  }
+
+  SegmentColumn view_;  // what kernels see
+  SegmentColumn::Bounds bounds_{};
+  bool nan_ = false;
+  uint32_t expected_bytes_ = 0;
+  // Values, or codes; of strings without a dictionary their bytes.
+  CacheArray<char> values_;
+  CacheArray<uint64_t> validity_;
+  CacheArray<uint32_t> offsets_;
+  StringDictionary dictionary_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_COLUMN_DATA_H_

@@ -1,0 +1,139 @@
+#include "storage/table/row_versions.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace eris::storage {
+
+bool DeathRecordPool::Reserve(memory::LocalCache& cache, uint32_t records) {
+  while (count_ < records) {
+    void* const block = cache.Allocate(sizeof(DeathRecord));
+    if (block == nullptr) return false;
+    Give(static_cast<DeathRecord*>(block));
+  }
+  return true;
+}
+
+DeathRecord* DeathRecordPool::Take() {
+  ERIS_DCHECK(free_ != nullptr);
+  DeathRecord* const record = free_;
+  free_ = record->next;
+  --count_;
+  return record;
+}
+
+void DeathRecordPool::Give(DeathRecord* record) {
+  record->next = free_;
+  free_ = record;
+  ++count_;
+}
+
+void DeathRecordPool::Trim(memory::LocalCache& cache, uint32_t keep) {
+  while (count_ > keep) cache.Free(Take(), sizeof(DeathRecord));
+}
+
+bool RowVersions::ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots,
+                               uint64_t birth) {
+  ERIS_DCHECK(birth >= last_birth());
+  if (!NeedsMark(snapshots, birth)) return true;
+  if (marks_count_ < marks_.capacity()) return true;
+  DropMarks(snapshots);
+  if (marks_count_ < marks_.capacity()) return true;
+  return marks_.Reserve(cache, std::max(kMarksMin, 2 * marks_.capacity()), marks_count_);
+}
+
+void RowVersions::Born(const SnapshotView& snapshots, uint64_t birth, uint32_t row) {
+  if (NeedsMark(snapshots, birth)) marks_[marks_count_++] = {birth, row};
+}
+
+uint64_t RowVersions::BirthOf(uint32_t row) const {
+  uint32_t i = marks_count_;
+  while (i > 0 && marks_[i - 1].row > row) --i;
+  return i == 0 ? 0 : marks_[i - 1].epoch;
+}
+
+void RowVersions::Unborn(uint32_t row) {
+  while (marks_count_ > 0 && marks_[marks_count_ - 1].row >= row) --marks_count_;
+}
+
+uint32_t RowVersions::RowsAt(uint64_t snapshot, uint32_t rows) const {
+  for (uint32_t i = 0; i < marks_count_; ++i) {
+    if (marks_[i].epoch > snapshot) return std::min(rows, marks_[i].row);
+  }
+  return rows;
+}
+
+bool RowVersions::ReserveBits(memory::LocalCache& cache, uint32_t capacity, uint32_t rows) {
+  return dead_.Reserve(cache, (capacity + 63) / 64, HasBits() ? (rows + 63) / 64 : 0);
+}
+
+void RowVersions::Die(uint32_t row, uint64_t epoch, DeathRecord* record) {
+  ERIS_DCHECK(!Dead(row));
+  dead_[row / 64] |= uint64_t{1} << row % 64;
+  ++dead_count_;
+  if (record == nullptr) return;
+  // Latest first; those that came from another AEU may be older than what is here.
+  DeathRecord** link = &records_;
+  while (*link != nullptr && (*link)->epoch > epoch) link = &(*link)->next;
+  *record = {*link, epoch, row};
+  *link = record;
+  ++records_count_;
+}
+
+bool RowVersions::Mask(uint64_t snapshot, uint32_t rows, uint64_t* mask, bool& any) const {
+  any = rows > 0;
+  if (dead_count_ == 0) return false;
+  const uint32_t words = (rows + 63) / 64;
+  uint64_t some = 0;
+  for (uint32_t i = 0; i < words; ++i) mask[i] = ~dead_[i];
+  if (rows % 64 != 0) mask[words - 1] &= (uint64_t{1} << rows % 64) - 1;
+  std::memset(mask + words, 0, (kSegmentRows / 64 - words) * sizeof(uint64_t));
+  for (const DeathRecord* record = records_; record != nullptr && record->epoch > snapshot;
+       record = record->next) {
+    if (record->row < rows) mask[record->row / 64] |= uint64_t{1} << record->row % 64;
+  }
+  for (uint32_t i = 0; i < words; ++i) some |= mask[i];
+  any = some != 0;
+  return true;
+}
+
+void RowVersions::DropMarks(const SnapshotView& snapshots) {
+  uint32_t kept = 0;
+  uint64_t before = 0;
+  for (uint32_t i = 0; i < marks_count_; ++i) {
+    if (!snapshots.Needs(before, marks_[i].epoch)) continue;
+    before = marks_[i].epoch;
+    marks_[kept++] = marks_[i];
+  }
+  marks_count_ = kept;
+}
+
+bool RowVersions::FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool,
+                               uint32_t& budget) {
+  DeathRecord** link = looked_at_ == nullptr ? &records_ : &looked_at_->next;
+  for (; *link != nullptr && budget > 0; --budget) {
+    DeathRecord* const record = *link;
+    if (snapshots.Needs(BirthOf(record->row), record->epoch)) {
+      looked_at_ = record;
+      link = &record->next;
+      continue;
+    }
+    *link = record->next;
+    --records_count_;
+    pool.Give(record);
+  }
+  if (*link != nullptr) return false;
+  looked_at_ = nullptr;
+  DropMarks(snapshots);  // after the records, whose births they tell
+  return true;
+}
+
+void RowVersions::Free(memory::LocalCache& cache) {
+  ERIS_DCHECK(records_ == nullptr);
+  marks_.Free(cache);
+  dead_.Free(cache);
+}
+
+}  // namespace eris::storage

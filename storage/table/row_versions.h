@@ -1,0 +1,139 @@
+// Which rows of one segment are there at which snapshot. Births are prefixes: a mark (epoch, first
+// row) says that the rows from there on, up to the next mark, came at that epoch. Deaths are a bit
+// per row, and for as long as a held snapshot still sees the row a record with the epoch of its
+// death. Without held snapshots there are neither marks nor records: nothing but the bits. Used by
+// the thread of the AEU that owns the partition. Paper: ERIS 3.1 (MVCC).
+#ifndef ERIS_STORAGE_TABLE_ROW_VERSIONS_H_
+#define ERIS_STORAGE_TABLE_ROW_VERSIONS_H_
+
+#include <cstdint>
+
+#include "memory/local_cache.h"
+#include "storage/snapshot_view.h"
+#include "storage/table/cache_array.h"
+#include "storage/table/segment_view.h"
+
+namespace eris::storage {
+
+// A row that died at `epoch`, and that a held snapshot sees.
+struct DeathRecord {
+  DeathRecord* next;  // of the segment, or of the pool; older ones follow
+  uint64_t epoch;
+  uint32_t row;
+};
+
+// Records that are at hand, so that a death is never refused half way. One per partition.
+class DeathRecordPool {
+ public:
+  // False: no memory for as many.
+  [[nodiscard]] bool Reserve(memory::LocalCache& cache, uint32_t records);
+  // REQUIRES: reserved.
+  DeathRecord* Take();
+  void Give(DeathRecord* record);
+  // Gives back what is not needed for a piece of work.
+  void Trim(memory::LocalCache& cache, uint32_t keep);
+  // Forgets the memory.
+  void Abandon() { *this = DeathRecordPool(); }
+
+ private:
+  DeathRecord* free_ = nullptr;
+  uint32_t count_ = 0;
+};
+
+class RowVersions {
+ public:
+  // --- births
+
+  // Makes ready for rows, behind all others, that are born at snapshots.epoch. False: no memory.
+  [[nodiscard]] bool ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots) {
+    return ReserveBirth(cache, snapshots, snapshots.epoch);
+  }
+  // The same for rows that were born elsewhere at `birth` (0: before every held snapshot).
+  // REQUIRES: birth >= last_birth().
+  [[nodiscard]] bool ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots,
+                                  uint64_t birth);
+  // Says that rows from `row` on are born then. REQUIRES: ReserveBirth with the same.
+  void Born(const SnapshotView& snapshots, uint64_t birth, uint32_t row);
+  // Of a row that counts: 0: before every held snapshot.
+  uint64_t BirthOf(uint32_t row) const;
+  uint64_t last_birth() const { return marks_count_ == 0 ? 0 : marks_[marks_count_ - 1].epoch; }
+  // Forgets the marks at rows from `row` on, where rows were taken back.
+  void Unborn(uint32_t row);
+  // How many of the first `rows` rows were born at `snapshot` or before.
+  uint32_t RowsAt(uint64_t snapshot, uint32_t rows) const;
+
+  // --- deaths
+
+  // Bits for `capacity` rows, of which the first `rows` are there. False: no memory.
+  [[nodiscard]] bool ReserveBits(memory::LocalCache& cache, uint32_t capacity, uint32_t rows);
+  bool HasBits() const { return dead_.capacity() > 0; }
+  bool Dead(uint32_t row) const { return HasBits() && (dead_[row / 64] >> row % 64 & 1) != 0; }
+  // `record` is used where it is not nullptr. REQUIRES: !Dead(row).
+  void Die(uint32_t row, uint64_t epoch, DeathRecord* record);
+  // A new row that is alive; what stood there before was nobody's.
+  void Live(uint32_t row) { dead_[row / 64] &= ~(uint64_t{1} << row % 64); }
+  uint32_t dead() const { return dead_count_; }
+  uint32_t records() const { return records_count_; }
+  DeathRecord* first_record() const { return records_; }
+
+  // --- snapshots
+
+  // Writes which of the first `rows` rows are there at `snapshot` to mask's kSegmentRows / 64
+  // words. False: all of them are, and nothing is written. `any`: whether there is one.
+  bool Mask(uint64_t snapshot, uint32_t rows, uint64_t* mask, bool& any) const;
+  // Frees marks and records that nobody needs; looks at `budget` records at most and takes them off
+  // it. False: the budget did not suffice; the next call goes on behind.
+  bool FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool, uint32_t& budget);
+  // Takes the records out for which `leaves(record)`.
+  template <class Leaves>
+  void RemoveRecords(DeathRecordPool& pool, Leaves leaves);
+
+  uint32_t marks() const { return marks_count_; }
+  void Free(memory::LocalCache& cache);
+
+  // For a planted fault.
+  void Revive(uint32_t row) {
+    Live(row);
+    --dead_count_;
+  }
+
+ private:
+  struct BirthMark {
+    uint64_t epoch;
+    uint32_t row;
+  };
+  static constexpr uint32_t kMarksMin = 4;
+
+  // Whether rows born then need a mark of their own.
+  bool NeedsMark(const SnapshotView& snapshots, uint64_t birth) const {
+    return birth > last_birth() && snapshots.Needs(last_birth(), birth);
+  }
+  void DropMarks(const SnapshotView& snapshots);
+
+  CacheArray<BirthMark> marks_;
+  uint32_t marks_count_ = 0;
+  uint32_t dead_count_ = 0;
+  uint32_t records_count_ = 0;
+  CacheArray<uint64_t> dead_;
+  DeathRecord* records_ = nullptr;    // latest deaths first
+  DeathRecord* looked_at_ = nullptr;  // FreeUnneeded goes on behind it; nullptr: at the first
+};
+
+template <class Leaves>
+void RowVersions::RemoveRecords(DeathRecordPool& pool, Leaves leaves) {
+  looked_at_ = nullptr;
+  for (DeathRecord** link = &records_; *link != nullptr;) {
+    DeathRecord* const record = *link;
+    if (!leaves(*record)) {
+      link = &record->next;
+      continue;
+    }
+    *link = record->next;
+    --records_count_;
+    pool.Give(record);
+  }
+}
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_ROW_VERSIONS_H_

@@ -1,0 +1,337 @@
+#include "storage/table/table_body.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "storage/table/table_keys.h"
+
+namespace eris::storage {
+namespace {
+
+constexpr uint32_t kFirstRows = 1024;  // that a partition's first segment has room for
+constexpr SnapshotView kNoSnapshots;
+
+}  // namespace
+
+// Keys of one piece of a batch, and where their rows and answers stand.
+struct TablePartition::Body::Piece {
+  uint32_t count = 0;
+  const uint64_t* heads = nullptr;
+  const uint64_t* tails = nullptr;
+  const uint32_t* positions = nullptr;
+
+  Piece From(uint32_t begin, uint32_t rows) const {
+    return {rows, heads + begin, tails == nullptr ? nullptr : tails + begin, positions + begin};
+  }
+};
+
+TablePartition::Body::Body(const Range& range, memory::LocalCache& cache,
+                           std::shared_ptr<const TableLayout> layout, std::optional<KeyIndex> keys)
+    : cache_(cache), layout_(std::move(layout)), range_(range), keys_(std::move(keys)) {
+  constexpr uint32_t kStringBytes = 24;  // a guess: nobody counts old strings
+  for (const ColumnSchema& column : layout_->schema().columns) {
+    row_bytes_ += column.type == ColumnType::kString ? kStringBytes : ColumnValueBytes(column.type);
+  }
+}
+
+TablePartition::Body::~Body() {
+  for (uint32_t i = 0; i < segments_.size(); ++i) segments_[i]->Destroy(cache_, records_pool_);
+  segments_.Free(cache_);
+  records_pool_.Trim(cache_, 0);
+}
+
+const SnapshotView& TablePartition::Body::snapshots() const {
+  return snapshots_ == nullptr ? kNoSnapshots : *snapshots_;
+}
+
+// --- appending -----------------------------------------------------------------------------------
+
+uint32_t TablePartition::Body::Room(Side side) {
+  Segment*& open = open_[side];
+  if (open != nullptr && open->rows() == kSegmentRows) open = nullptr;
+  return open == nullptr ? kSegmentRows : kSegmentRows - open->rows();
+}
+
+Segment* TablePartition::Body::NewSegment(uint32_t rows) {
+  // The first one grows as rows come, so that small tables stay small; the next one is as large as
+  // the table has been, and mostly never copied.
+  const uint64_t expected = std::max<uint64_t>(std::bit_ceil(std::max<uint64_t>(size(), 1)), rows);
+  const auto capacity =
+      static_cast<uint32_t>(std::clamp<uint64_t>(expected, kFirstRows, kSegmentRows));
+  if (!segments_.Reserve(cache_, 1)) return nullptr;
+  Segment* const segment = Segment::Create(cache_, *layout_, next_number_, capacity);
+  if (segment == nullptr || segments_.size() == 0 || capacity < kSegmentRows) return segment;
+  const Segment& last = *segments_[segments_.size() - 1];
+  for (uint32_t i = 0; i < segment->columns(); ++i) {
+    const uint64_t bytes = last.column(i).string_bytes(last.rows());
+    segment->column(i).ExpectStrings(
+        static_cast<uint32_t>(std::min<uint64_t>(bytes + bytes / 16, kSegmentStringBytesMax)));
+  }
+  return segment;
+}
+
+Segment* TablePartition::Body::Put(std::span<const ColumnSource> sources, const RowPick& pick,
+                                   Side side, const SnapshotView& snapshots, uint64_t birth) {
+  Segment* const open = open_[side];
+  if (open != nullptr && open->versions().last_birth() <= birth) {
+    const PutResult result = open->Put(cache_, sources, pick);
+    if (result == PutResult::kNoMemory) return nullptr;
+    if (result == PutResult::kDone) {
+      return open->versions().ReserveBirth(cache_, snapshots, birth) ? open : nullptr;
+    }
+  }
+  Segment* const segment = NewSegment(pick.count);
+  if (segment == nullptr) return nullptr;
+  if (segment->Put(cache_, sources, pick) != PutResult::kDone ||
+      !segment->versions().ReserveBirth(cache_, snapshots, birth)) {
+    segment->Destroy(cache_, records_pool_);
+    return nullptr;
+  }
+  segments_.Add(segment);
+  ++next_number_;
+  open_[side] = segment;
+  return segment;
+}
+
+void TablePartition::Body::Commit(Segment& segment, uint32_t count, const SnapshotView& snapshots,
+                                  uint64_t birth) {
+  segment.Commit(count, snapshots, birth);
+  if (segment.versions().marks() > 0) marked_ = true;
+}
+
+bool TablePartition::Body::Append(const RowBatch& rows, uint64_t first, uint32_t count,
+                                  const SnapshotView& snapshots) {
+  ERIS_DCHECK(!keys_);
+  std::array<ColumnSource, kTableColumnsMax> sources;
+  for (uint32_t i = 0; i < layout_->columns(); ++i) {
+    sources[i] = ColumnSource::Of(rows.columns[i]);
+  }
+  const uint32_t segments = segments_.size();
+  Segment* const open = open_[kStays];
+  const uint32_t open_rows = open == nullptr ? 0 : open->rows();
+  for (uint32_t done = 0; done < count;) {
+    const uint32_t piece = std::min({kPieceRows, count - done, Room(kStays)});
+    const RowPick pick{piece, static_cast<uint32_t>(first) + done, nullptr};
+    Segment* const segment =
+        Put({sources.data(), layout_->columns()}, pick, kStays, snapshots, snapshots.epoch);
+    if (segment == nullptr) {
+      while (segments_.size() > segments) {
+        segments_[segments_.size() - 1]->Destroy(cache_, records_pool_);
+        segments_.RemoveAt(segments_.size() - 1);
+      }
+      // Numbers are not used twice, though nobody has seen these.
+      if (open != nullptr) open->TakeBack(open_rows);
+      open_[kStays] = open;
+      return false;
+    }
+    Commit(*segment, piece, snapshots, snapshots.epoch);
+    done += piece;
+  }
+  heap_rows_ += count;
+  return true;
+}
+
+// --- writing by key ------------------------------------------------------------------------------
+
+void TablePartition::Body::Execute(const Batch& batch) {
+  const SnapshotView& snapshots = batch.snapshots == nullptr ? kNoSnapshots : *batch.snapshots;
+  uint64_t copied = 0;
+  for (const BatchPart& part : batch.parts) {
+    switch (batch.operation) {
+      case Operation::kPutRows:
+        PutRows(part, snapshots, copied);
+        break;
+      case Operation::kErase:
+        EraseRows(part, snapshots);
+        break;
+      case Operation::kLookupRows:
+        LookupRows(part, copied);
+        break;
+      default:
+        ERIS_CHECK(false);  // no session sends it
+    }
+  }
+  if (batch.bytes_copied != nullptr) *batch.bytes_copied += copied;
+}
+
+void TablePartition::Body::PutRows(const BatchPart& part, const SnapshotView& snapshots,
+                                   uint64_t& copied) {
+  std::array<ColumnSource, kTableColumnsMax> columns;
+  for (uint32_t i = 0; i < layout_->columns(); ++i) {
+    columns[i] = ColumnSource::Of(part.rows->columns[i]);
+  }
+  const std::span<const ColumnSource> sources{columns.data(), layout_->columns()};
+  const Piece all{part.count, part.keys, part.seconds, part.positions};
+  for (uint32_t begin = 0; begin < part.count; begin += kPieceRows) {
+    const Piece piece = all.From(begin, std::min(kPieceRows, part.count - begin));
+    if (!leaving_) {
+      PutKeys(piece, sources, kStays, snapshots, part.states_out);
+      continue;
+    }
+    for (const Side side : {kStays, kLeaves}) {
+      uint64_t heads[kPieceRows];
+      uint64_t tails[kPieceRows];
+      uint32_t positions[kPieceRows];
+      uint32_t count = 0;
+      for (uint32_t i = 0; i < piece.count; ++i) {
+        if (SideOf(piece.heads[i]) != side) continue;
+        heads[count] = piece.heads[i];
+        tails[count] = piece.tails == nullptr ? 0 : piece.tails[i];
+        positions[count++] = piece.positions[i];
+      }
+      PutKeys({count, heads, tails, positions}, sources, side, snapshots, part.states_out);
+    }
+  }
+  copied += uint64_t{part.count} * row_bytes_;
+}
+
+void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSource> sources,
+                                   Side side, const SnapshotView& snapshots, KeyState* states_out) {
+  for (uint32_t begin = 0; begin < piece.count;) {
+    const uint32_t count = std::min(piece.count - begin, Room(side));
+    const Piece some = piece.From(begin, count);
+    begin += count;
+    const KeyPick keys{count, some.heads, some.tails};
+    uint64_t words[kPieceRows];
+    uint64_t there[kPieceRows];
+    KeyState states[kPieceRows];
+    Segment* const segment =
+        ReserveDeaths(count, snapshots)
+            ? Put(sources, RowPick::Of(some.positions, count), side, snapshots, snapshots.epoch)
+            : nullptr;
+    if (segment == nullptr) {
+      for (uint32_t i = 0; i < count; ++i) states_out[some.positions[i]] = KeyState::kNoMemory;
+      continue;
+    }
+    const uint32_t first = segment->rows();
+    for (uint32_t i = 0; i < count; ++i) words[i] = segment->WordOf(first + i);
+    keys_->InsertIfAbsent(keys, words, there, states);
+    const auto refused =
+        static_cast<uint32_t>(std::count(states, states + count, KeyState::kNoMemory));
+    if (refused < count) {
+      Commit(*segment, count, snapshots, snapshots.epoch);
+      for (uint32_t i = 0; i < count; ++i) {
+        segment->WidenHeads(some.heads[i]);
+        // Nobody will ever see it.
+        if (states[i] == KeyState::kNoMemory) {
+          segment->versions().Die(first + i, snapshots.epoch, nullptr);
+        }
+      }
+      PointToNew(keys, words, there, states, snapshots);
+    }
+    for (uint32_t i = 0; i < count; ++i) states_out[some.positions[i]] = states[i];
+  }
+}
+
+// Of keys that were there before: their rows die, in the order in which they were written.
+void TablePartition::Body::PointToNew(const KeyPick& keys, const uint64_t* words,
+                                      const uint64_t* there, const KeyState* states,
+                                      const SnapshotView& snapshots) {
+  uint64_t heads[kPieceRows];
+  uint64_t tails[kPieceRows];
+  uint64_t rows[kPieceRows];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < keys.count; ++i) {
+    if (states[i] == KeyState::kPresent) __builtin_prefetch(Segment::Of(there[i]), 1);
+  }
+  for (uint32_t i = 0; i < keys.count; ++i) {
+    if (states[i] != KeyState::kPresent) continue;
+    uint64_t old = there[i];
+    if (Segment::Of(old)->versions().Dead(Segment::RowOf(old))) {
+      // The key comes more than twice: the row before this one is what it points to by now.
+      keys_->Point({count, heads, tails}, rows);
+      count = 0;
+      KeyState state;
+      keys_->Find({1, keys.heads + i, keys.tails == nullptr ? nullptr : keys.tails + i}, &old,
+                  &state);
+      ERIS_CHECK(state == KeyState::kPresent);
+    }
+    Kill(old, snapshots);
+    heads[count] = keys.heads[i];
+    tails[count] = keys.tails == nullptr ? 0 : keys.tails[i];
+    rows[count++] = words[i];
+  }
+  keys_->Point({count, heads, tails}, rows);
+}
+
+void TablePartition::Body::Kill(uint64_t word, const SnapshotView& snapshots) {
+  RowVersions& versions = Segment::Of(word)->versions();
+  const uint32_t row = Segment::RowOf(word);
+  DeathRecord* record = nullptr;
+  if (snapshots.AnyBefore(snapshots.epoch) &&
+      snapshots.Needs(versions.BirthOf(row), snapshots.epoch)) {
+    record = records_pool_.Take();
+    ++records_;
+    ++recorded_;
+  }
+  versions.Die(row, snapshots.epoch, record);
+  ++changes_;
+}
+
+void TablePartition::Body::EraseRows(const BatchPart& part, const SnapshotView& snapshots) {
+  for (uint32_t begin = 0; begin < part.count; begin += kPieceRows) {
+    const uint32_t count = std::min(kPieceRows, part.count - begin);
+    const KeyPick keys{count, part.keys + begin,
+                       part.seconds == nullptr ? nullptr : part.seconds + begin};
+    uint64_t words[kPieceRows];
+    KeyState states[kPieceRows];
+    keys_->Find(keys, words, states);
+    if (!ReserveDeaths(count, snapshots)) {
+      for (uint32_t i = 0; i < count; ++i) {
+        if (states[i] == KeyState::kPresent) states[i] = KeyState::kNoMemory;
+      }
+    } else {
+      keys_->Erase(keys, states);  // of a key that comes twice the first one finds it
+      for (uint32_t i = 0; i < count; ++i) {
+        if (states[i] == KeyState::kPresent) Kill(words[i], snapshots);
+      }
+    }
+    for (uint32_t i = 0; i < count; ++i) part.states_out[part.positions[begin + i]] = states[i];
+  }
+}
+
+// --- moving --------------------------------------------------------------------------------------
+
+std::vector<ColumnSource> TablePartition::Body::SourcesOf(const Segment& segment) const {
+  std::vector<ColumnSource> sources;
+  sources.reserve(segment.columns());
+  for (const SegmentColumn& column : segment.views()) sources.push_back(ColumnSource::Of(column));
+  return sources;
+}
+
+bool TablePartition::Body::Move(Segment& segment, const uint32_t* rows, uint32_t count, Side side,
+                                const SnapshotView& snapshots) {
+  ERIS_DCHECK(!IsOpen(&segment));
+  std::array<ColumnSource, kTableColumnsMax> columns;
+  for (uint32_t i = 0; i < segment.columns(); ++i) {
+    columns[i] = ColumnSource::Of(segment.views()[i]);
+  }
+  const std::span<const ColumnSource> sources{columns.data(), segment.columns()};
+  for (uint32_t begin = 0; begin < count;) {
+    const uint32_t some = std::min({kPieceRows, count - begin, Room(side)});
+    uint64_t heads[kPieceRows];
+    uint64_t tails[kPieceRows];
+    uint64_t words[kPieceRows];
+    if (!ReserveDeaths(some, snapshots)) return false;
+    Segment* const to =
+        Put(sources, RowPick::Of(rows + begin, some), side, snapshots, snapshots.epoch);
+    if (to == nullptr) return false;
+    for (uint32_t i = 0; i < some; ++i) {
+      const Key key = KeyOfRow(*layout_, columns.data(), rows[begin + i]);
+      heads[i] = key.head;
+      tails[i] = key.tail;
+      words[i] = to->WordOf(to->rows() + i);
+      to->WidenHeads(key.head);
+    }
+    keys_->Point({some, heads, tails}, words);
+    Commit(*to, some, snapshots, snapshots.epoch);
+    for (uint32_t i = 0; i < some; ++i) Kill(segment.WordOf(rows[begin + i]), snapshots);
+    begin += some;
+  }
+  return true;
+}
+
+}  // namespace eris::storage

@@ -1,0 +1,136 @@
+// A table's background work: what snapshots do not need any more is freed, and segments with many
+// dead rows are compacted.
+#include <algorithm>
+
+#include "base/check.h"
+#include "storage/table/table_body.h"
+
+namespace eris::storage {
+namespace {
+
+// Segments that are looked at in one call, to find one that is worth work.
+constexpr uint32_t kSegmentsLookedAt = 64;
+// An open segment is compacted only once it has as many rows: a small table rewrites its few rows
+// a few times before it is worth a segment.
+constexpr uint32_t kOpenRowsMin = 4096;
+
+// Tells one set of held snapshots from another: they only go, or come at the end.
+uint64_t Fingerprint(const SnapshotView& snapshots) {
+  uint64_t sum = snapshots.active.size();
+  for (const uint64_t epoch : snapshots.active) sum = sum * 31 + epoch;
+  return sum;
+}
+
+}  // namespace
+
+bool TablePartition::Body::Reap(uint32_t i) {
+  Segment* const segment = segments_[i];
+  if (!keys_ || IsOpen(segment) || segment->live() > 0 || segment->versions().records() > 0) {
+    return false;
+  }
+  if (compacting_ == segment->number()) compacting_.reset();
+  segment->Destroy(cache_, records_pool_);
+  segments_.RemoveAt(i);
+  return true;
+}
+
+bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t records_max) {
+  if (records_ == 0 && !marked_) return false;
+  uint32_t budget = records_max;
+  if (free_at_ == 0) {
+    freed_for_ = Fingerprint(snapshots);
+    recorded_before_ = recorded_;
+  }
+  uint32_t i = segments_.LowerBound(free_at_);
+  while (i < segments_.size()) {
+    Segment& segment = *segments_[i];
+    const uint32_t before = segment.versions().records();
+    const bool complete = segment.versions().FreeUnneeded(snapshots, records_pool_, budget);
+    const uint32_t freed = before - segment.versions().records();
+    records_ -= freed;
+    changes_ += freed;
+    if (!complete) {
+      free_at_ = segment.number();
+      return true;
+    }
+    free_at_ = segment.number() + 1;
+    if (!Reap(i)) ++i;
+    // Also a segment without records is work.
+    if (budget > 0) --budget;
+    if (budget == 0 && i < segments_.size()) return true;
+  }
+  free_at_ = 0;
+  records_pool_.Trim(cache_, 2 * kPieceRows);
+  marked_ = false;
+  for (uint32_t j = 0; j < segments_.size() && !marked_; ++j) {
+    marked_ = segments_[j]->versions().marks() > 0;
+  }
+  // What this pass has gone by may have come or become free since.
+  return records_ > 0 && (freed_for_ != Fingerprint(snapshots) || recorded_before_ != recorded_);
+}
+
+bool TablePartition::Body::WantsCompaction(const Segment& segment) const {
+  if (segment.live() == 0) return false;
+  // Those that a snapshot needs stay anyway.
+  const uint32_t dead = segment.versions().dead() - segment.versions().records();
+  if (IsOpen(&segment)) {
+    return segment.rows() >= kOpenRowsMin && uint64_t{dead} * 2 > segment.rows();
+  }
+  return uint64_t{dead} * 4 > segment.rows();
+}
+
+bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
+  if (!keys_ || leaving_) return false;
+  uint32_t budget = rows_max;
+  if (!compacting_) {
+    if (changes_seen_ == changes_ && maintain_at_ == 0) return false;
+    if (maintain_at_ == 0) changes_seen_ = changes_;
+    uint32_t i = segments_.LowerBound(maintain_at_);
+    for (uint32_t looked = 0; i < segments_.size() && !compacting_; ++looked) {
+      if (looked == kSegmentsLookedAt) {
+        maintain_at_ = segments_[i]->number();
+        return true;
+      }
+      if (Reap(i)) continue;
+      if (WantsCompaction(*segments_[i])) {
+        compacting_ = segments_[i]->number();
+        compacted_to_ = 0;
+      }
+      ++i;
+    }
+    if (!compacting_) {
+      maintain_at_ = 0;
+      return changes_seen_ != changes_;
+    }
+    maintain_at_ = *compacting_ + 1;
+  }
+  const uint32_t i = segments_.LowerBound(*compacting_);
+  if (i == segments_.size() || segments_[i]->number() != *compacting_) {
+    compacting_.reset();
+    return true;
+  }
+  Segment& segment = *segments_[i];
+  if (open_[kStays] == &segment) open_[kStays] = nullptr;
+  if (!Compact(segment, budget, snapshots)) return false;
+  if (compacted_to_ < segment.rows()) return true;
+  compacting_.reset();
+  Reap(i);
+  return true;
+}
+
+bool TablePartition::Body::Compact(Segment& segment, uint32_t& budget,
+                                   const SnapshotView& snapshots) {
+  uint32_t rows[kPieceRows];
+  while (compacted_to_ < segment.rows() && budget > 0) {
+    uint32_t count = 0;
+    uint32_t row = compacted_to_;
+    for (; row < segment.rows() && budget > 0 && count < kPieceRows; ++row, --budget) {
+      if (!segment.versions().Dead(row)) rows[count++] = row;
+    }
+    if (count > 0 && !Move(segment, rows, count, kStays, snapshots)) return false;
+    compacted_to_ = row;
+  }
+  return true;
+}
+
+}  // namespace eris::storage

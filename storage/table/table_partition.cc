@@ -1,0 +1,84 @@
+#include "storage/table/table_partition.h"
+
+#include <new>
+#include <utility>
+
+#include "storage/range_ops.h"
+#include "storage/table/table_body.h"
+
+namespace eris::storage {
+
+absl::StatusOr<std::unique_ptr<TablePartition>> TablePartition::Create(
+    const Range& range, memory::LocalCache& cache, std::shared_ptr<const TableLayout> layout) {
+  std::optional<KeyIndex> keys;
+  if (layout->clustered()) {
+    absl::StatusOr<KeyIndex> created = KeyIndex::Create(range, cache, layout->two_words());
+    if (!created.ok()) return created.status();
+    keys = *std::move(created);
+  }
+  std::unique_ptr<Body> body(new (std::nothrow)
+                                 Body(range, cache, std::move(layout), std::move(keys)));
+  if (body == nullptr) return NoMemory("create a partition");
+  std::unique_ptr<TablePartition> partition(new (std::nothrow) TablePartition(std::move(body)));
+  if (partition == nullptr) return NoMemory("create a partition");
+  return partition;
+}
+
+TablePartition::TablePartition(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+TablePartition::~TablePartition() = default;
+
+const TableLayout& TablePartition::layout() const { return body_->layout(); }
+const Range& TablePartition::range() const { return body_->range(); }
+uint64_t TablePartition::size() const { return body_->size(); }
+void TablePartition::SetSnapshots(const SnapshotView* snapshots) { body_->SetSnapshots(snapshots); }
+
+void TablePartition::Execute(const Batch& batch) { body_->Execute(batch); }
+
+bool TablePartition::Append(const RowBatch& rows, uint64_t first, uint32_t count,
+                            const SnapshotView& snapshots) {
+  return body_->Append(rows, first, count, snapshots);
+}
+
+bool TablePartition::FindSegment(uint64_t snapshot, uint64_t& number, uint64_t* mask,
+                                 SegmentView& view) const {
+  return body_->FindSegment(snapshot, number, mask, view);
+}
+uint64_t TablePartition::segment_end() const { return body_->segment_end(); }
+
+bool TablePartition::FreeVersions(const SnapshotView& snapshots, uint32_t records_max) {
+  return body_->FreeVersions(snapshots, records_max);
+}
+bool TablePartition::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
+  return body_->Maintain(snapshots, rows_max);
+}
+uint64_t TablePartition::version_bytes() const { return body_->version_bytes(); }
+
+void TablePartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows&) { cursor.End(); }
+
+absl::StatusOr<std::unique_ptr<Partition>> TablePartition::SplitAt(const Key& key) {
+  absl::StatusOr<std::unique_ptr<Body>> upper = body_->SplitAt(key);
+  if (!upper.ok()) return upper.status();
+  return std::unique_ptr<Partition>(new TablePartition(*std::move(upper)));
+}
+
+absl::Status TablePartition::Absorb(Partition& other) {
+  auto* const table = dynamic_cast<TablePartition*>(&other);
+  if (table == nullptr) return absl::InvalidArgumentError("not a partition of a table");
+  if (table == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
+  return body_->Absorb(*table->body_);
+}
+
+absl::Status TablePartition::PrepareExtract(const Range& leaving) {
+  return body_->PrepareExtract(leaving);
+}
+absl::StatusOr<bool> TablePartition::WalkLeaving(uint32_t rows_max) {
+  return body_->WalkLeaving(rows_max);
+}
+absl::StatusOr<bool> TablePartition::CancelExtract(uint32_t) { return body_->CancelExtract(); }
+absl::Status TablePartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
+  return body_->Extract(rows_max, out);
+}
+absl::Status TablePartition::Ingest(const ExchangeChunk& chunk) { return body_->Ingest(chunk); }
+void TablePartition::Abandon() { body_->Abandon(); }
+
+}  // namespace eris::storage
