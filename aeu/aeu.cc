@@ -476,6 +476,9 @@ void Aeu::Install(const CommandHeader* command) {
     answer(KeyState::kNoMemory);
     return;
   }
+  if (install->layout != nullptr) {
+    static_cast<storage::TablePartition&>(**partition).SetSnapshots(&snapshots_);
+  }
   OwnedRange owned{*std::move(partition), std::make_shared<PartitionLoad>(install->range)};
   auto& ranges = slot->ranges();
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), install->range.lo,

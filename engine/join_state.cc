@@ -537,6 +537,7 @@ void JoinState::EndPart(Part& part) {
     case PartOutcome::kRefused:
       return Fail(NoRoom());
     case PartOutcome::kCancelled:
+    case PartOutcome::kAborted:  // it has no snapshot
     case PartOutcome::kRunning:
       return Fail(absl::CancelledError("the join was cancelled"));
   }

@@ -339,7 +339,7 @@ std::optional<TableScanState::NextResult> TableScanState::TryNext() {
     if (!error_.ok()) return NextResult(error_);
     if (finished_) return NextResult(nullptr);
     if (request_.snapshot->aborted()) {
-      Fail(SnapshotAborted(*request_.snapshot));
+      Fail(SnapshotAborted(request_.snapshot->epoch()));
       continue;
     }
     if (answered_list_ == nullptr) answered_list_ = answered_chunks_.TakeAll();
@@ -434,7 +434,7 @@ void TableScanState::EndPart(Part& part) {
     case PartOutcome::kRefused:
       return Fail(NoRoom());
     case PartOutcome::kAborted:
-      return Fail(SnapshotAborted(*request_.snapshot));
+      return Fail(SnapshotAborted(request_.snapshot->epoch()));
     case PartOutcome::kMoved:
     case PartOutcome::kCancelled:
     case PartOutcome::kRunning:

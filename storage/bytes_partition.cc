@@ -126,6 +126,8 @@ void BytesPartition::RunGroup(const Batch& batch, Group& group) {
       ConditionalGroup(operation, group);
       break;
     case Operation::kAdd:
+    case Operation::kPutRows:
+    case Operation::kLookupRows:
       ERIS_CHECK(false);  // no session sends it
       break;
   }

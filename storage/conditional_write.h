@@ -85,6 +85,8 @@ inline ConditionalWrite Decide(Operation operation, const uint64_t* value, uint6
     case Operation::kLookup:
     case Operation::kUpsert:
     case Operation::kErase:
+    case Operation::kPutRows:
+    case Operation::kLookupRows:
       break;
   }
   ERIS_CHECK(false);  // these depend on no value

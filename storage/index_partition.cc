@@ -121,7 +121,9 @@ void IndexPartition::RunGroup(Operation operation, Group& group) {
     case Operation::kReplaceIfPresent:
     case Operation::kCompareAndSet:
     case Operation::kAdd:
-      ERIS_CHECK(false);  // Execute has sent them elsewhere
+    case Operation::kPutRows:
+    case Operation::kLookupRows:
+      ERIS_CHECK(false);  // Execute has sent them elsewhere, or no session sends them
       break;
   }
   group.count = 0;
