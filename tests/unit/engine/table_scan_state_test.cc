@@ -1,0 +1,358 @@
+// Table scans with AEUs stepped by hand: passes that scans share, attach to and fall out of, ends
+// of every kind at every moment, rows that go into other objects, and everything given back after
+// each.
+#include "engine/table_scan_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/snapshot.h"
+#include "tests/support/hand_engine.h"
+#include "tests/support/seed.h"
+#include "tests/support/table_rows.h"
+
+namespace eris {
+namespace {
+
+using namespace expressions;  // NOLINT: operators
+using test::Row;
+using test::Rows;
+
+constexpr uint32_t kAeus = 2;
+// Some segments at each AEU.
+constexpr uint64_t kRows = 900'000;  // more than the chunks of one scan hold
+constexpr uint64_t kBlocks = kRows / storage::kBlockRows;  // and some that are not full
+
+const TableSchema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
+                                       {.name = "group", .type = ColumnType::kInt32}}};
+
+class TableScanStateTest : public testing::Test {
+ protected:
+  TableScanStateTest() : random_(test::Seed()) {
+    session_ = engine_->NewSession();
+    Create("h", kHeap);
+    for (uint64_t first = 0; first < kRows; first += 50'000) Append(first, 50'000);
+  }
+  ~TableScanStateTest() override { ExpectNothingLeft(); }
+
+  void Create(absl::string_view name, const TableSchema& schema, const TableOptions& options = {}) {
+    const absl::Status status =
+        engine_.While([&] { return engine_->CreateTable(name, schema, options).status(); });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  void Append(uint64_t first, uint64_t count) {
+    Rows rows(kHeap.columns);
+    for (uint64_t i = first; i < first + count; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
+    const absl::Status status =
+        engine_.While([&] { return session_->AppendRows("h", rows.batch()); });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  std::unique_ptr<TableScan> Open(const TableQuery& query = {}) {
+    auto scan = session_->OpenTableScan("h", query);
+    EXPECT_TRUE(scan.ok()) << scan.status();
+    return *std::move(scan);
+  }
+  static TableQuery Count() {
+    TableQuery query;
+    query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
+                        {AggregateFunction::kSum, Column("id"), "sum"}};
+    return query;
+  }
+  // One turn of AEU `aeu` that runs a block and no more.
+  void StepBlock(uint32_t aeu = 0) { engine_->aeu({aeu}).Step({.scan_ns = 0}); }
+  std::vector<Row> ReadAll(TableScan& scan, absl::Status* status = nullptr) {
+    return engine_.While([&] { return test::ReadAll(scan, status); });
+  }
+  void ExpectWhole(TableScan& scan) {
+    const std::vector<Row> rows = ReadAll(scan);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(test::TextOf(rows[0]), absl::StrCat(kRows, "|", kRows * (kRows - 1) / 2, "|"));
+  }
+  uint64_t Blocks() { return Sum(&aeu::LoadCounters::table_blocks); }
+  uint64_t BlockRuns() { return Sum(&aeu::LoadCounters::table_block_runs); }
+  uint64_t Sum(base::Counter aeu::LoadCounters::*counter) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < kAeus; ++i) sum += (engine_->aeu({i}).counters().*counter).Read();
+    return sum;
+  }
+  size_t Running() {
+    size_t running = 0;
+    for (uint32_t i = 0; i < kAeus; ++i) running += engine_->aeu({i}).table_scans_running();
+    return running;
+  }
+  void ExpectNothingLeft() {
+    engine_.StepUntil([&] {
+      return engine_->core().in_flight.count() == 0 && engine_->core().table_scans.size() == 0;
+    });
+    EXPECT_EQ(engine_->core().table_chunks->in_use(), 0u);
+    EXPECT_EQ(Running(), 0u);
+  }
+
+  std::mt19937_64 random_;
+  test::HandEngine engine_{kAeus};
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(TableScanStateTest, ScansThatBeginTogetherReadEachBlockOnce) {
+  std::vector<std::unique_ptr<TableScan>> scans;
+  for (int i = 0; i < 8; ++i) scans.push_back(Open(Count()));
+  const uint64_t blocks = Blocks(), runs = BlockRuns();
+  for (auto& scan : scans) ExpectWhole(*scan);
+  EXPECT_GE(Blocks() - blocks, kBlocks);
+  EXPECT_LE(Blocks() - blocks, kBlocks + 20);
+  EXPECT_EQ(BlockRuns() - runs, 8 * (Blocks() - blocks));
+}
+
+TEST_F(TableScanStateTest, ALateScanAttachesWhereThePassIsAndWrapsAround) {
+  const uint64_t blocks = Blocks(), runs = BlockRuns();
+  auto first = Open(Count());
+  for (int i = 0; i < 40; ++i) {
+    StepBlock(0);
+    StepBlock(1);
+  }
+  const uint64_t alone = Blocks() - blocks;
+  EXPECT_GT(alone, 40u);
+  EXPECT_LT(alone, 100u);
+  auto second = Open(Count());
+  ExpectWhole(*first);
+  ExpectWhole(*second);
+  // What the first had read before is read once more.
+  EXPECT_LE(Blocks() - blocks, kBlocks + alone + 20);
+  EXPECT_GE(BlockRuns() - runs, 2 * kBlocks);
+}
+
+TEST_F(TableScanStateTest, ScansThatComeAndGoAtAnyMomentSeeEachRowOnce) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::vector<std::unique_ptr<TableScan>> scans;
+  std::vector<std::unique_ptr<TableScan>> readers;
+  for (int round = 0; round < 60; ++round) {
+    switch (random_() % 4) {
+      case 0:
+        scans.push_back(Open(Count()));
+        break;
+      case 1: {
+        TableQuery query;
+        query.columns = {{Column("id"), "id"}};
+        if (readers.size() < 4) readers.push_back(Open(query));
+        break;
+      }
+      case 2:
+        if (!scans.empty() && random_() % 4 == 0) scans.erase(scans.begin());
+        break;
+      default:
+        break;
+    }
+    for (uint64_t steps = random_() % 30; steps > 0; --steps) {
+      StepBlock(static_cast<uint32_t>(random_() % kAeus));
+    }
+  }
+  for (auto& scan : scans) ExpectWhole(*scan);
+  // These have paused long ago.
+  for (auto& reader : readers) {
+    std::vector<uint64_t> ids;
+    for (const Row& row : ReadAll(*reader)) ids.push_back(std::get<uint64_t>(row[0]));
+    ASSERT_EQ(ids.size(), kRows);
+    std::sort(ids.begin(), ids.end());
+    for (uint64_t i = 0; i < kRows; ++i) ASSERT_EQ(ids[i], i);
+  }
+}
+
+TEST_F(TableScanStateTest, AReaderThatPausesHoldsUpNobodyAndCostsNoTurn) {
+  auto paused = Open();
+  engine_.StepUntil([&] { return !engine_->aeu({0}).HasWork() && !engine_->aeu({1}).HasWork(); });
+  EXPECT_EQ(Running(), 2u);
+  auto other = Open(Count());
+  ExpectWhole(*other);
+  EXPECT_EQ(Running(), 2u);
+  // Point commands are served between blocks of a scan that has them.
+  EXPECT_EQ(ReadAll(*paused).size(), kRows);
+}
+
+TEST_F(TableScanStateTest, ACancelledScanEndsThoughItHasPaused) {
+  auto paused = Open();
+  engine_.StepUntil([&] { return !engine_->aeu({0}).HasWork() && !engine_->aeu({1}).HasWork(); });
+  paused->Cancel();
+  EXPECT_EQ(paused->Next().status().code(), absl::StatusCode::kCancelled);
+  engine_.StepUntil([&] { return Running() == 0; });
+}
+
+TEST_F(TableScanStateTest, ASnapshotThatIsGivenUpEndsItsScans) {
+  auto scan = Open(Count());
+  StepBlock(0);
+  StepBlock(1);
+  auto& registry = engine_->core().directory.snapshots();
+  ASSERT_TRUE(registry.AbortEpoch(scan->snapshot()->epoch()));
+  absl::Status status;
+  ReadAll(*scan, &status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
+  engine_.StepUntil([&] { return Running() == 0; });
+  // The part itself says so, too, when nobody asks before it ends.
+  auto second = Open(Count());
+  StepBlock(0);
+  ASSERT_TRUE(registry.AbortEpoch(second->snapshot()->epoch()));
+  engine_.StepUntil([&] { return Running() == 0; });
+  EXPECT_EQ(second->Next().status().code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(TableScanStateTest, ADropEndsScansThatHaveBegunAndThoseThatHaveNot) {
+  auto begun = Open();
+  StepBlock(0);
+  auto waiting = Open();
+  EXPECT_TRUE(engine_.While([&] { return engine_->Drop("h"); }).ok());
+  absl::Status status;
+  ReadAll(*begun, &status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
+  ReadAll(*waiting, &status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
+}
+
+TEST_F(TableScanStateTest, AnEngineThatClosesEndsItsScans) {
+  auto scan = Open();
+  StepBlock(0);
+  engine_.Close();
+  EXPECT_EQ(scan->Next().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(session_->OpenTableScan("h", {}).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(TableScanStateTest, RowsWrittenAfterTheScanBeganAreNotInIt) {
+  auto scan = Open(Count());
+  StepBlock(0);
+  Append(kRows, 50'000);
+  ExpectWhole(*scan);
+}
+
+TEST_F(TableScanStateTest, ALimitEndsTheScanAndWhatIsBehindIsNotRead) {
+  TableQuery query;
+  query.limit = 100;
+  auto scan = Open(query);
+  const uint64_t blocks = Blocks();
+  EXPECT_EQ(ReadAll(*scan).size(), 100u);
+  scan.reset();
+  ExpectNothingLeft();
+  EXPECT_LE(Blocks() - blocks, 20u);
+}
+
+TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
+  TableQuery query;
+  query.snapshot = *engine_->TakeSnapshot();
+  std::string token;
+  {
+    auto scan = Open(query);
+    auto chunk = engine_.While([&] { return scan->Next(); });
+    ASSERT_TRUE(chunk.ok());
+    token = (*chunk)->resume();
+  }
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  query.resume = token;
+  EXPECT_TRUE(session_->OpenTableScan("h", query).ok());
+  for (size_t i = 0; i < token.size(); ++i) {
+    query.resume = token;
+    query.resume[i] = static_cast<char>(query.resume[i] ^ 4);
+    EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid) << i;
+    query.resume = token.substr(0, i);
+    if (i == 0) continue;
+    EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid) << i;
+  }
+  query.resume = token;
+  Create("other", kHeap);
+  EXPECT_EQ(session_->OpenTableScan("other", query).status().code(), kInvalid);
+  query.snapshot = nullptr;
+  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid);
+  // Places that no AEU has given are safe, if of no use.
+  query.snapshot = *engine_->TakeSnapshot();
+  auto resume = *engine::FromToken(token);
+  resume.snapshot = query.snapshot->epoch();
+  for (engine::TablePartState& part : resume.parts) {
+    part.done = false;
+    part.cursor.chosen = true;
+    part.cursor.at = {random_() % 3, random_() % 5, random_() % (storage::kSegmentRows + 1)};
+    part.cursor.began = {random_() % 3, random_() % 5, 0};
+    part.cursor.skip = random_() % 100'000;
+  }
+  query.resume = engine::ToToken(resume);
+  auto scan = Open(query);
+  EXPECT_LE(ReadAll(*scan).size(), kRows);
+}
+
+TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing) {
+  const TableSchema target = {.columns = {{.name = "id", .type = ColumnType::kUint64},
+                                          {.name = "group", .type = ColumnType::kInt32}},
+                              .key = {0}};
+  Create("t", target, {.expected = {0, kRows}});
+  std::optional<absl::StatusOr<uint64_t>> end;
+  std::atomic<bool> done{false};
+  auto pending = session_->ScanIntoAsync("h", {}, "t", [&](absl::StatusOr<uint64_t> rows) {
+    end = std::move(rows);
+    done.store(true);
+  });
+  ASSERT_TRUE(pending.ok()) << pending.status();
+  // AEU 1 does nothing: what AEU 0 sends it piles up to its bound, and AEU 0 goes on draining.
+  for (int i = 0; i < 200; ++i) engine_->aeu({0}).Step({});
+  EXPECT_FALSE(done.load());
+  engine_.StepUntil([&] { return done.load(); });
+  ASSERT_TRUE(end->ok()) << end->status();
+  EXPECT_EQ(**end, kRows);
+  EXPECT_EQ(engine_->Describe("t")->keys, kRows);
+}
+
+TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  for (const bool heap : {true, false}) {
+    TableSchema target = kHeap;
+    if (!heap) target.key = {0};
+    const char* const name = heap ? "th" : "tc";
+    Create(name, target);
+    for (int round = 0; round < 10; ++round) {
+      std::atomic<bool> done{false};
+      absl::Status status;
+      auto pending = session_->ScanIntoAsync("h", {}, name, [&](absl::StatusOr<uint64_t> rows) {
+        status = rows.status();
+        done.store(true);
+      });
+      ASSERT_TRUE(pending.ok()) << pending.status();
+      for (uint64_t steps = random_() % 40; steps > 0; --steps) {
+        StepBlock(static_cast<uint32_t>(random_() % kAeus));
+      }
+      (*pending)->Cancel(absl::CancelledError("enough"));
+      engine_.StepUntil([&] { return done.load(); });
+      EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kCancelled) << status;
+      pending->reset();
+      ExpectNothingLeft();
+    }
+  }
+}
+
+TEST_F(TableScanStateTest, NullsDoNotGoWhereTheTargetHasNone) {
+  TableSchema nullable = kHeap;
+  nullable.columns[1].nullable = true;
+  Create("n", nullable);
+  Create("t", kHeap);
+  Rows rows(nullable.columns);
+  rows.Add({uint64_t{1}, int64_t{2}});
+  EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("n", rows.batch()); }).ok());
+  auto written = engine_.While([&] { return session_->ScanInto("n", {}, "t"); });
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(*written, 1u);
+  rows.Add({uint64_t{2}, Value{}});
+  EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("n", rows.batch()); }).ok());
+  written = engine_.While([&] { return session_->ScanInto("n", {}, "t"); });
+  EXPECT_EQ(written.status().code(), absl::StatusCode::kInvalidArgument) << written.status();
+}
+
+TEST_F(TableScanStateTest, ADeadlineLeavesTheScanAndLaterCallsGoOn) {
+  auto scan = Open(Count());
+  EXPECT_EQ(scan->Next(absl::Now() + absl::Milliseconds(2)).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  ExpectWhole(*scan);
+}
+
+}  // namespace
+}  // namespace eris
