@@ -1,0 +1,513 @@
+// Conditions: comparisons with literals become ranges of the column's own type, so that kernels
+// know nothing of literals, scales and rounding.
+#include <algorithm>
+#include <cmath>
+#include <compare>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "storage/table/plan_compiler.h"
+
+namespace eris::storage {
+namespace {
+
+using Kind = Expression::Kind;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Kind Flipped(Kind kind) {
+  switch (kind) {
+    case Kind::kLess:
+      return Kind::kGreater;
+    case Kind::kLessEqual:
+      return Kind::kGreaterEqual;
+    case Kind::kGreater:
+      return Kind::kLess;
+    case Kind::kGreaterEqual:
+      return Kind::kLessEqual;
+    default:
+      return kind;
+  }
+}
+
+bool IsNull(const Value& value) { return std::holds_alternative<std::monostate>(value); }
+
+// What of a value's class passes: [lo, hi], or nothing.
+struct Interval {
+  bool empty = false;
+  Scalar lo{.i64 = 0};
+  Scalar hi{.i64 = 0};
+};
+
+struct Limits {
+  Int128 min, max;
+};
+
+Limits LimitsOf(const ValueNode& value) {
+  if (value.value_class == ValueClass::kUnsigned) {
+    return {0, std::numeric_limits<uint64_t>::max()};
+  }
+  if (value.IsColumn() && ColumnValueBytes(value.type) == 4) {
+    return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+  }
+  return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+}
+
+struct Number {  // of a literal
+  bool is_double = false;
+  double real = 0;
+  Int128 unscaled = 0;
+  uint8_t scale = 0;
+};
+
+Number NumberOf(const Value& value) {
+  if (const auto* number = std::get_if<int64_t>(&value)) return {.unscaled = *number};
+  if (const auto* number = std::get_if<uint64_t>(&value)) return {.unscaled = *number};
+  if (const auto* number = std::get_if<double>(&value)) return {.is_double = true, .real = *number};
+  if (const auto* number = std::get_if<Decimal>(&value)) {
+    return {.unscaled = number->unscaled, .scale = number->scale};
+  }
+  return {.unscaled = std::get<Date>(value).days};
+}
+
+Interval IntegerInterval(const ValueNode& value, Kind kind, const Number& number) {
+  if (number.is_double && std::isnan(number.real)) return {.empty = true};
+  const Floor floor = number.is_double ? FloorOf(number.real, value.scale)
+                                       : FloorOf(number.unscaled, number.scale, value.scale);
+  const Limits limits = LimitsOf(value);
+  Int128 lo = limits.min;
+  Int128 hi = limits.max;
+  switch (kind) {
+    case Kind::kEqual:
+      if (!floor.exact) return {.empty = true};
+      lo = std::max(lo, floor.value);
+      hi = std::min(hi, floor.value);
+      break;
+    case Kind::kLess:
+      hi = std::min(hi, floor.exact ? floor.value - 1 : floor.value);
+      break;
+    case Kind::kLessEqual:
+      hi = std::min(hi, floor.value);
+      break;
+    case Kind::kGreater:
+      lo = std::max(lo, floor.value + 1);
+      break;
+    default:
+      lo = std::max(lo, floor.exact ? floor.value : floor.value + 1);
+      break;
+  }
+  if (lo > hi) return {.empty = true};
+  return {.lo = {.u64 = static_cast<uint64_t>(lo)}, .hi = {.u64 = static_cast<uint64_t>(hi)}};
+}
+
+Interval DoubleInterval(Kind kind, const Number& number) {
+  if (number.is_double && std::isnan(number.real)) return {.empty = true};
+  const double below =
+      number.is_double ? number.real : LargestNotAbove(number.unscaled, number.scale);
+  const double above =
+      number.is_double ? number.real : SmallestNotBelow(number.unscaled, number.scale);
+  double lo = -kInfinity;
+  double hi = kInfinity;
+  switch (kind) {
+    case Kind::kEqual:
+      lo = above;
+      hi = below;
+      break;
+    case Kind::kLess:
+      if (below == above && below == -kInfinity) return {.empty = true};
+      hi = below == above ? std::nextafter(below, -kInfinity) : below;
+      break;
+    case Kind::kLessEqual:
+      hi = below;
+      break;
+    case Kind::kGreater:
+      if (below == above && above == kInfinity) return {.empty = true};
+      lo = below == above ? std::nextafter(above, kInfinity) : above;
+      break;
+    default:
+      lo = above;
+      break;
+  }
+  if (lo > hi) return {.empty = true};
+  return {.lo = {.f64 = lo}, .hi = {.f64 = hi}};
+}
+
+// Of `value` `kind` literal; kind is not kNotEqual.
+Interval IntervalOf(const ValueNode& value, Kind kind, const Value& literal) {
+  const Number number = NumberOf(literal);
+  return value.value_class == ValueClass::kDouble ? DoubleInterval(kind, number)
+                                                  : IntegerInterval(value, kind, number);
+}
+
+bool Below(ValueClass value_class, Scalar a, Scalar b) {
+  switch (value_class) {
+    case ValueClass::kUnsigned:
+      return a.u64 < b.u64;
+    case ValueClass::kDouble:
+      return a.f64 < b.f64;
+    default:
+      return a.i64 < b.i64;
+  }
+}
+
+Interval Intersect(ValueClass value_class, Interval a, const Interval& b) {
+  if (a.empty || b.empty) return {.empty = true};
+  if (Below(value_class, a.lo, b.lo)) a.lo = b.lo;
+  if (Below(value_class, b.hi, a.hi)) a.hi = b.hi;
+  a.empty = Below(value_class, a.hi, a.lo);
+  return a;
+}
+
+bool Holds(std::partial_ordering order, Kind kind) {
+  switch (kind) {
+    case Kind::kEqual:
+      return order == 0;
+    case Kind::kLess:
+      return order < 0;
+    case Kind::kLessEqual:
+      return order <= 0;
+    case Kind::kGreater:
+      return order > 0;
+    default:
+      return order >= 0;
+  }
+}
+
+std::partial_ordering OrderOfConstants(const ValueNode& a, const ValueNode& b) {
+  const auto wide = [](const ValueNode& node) {
+    return node.value_class == ValueClass::kUnsigned ? Int128{node.constant.u64}
+                                                     : Int128{node.constant.i64};
+  };
+  if (a.value_class == ValueClass::kDouble && b.value_class == ValueClass::kDouble) {
+    return a.constant.f64 <=> b.constant.f64;
+  }
+  if (b.value_class == ValueClass::kDouble) return Compare(wide(a), a.scale, b.constant.f64);
+  if (a.value_class == ValueClass::kDouble) return 0 <=> Compare(wide(b), b.scale, a.constant.f64);
+  return Compare(wide(a), a.scale, wide(b), b.scale);
+}
+
+}  // namespace
+
+bool PlanCompiler::IsPredicate(Expression::Kind kind) {
+  return kind >= Kind::kEqual && kind <= Kind::kNot;
+}
+
+uint32_t PlanCompiler::AddPredicate(PredicateNode node) {
+  body_.predicates.push_back(std::move(node));
+  return static_cast<uint32_t>(body_.predicates.size() - 1);
+}
+
+uint32_t PlanCompiler::Constant(bool all) {
+  return AddPredicate({.kind = all ? PredicateNode::Kind::kAll : PredicateNode::Kind::kNone});
+}
+
+uint32_t PlanCompiler::NotNull(uint32_t value) {
+  const ValueNode& node = body_.values[value];
+  if (node.op == ValueNode::Op::kNull) return Constant(false);
+  if (!node.nullable) return Constant(true);
+  return AddPredicate({.kind = PredicateNode::Kind::kIsNull, .negated = true, .value = value});
+}
+
+uint32_t PlanCompiler::Range(uint32_t value, Scalar lo, Scalar hi, bool empty, bool negated) {
+  const ValueNode& node = body_.values[value];
+  if (node.op == ValueNode::Op::kNull) return Constant(false);
+  if (node.op == ValueNode::Op::kConstant) {
+    const bool nan = node.value_class == ValueClass::kDouble && std::isnan(node.constant.f64);
+    const bool within = !empty && !nan && !Below(node.value_class, node.constant, lo) &&
+                        !Below(node.value_class, hi, node.constant);
+    return Constant(within != negated);
+  }
+  if (empty) return negated ? NotNull(value) : Constant(false);
+  if (node.value_class != ValueClass::kDouble) {
+    // Not so of doubles, where NaNs are in no range.
+    const Limits limits = LimitsOf(node);
+    const bool all = node.value_class == ValueClass::kUnsigned
+                         ? lo.u64 == 0 && hi.u64 == limits.max
+                         : lo.i64 == limits.min && hi.i64 == limits.max;
+    if (all) return negated ? Constant(false) : NotNull(value);
+  }
+  return AddPredicate({.kind = PredicateNode::Kind::kRange,
+                       .negated = negated,
+                       .value = value,
+                       .lo = lo,
+                       .hi = hi});
+}
+
+absl::Status PlanCompiler::CheckComparable(const ValueNode& value,
+                                           const eris::Value& literal) const {
+  const char* what = "a number";
+  bool fits = value.value_class != ValueClass::kString && value.type != ColumnType::kDate;
+  if (std::holds_alternative<Date>(literal)) {
+    what = "a date";
+    fits = value.type == ColumnType::kDate;
+  } else if (std::holds_alternative<std::string>(literal)) {
+    what = "a string";
+    fits = value.value_class == ValueClass::kString;
+  } else if (IsNull(literal)) {
+    fits = true;
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Describe(value), " cannot be compared with ", what));
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::CompareLiteral(uint32_t value, Kind kind,
+                                                      const eris::Value& literal, bool negated) {
+  const ValueNode& node = body_.values[value];
+  ERIS_RETURN_IF_ERROR(CheckComparable(node, literal));
+  if (IsNull(literal)) return Constant(false);
+  if (kind == Kind::kNotEqual) {
+    kind = Kind::kEqual;
+    negated = !negated;
+  }
+  if (node.value_class == ValueClass::kString) {
+    return CompareString(value, kind, std::get<std::string>(literal), negated);
+  }
+  const Interval interval = IntervalOf(node, kind, literal);
+  return Range(value, interval.lo, interval.hi, interval.empty, negated);
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::CompareString(uint32_t value, Kind kind,
+                                                     const std::string& literal, bool negated) {
+  PredicateNode node{.kind = PredicateNode::Kind::kString, .negated = negated, .value = value};
+  if (kind == Kind::kEqual) {
+    node.strings.push_back(literal);
+    return AddPredicate(std::move(node));
+  }
+  node.string_range = true;
+  if (kind == Kind::kLess || kind == Kind::kLessEqual) {
+    node.range = {.has_hi = true, .hi_included = kind == Kind::kLessEqual, .hi = literal};
+  } else {
+    node.range = {.has_lo = true, .lo_included = kind == Kind::kGreaterEqual, .lo = literal};
+  }
+  return AddPredicate(std::move(node));
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::CompareValues(uint32_t left, uint32_t right, Kind kind,
+                                                     bool negated) {
+  const ValueNode& a = body_.values[left];
+  const ValueNode& b = body_.values[right];
+  const auto family = [](const ValueNode& node) {
+    return node.value_class == ValueClass::kString ? 0 : node.type == ColumnType::kDate ? 1 : 2;
+  };
+  if (family(a) != family(b)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(a), " cannot be compared with ", Describe(b)));
+  }
+  if (kind == Kind::kNotEqual) {
+    kind = Kind::kEqual;
+    negated = !negated;
+  }
+  if (a.op == ValueNode::Op::kNull || b.op == ValueNode::Op::kNull) return Constant(false);
+  if (a.op == ValueNode::Op::kConstant && b.op == ValueNode::Op::kConstant) {
+    return Constant(Holds(OrderOfConstants(a, b), kind) != negated);
+  }
+  if (kind == Kind::kGreater || kind == Kind::kGreaterEqual) {
+    std::swap(left, right);
+    kind = Flipped(kind);
+  }
+  PredicateNode node{
+      .kind = PredicateNode::Kind::kCompare, .negated = negated, .value = left, .other = right};
+  node.comparison = kind == Kind::kEqual  ? PredicateNode::Comparison::kEqual
+                    : kind == Kind::kLess ? PredicateNode::Comparison::kLess
+                                          : PredicateNode::Comparison::kLessEqual;
+  return AddPredicate(std::move(node));
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::Comparison(const Expression& left, const Expression& right,
+                                                  Kind kind, bool negated) {
+  if (left.kind == Kind::kLiteral && right.kind == Kind::kLiteral) {
+    if (IsNull(left.value) || IsNull(right.value)) return Constant(false);
+    const auto* a = std::get_if<std::string>(&left.value);
+    const auto* b = std::get_if<std::string>(&right.value);
+    if (a != nullptr && b != nullptr) {
+      const bool equal = kind == Kind::kEqual || kind == Kind::kNotEqual;
+      const bool holds = equal ? *a == *b : Holds(*a <=> *b, kind);
+      return Constant((holds != (kind == Kind::kNotEqual)) != negated);
+    }
+  }
+  if (right.kind == Kind::kLiteral) {
+    ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(left));
+    return CompareLiteral(value, kind, right.value, negated);
+  }
+  if (left.kind == Kind::kLiteral) {
+    ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(right));
+    return CompareLiteral(value, Flipped(kind), left.value, negated);
+  }
+  ERIS_ASSIGN_OR_RETURN(const uint32_t a, Value(left));
+  ERIS_ASSIGN_OR_RETURN(const uint32_t b, Value(right));
+  return CompareValues(a, b, kind, negated);
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::Between(const Expression& expression, bool negated) {
+  const Expression& what = expression.arguments[0];
+  const Expression& from = expression.arguments[1];
+  const Expression& to = expression.arguments[2];
+  const bool one_range = from.kind == Kind::kLiteral && to.kind == Kind::kLiteral &&
+                         what.kind != Kind::kLiteral && !IsNull(from.value) && !IsNull(to.value);
+  if (!one_range) {
+    ERIS_ASSIGN_OR_RETURN(const uint32_t low, Comparison(what, from, Kind::kGreaterEqual, negated));
+    ERIS_ASSIGN_OR_RETURN(const uint32_t high, Comparison(what, to, Kind::kLessEqual, negated));
+    return Join({low, high}, !negated);
+  }
+  ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(what));
+  const ValueNode& node = body_.values[value];
+  ERIS_RETURN_IF_ERROR(CheckComparable(node, from.value));
+  ERIS_RETURN_IF_ERROR(CheckComparable(node, to.value));
+  if (node.value_class == ValueClass::kString) {
+    PredicateNode leaf{.kind = PredicateNode::Kind::kString, .negated = negated, .value = value};
+    leaf.string_range = true;
+    leaf.range = {.has_lo = true,
+                  .has_hi = true,
+                  .lo_included = true,
+                  .hi_included = true,
+                  .lo = std::get<std::string>(from.value),
+                  .hi = std::get<std::string>(to.value)};
+    return AddPredicate(std::move(leaf));
+  }
+  const Interval interval =
+      Intersect(node.value_class, IntervalOf(node, Kind::kGreaterEqual, from.value),
+                IntervalOf(node, Kind::kLessEqual, to.value));
+  return Range(value, interval.lo, interval.hi, interval.empty, negated);
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool negated) {
+  ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(expression.arguments[0]));
+  const ValueClass value_class = body_.values[value].value_class;
+  PredicateNode node{.kind = PredicateNode::Kind::kSet, .negated = negated, .value = value};
+  bool null = false;
+  for (size_t i = 1; i < expression.arguments.size(); ++i) {
+    const Expression& argument = expression.arguments[i];
+    if (argument.kind != Kind::kLiteral) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("`in` takes literals, not ", ExpressionText(argument)));
+    }
+    ERIS_RETURN_IF_ERROR(CheckComparable(body_.values[value], argument.value));
+    if (IsNull(argument.value)) {
+      null = true;
+    } else if (value_class == ValueClass::kString) {
+      node.strings.push_back(std::get<std::string>(argument.value));
+    } else {
+      const Interval one = IntervalOf(body_.values[value], Kind::kEqual, argument.value);
+      if (!one.empty) node.set.push_back(one.lo);
+    }
+  }
+  // Not among values of which one is not known: that is true of nothing.
+  if (null && negated) return Constant(false);
+  if (value_class == ValueClass::kString) {
+    if (node.strings.empty()) return Constant(false);
+    node.kind = PredicateNode::Kind::kString;
+    std::sort(node.strings.begin(), node.strings.end());
+    node.strings.erase(std::unique(node.strings.begin(), node.strings.end()), node.strings.end());
+    return AddPredicate(std::move(node));
+  }
+  const auto below = [&](Scalar a, Scalar b) { return Below(value_class, a, b); };
+  const auto same = [&](Scalar a, Scalar b) { return !below(a, b) && !below(b, a); };
+  std::sort(node.set.begin(), node.set.end(), below);
+  node.set.erase(std::unique(node.set.begin(), node.set.end(), same), node.set.end());
+  if (node.set.empty()) return Range(value, {}, {}, true, negated);
+  const bool dense = value_class != ValueClass::kDouble &&
+                     node.set.back().u64 - node.set.front().u64 == node.set.size() - 1;
+  if (node.set.size() == 1 || dense) {
+    return Range(value, node.set.front(), node.set.back(), false, negated);
+  }
+  if (body_.values[value].op == ValueNode::Op::kNull) return Constant(false);
+  if (body_.values[value].op == ValueNode::Op::kConstant) {
+    const Scalar constant = body_.values[value].constant;
+    const bool found = std::any_of(node.set.begin(), node.set.end(), [&](Scalar one) {
+      return value_class == ValueClass::kDouble ? one.f64 == constant.f64 : same(one, constant);
+    });
+    return Constant(found != negated);
+  }
+  return AddPredicate(std::move(node));
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::Join(std::vector<uint32_t> children, bool conjunction) {
+  using NodeKind = PredicateNode::Kind;
+  const NodeKind decides = conjunction ? NodeKind::kNone : NodeKind::kAll;
+  const NodeKind says_nothing = conjunction ? NodeKind::kAll : NodeKind::kNone;
+  std::vector<uint32_t> kept;
+  for (const uint32_t child : children) {
+    if (body_.predicates[child].kind == decides) return child;
+    if (body_.predicates[child].kind != says_nothing) kept.push_back(child);
+  }
+  if (kept.empty()) return Constant(conjunction);
+  if (kept.size() == 1) return kept[0];
+  return AddPredicate(
+      {.kind = conjunction ? NodeKind::kAnd : NodeKind::kOr, .children = std::move(kept)});
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::Predicate(const Expression& expression, bool negated) {
+  switch (expression.kind) {
+    case Kind::kAnd:
+    case Kind::kOr: {
+      std::vector<uint32_t> children;
+      for (const Expression& argument : expression.arguments) {
+        ERIS_ASSIGN_OR_RETURN(const uint32_t child, Predicate(argument, negated));
+        children.push_back(child);
+      }
+      return Join(std::move(children), (expression.kind == Kind::kAnd) != negated);
+    }
+    case Kind::kNot:
+      return Predicate(expression.arguments[0], !negated);
+    case Kind::kIsNull: {
+      const Expression& argument = expression.arguments[0];
+      if (argument.kind == Kind::kLiteral) return Constant(IsNull(argument.value) != negated);
+      ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(argument));
+      const ValueNode& node = body_.values[value];
+      if (node.op == ValueNode::Op::kNull) return Constant(!negated);
+      if (!node.nullable) return Constant(negated);
+      return AddPredicate(
+          {.kind = PredicateNode::Kind::kIsNull, .negated = negated, .value = value});
+    }
+    case Kind::kBetween:
+      return Between(expression, negated);
+    case Kind::kIn:
+      return In(expression, negated);
+    case Kind::kEqual:
+    case Kind::kNotEqual:
+    case Kind::kLess:
+    case Kind::kLessEqual:
+    case Kind::kGreater:
+    case Kind::kGreaterEqual:
+      return Comparison(expression.arguments[0], expression.arguments[1], expression.kind, negated);
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat(ExpressionText(expression), " is a value where a condition is asked for"));
+  }
+}
+
+absl::Status PlanCompiler::Filter(const Expression& expression, bool negated) {
+  if (expression.kind == Kind::kNot) return Filter(expression.arguments[0], !negated);
+  if (expression.kind == (negated ? Kind::kOr : Kind::kAnd)) {
+    for (const Expression& argument : expression.arguments) {
+      ERIS_RETURN_IF_ERROR(Filter(argument, negated));
+    }
+    return absl::OkStatus();
+  }
+  ERIS_ASSIGN_OR_RETURN(const uint32_t made, Predicate(expression, negated));
+  const PredicateNode node = body_.predicates[made];
+  if (node.kind == PredicateNode::Kind::kAll) return absl::OkStatus();
+  if (node.kind == PredicateNode::Kind::kRange && !node.negated) {
+    // Two bounds of one column are looked at together.
+    for (const uint32_t earlier : body_.conjuncts) {
+      PredicateNode& other = body_.predicates[earlier];
+      if (other.kind != node.kind || other.negated || other.value != node.value) continue;
+      const Interval both =
+          Intersect(body_.values[node.value].value_class, {.lo = other.lo, .hi = other.hi},
+                    {.lo = node.lo, .hi = node.hi});
+      if (both.empty) other.kind = PredicateNode::Kind::kNone;
+      other.lo = both.lo;
+      other.hi = both.hi;
+      return absl::OkStatus();
+    }
+  }
+  body_.conjuncts.push_back(made);
+  return absl::OkStatus();
+}
+
+}  // namespace eris::storage
