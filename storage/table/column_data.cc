@@ -91,10 +91,9 @@ void ColumnData::PutValidity(const ColumnSource& source, const RowPick& pick, ui
 }
 
 bool ColumnData::DictionaryServes(uint32_t rows) const {
-  // Until the distinct strings are clearly a large part of the rows one cannot know.
-  constexpr uint32_t kUnjudged = 1024;
   return dictionary_.size() <= kDictionaryStringsMax &&
-         dictionary_.bytes() <= kDictionaryBytesMax && dictionary_.size() <= kUnjudged + rows / 2;
+         dictionary_.bytes() <= kDictionaryBytesMax &&
+         dictionary_.size() <= kDictionaryUnjudged + rows / 2;
 }
 
 template <class T>

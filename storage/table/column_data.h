@@ -39,10 +39,11 @@ class ColumnData {
                 uint32_t at, uint32_t capacity);
 
   const SegmentColumn& view() const { return view_; }
-  // What strings there are, of `rows` rows, in bytes; of codes the codes.
+  // Of the strings of `rows` rows; 0 where there is a dictionary.
   uint32_t string_bytes(uint32_t rows) const {
     return view_.offsets == nullptr ? 0 : offsets_[rows];
   }
+  const StringDictionary& dictionary() const { return dictionary_; }
   // So that the first `rows` strings need not grow again and again. A hint, as is its outcome.
   void ExpectStrings(uint32_t bytes) { expected_bytes_ = bytes; }
   void Free(memory::LocalCache& cache);

@@ -12,9 +12,10 @@ namespace {
 constexpr uint32_t kSlotsMin = 64;
 constexpr uint32_t kBytesMin = 256;
 
-uint64_t Load(const char* at, size_t bytes) {
-  uint64_t word = 0;
-  std::memcpy(&word, at, bytes);
+template <class Word>
+uint64_t Load(const char* at) {
+  Word word;
+  std::memcpy(&word, at, sizeof word);
   return word;
 }
 
@@ -27,11 +28,19 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
 }  // namespace
 
 uint64_t StringDictionary::Hash(absl::string_view text) {
+  // The last word may overlap the one before; the length tells apart what would look alike.
   uint64_t hash = text.size() + 0x2545f4914f6cdd1d;
   const char* at = text.data();
-  size_t left = text.size();
-  for (; left > 8; at += 8, left -= 8) hash = Mix(hash, Load(at, 8));
-  return Mix(hash, left == 0 ? 0 : Load(at, left));
+  const size_t size = text.size();
+  if (size > 8) {
+    const char* const last = at + size - 8;
+    for (; at < last; at += 8) hash = Mix(hash, Load<uint64_t>(at));
+    return Mix(hash, Load<uint64_t>(last));
+  }
+  if (size >= 4) return Mix(hash, Load<uint32_t>(at) | Load<uint32_t>(at + size - 4) << 32);
+  if (size == 0) return Mix(hash, 0);
+  const uint64_t ends = Load<uint8_t>(at) | Load<uint8_t>(at + size - 1) << 16;
+  return Mix(hash, ends | Load<uint8_t>(at + size / 2) << 8);
 }
 
 uint32_t StringDictionary::CodeOf(memory::LocalCache& cache, absl::string_view text) {

@@ -18,6 +18,9 @@ namespace eris::storage {
 // as many stay in the core's first cache while rows are loaded.
 inline constexpr uint32_t kDictionaryStringsMax = 4096;
 inline constexpr uint32_t kDictionaryBytesMax = 1u << 20;
+// Beyond so many, strings that are more than half of the rows are not worth one. Fewer tell
+// nothing.
+inline constexpr uint32_t kDictionaryUnjudged = 1024;
 
 class StringDictionary {
  public:

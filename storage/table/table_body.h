@@ -115,7 +115,8 @@ class TablePartition::Body {
   // memory; rows moved before have moved. REQUIRES: alive.
   bool Move(Segment& segment, const uint32_t* rows, uint32_t count, Side side,
             const SnapshotView& snapshots);
-  bool WantsCompaction(const Segment& segment) const;
+  bool WantsCompaction(const Segment& segment, const SnapshotView& snapshots) const;
+  bool IsRemnant(const Segment& segment, const SnapshotView& snapshots) const;
   // False: no memory.
   bool Compact(Segment& segment, uint32_t& budget, const SnapshotView& snapshots);
   bool IsOpen(const Segment* segment) const {

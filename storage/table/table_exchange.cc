@@ -163,13 +163,14 @@ absl::Status TablePartition::Body::Extract(uint32_t rows_max, ExchangeChunk& out
   } catch (const std::bad_alloc&) {
     return NoMemory(absl::StrCat("extract ", rows_max, " rows"));
   }
-  if (absl::Status status =
-          keys_->partition().Extract(static_cast<uint32_t>(low.heads.size()), chunk);
-      !status.ok()) {
-    return status;
-  }
-  ERIS_CHECK(chunk.keys == low.heads && chunk.covers == leaves);
-  chunk.values = {};
+  ExchangeChunk index;
+  const auto count = static_cast<uint32_t>(low.heads.size());
+  if (absl::Status status = keys_->partition().Extract(count, index); !status.ok()) return status;
+  ERIS_CHECK(index.keys == low.heads);
+  ERIS_CHECK(index.covers == leaves);
+  chunk.covers = index.covers;
+  chunk.keys = std::move(index.keys);
+  chunk.seconds = std::move(index.seconds);
   for (const uint64_t word : low.words) {
     // Nobody sees it here any more: whom it concerns asks where it went.
     Segment::Of(word)->versions().Die(Segment::RowOf(word), 0, nullptr);

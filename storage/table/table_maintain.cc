@@ -69,14 +69,31 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
   return records_ > 0 && (freed_for_ != Fingerprint(snapshots) || recorded_before_ != recorded_);
 }
 
-bool TablePartition::Body::WantsCompaction(const Segment& segment) const {
+bool TablePartition::Body::WantsCompaction(const Segment& segment,
+                                           const SnapshotView& snapshots) const {
   if (segment.live() == 0) return false;
   // Those that a snapshot needs stay anyway.
   const uint32_t dead = segment.versions().dead() - segment.versions().records();
   if (IsOpen(&segment)) {
     return segment.rows() >= kOpenRowsMin && uint64_t{dead} * 2 > segment.rows();
   }
-  return uint64_t{dead} * 4 > segment.rows();
+  return uint64_t{dead} * 4 > segment.rows() || IsRemnant(segment, snapshots);
+}
+
+// A segment that was closed with few rows, as ranges were split and joined. Its rows go to the open
+// one, which is none: so it happens once.
+bool TablePartition::Body::IsRemnant(const Segment& segment, const SnapshotView& snapshots) const {
+  // Old copies for a snapshot would cost more than they bring.
+  if (segment.live() > kSegmentRows / 8 || snapshots.AnyBefore(snapshots.epoch)) return false;
+  for (uint32_t i = 0; i < segment.columns(); ++i) {
+    // Full of strings, or of a dictionary that had no room to be left.
+    if (segment.column(i).string_bytes(segment.rows()) > kSegmentStringBytesMax / 2) return false;
+    if (segment.column(i).dictionary().size() > kDictionaryUnjudged ||
+        segment.column(i).dictionary().bytes() > kDictionaryBytesMax / 2) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
@@ -92,7 +109,7 @@ bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows
         return true;
       }
       if (Reap(i)) continue;
-      if (WantsCompaction(*segments_[i])) {
+      if (WantsCompaction(*segments_[i], snapshots)) {
         compacting_ = segments_[i]->number();
         compacted_to_ = 0;
       }

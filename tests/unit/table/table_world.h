@@ -236,13 +236,14 @@ class TableWorld {
   // --- scans
 
   // Reads `rows_max` rows of the scan at most. True: it is at its end.
-  bool Advance(Scan& scan, uint32_t rows_max) {
+  bool Advance(Scan& scan, uint32_t rows_max) { return Advance(*partition, scan, rows_max); }
+  bool Advance(const TablePartition& table, Scan& scan, uint32_t rows_max) {
     std::vector<uint64_t> mask(kSegmentRows / 64);
     while (rows_max > 0) {
       uint64_t number = scan.number;
       SegmentView segment;
-      if (!partition->FindSegment(scan.epoch, number, mask.data(), segment)) return true;
-      EXPECT_LT(number, partition->segment_end());
+      if (!table.FindSegment(scan.epoch, number, mask.data(), segment)) return true;
+      EXPECT_LT(number, table.segment_end());
       if (number != scan.number) scan.row = 0;
       scan.number = number;
       for (; scan.row < segment.rows && rows_max > 0; ++scan.row, --rows_max) {
