@@ -318,7 +318,7 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
         done.store(true);
       });
       ASSERT_TRUE(pending.ok()) << pending.status();
-      for (uint64_t steps = random_() % 40; steps > 0; --steps) {
+      for (uint64_t steps = random_() % 500; steps > 0; --steps) {
         StepBlock(static_cast<uint32_t>(random_() % kAeus));
       }
       (*pending)->Cancel(absl::CancelledError("enough"));
