@@ -5,7 +5,7 @@
 
 One line a goal:  GOAL <id> reached=<x> goal=<op><y> held|short|NOT-MEASURED
 It reports and never fails: a short goal is a figure to work on, not an error. Exit code 1 only when
-something could not be measured: such a goal says so in its line. Folders: index, memory, routing, engine, server.
+something could not be measured: such a goal says so in its line. Folders: index, tables, memory, routing, engine, server.
 """
 import json
 import os
@@ -18,6 +18,7 @@ import time
 
 from goals_index import index
 from goals_local_access import memory_local_access
+from goals_tables import tables
 
 
 def run(command, env=None):
@@ -180,7 +181,7 @@ def memory(build):
                    for case in cases))
 
 
-FOLDERS = {"index": lambda build: index(build, goal, no_goal), "memory": memory, "routing": routing, "engine": engine, "server": server}
+FOLDERS = {"index": lambda build: index(build, goal, no_goal), "tables": lambda build: tables(build, goal), "memory": memory, "routing": routing, "engine": engine, "server": server}
 
 
 def main():
