@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -25,6 +26,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -73,7 +75,9 @@ constexpr uint64_t kAheadWords = 256;  // 2 KiB
     }
   }
   for (uint64_t j = 1; j < 8; ++j) sums[0] = _mm512_add_epi64(sums[0], sums[j]);
-  return static_cast<uint64_t>(_mm512_reduce_add_epi64(sums[0]));
+  alignas(64) uint64_t parts[8];
+  _mm512_store_si512(parts, sums[0]);
+  return std::accumulate(parts, parts + 8, uint64_t{0});
 }
 [[gnu::target("avx2")]] uint64_t SumAvx2(const uint64_t* area, uint64_t words) {
   __m256i sums[8] = {};
