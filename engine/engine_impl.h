@@ -32,7 +32,7 @@ class EngineImpl final : public Engine {
 
   absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) override;
   absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const TableSchema& schema,
-                                         const TableOptions& options) override;
+                                         const TableOptions& options = {}) override;
   absl::Status Drop(absl::string_view name) override;
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -642,6 +643,83 @@ TEST_P(TableTest, NoSnapshotSeesMoneyThatIsNotThere) {
   for (std::thread& writer : writers) writer.join();
   EXPECT_GT(scans, 0);
   EXPECT_EQ(One("bank", sum, 1), kTotal);
+}
+
+// Things move from one key to another: first the new row, after the acknowledgement the old one is
+// erased. Dead rows pile up and are compacted meanwhile.
+TEST_P(TableTest, RowsThatChangeTheirKeyAreNeverMissing) {
+  const TableSchema schema = {.columns = {{.name = "place", .type = ColumnType::kUint64},
+                                          {.name = "thing", .type = ColumnType::kUint64},
+                                          {.name = "text", .type = ColumnType::kString}},
+                              .key = {0}};
+  constexpr uint64_t kWriters = 3;
+  constexpr uint64_t kThings = 2000;  // of each writer
+  constexpr uint64_t kPlaces = 1 << 20;
+  ASSERT_TRUE(engine_->CreateTable("t", schema, {.expected = {0, kPlaces}}).ok());
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> ready{0};
+  std::vector<std::thread> writers;
+  for (uint64_t w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w] {
+      auto session = engine_->NewSession();
+      std::mt19937_64 random(seed_ + w);
+      std::vector<uint64_t> place_of(kThings);
+      // Places of one writer: w, w + kWriters, ...
+      const auto place = [&] { return random() % (kPlaces / kWriters) * kWriters + w; };
+      std::set<uint64_t> taken;
+      const auto free_place = [&] {
+        uint64_t at = place();
+        while (!taken.insert(at).second) at = place();
+        return at;
+      };
+      const auto put = [&](const std::vector<uint64_t>& things) {
+        Rows rows(schema.columns);
+        for (const uint64_t thing : things) {
+          rows.Add({place_of[thing], w * kThings + thing, absl::StrCat("thing ", thing)});
+        }
+        ASSERT_TRUE(session->UpsertRows("t", rows.batch()).ok());
+      };
+      std::vector<uint64_t> things;
+      for (uint64_t thing = 0; thing < kThings; ++thing) {
+        place_of[thing] = free_place();
+        things.push_back(thing);
+      }
+      put(things);
+      ready.fetch_add(1);
+      while (!stop.load()) {
+        std::set<uint64_t> picked;
+        for (int i = 0; i < 50; ++i) picked.insert(random() % kThings);
+        Rows old(KeyColumnsOf(schema));
+        for (const uint64_t thing : picked) {
+          old.Add({place_of[thing]});
+          place_of[thing] = free_place();
+        }
+        put({picked.begin(), picked.end()});
+        ASSERT_TRUE(session->EraseRows("t", old.batch()).ok());
+      }
+    });
+  }
+  while (ready.load() < kWriters) absl::SleepFor(absl::Milliseconds(1));
+  TableQuery count;
+  count.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
+  TableQuery things;
+  things.columns = {{Column("thing"), "thing"}, {Column("text"), "text"}};
+  const absl::Time end = absl::Now() + absl::Milliseconds(500);
+  while (absl::Now() < end && !HasFailure()) {
+    const int64_t seen = One("t", count);
+    EXPECT_GE(seen, static_cast<int64_t>(kWriters * kThings)) << test::SeedText(seed_);
+    EXPECT_LE(seen, static_cast<int64_t>(kWriters * (kThings + 50))) << test::SeedText(seed_);
+    std::set<uint64_t> distinct;
+    for (const Row& row : ScanAll("t", things)) {
+      const auto thing = std::get<uint64_t>(row[0]);
+      distinct.insert(thing);
+      ASSERT_EQ(std::get<std::string>(row[1]), absl::StrCat("thing ", thing % kThings));
+    }
+    EXPECT_EQ(distinct.size(), kWriters * kThings) << test::SeedText(seed_);
+  }
+  stop.store(true);
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(One("t", count), static_cast<int64_t>(kWriters * kThings));
 }
 
 TEST(TableMemoryTest, AtTheLimitRowsAreRefusedAndNothingIsLost) {

@@ -130,5 +130,39 @@ TEST(InitialStartsTest, BadInputIsRefused) {
   EXPECT_EQ(InitialStarts({.split_points = points}, 2)->size(), kPartitionsMax);
 }
 
+TableSchema KeyOf(ColumnType type) {
+  return {.columns = {{.name = "k", .type = type}, {.name = "l", .type = ColumnType::kInt32}},
+          .key = {0, 1}};
+}
+
+TEST(InitialTableStartsTest, AHeapTableHasANumberedPartitionPerAeuAndNoBounds) {
+  const TableSchema heap = {.columns = KeyOf(ColumnType::kInt64).columns};
+  EXPECT_EQ(*InitialTableStarts(heap, {}, 3), (std::vector<uint64_t>{0, 1, 2}));
+  EXPECT_EQ(InitialTableStarts(heap, {.expected = {0, 9}}, 3).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(InitialTableStarts(heap, {.split_points = {9}}, 3).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(InitialTableStartsTest, BoundsAreTheFirstEightBytesOfTheKey) {
+  const TableSchema i64 = KeyOf(ColumnType::kInt64);
+  constexpr uint64_t kZero = uint64_t{1} << 63;  // of i64
+  EXPECT_EQ(*InitialTableStarts(i64, {}, 2), (std::vector<uint64_t>{0, kZero}));
+  EXPECT_EQ(*InitialTableStarts(i64, {.expected = {kZero + 1, kZero + 6'000'001}}, 2),
+            (std::vector<uint64_t>{0, kZero + 3'000'001}));
+  EXPECT_EQ(*InitialTableStarts(i64, {.split_points = {7, 9}}, 2),
+            (std::vector<uint64_t>{0, 7, 9}));
+  EXPECT_EQ(InitialTableStarts(i64, {.split_points = {9, 7}}, 2).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(InitialTableStartsTest, DatesAreExpectedInTwoCenturies) {
+  const std::vector<uint64_t> starts = *InitialTableStarts(KeyOf(ColumnType::kDate), {}, 2);
+  ASSERT_EQ(starts.size(), 2u);
+  // 2000, in the word's upper half; to the day, for the years are not equally long.
+  const uint64_t year_2000 = KeyFromDate(10957) << 32;
+  EXPECT_NEAR(static_cast<double>(starts[1]), static_cast<double>(year_2000), 0x1p33);
+}
+
 }  // namespace
 }  // namespace eris::engine
