@@ -66,7 +66,7 @@ class TableScanStateTest : public testing::Test {
                         {AggregateFunction::kSum, Column("id"), "sum"}};
     return query;
   }
-  // One turn of AEU `aeu` that runs a block and no more.
+  // One turn of AEU `aeu` that runs as few blocks as a turn can.
   void StepBlock(uint32_t aeu = 0) { engine_->aeu({aeu}).Step({.scan_ns = 0}); }
   std::vector<Row> ReadAll(TableScan& scan, absl::Status* status = nullptr) {
     return engine_.While([&] { return test::ReadAll(scan, status); });
@@ -114,7 +114,7 @@ TEST_F(TableScanStateTest, ScansThatBeginTogetherReadEachBlockOnce) {
 TEST_F(TableScanStateTest, ALateScanAttachesWhereThePassIsAndWrapsAround) {
   const uint64_t blocks = Blocks(), runs = BlockRuns();
   auto first = Open(Count());
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 10; ++i) {
     StepBlock(0);
     StepBlock(1);
   }
