@@ -245,11 +245,6 @@ PutResult ColumnData::PutStrings(memory::LocalCache& cache, const ColumnSource& 
   return PutResult::kDone;
 }
 
-void ColumnData::CopyWithin(uint32_t from, uint32_t to) {
-  std::memcpy(values_.data() + size_t{to} * ValueBytes(),
-              values_.data() + size_t{from} * ValueBytes(), ValueBytes());
-}
-
 void ColumnData::Free(memory::LocalCache& cache) {
   values_.Free(cache);
   validity_.Free(cache);

@@ -9,6 +9,7 @@
 #define ERIS_STORAGE_TABLE_COLUMN_DATA_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "memory/local_cache.h"
 #include "storage/table/cache_array.h"
@@ -48,14 +49,16 @@ class ColumnData {
   void ExpectStrings(uint32_t bytes) { expected_bytes_ = bytes; }
   void Free(memory::LocalCache& cache);
 
-  // For a planted fault: bounds that forget the values of old rows.
-  void ForgetBounds() {
+#ifdef ERIS_TABLE_FAULTS
+  void Narrow(const ColumnSource& source, const RowPick& pick) {
     view_.bounds = nullptr;
-    nan_ = false;
+    WidenBounds(source, pick);
   }
-  void WidenBounds(const ColumnSource& source, const RowPick& pick);
-  // For a planted fault: one fixed-width value over another.
-  void CopyWithin(uint32_t from, uint32_t to);
+  void CopyWithin(uint32_t from, uint32_t to) {
+    std::memcpy(values_.data() + size_t{to} * ValueBytes(),
+                values_.data() + size_t{from} * ValueBytes(), ValueBytes());
+  }
+#endif
 
  private:
   bool ReserveRows(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
@@ -68,6 +71,7 @@ class ColumnData {
   // Whether codes are still the better way for the first `rows` rows.
   bool DictionaryServes(uint32_t rows) const;
   PutResult LeaveDictionary(memory::LocalCache& cache, uint32_t rows);
+  void WidenBounds(const ColumnSource& source, const RowPick& pick);
   template <class T>
   void WidenBy(const ColumnSource& source, const RowPick& pick);
 

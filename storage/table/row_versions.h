@@ -91,11 +91,12 @@ class RowVersions {
   uint32_t marks() const { return marks_count_; }
   void Free(memory::LocalCache& cache);
 
-  // For a planted fault.
+#ifdef ERIS_TABLE_FAULTS
   void Revive(uint32_t row) {
     Live(row);
     --dead_count_;
   }
+#endif
 
  private:
   struct BirthMark {

@@ -55,6 +55,9 @@ class Segment {
   // element per column. REQUIRES: rows() + pick.count <= kSegmentRows.
   PutResult Put(memory::LocalCache& cache, std::span<const ColumnSource> sources,
                 const RowPick& pick);
+#ifdef ERIS_TABLE_FAULTS
+  void ShowAgain(uint32_t column) { Views()[column] = Columns()[column].view(); }
+#endif
   // Counts the first `count` rows behind rows(). REQUIRES: Put with as many, and ReserveBirth.
   void Commit(uint32_t count, const SnapshotView& snapshots, uint64_t birth);
   // Takes rows back that Commit has counted, which nobody has seen. Heap tables.

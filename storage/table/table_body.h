@@ -122,6 +122,11 @@ class TablePartition::Body {
   bool IsOpen(const Segment* segment) const {
     return segment == open_[kStays] || segment == open_[kLeaves];
   }
+#ifdef ERIS_TABLE_FAULTS
+  // True: the rows need not be moved any more.
+  bool PlantFault(Segment& segment, const uint32_t* rows, uint32_t count,
+                  const SnapshotView& snapshots);
+#endif
   // Frees the segment if none of its rows is needed any more. True: it is gone.
   bool Reap(uint32_t i);
   std::vector<ColumnSource> SourcesOf(const Segment& segment) const;

@@ -4,6 +4,10 @@
 
 #include "base/check.h"
 #include "storage/table/table_body.h"
+#ifdef ERIS_TABLE_FAULTS
+#include "storage/table/planted_fault.h"
+#include "storage/table/table_keys.h"
+#endif
 
 namespace eris::storage {
 namespace {
@@ -135,6 +139,34 @@ bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows
   return true;
 }
 
+#ifdef ERIS_TABLE_FAULTS
+bool TablePartition::Body::PlantFault(Segment& segment, const uint32_t* rows, uint32_t count,
+                                      const SnapshotView& snapshots) {
+  const std::vector<ColumnSource> sources = SourcesOf(segment);
+  if (planted_table_fault == TableFault::kNarrowBounds) {
+    for (uint32_t i = 0; i < segment.columns(); ++i) {
+      segment.column(i).Narrow(sources[i], RowPick{count, 0, rows});
+      segment.ShowAgain(i);
+    }
+  }
+  if (planted_table_fault != TableFault::kReusePlace || !ReserveDeaths(count, snapshots)) {
+    return false;
+  }
+  uint32_t place = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    while (place < rows[i] && !segment.versions().Dead(place)) ++place;
+    if (place >= rows[i]) continue;
+    const Key key = KeyOfRow(*layout_, sources.data(), rows[i]);
+    for (uint32_t c = 0; c < segment.columns(); ++c) segment.column(c).CopyWithin(rows[i], place);
+    segment.versions().Revive(place);
+    const uint64_t word = segment.WordOf(place);
+    keys_->Point({1, &key.head, &key.tail}, &word);
+    Kill(segment.WordOf(rows[i]), snapshots);
+  }
+  return true;
+}
+#endif
+
 bool TablePartition::Body::Compact(Segment& segment, uint32_t& budget,
                                    const SnapshotView& snapshots) {
   uint32_t rows[kPieceRows];
@@ -144,6 +176,12 @@ bool TablePartition::Body::Compact(Segment& segment, uint32_t& budget,
     for (; row < segment.rows() && budget > 0 && count < kPieceRows; ++row, --budget) {
       if (!segment.versions().Dead(row)) rows[count++] = row;
     }
+#ifdef ERIS_TABLE_FAULTS
+    if (PlantFault(segment, rows, count, snapshots)) {
+      compacted_to_ = row;
+      continue;
+    }
+#endif
     if (count > 0 && !Move(segment, rows, count, kStays, snapshots)) return false;
     compacted_to_ = row;
   }
