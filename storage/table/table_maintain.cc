@@ -14,9 +14,8 @@ namespace {
 
 // Segments that are looked at in one call, to find one that is worth work.
 constexpr uint32_t kSegmentsLookedAt = 64;
-// An open segment is compacted only once it has as many rows: a small table rewrites its few rows
-// a few times before it is worth a segment.
-constexpr uint32_t kOpenRowsMin = 4096;
+// An open segment is compacted only once it has as many rows: as many as a first one has room for.
+constexpr uint32_t kOpenRowsMin = 1024;
 
 // Tells one set of held snapshots from another: they only go, or come at the end.
 uint64_t Fingerprint(const SnapshotView& snapshots) {
