@@ -132,6 +132,18 @@ RUNS = {
         ("REST_FORGOTTEN", r"home=="),
         ("BIN_FORGOTTEN", r"home=="),
     ],
+    "snapshot": [
+        ("SCANS=1 ROUNDS=2 SPINS=2", None),
+        ("SCANS=1 ROUNDS=2 PAUSES SLOT_BY_SLOT ABORTS=1 CANCELS=1", None),
+        ("SCANS=2 ROUNDS=1", None),
+        ("E_BEFORE_CUT SCANS=1 SPINS=1", r"seen\["),
+        ("REGISTRY_BEFORE_E SCANS=1", r"seen\[|versions==0"),
+        ("REGISTERED_LATE SCANS=1", r"seen\["),
+        ("SECOND_DRAIN SCANS=1 SPINS=1", r"seen\["),
+        ("FREED_AT_CANCEL SCANS=1 CANCELS=1", r"slot\[j\].s=="),
+        ("RELEASE_FIRST SCANS=1", r"versions==0"),
+        ("NO_HOLDS SCANS=1 ABORTS=1", r"seen\["),
+    ],
     "request": [
         ("KEYS=3 AEUS=2", None),
         ("KEYS=4 AEUS=3 MOVES=3", None),
