@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "memory/memory_manager.h"
 #include "storage/index_partition.h"
+#include "storage/versioned_partition.h"
 
 namespace eris::aeu {
 namespace {
@@ -25,6 +26,15 @@ void Insert(ObjectSlot& slot, std::unique_ptr<storage::Partition> partition) {
       std::upper_bound(ranges.begin(), ranges.end(), range.lo,
                        [](const Key& key, const OwnedRange& o) { return key < RangeOf(o).lo; });
   ranges.insert(after, OwnedRange{std::move(partition), std::move(load)});
+}
+
+// As the AEU makes them.
+std::unique_ptr<storage::Partition> NewPartition(const Range& range, memory::LocalCache& cache) {
+  auto rows = storage::IndexPartition::Create(range, cache);
+  ERIS_CHECK(rows.ok());
+  auto partition = storage::VersionedPartition::Create(*std::move(rows), cache, {});
+  ERIS_CHECK(partition.ok());
+  return *std::move(partition);
 }
 
 std::unique_ptr<storage::Partition> Split(storage::Partition& partition, const Key& key) {
@@ -97,10 +107,9 @@ void AeuTestPeer::GiveRange(ObjectSlot& slot, const storage::ExchangeChunk& rows
       return;
     }
   }
-  auto partition = storage::IndexPartition::Create(Range{covers.lo, covers.lo}, slot.cache());
-  ERIS_CHECK(partition.ok());
-  ERIS_CHECK((*partition)->Ingest(rows).ok());
-  Insert(slot, *std::move(partition));
+  auto partition = NewPartition(Range{covers.lo, covers.lo}, slot.cache());
+  ERIS_CHECK(partition->Ingest(rows).ok());
+  Insert(slot, std::move(partition));
 }
 
 bool AeuTestPeer::AddEmptyRange(ObjectSlot& slot, uint64_t key) {
@@ -109,9 +118,7 @@ bool AeuTestPeer::AddEmptyRange(ObjectSlot& slot, uint64_t key) {
     const Range& range = RangeOf(owned);
     if (range.lo == at || range.Contains(at) || range.hi == at) return false;
   }
-  auto partition = storage::IndexPartition::Create(Range{at, at}, slot.cache());
-  ERIS_CHECK(partition.ok());
-  Insert(slot, *std::move(partition));
+  Insert(slot, NewPartition(Range{at, at}, slot.cache()));
   return true;
 }
 
