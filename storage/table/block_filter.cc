@@ -211,10 +211,11 @@ BlockFilter::Verdict BlockFilter::JudgeCodes(const BlockValues& values, uint32_t
     if (passing++ == 0) first = code;
     last = code;
   }
-  if (passing == 0) return Verdict::kNone;
-  table.one_run = last - first + 1 == passing;
+  // An `or` asks its children's tables also where no code passes.
+  table.one_run = passing > 0 && last - first + 1 == passing;
   table.first = static_cast<uint16_t>(first);
   table.last = static_cast<uint16_t>(last);
+  if (passing == 0) return Verdict::kNone;
   return passing == dictionary.size && column.validity == nullptr ? Verdict::kAll : Verdict::kSome;
 }
 

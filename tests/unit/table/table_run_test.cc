@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/table/plan_compiler.h"
 #include "tests/support/seed.h"
 #include "tests/unit/table/query_oracle.h"
 #include "tests/unit/table/query_world.h"
@@ -149,7 +150,7 @@ TEST(TableRunTest, RowsHandedOutAreThoseOfTheOracle) {
     } else if (filter_clean) {
       ++compared;
       EXPECT_TRUE(clean);
-      ASSERT_EQ(got, expected);
+      ASSERT_EQ(got, expected) << (query.filter ? ExpressionText(*query.filter) : "");
     }
   }
   EXPECT_GT(compared, 500u);
@@ -322,7 +323,7 @@ TEST(TableRunTest, AggregatesAreThoseOfTheOracle) {
     ASSERT_TRUE(runs[0]->Merge(*runs[1]).ok());
     const auto count = runs[0]->FinishGroups();
     ASSERT_TRUE(count.ok());
-    ASSERT_EQ(*count, expected.size());
+    ASSERT_EQ(*count, expected.size()) << (query.filter ? ExpressionText(*query.filter) : "");
     ++compared;
     const TableSchema& result = (*plan)->result();
     auto wanted = expected.begin();
