@@ -1,0 +1,247 @@
+#include "clients/expression_token.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "eris/key_text.h"
+#include "eris/table.h"
+
+namespace eris::client {
+namespace {
+
+using Kind = ExpressionToken::Kind;
+
+constexpr absl::string_view kKeywords[] = {"and", "or", "not", "in", "is", "null", "between", "as"};
+constexpr size_t kShownBytesMax = 40;
+
+bool IsNameStart(char c) {
+  return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c) || c == '$'; }
+
+bool IsKeyword(absl::string_view small_letters) {
+  return std::find(std::begin(kKeywords), std::end(kKeywords), small_letters) !=
+         std::end(kKeywords);
+}
+
+// The text between two `quote`s that begin at text[at]; the doubled one is one. nullopt: no end.
+std::optional<std::string> Unquote(absl::string_view text, size_t at, size_t& end) {
+  const char quote = text[at];
+  std::string out;
+  for (size_t i = at + 1; i < text.size(); ++i) {
+    if (text[i] != quote) {
+      out += text[i];
+    } else if (i + 1 < text.size() && text[i + 1] == quote) {
+      out += quote;
+      ++i;
+    } else {
+      end = i + 1;
+      return out;
+    }
+  }
+  return std::nullopt;
+}
+
+size_t EndOfDigits(absl::string_view text, size_t at) {
+  while (at < text.size() && IsDigit(text[at])) ++at;
+  return at;
+}
+
+// "1994-01-01" where nothing of a number or name follows.
+bool IsDateShape(absl::string_view text) {
+  constexpr absl::string_view kShape = "dddd-dd-dd";
+  if (text.size() < kShape.size()) return false;
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    if (kShape[i] == 'd' ? !IsDigit(text[i]) : text[i] != kShape[i]) return false;
+  }
+  return text.size() == kShape.size() ||
+         (!IsNamePart(text[kShape.size()]) && text[kShape.size()] != '.');
+}
+
+absl::Status TakeNumber(absl::string_view text, ExpressionToken& token) {
+  const size_t at = token.begin;
+  size_t end = EndOfDigits(text, at);
+  size_t fraction = 0;
+  const bool has_point = end < text.size() && text[end] == '.';
+  if (has_point) {
+    const size_t start = end + 1;
+    end = EndOfDigits(text, start);
+    fraction = end - start;
+  }
+  bool has_exponent = false;
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    size_t digits = end + 1;
+    if (digits < text.size() && (text[digits] == '+' || text[digits] == '-')) ++digits;
+    if (EndOfDigits(text, digits) > digits) {
+      has_exponent = true;
+      end = EndOfDigits(text, digits);
+    }
+  }
+  const absl::string_view shown = text.substr(at, std::min(end - at, kShownBytesMax));
+  if (end < text.size() && (IsNamePart(text[end]) || text[end] == '.')) {
+    return ExpressionError(
+        at, absl::StrCat("'", text.substr(at, std::min(end + 1 - at, kShownBytesMax)),
+                         "' is no number: expected digits, a point or an exponent"));
+  }
+  token.end = end;
+  if (has_exponent) {
+    double number = 0;
+    const auto read = std::from_chars(text.data() + at, text.data() + end, number);
+    if (read.ec != std::errc() || read.ptr != text.data() + end) {
+      return ExpressionError(at, absl::StrCat("'", shown, "' is outside the range of a double"));
+    }
+    token.value = number;
+    return absl::OkStatus();
+  }
+  // Of a decimal with its point taken out.
+  uint64_t number = 0;
+  for (size_t i = at; i < end; ++i) {
+    if (text[i] == '.') continue;
+    const uint64_t digit = static_cast<uint64_t>(text[i] - '0');
+    if (number > (std::numeric_limits<uint64_t>::max() - digit) / 10) {
+      return ExpressionError(
+          at, absl::StrCat("'", shown, "' has too many digits: numbers go to ",
+                           std::numeric_limits<uint64_t>::max(), ", decimals have at most ",
+                           uint32_t{kDecimalScaleMax}, " digits; a double is written 1e3"));
+    }
+    number = number * 10 + digit;
+  }
+  constexpr auto kInt64Max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (has_point) {
+    if (fraction > kDecimalScaleMax || number > kInt64Max) {
+      return ExpressionError(
+          at, absl::StrCat("'", shown, "' has too many digits: decimals have at most ",
+                           uint32_t{kDecimalScaleMax}, "; a double is written 1e3"));
+    }
+    token.value = Decimal{static_cast<int64_t>(number), static_cast<uint8_t>(fraction)};
+  } else if (number > kInt64Max) {
+    token.value = number;
+  } else {
+    token.value = static_cast<int64_t>(number);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeDate(absl::string_view date, ExpressionToken& token) {
+  int32_t days = 0;
+  if (!ParseDate(date, days)) {
+    return ExpressionError(
+        token.begin, absl::StrCat("'", date.substr(0, kShownBytesMax), "' is no date YYYY-MM-DD"));
+  }
+  token.kind = Kind::kLiteral;
+  token.value = Date{days};
+  return absl::OkStatus();
+}
+
+// A name, a keyword, or date '...'.
+absl::Status TakeWord(absl::string_view text, ExpressionToken& token) {
+  size_t end = token.begin;
+  while (end < text.size() && IsNamePart(text[end])) ++end;
+  const absl::string_view word = text.substr(token.begin, end - token.begin);
+  const std::string small = absl::AsciiStrToLower(word);
+  token.end = end;
+  if (small == "date") {
+    size_t quote = end;
+    while (quote < text.size() && absl::ascii_isspace(static_cast<unsigned char>(text[quote]))) {
+      ++quote;
+    }
+    if (quote < text.size() && text[quote] == '\'') {
+      const std::optional<std::string> date = Unquote(text, quote, token.end);
+      if (!date) return ExpressionError(quote, "a string that has no end: expected '");
+      return TakeDate(*date, token);
+    }
+  }
+  token.kind = IsKeyword(small) ? Kind::kKeyword : Kind::kWord;
+  token.text = IsKeyword(small) ? small : std::string(word);
+  return absl::OkStatus();
+}
+
+absl::Status TakeQuoted(absl::string_view text, ExpressionToken& token) {
+  const bool is_name = text[token.begin] == '"';
+  std::optional<std::string> inside = Unquote(text, token.begin, token.end);
+  if (!inside) {
+    return ExpressionError(token.begin, is_name ? "a column name that has no end: expected \""
+                                                : "a string that has no end: expected '");
+  }
+  if (is_name) {
+    if (inside->empty()) return ExpressionError(token.begin, "a column name is empty");
+    token.kind = Kind::kQuoted;
+    token.text = *std::move(inside);
+  } else {
+    token.kind = Kind::kLiteral;
+    token.value = *std::move(inside);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeSymbol(absl::string_view text, ExpressionToken& token) {
+  const absl::string_view rest = text.substr(token.begin);
+  token.kind = Kind::kSymbol;
+  for (const absl::string_view two : {"<=", ">=", "!=", "<>", "=="}) {
+    if (rest.substr(0, 2) != two) continue;
+    token.end = token.begin + 2;
+    token.text = two == "<>" ? "!=" : two == "==" ? "=" : std::string(two);
+    return absl::OkStatus();
+  }
+  constexpr absl::string_view kOne = "(),+-*=<>";
+  if (kOne.find(rest[0]) == kOne.npos) {
+    return ExpressionError(token.begin, absl::StrCat("'", absl::CEscape(rest.substr(0, 1)),
+                                                     "' belongs to no expression"));
+  }
+  token.end = token.begin + 1;
+  token.text = std::string(rest.substr(0, 1));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string ExpressionToken::Shown(absl::string_view whole) const {
+  if (kind == Kind::kEnd) return "the end";
+  return absl::StrCat("'", whole.substr(begin, std::min(end - begin, kShownBytesMax)), "'");
+}
+
+absl::StatusOr<ExpressionToken> NextExpressionToken(absl::string_view text, size_t at) {
+  while (at < text.size() && absl::ascii_isspace(static_cast<unsigned char>(text[at]))) ++at;
+  ExpressionToken token;
+  token.begin = token.end = at;
+  if (at == text.size()) return token;
+  absl::Status status;
+  const char c = text[at];
+  if (IsDateShape(text.substr(at))) {
+    token.end = at + 10;
+    status = TakeDate(text.substr(at, 10), token);
+  } else if (IsDigit(c) || (c == '.' && at + 1 < text.size() && IsDigit(text[at + 1]))) {
+    token.kind = Kind::kLiteral;
+    status = TakeNumber(text, token);
+  } else if (IsNameStart(c)) {
+    status = TakeWord(text, token);
+  } else if (c == '\'' || c == '"') {
+    status = TakeQuoted(text, token);
+  } else {
+    status = TakeSymbol(text, token);
+  }
+  if (!status.ok()) return status;
+  return token;
+}
+
+absl::Status ExpressionError(size_t at, absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat("at character ", at + 1, ": ", message));
+}
+
+bool IsPlainName(absl::string_view name) {
+  if (name.empty() || !IsNameStart(name[0])) return false;
+  for (const char c : name) {
+    if (!IsNamePart(c)) return false;
+  }
+  return !IsKeyword(absl::AsciiStrToLower(name));
+}
+
+}  // namespace eris::client
