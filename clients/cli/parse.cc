@@ -96,6 +96,10 @@ std::string KindName(ObjectKind kind) {
       return "index";
     case ObjectKind::kHash:
       return "hash";
+    case ObjectKind::kTable:
+      return "table";
+    case ObjectKind::kHeapTable:
+      return "heap table";
   }
   return absl::StrCat("kind ", static_cast<int>(kind));
 }

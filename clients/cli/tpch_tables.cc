@@ -1,5 +1,9 @@
 #include "clients/cli/tpch_tables.h"
 
+#include <utility>
+
+#include "absl/strings/match.h"
+
 namespace eris::cli {
 
 std::vector<std::string> TpchColumns(absl::string_view table) {
@@ -30,6 +34,43 @@ std::vector<std::string> TpchColumns(absl::string_view table) {
   if (table == "nation") return {"n_nationkey", "n_name", "n_regionkey", "n_comment"};
   if (table == "region") return {"r_regionkey", "r_name", "r_comment"};
   return {};
+}
+
+namespace {
+
+// Numbers of things are int32, keys that grow with the scale factor int64.
+ColumnSchema TpchColumn(std::string name) {
+  const absl::string_view what = absl::string_view(name).substr(name.find('_') + 1);
+  ColumnSchema column{.name = std::move(name)};
+  if (what == "nationkey" || what == "regionkey" || what == "linenumber" || what == "size" ||
+      what == "availqty" || what == "shippriority") {
+    column.type = ColumnType::kInt32;
+  } else if (absl::EndsWith(what, "key")) {
+    column.type = ColumnType::kInt64;
+  } else if (absl::EndsWith(what, "date")) {
+    column.type = ColumnType::kDate;
+  } else if (absl::EndsWith(what, "price") || absl::EndsWith(what, "cost") || what == "acctbal" ||
+             what == "quantity" || what == "discount" || what == "tax") {
+    column.type = ColumnType::kDecimal;
+    column.scale = 2;
+  } else {
+    column.type = ColumnType::kString;
+  }
+  return column;
+}
+
+}  // namespace
+
+TableSchema TpchSchema(absl::string_view table) {
+  TableSchema schema;
+  for (std::string& name : TpchColumns(table)) {
+    schema.columns.push_back(TpchColumn(std::move(name)));
+  }
+  if (schema.columns.empty()) return schema;
+  schema.key = {0};
+  if (table == "lineitem") schema.key = {0, 3};
+  if (table == "partsupp") schema.key = {0, 1};
+  return schema;
 }
 
 absl::string_view TableOfPath(absl::string_view path) {

@@ -1,4 +1,4 @@
-// Column names of the TPC-H tables: .tbl files carry none. Any thread.
+// Column names, types and keys of the TPC-H tables: .tbl files carry none. Any thread.
 #ifndef ERIS_CLIENTS_CLI_TPCH_TABLES_H_
 #define ERIS_CLIENTS_CLI_TPCH_TABLES_H_
 
@@ -6,11 +6,15 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "eris/table.h"
 
 namespace eris::cli {
 
 // Empty for a name that is no TPC-H table.
 std::vector<std::string> TpchColumns(absl::string_view table);
+
+// With the primary key. No columns for a name that is no TPC-H table.
+TableSchema TpchSchema(absl::string_view table);
 
 // "dir/orders.tbl.3" -> "orders"; any other name up to its first point.
 absl::string_view TableOfPath(absl::string_view path);
