@@ -134,6 +134,7 @@ void BatchStream<Request, Response>::ReadAnswers() {
 template class BatchStream<v1::LookupRequest, v1::LookupStreamResponse>;
 template class BatchStream<v1::UpsertRequest, v1::UpsertStreamResponse>;
 template class BatchStream<v1::WriteRequest, v1::WriteStreamResponse>;
+template class BatchStream<v1::WriteRowsRequest, v1::WriteRowsStreamResponse>;
 
 }  // namespace internal
 

@@ -23,27 +23,15 @@ constexpr int kMessageBytesMax = 64 << 20;
 // Kinds have the same numbers on both sides.
 static_assert(static_cast<int>(ObjectKind::kIndex) == v1::OBJECT_KIND_INDEX);
 static_assert(static_cast<int>(ObjectKind::kHash) == v1::OBJECT_KIND_HASH);
+static_assert(static_cast<int>(ObjectKind::kTable) == v1::OBJECT_KIND_TABLE);
+static_assert(static_cast<int>(ObjectKind::kHeapTable) == v1::OBJECT_KIND_HEAP_TABLE);
 
 void SetValues(const ValueRange& values, v1::ValueRange& out) {
   out.set_lo(values.lo);
   out.set_last(values.last);
 }
 
-ObjectInfo FromProto(const v1::Object& object) {
-  ObjectInfo info;
-  info.name = object.name();
-  info.id = ObjectId{object.id()};
-  info.kind = static_cast<ObjectKind>(object.kind());
-  info.key_type = KeyTypesFrom(object.key_type(), object.second_key_type());
-  if (object.value_type() == v1::VALUE_TYPE_BYTES) info.value_type = ValueType::kBytes;
-  info.keys = object.keys();
-  info.memory_bytes = object.memory_bytes();
-  for (const v1::Partition& partition : object.partitions()) {
-    info.partition_starts.push_back(RangeStart(info.key_type.first, partition.range()));
-    info.partition_owners.push_back(AeuId{partition.aeu()});
-  }
-  return info;
-}
+ObjectInfo FromProto(const v1::Object& object) { return ObjectFrom(object); }
 
 RoutingStats FromProto(const v1::RoutingStats& in) {
   return {.sent = in.sent(),
@@ -130,6 +118,7 @@ NumaNodePlacement FromProto(const v1::NumaNodePlacement& in) {
 struct Client::Stubs {
   std::unique_ptr<v1::Catalog::Stub> catalog;
   std::unique_ptr<v1::Data::Stub> data;
+  std::unique_ptr<v1::Tables::Stub> tables;
   std::unique_ptr<v1::Admin::Stub> admin;
 
   // One unary call with its deadline.
@@ -158,6 +147,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   auto stubs = std::make_unique<Stubs>();
   stubs->catalog = v1::Catalog::NewStub(channel);
   stubs->data = v1::Data::NewStub(channel);
+  stubs->tables = v1::Tables::NewStub(channel);
   stubs->admin = v1::Admin::NewStub(channel);
   return std::unique_ptr<Client>(new Client(options, std::move(stubs)));
 }
@@ -167,6 +157,7 @@ Client::Client(const ConnectOptions& options, std::unique_ptr<Stubs> stubs)
 Client::~Client() = default;
 
 v1::Data::Stub& Client::data_stub() { return *stubs_->data; }
+v1::Tables::Stub& Client::tables_stub() { return *stubs_->tables; }
 
 absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateOptions& options) {
   v1::CreateObjectRequest request;

@@ -1,6 +1,6 @@
 // A small C++ client: start here to talk to an ERIS server. One Client is one channel; its calls
 // are synchronous, blocking until the answer or the deadline. Many batches in flight:
-// batch_stream.h. Ordered scans: scan_reader.h.
+// batch_stream.h. Ordered scans: scan_reader.h. Tables: table_client.h.
 //
 //   auto client = eris::client::Client::Connect({.server = "127.0.0.1:7411"});
 //   (*client)->Create("orders", {.expected = {0, 6'000'001}});
@@ -39,6 +39,7 @@
 #include "eris/stats.h"
 #include "eris/types.h"
 #include "eris/v1/data.grpc.pb.h"
+#include "eris/v1/table.grpc.pb.h"
 
 namespace eris::client {
 
@@ -125,8 +126,9 @@ class Client {
   // Unimplemented or PermissionDenied (the server's system does not tell).
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options = {});
 
-  // For batch_stream.h and callers that need the protocol itself.
+  // For batch_stream.h, table_client.h and callers that need the protocol itself.
   v1::Data::Stub& data_stub();
+  v1::Tables::Stub& tables_stub();
   const ConnectOptions& options() const { return options_; }
 
  private:

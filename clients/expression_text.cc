@@ -16,9 +16,10 @@ namespace {
 using Kind = Expression::Kind;
 using Token = ExpressionToken;
 
-#define ERIS_TEXT_TRY(expression)                                           \
-  do {                                                                      \
-    if (absl::Status status_ = (expression); !status_.ok()) return status_; \
+#define ERIS_TEXT_TRY(expression)         \
+  do {                                    \
+    absl::Status one_step = (expression); \
+    if (!one_step.ok()) return one_step;  \
   } while (false)
 
 // One text, from left to right. The methods each read one level of the grammar into `out`, and say
@@ -364,13 +365,14 @@ absl::StatusOr<Expression> ParseExpression(absl::string_view text) {
 absl::StatusOr<std::vector<NamedExpression>> ParseColumns(absl::string_view text) {
   Parser parser(text);
   std::vector<NamedExpression> out;
-  ERIS_TEXT_TRY(List(parser, "an operator, 'as', ',' or the end", [&]() -> absl::Status {
+  const auto take = [&]() -> absl::Status {
     NamedExpression& one = out.emplace_back();
     const size_t begin = parser.token().begin;
     ERIS_TEXT_TRY(parser.Whole(one.expression));
     if (one.expression.kind == Kind::kColumn) one.name = one.expression.column;
     return TakeName(parser, begin, one.name);
-  }));
+  };
+  ERIS_TEXT_TRY(List(parser, "an operator, 'as', ',' or the end", take));
   return out;
 }
 

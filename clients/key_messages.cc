@@ -108,4 +108,20 @@ uint64_t RangeStart(KeyType type, const v1::KeyRange& message) {
   return message.has_start() ? KeyFrom(type, message.start()) : 0;
 }
 
+ObjectInfo ObjectFrom(const v1::Object& object) {
+  ObjectInfo info;
+  info.name = object.name();
+  info.id = ObjectId{object.id()};
+  info.kind = static_cast<ObjectKind>(object.kind());
+  info.key_type = KeyTypesFrom(object.key_type(), object.second_key_type());
+  if (object.value_type() == v1::VALUE_TYPE_BYTES) info.value_type = ValueType::kBytes;
+  info.keys = object.keys();
+  info.memory_bytes = object.memory_bytes();
+  for (const v1::Partition& partition : object.partitions()) {
+    info.partition_starts.push_back(RangeStart(info.key_type.first, partition.range()));
+    info.partition_owners.push_back(AeuId{partition.aeu()});
+  }
+  return info;
+}
+
 }  // namespace eris::client

@@ -31,6 +31,8 @@ absl::Status SetRange(absl::string_view name, const KeyTypes& types, const KeyRa
                       v1::KeyRange& message);
 // 0 where the message has no key of that type.
 uint64_t KeyFrom(KeyType type, const v1::Key& message);
+// An object as the catalogue describes it.
+ObjectInfo ObjectFrom(const v1::Object& object);
 // Where a range begins. 0: before all keys.
 uint64_t RangeStart(KeyType type, const v1::KeyRange& message);
 

@@ -16,6 +16,10 @@ absl::StatusOr<ObjectKind> KindOf(v1::ObjectKind kind) {
       return ObjectKind::kIndex;
     case v1::OBJECT_KIND_HASH:
       return ObjectKind::kHash;
+    case v1::OBJECT_KIND_TABLE:
+    case v1::OBJECT_KIND_HEAP_TABLE:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "kind is ", v1::ObjectKind_Name(kind), ": eris.v1.Tables.CreateTable creates tables"));
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("kind is ", kind, ", must be OBJECT_KIND_INDEX (", v1::OBJECT_KIND_INDEX,

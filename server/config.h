@@ -38,6 +38,9 @@ struct ServerConfig {
   // A client that does not read an answer or a chunk for this long loses its call, which gets
   // RESOURCE_EXHAUSTED. 0: no limit. Up to a day.
   uint32_t stall_ms_max = 30'000;
+  // The snapshot of a scan of a table whose stream has broken is kept for this long, so that the
+  // client can go on behind what it has. 0: not at all. Up to a day.
+  uint32_t scan_resume_ms = 30'000;
 
   // A batch of kBatchKeysMax keys and values takes 16 MiB; of two-part keys with values and
   // expected ones 32 MiB and some bytes. Between 64 KiB and 1 GiB.

@@ -11,6 +11,10 @@ v1::ObjectKind KindOf(ObjectKind kind) {
       return v1::OBJECT_KIND_INDEX;
     case ObjectKind::kHash:
       return v1::OBJECT_KIND_HASH;
+    case ObjectKind::kTable:
+      return v1::OBJECT_KIND_TABLE;
+    case ObjectKind::kHeapTable:
+      return v1::OBJECT_KIND_HEAP_TABLE;
   }
   return v1::OBJECT_KIND_UNSPECIFIED;
 }

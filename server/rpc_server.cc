@@ -28,6 +28,7 @@
 #include "server/connections.h"
 #include "server/data_service.h"
 #include "server/server_state.h"
+#include "server/table_service.h"
 
 namespace eris::server {
 namespace {
@@ -133,10 +134,15 @@ void KeepLibraryUp() {
 
 struct RpcServer::Impl {
   Impl(const ServerConfig& config, Engine* engine, boost::asio::io_context* io)
-      : state(config, engine, io, RandomSeed()), data(&state), catalog(&state), admin(&state) {}
+      : state(config, engine, io, RandomSeed()),
+        data(&state),
+        tables(&state),
+        catalog(&state),
+        admin(&state) {}
 
   ServerState state;
   DataService data;
+  TableService tables;
   CatalogService catalog;
   AdminService admin;
   std::unique_ptr<grpc::Server> server;
@@ -172,6 +178,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   SetLimits(config, &builder);
   builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl->data);
+  builder.RegisterService(&impl->tables);
   builder.RegisterService(&impl->catalog);
   builder.RegisterService(&impl->admin);
   LogCapture::Clear();
@@ -185,7 +192,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
     const size_t colon = config.listen.rfind(':');
     impl->address = absl::StrCat(absl::string_view(config.listen).substr(0, colon), ":", port);
   }
-  for (const char* service : {"eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin"}) {
+  for (const char* service :
+       {"eris.v1.Data", "eris.v1.Tables", "eris.v1.Catalog", "eris.v1.Admin"}) {
     impl->server->GetHealthCheckService()->SetServingStatus(service, true);
   }
   return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));

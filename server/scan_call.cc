@@ -15,30 +15,6 @@
 
 namespace eris::server {
 
-void ScanStop::Stop(const absl::Status& reason) {
-  base::MutexLock lock(&mu_);
-  if (reason_) return;
-  reason_ = reason;
-  // Under the lock, so that Detach waits for it; it does not block.
-  if (scan_ != nullptr) scan_->Cancel();
-}
-
-void ScanStop::Attach(Scan* scan) {
-  base::MutexLock lock(&mu_);
-  scan_ = scan;
-  if (reason_) scan_->Cancel();
-}
-
-void ScanStop::Detach() {
-  base::MutexLock lock(&mu_);
-  scan_ = nullptr;
-}
-
-std::optional<absl::Status> ScanStop::reason() const {
-  base::MutexLock lock(&mu_);
-  return reason_;
-}
-
 ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context,
                           const v1::ScanRequest& request) {
   auto* call = new ScanCall(server, context);

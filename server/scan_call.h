@@ -9,30 +9,13 @@
 #include <memory>
 #include <optional>
 
-#include "base/mutex.h"
 #include "eris/engine.h"
 #include "eris/v1/data.pb.h"
 #include "server/call_cutter.h"
+#include "server/scan_stop.h"
 #include "server/server_state.h"
 
 namespace eris::server {
-
-// Why a scan is to stop, if it is, and the way to tell the engine. Any thread.
-class ScanStop final : public Drainable {
- public:
-  // The first reason counts. The step under way ends soon, and the next one sees the reason.
-  void Stop(const absl::Status& reason);
-  void OnDrainTimeout(const absl::Status& status) override { Stop(status); }
-
-  void Attach(Scan* scan);  // cancels it when there is a reason already
-  void Detach();            // the scan may be destroyed afterwards
-  std::optional<absl::Status> reason() const;
-
- private:
-  mutable base::Mutex mu_;
-  Scan* scan_ ABSL_GUARDED_BY(mu_) = nullptr;
-  std::optional<absl::Status> reason_ ABSL_GUARDED_BY(mu_);
-};
 
 class ScanCall final : public grpc::ServerWriteReactor<v1::ScanResponse> {
  public:

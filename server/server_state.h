@@ -13,6 +13,7 @@
 #include "server/resume_token.h"
 #include "server/session_pool.h"
 #include "server/sweep_timer.h"
+#include "server/table_token.h"
 
 namespace eris::server {
 
@@ -25,6 +26,8 @@ struct ServerState {
         budget(config_in.in_flight_bytes_max),
         sessions(engine_in),
         tokens(token_seed),
+        table_tokens(token_seed),
+        lease_timer(io, token_seed),
         calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
         stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
 
@@ -34,9 +37,13 @@ struct ServerState {
   ByteBudget budget;
   SessionPool sessions;
   ResumeTokenCodec tokens;
-  SweepTimer calls;   // unary calls and requests of streams, from their start to their answer
-  SweepTimer stalls;  // writes that wait for the client
+  TableTokenCodec table_tokens;
+  LeaseTimer lease_timer;  // of snapshots that clients hold
+  SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
+  SweepTimer stalls;       // writes that wait for the client
   ControlExecutor control;
+
+  SnapshotLeases& leases() { return lease_timer.leases(); }
 };
 
 // What a call, or a stream's request, gets that has taken longer than config.call_ms_max.

@@ -94,8 +94,8 @@ class StreamCall final
           }
           Response response;
           const absl::Status status = Op::Fill(result, response.mutable_response());
-          if (!status.ok()) return window->Answer(place, Refusal(status));
-          response.mutable_status();  // code 0
+          if (!status.ok() && !AnswersRefusals()) return window->Answer(place, Refusal(status));
+          SetStatus(status, &response);
           window->Answer(place, std::move(response));
         });
     if (started.ok()) {
@@ -105,11 +105,18 @@ class StreamCall final
     }
   }
 
-  static Response Refusal(const absl::Status& status) {
+  // Whether the answer says more than the status where that is not OK.
+  static constexpr bool AnswersRefusals() {
+    return requires { Op::kAnswersRefusals; };
+  }
+  static void SetStatus(const absl::Status& status, Response* response) {
     const grpc::Status rpc_status = ToRpcStatus(status);
+    response->mutable_status()->set_code(rpc_status.error_code());
+    response->mutable_status()->set_message(rpc_status.error_message());
+  }
+  static Response Refusal(const absl::Status& status) {
     Response response;
-    response.mutable_status()->set_code(rpc_status.error_code());
-    response.mutable_status()->set_message(rpc_status.error_message());
+    SetStatus(status, &response);
     return response;
   }
 

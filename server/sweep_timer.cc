@@ -2,21 +2,21 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <optional>
+#include <utility>
 
 #include "base/mutex.h"
 
 namespace eris::server {
 
-class SweepTimer::Sweeper : public std::enable_shared_from_this<Sweeper> {
+class Sweeper::Timer : public std::enable_shared_from_this<Timer> {
  public:
-  explicit Sweeper(boost::asio::io_context* io) : io_(*io), timer_(*io) {}
+  explicit Timer(boost::asio::io_context* io) : io_(*io), timer_(*io) {}
 
-  void Watch(ExpiryQueue* queue) {
+  void Watch(Sweep sweep) {
     base::MutexLock lock(&mu_);
-    queue_ = queue;
+    sweep_ = std::move(sweep);
   }
-  void Arm(ExpiryQueue::Clock::duration delay) {
+  void Arm(Clock::duration delay) {
     boost::asio::post(io_, [self = shared_from_this(), delay] { self->Await(delay); });
   }
   void Stop() {
@@ -25,18 +25,18 @@ class SweepTimer::Sweeper : public std::enable_shared_from_this<Sweeper> {
   }
 
  private:
-  void Await(ExpiryQueue::Clock::duration delay) {
+  void Await(Clock::duration delay) {
     timer_.expires_after(delay);
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-      if (!error) self->Sweep();
+      if (!error) self->Run();
     });
   }
-  void Sweep() {
-    std::optional<ExpiryQueue::Clock::duration> next;
+  void Run() {
+    std::optional<Clock::duration> next;
     {
       base::MutexLock lock(&mu_);  // so that Stop waits
-      if (queue_ == nullptr) return;
-      next = queue_->Sweep(ExpiryQueue::Clock::now());
+      if (!sweep_) return;
+      next = sweep_(Clock::now());
     }
     if (next) Await(*next);
   }
@@ -44,16 +44,24 @@ class SweepTimer::Sweeper : public std::enable_shared_from_this<Sweeper> {
   boost::asio::io_context& io_;
   boost::asio::steady_timer timer_;  // touched by io's thread only
   base::Mutex mu_;
-  ExpiryQueue* queue_ ABSL_GUARDED_BY(mu_) = nullptr;
+  Sweep sweep_ ABSL_GUARDED_BY(mu_);
 };
 
+Sweeper::Sweeper(boost::asio::io_context* io) : timer_(std::make_shared<Timer>(io)) {}
+void Sweeper::Begin(Sweep sweep) { timer_->Watch(std::move(sweep)); }
+void Sweeper::End() { timer_->Stop(); }
+void Sweeper::Arm(Clock::duration delay) { timer_->Arm(delay); }
+
 SweepTimer::SweepTimer(boost::asio::io_context* io, std::chrono::milliseconds limit)
-    : sweeper_(std::make_shared<Sweeper>(io)),
-      queue_(limit,
-             [sweeper = sweeper_](ExpiryQueue::Clock::duration delay) { sweeper->Arm(delay); }) {
-  sweeper_->Watch(&queue_);
+    : sweeper_(io),
+      queue_(limit, [this](ExpiryQueue::Clock::duration delay) { sweeper_.Arm(delay); }) {
+  sweeper_.Begin([this](ExpiryQueue::Clock::time_point now) { return queue_.Sweep(now); });
 }
 
-SweepTimer::~SweepTimer() { sweeper_->Stop(); }
+LeaseTimer::LeaseTimer(boost::asio::io_context* io, uint64_t seed)
+    : sweeper_(io),
+      leases_(seed, [this](SnapshotLeases::Clock::duration delay) { sweeper_.Arm(delay); }) {
+  sweeper_.Begin([this](SnapshotLeases::Clock::time_point now) { return leases_.Sweep(now); });
+}
 
 }  // namespace eris::server

@@ -66,10 +66,16 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     charge_ = server_.budget.TryTake(bytes);
     if (!charge_) return Refuse(OverBudgetStatus(server_.budget, bytes));
     limit_.Begin(server_.calls.queue(), handover_);
-    absl::StatusOr<std::shared_ptr<Pending>> started =
-        Op::Start(*server_.sessions.Borrow(), request, [handover = handover_](auto result) {
-          if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
-        });
+    auto done = [handover = handover_](auto result) {
+      if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
+    };
+    const SessionPool::Lease session = server_.sessions.Borrow();
+    absl::StatusOr<std::shared_ptr<Pending>> started;
+    if constexpr (requires { Op::kUsesServer; }) {
+      started = Op::Start(server_, *session, request, std::move(done));
+    } else {
+      started = Op::Start(*session, request, std::move(done));
+    }
     if (!started.ok()) return Refuse(started.status());
     handover_->state.Attach(*std::move(started));
   }

@@ -1,9 +1,7 @@
 #include "tests/unit/server/fake_engine.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <tuple>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,20 +20,12 @@ const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest; }
 }  // namespace eris
 
 namespace eris::server {
-
 namespace {
 absl::Status Unknown(absl::string_view name) {
   return absl::NotFoundError(absl::StrCat("no object ", name));
 }
 absl::Status Closing() { return absl::UnavailableError("the engine is closing"); }
 }  // namespace
-
-// A request taken: `run` completes it for real, `fail` with a status. Exactly one is called, once.
-struct FakeEngine::Request {
-  std::function<void()> run;
-  std::function<void(absl::Status)> fail;
-  bool ended = false;  // guarded by the engine's mutex
-};
 
 class FakePending final : public Pending {
  public:
@@ -52,318 +42,6 @@ class FakePending final : public Pending {
  private:
   FakeEngine* const engine_;
   const std::shared_ptr<FakeEngine::Request> request_;
-};
-
-class FakeScan final : public Scan {
- public:
-  FakeScan(FakeEngine* engine, std::string object, const ScanOptions& options)
-      : engine_(engine),
-        object_(std::move(object)),
-        options_(options),
-        rest_(options.range),
-        left_(options.limit) {}
-  ~FakeScan() override {
-    Cancel();
-    base::MutexLock lock(&engine_->mu_);
-    --engine_->scans_open_;
-  }
-  absl::StatusOr<std::optional<ScanChunk>> Next(absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  void NextAsync(Callback done) override {
-    auto callback = std::make_shared<Callback>(std::move(done));
-    auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [this, callback] { std::move (*callback)(Slice()); };
-    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
-    base::MutexLock lock(&engine_->mu_);
-    if (cancelled_) {
-      request->ended = true;
-      engine_->Post([request] { request->fail(absl::CancelledError("scan cancelled")); });
-      return;
-    }
-    if (engine_->hold_) {
-      under_way_ = request;
-      engine_->held_.push_back(request);
-      return;
-    }
-    request->ended = true;
-    engine_->Post([request] { request->run(); });
-  }
-  void Cancel() override {
-    base::MutexLock lock(&engine_->mu_);
-    cancelled_ = true;
-    auto request = std::move(under_way_);
-    if (request == nullptr || request->ended) return;
-    request->ended = true;
-    std::erase(engine_->held_, request);
-    engine_->Post([request] { request->fail(absl::CancelledError("scan cancelled")); });
-  }
-
- private:
-  absl::StatusOr<std::optional<ScanChunk>> Slice() {
-    base::MutexLock lock(&engine_->mu_);
-    const auto found = engine_->objects_.find(object_);
-    if (found == engine_->objects_.end()) return Unknown(object_);
-    auto buffer = std::make_shared<ScanChunk::Buffer>();
-    const auto& rows = found->second.rows;
-    const bool two_parts = found->second.info.key_type.two_parts();
-    if (!rest_) return std::optional<ScanChunk>();
-    // All that is left, in the scan's order.
-    std::vector<std::pair<FakeEngine::Key, uint64_t>> left;
-    for (const auto& row : rows) {
-      if (FakeEngine::Contains(*rest_, row.first) &&
-          (!options_.values || options_.values->Contains(row.second))) {
-        left.push_back(row);
-      }
-    }
-    const bool backward = options_.direction == ScanDirection::kBackward;
-    if (backward) std::reverse(left.begin(), left.end());
-    size_t count = std::min(left.size(), engine_->rows_per_chunk);
-    if (left_ != 0) count = std::min<size_t>(count, left_);
-    if (count == 0) return std::optional<ScanChunk>();
-    for (size_t i = 0; i < count; ++i) {
-      buffer->keys.push_back(left[i].first.first);
-      if (two_parts) buffer->second_keys.push_back(left[i].first.second);
-      if (!options_.keys_only) buffer->values.push_back(left[i].second);
-    }
-    const bool limit_reached = left_ == count;
-    if (left_ != 0) left_ -= count;
-    if (count == left.size() || limit_reached) {
-      rest_.reset();
-    } else if (backward) {
-      const auto [first, second] = left[count].first;
-      const bool next_first = !two_parts || second == ~uint64_t{0};
-      rest_->hi = next_first ? first + 1 : first;
-      rest_->hi_second = next_first ? 0 : second + 1;
-    } else {
-      std::tie(rest_->lo, rest_->lo_second) = left[count].first;
-    }
-    buffer->rest = rest_;
-    ++engine_->chunks_out_;
-    buffer->on_destroy = [engine = engine_] {
-      base::MutexLock destroy_lock(&engine->mu_);
-      --engine->chunks_out_;
-    };
-    return std::optional<ScanChunk>(ScanChunk(std::move(buffer)));
-  }
-
-  FakeEngine* const engine_;
-  const std::string object_;
-  const ScanOptions options_;
-  std::optional<KeyRange> rest_;
-  uint64_t left_;
-  bool cancelled_ = false;  // guarded by the engine's mutex, as the next
-  std::shared_ptr<FakeEngine::Request> under_way_;
-};
-
-class FakeSession final : public Session {
- public:
-  explicit FakeSession(FakeEngine* engine) : engine_(engine) {}
-
-  absl::Status Lookup(absl::string_view, const KeyColumns&, absl::Span<uint64_t>,
-                      absl::Span<uint8_t>, absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::Status Upsert(absl::string_view, const KeyColumns&, absl::Span<const uint64_t>,
-                      absl::Span<uint8_t>, absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::Status Erase(absl::string_view, const KeyColumns&, absl::Span<uint8_t>,
-                     absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::Status Write(absl::string_view, const WriteBatch&, const WriteColumns&,
-                     absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
-                                                       const KeyColumns& keys,
-                                                       Callback done) override {
-    return Begin(object, keys, std::move(done),
-                 [](auto& rows, const auto& key, size_t i, auto& result) {
-                   const auto row = rows.find(key);
-                   if (row == rows.end()) return false;
-                   std::memcpy(result.values.data() + 8 * i, &row->second, 8);
-                   return true;
-                 });
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
-                                                       const KeyColumns& keys,
-                                                       absl::Span<const uint64_t> values,
-                                                       Callback done) override {
-    std::vector<uint64_t> copy(values.begin(), values.end());
-    return Begin(object, keys, std::move(done),
-                 [copy = std::move(copy)](auto& rows, const auto& key, size_t i, auto&) {
-                   return !rows.insert_or_assign(key, copy[i]).second;
-                 });
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
-                                                      const KeyColumns& keys,
-                                                      Callback done) override {
-    return Begin(object, keys, std::move(done),
-                 [](auto& rows, const auto& key, size_t, auto&) { return rows.erase(key) == 1; });
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
-                                                      const WriteBatch& batch,
-                                                      Callback done) override {
-    const bool compares = batch.mode == WriteMode::kCompareAndSet;
-    if (batch.expected.size() != (compares ? batch.keys.size() : 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(batch.expected.size(), " expected values for ", batch.keys.size(), " keys"));
-    }
-    std::vector<uint64_t> values(batch.values.begin(), batch.values.end());
-    std::vector<uint64_t> expected(batch.expected.begin(), batch.expected.end());
-    return Begin(object, batch.keys, std::move(done),
-                 [engine = engine_, mode = batch.mode, values = std::move(values),
-                  expected = std::move(expected)](auto& rows, const auto& key, size_t i,
-                                                  BatchResult& result) {
-                   return engine->WriteOne(rows, key, i, mode, values, expected, result);
-                 });
-  }
-  // Byte strings are tested with a real engine.
-  absl::StatusOr<ValueType> ValueTypeOf(absl::string_view) override { return ValueType::kUint64; }
-  absl::Status LookupBytes(absl::string_view, absl::Span<const uint64_t>, BytesColumn&,
-                           absl::Span<uint8_t>, absl::Span<uint8_t>, absl::Time) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::Status UpsertBytes(absl::string_view, absl::Span<const uint64_t>,
-                           absl::Span<const absl::string_view>, absl::Span<uint8_t>,
-                           absl::Time) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::Status WriteBytes(absl::string_view, const BytesWriteBatch&, const BytesWriteColumns&,
-                          absl::Time) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> LookupBytesAsync(absl::string_view,
-                                                            absl::Span<const uint64_t>, uint64_t,
-                                                            Callback) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> UpsertBytesAsync(absl::string_view,
-                                                            absl::Span<const uint64_t>,
-                                                            absl::Span<const absl::string_view>,
-                                                            Callback) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> WriteBytesAsync(absl::string_view,
-                                                           const BytesWriteBatch&,
-                                                           Callback) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
-                                                 const ScanOptions& options) override {
-    if (options.range.Inverted()) {
-      return absl::InvalidArgumentError("inverted range");
-    }
-    base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
-    ++engine_->scans_open_;
-    return std::make_unique<FakeScan>(engine_, std::string(object), options);
-  }
-  absl::StatusOr<RangeAggregate> Aggregate(absl::string_view, const AggregateOptions&,
-                                           absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(absl::string_view object,
-                                                          const AggregateOptions& options,
-                                                          AggregateCallback done) override {
-    base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->refuse_.ok()) return engine_->refuse_;
-    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
-    auto callback = std::make_shared<AggregateCallback>(std::move(done));
-    auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [engine = engine_, name = std::string(object), options, callback] {
-      RangeAggregate sum;
-      {
-        base::MutexLock run_lock(&engine->mu_);
-        for (const auto& [key, value] : engine->objects_[name].rows) {
-          if (!FakeEngine::Contains(options.range, key)) continue;
-          if (options.values && !options.values->Contains(value)) continue;
-          if (options.count_only) {
-            ++sum.count;
-          } else {
-            sum.Add({1, value, value, value, 0, key.first, key.first, key.second, key.second});
-          }
-        }
-      }
-      std::move (*callback)(sum);
-    };
-    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
-    if (engine_->hold_) {
-      engine_->held_.push_back(request);
-    } else {
-      request->ended = true;
-      engine_->Post([request] { request->run(); });
-    }
-    return std::make_shared<FakePending>(engine_, std::move(request));
-  }
-  absl::StatusOr<KeyTypes> KeyTypesOf(absl::string_view object) override {
-    base::MutexLock lock(&engine_->mu_);
-    const auto found = engine_->objects_.find(std::string(object));
-    if (found == engine_->objects_.end()) return Unknown(object);
-    return found->second.info.key_type;
-  }
-  // No service asks for joins.
-  absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view, absl::string_view,
-                                                 const JoinOptions&) override {
-    return absl::UnimplementedError("the fake joins nothing");
-  }
-
- private:
-  template <class Operation>
-  absl::StatusOr<std::shared_ptr<Pending>> Begin(absl::string_view object, const KeyColumns& keys,
-                                                 Callback done, Operation operation) {
-    base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->refuse_.ok()) return engine_->refuse_;
-    const auto known = engine_->objects_.find(std::string(object));
-    if (known == engine_->objects_.end()) return Unknown(object);
-    if (known->second.info.key_type.two_parts() != keys.two_parts() ||
-        (keys.two_parts() && keys.first().size() != keys.second().size())) {
-      return absl::InvalidArgumentError("the fake was given keys of the wrong width");
-    }
-    std::vector<FakeEngine::Key> copy;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      copy.emplace_back(keys.first()[i], keys.two_parts() ? keys.second()[i] : 0);
-    }
-    auto callback = std::make_shared<Callback>(std::move(done));
-    auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [engine = engine_, name = std::string(object), copy = std::move(copy), callback,
-                    operation] {
-      BatchResult result;
-      result.count = static_cast<uint32_t>(copy.size());
-      result.values.resize(copy.size() * 8);
-      result.present.resize((copy.size() + 7) / 8);
-      {
-        base::MutexLock run_lock(&engine->mu_);
-        const auto found = engine->objects_.find(name);
-        if (found == engine->objects_.end()) result.status = Unknown(name);
-        for (size_t i = 0; i < copy.size() && found != engine->objects_.end(); ++i) {
-          if (operation(found->second.rows, copy[i], i, result)) {
-            result.present[i >> 3] = static_cast<char>(result.present[i >> 3] | (1 << (i & 7)));
-          }
-        }
-      }
-      std::move (*callback)(std::move(result));
-    };
-    request->fail = [callback](absl::Status status) {
-      BatchResult result;
-      result.status = std::move(status);
-      std::move (*callback)(std::move(result));
-    };
-    if (engine_->hold_) {
-      engine_->held_.push_back(request);
-    } else {
-      request->ended = true;
-      engine_->Post([request] { request->run(); });
-    }
-    return std::make_shared<FakePending>(engine_, std::move(request));
-  }
-
-  FakeEngine* const engine_;
 };
 
 bool FakeEngine::Contains(const KeyRange& range, const Key& key) {
@@ -442,8 +120,64 @@ absl::StatusOr<ObjectInfo> FakeEngine::Create(absl::string_view name,
   return where->second.info;
 }
 
+std::shared_ptr<Pending> FakeEngine::Take(std::shared_ptr<Request> request) {
+  if (hold_) {
+    held_.push_back(request);
+  } else {
+    request->ended = true;
+    Post([request] { request->run(); });
+  }
+  return std::make_shared<FakePending>(this, std::move(request));
+}
+
+absl::StatusOr<ObjectInfo> FakeEngine::CreateTable(absl::string_view name,
+                                                   const TableSchema& schema,
+                                                   const TableOptions& options) {
+  absl::StatusOr<ObjectInfo> info = Create(name, {.split_points = options.split_points});
+  if (!info.ok()) return info;
+  base::MutexLock lock(&mu_);
+  ObjectInfo& kept = objects_[std::string(name)].info;
+  kept.kind = schema.clustered() ? ObjectKind::kTable : ObjectKind::kHeapTable;
+  tables_[std::string(name)].schema = schema;
+  last_table_options_ = options;
+  return kept;
+}
+
+absl::StatusOr<std::shared_ptr<Snapshot>> FakeEngine::TakeSnapshot() {
+  base::MutexLock lock(&mu_);
+  if (!refuse_.ok()) return refuse_;
+  return std::make_shared<FakeSnapshot>(tables_, &snapshots_held_);
+}
+
+uint64_t FakeEngine::table_rows(const std::string& name) const {
+  base::MutexLock lock(&mu_);
+  return tables_.at(name).rows.size();
+}
+TableQuery FakeEngine::last_query() const {
+  base::MutexLock lock(&mu_);
+  return last_query_;
+}
+bool FakeEngine::last_query_had_snapshot() const {
+  base::MutexLock lock(&mu_);
+  return last_query_had_snapshot_;
+}
+void FakeEngine::Remember(const TableQuery& query) {
+  last_query_ = query;
+  last_query_had_snapshot_ = query.snapshot != nullptr;
+  last_query_.snapshot.reset();
+}
+TableOptions FakeEngine::last_table_options() const {
+  base::MutexLock lock(&mu_);
+  return last_table_options_;
+}
+void FakeEngine::RefuseRowsFrom(uint32_t row) {
+  base::MutexLock lock(&mu_);
+  refused_from_ = row;
+}
+
 absl::Status FakeEngine::Drop(absl::string_view name) {
   base::MutexLock lock(&mu_);
+  tables_.erase(std::string(name));
   return objects_.erase(std::string(name)) == 1 ? absl::OkStatus() : Unknown(name);
 }
 
@@ -461,12 +195,6 @@ std::vector<ObjectInfo> FakeEngine::List() {
   std::vector<ObjectInfo> infos;
   for (const auto& [name, object] : objects_) infos.push_back(object.info);
   return infos;
-}
-
-std::unique_ptr<Session> FakeEngine::NewSession() {
-  base::MutexLock lock(&mu_);
-  ++sessions_made_;
-  return std::make_unique<FakeSession>(this);
 }
 
 EngineStats FakeEngine::Stats() {
@@ -545,8 +273,15 @@ void FakeEngine::Hold() {
 }
 
 void FakeEngine::Release() {
+  {
+    base::MutexLock lock(&mu_);
+    hold_ = false;
+  }
+  ReleaseHeld();
+}
+
+void FakeEngine::ReleaseHeld() {
   base::MutexLock lock(&mu_);
-  hold_ = false;
   for (auto& request : held_) {
     request->ended = true;
     Post([request] { request->run(); });

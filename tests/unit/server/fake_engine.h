@@ -3,6 +3,7 @@
 #ifndef ERIS_TESTS_UNIT_SERVER_FAKE_ENGINE_H_
 #define ERIS_TESTS_UNIT_SERVER_FAKE_ENGINE_H_
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "eris/engine.h"
+#include "tests/unit/server/fake_tables.h"
 
 namespace eris {
 
@@ -41,6 +43,9 @@ class FakeEngine final : public Engine {
   ~FakeEngine() override;
 
   absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) override;
+  absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const TableSchema& schema,
+                                         const TableOptions& options) override;
+  absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   absl::Status Drop(absl::string_view name) override;
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
@@ -55,6 +60,8 @@ class FakeEngine final : public Engine {
   // While held, requests and scan slices are taken but not completed; cancelling completes them.
   void Hold();
   void Release();
+  // Completes what is held now, and goes on holding.
+  void ReleaseHeld();
   // Refuses the following requests with `status`, as a full incoming buffer would.
   void RefuseWith(absl::Status status);
   // Write refuses these (first parts of) keys from now on, as at the memory limit, and executes the
@@ -73,20 +80,40 @@ class FakeEngine final : public Engine {
   }
   static bool Await(const std::function<bool()>& condition);
 
+  // Of tables: rows in all, snapshots alive, what was asked last.
+  uint64_t table_rows(const std::string& name) const;
+  int snapshots_held() const { return snapshots_held_.load(std::memory_order_relaxed); }
+  TableQuery last_query() const;  // without its snapshot, which it would keep
+  bool last_query_had_snapshot() const;
+  TableOptions last_table_options() const;
+  // Row writes beyond so many rows of a request are refused, as at the memory limit.
+  void RefuseRowsFrom(uint32_t row);
+
   size_t rows_per_chunk = 1000;  // set before the first scan
 
  private:
   friend class FakeSession;
   friend class FakeScan;
   friend class FakePending;
+  friend class FakeTableScan;
   using Key = std::pair<uint64_t, uint64_t>;  // of one-part keys the second is 0
   using Rows = std::map<Key, uint64_t>;
   struct Object {
     ObjectInfo info;
     Rows rows;
   };
-  struct Request;
+  // A request taken: `run` completes it for real, `fail` with a status. Exactly one is called,
+  // once.
+  struct Request {
+    std::function<void()> run;
+    std::function<void(absl::Status)> fail;
+    bool ended = false;  // guarded by the engine's mutex
+  };
 
+  void Remember(const TableQuery& query) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes a request, or completes it at once. `request` is neither held nor ended.
+  std::shared_ptr<Pending> Take(std::shared_ptr<Request> request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RunCompletions();
   static bool Contains(const KeyRange& range, const Key& key);
   bool WriteOne(Rows& rows, const Key& key, size_t i, WriteMode mode,
@@ -103,6 +130,13 @@ class FakeEngine final : public Engine {
   bool stop_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status refuse_ ABSL_GUARDED_BY(mu_);
   std::set<uint64_t> refused_keys_ ABSL_GUARDED_BY(mu_);
+  FakeTableMap tables_ ABSL_GUARDED_BY(mu_);
+  uint32_t refused_from_ ABSL_GUARDED_BY(mu_) = ~0u;
+  TableQuery last_query_ ABSL_GUARDED_BY(mu_);
+  bool last_query_had_snapshot_ ABSL_GUARDED_BY(mu_) = false;
+  TableOptions last_table_options_ ABSL_GUARDED_BY(mu_);
+  // Shared: counted by snapshots, read by tests.
+  std::atomic<int> snapshots_held_{0};
   std::deque<std::shared_ptr<Request>> held_ ABSL_GUARDED_BY(mu_);
   std::deque<std::function<void()>> completions_ ABSL_GUARDED_BY(mu_);
   int scans_open_ ABSL_GUARDED_BY(mu_) = 0;

@@ -15,6 +15,7 @@
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
+#include "eris/v1/table.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "server/columns.h"
 #include "server/rpc_server.h"
@@ -32,6 +33,7 @@ class RpcTest : public ::testing::Test {
     server = *std::move(started);
     channel = NewChannel();
     data = v1::Data::NewStub(channel);
+    tables = v1::Tables::NewStub(channel);
     catalog = v1::Catalog::NewStub(channel);
     admin = v1::Admin::NewStub(channel);
     EXPECT_TRUE(engine.Create("orders", {}).ok());
@@ -134,6 +136,7 @@ class RpcTest : public ::testing::Test {
   std::unique_ptr<RpcServer> server;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Data::Stub> data;
+  std::unique_ptr<v1::Tables::Stub> tables;
   std::unique_ptr<v1::Catalog::Stub> catalog;
   std::unique_ptr<v1::Admin::Stub> admin;
 };

@@ -1,0 +1,88 @@
+#include "clients/table_scan_reader.h"
+
+#include <utility>
+
+#include "clients/rpc_status.h"
+#include "clients/table_messages.h"
+
+namespace eris::client {
+
+TableScanReader::TableScanReader(v1::Tables::Stub& stub, v1::ScanTableRequest request,
+                                 absl::Duration timeout)
+    : stub_(stub), timeout_(timeout), request_(std::move(request)) {}
+
+TableScanReader::~TableScanReader() {
+  if (!reader_) return;
+  context_->TryCancel();
+  (void)Close();
+}
+
+void TableScanReader::Open() {
+  context_ = std::make_unique<grpc::ClientContext>();
+  context_->set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+  reader_ = stub_.ScanTable(context_.get(), request_);
+  progressed_ = false;
+}
+
+absl::Status TableScanReader::Close() {
+  // gRPC wants the stream read to its end before Finish.
+  while (reader_->Read(&response_)) {
+  }
+  absl::Status status = ToAbslStatus(reader_->Finish());
+  reader_.reset();
+  context_.reset();
+  return status;
+}
+
+absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) {
+  rows.rows = 0;
+  while (!ended_) {
+    if (!reader_) Open();
+    if (reader_->Read(&response_)) {
+      absl::Status status = Take(rows);
+      if (!status.ok()) {
+        ended_ = true;
+        return status;
+      }
+      if (rows.rows > 0) return true;
+      continue;  // a scan without a row, which says its schema
+    }
+    const absl::Status status = Close();
+    // Without progress since the last opening a further attempt would meet the same end.
+    const bool resumable = progressed_ && !request_.resume_token().empty() &&
+                           (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status));
+    if (resumable) {
+      ++resumed_;
+      continue;
+    }
+    ended_ = true;
+    if (!status.ok()) return status;
+  }
+  return false;
+}
+
+absl::Status TableScanReader::Take(OwnedRows& rows) {
+  if (response_.has_schema()) {
+    if (absl::Status status = FromProto(response_.schema(), schema_); !status.ok()) return status;
+    types_.clear();
+    for (const ColumnSchema& column : schema_.columns) types_.push_back(column.type);
+  }
+  if (absl::Status status = TakeRows(types_, *response_.mutable_rows(), rows); !status.ok()) {
+    return status;
+  }
+  progressed_ = true;
+  request_.set_resume_token(response_.resume_token());
+  if (!request_.resume_token().empty()) request_.clear_snapshot();  // the token knows it
+  // What is still wanted.
+  const uint64_t limit = request_.query().limit();
+  if (limit != 0 && rows.rows >= limit) {
+    ended_ = true;
+    context_->TryCancel();
+    (void)Close();
+  } else if (limit != 0) {
+    request_.mutable_query()->set_limit(limit - rows.rows);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace eris::client

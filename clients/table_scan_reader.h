@@ -1,0 +1,62 @@
+// Reads one scan of a table, chunk after chunk. When its stream breaks after progress (deadline,
+// lost connection), it goes on behind the last chunk with the resume token, on the same snapshot.
+// One thread at a time.
+#ifndef ERIS_CLIENTS_TABLE_SCAN_READER_H_
+#define ERIS_CLIENTS_TABLE_SCAN_READER_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clients/table_rows.h"
+#include "eris/table.h"
+#include "eris/v1/table.grpc.pb.h"
+
+namespace eris::client {
+
+class TableScanReader {
+ public:
+  // `timeout` bounds each stream, not the whole scan. `stub` must outlive the reader.
+  TableScanReader(v1::Tables::Stub& stub, v1::ScanTableRequest request, absl::Duration timeout);
+  // Cancels what is under way.
+  ~TableScanReader();
+
+  // Reads the next chunk into `rows`, whose memory is used again; false after the last. Blocks
+  // until it is there. Errors: as Client, OutOfRange (arithmetic outside its type), Aborted (the
+  // snapshot was given up); after one the scan has ended.
+  absl::StatusOr<bool> Next(OwnedRows& rows);
+
+  // Of the rows; known after the first Next.
+  const TableSchema& schema() const { return schema_; }
+  uint32_t resumed() const { return resumed_; }  // streams that broke
+
+ private:
+  void Open();
+  absl::Status Close();
+  absl::Status Take(OwnedRows& rows);
+
+  // Immutable after construction.
+  v1::Tables::Stub& stub_;
+  const absl::Duration timeout_;
+
+  // Owned by the calling thread.
+  v1::ScanTableRequest request_;
+  v1::ScanTableResponse response_;
+  TableSchema schema_;
+  std::vector<ColumnType> types_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReader<v1::ScanTableResponse>> reader_;
+  uint32_t resumed_ = 0;
+  bool progressed_ = false;  // since the stream was opened
+  bool ended_ = false;
+};
+
+}  // namespace eris::client
+
+#endif  // ERIS_CLIENTS_TABLE_SCAN_READER_H_

@@ -1,0 +1,101 @@
+#include "server/snapshot_leases.h"
+
+#include <atomic>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/server/fake_tables.h"
+
+namespace eris::server {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = SnapshotLeases::Clock;
+
+class SnapshotLeasesTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Snapshot> NewSnapshot() {
+    return std::make_shared<FakeSnapshot>(FakeTableMap{}, &held_);
+  }
+  std::atomic<int> held_{0};
+  std::vector<Clock::duration> armed_;
+  SnapshotLeases leases_{7, [this](Clock::duration delay) { armed_.push_back(delay); }};
+};
+
+TEST_F(SnapshotLeasesTest, SnapshotGoesAfterItsTimeToLive) {
+  const auto now = Clock::now();
+  const uint64_t id = leases_.Add(NewSnapshot(), milliseconds(100), now);
+  EXPECT_NE(id, 0u);
+  ASSERT_EQ(armed_.size(), 1u);
+  EXPECT_EQ(armed_[0], milliseconds(100));
+  EXPECT_EQ(leases_.Sweep(now + milliseconds(40)), milliseconds(60));
+  EXPECT_EQ(held_.load(), 1);
+  EXPECT_EQ(leases_.Sweep(now + milliseconds(100)), std::nullopt);
+  EXPECT_EQ(held_.load(), 0);
+  EXPECT_EQ(leases_.Find(id).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SnapshotLeasesTest, OneThatIsUsedStaysAndLivesAnewAfterwards) {
+  const auto now = Clock::now();
+  const uint64_t id = leases_.Add(NewSnapshot(), milliseconds(50), now);
+  {
+    auto use = leases_.Find(id);
+    ASSERT_TRUE(use.ok());
+    EXPECT_EQ(use->id(), id);
+    EXPECT_FALSE(use->of_scan());
+    EXPECT_EQ(leases_.Sweep(now + milliseconds(1000)), std::nullopt);
+    EXPECT_EQ(leases_.size(), 1u);
+  }
+  EXPECT_EQ(armed_.size(), 2u);
+  EXPECT_TRUE(leases_.Sweep(Clock::now()).has_value());
+  EXPECT_EQ(leases_.Sweep(Clock::now() + milliseconds(51)), std::nullopt);
+  EXPECT_EQ(held_.load(), 0);
+}
+
+TEST_F(SnapshotLeasesTest, ASoonerEndArmsAnewAndALaterOneDoesNot) {
+  const auto now = Clock::now();
+  leases_.Add(NewSnapshot(), milliseconds(1000), now);
+  leases_.Add(NewSnapshot(), milliseconds(2000), now);
+  EXPECT_EQ(armed_.size(), 1u);
+  leases_.Add(NewSnapshot(), milliseconds(10), now);
+  ASSERT_EQ(armed_.size(), 2u);
+  EXPECT_EQ(armed_[1], milliseconds(10));
+  EXPECT_EQ(leases_.Sweep(now + milliseconds(10)), milliseconds(990));
+  EXPECT_EQ(held_.load(), 2);
+}
+
+TEST_F(SnapshotLeasesTest, ReleasedOneStaysForThoseThatUseIt) {
+  const uint64_t id = leases_.Add(NewSnapshot(), milliseconds(1000));
+  auto use = leases_.Find(id);
+  ASSERT_TRUE(use.ok());
+  EXPECT_TRUE(leases_.Release(id).ok());
+  EXPECT_EQ(leases_.Release(id).code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(leases_.Find(id).ok());
+  EXPECT_EQ(held_.load(), 1);
+  use->End();
+  EXPECT_EQ(held_.load(), 0);
+}
+
+TEST_F(SnapshotLeasesTest, OfBrokenScansTheOldestGoes) {
+  const uint64_t taken = leases_.Add(NewSnapshot(), milliseconds(1));
+  std::vector<uint64_t> ids;
+  for (size_t i = 0; i <= SnapshotLeases::kBrokenScansMax; ++i) {
+    auto use = leases_.AddForScan(NewSnapshot(), milliseconds(1000));
+    EXPECT_TRUE(use.of_scan());
+    ids.push_back(use.id());
+  }
+  EXPECT_EQ(leases_.size(), 1 + SnapshotLeases::kBrokenScansMax);
+  EXPECT_FALSE(leases_.Find(ids[0]).ok());
+  EXPECT_TRUE(leases_.Find(ids[1]).ok());
+  EXPECT_TRUE(leases_.Find(taken).ok());
+}
+
+TEST_F(SnapshotLeasesTest, IdsOfAnotherServerAreUnknown) {
+  SnapshotLeases other(8, [](Clock::duration) {});
+  const uint64_t id = leases_.Add(NewSnapshot(), milliseconds(1000));
+  other.Add(NewSnapshot(), milliseconds(1000));
+  EXPECT_FALSE(other.Find(id).ok());
+}
+
+}  // namespace
+}  // namespace eris::server
