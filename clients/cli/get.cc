@@ -13,6 +13,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/row_printer.h"
+#include "clients/cli/table_verbs.h"
 
 namespace eris::cli {
 namespace {
@@ -26,6 +27,12 @@ struct GetFlags {
 int RunGet(const Cli& cli, const GetFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
+  if (IsTable(to->info)) {
+    if (const absl::Status status = CheckNoBytesFlags(flags.bytes, flags.object); !status.ok()) {
+      return Report(status);
+    }
+    return RunGetOfTable(cli, *to->client, flags.object, flags.arguments);
+  }
   const KeyTypes& types = to->info.key_type;
   if (to->info.value_type == ValueType::kBytes) {
     return RunGetBytes(cli, *to, flags.arguments, flags.bytes);
@@ -79,7 +86,7 @@ void AddGet(CLI::App& app, Cli& cli) {
       "Keys are read and shown by the object's type (see eris create --help). One that begins "
       "with\n"
       "a minus and a letter stands behind --, as in: eris get rates -- -inf\n"
-      "Keys of two parts are written FIRST/SECOND.\n"
+      "Keys of two parts are written FIRST/SECOND, those of a table with a / between its columns.\n"
       "Rows stand in the order of the keys. Missing keys are named on stderr (JSON: value null)\n"
       "and make the exit code 1.\n"
       "Byte strings are shown as text, with \\xNN for what is none; exact are --hex, --base64, "

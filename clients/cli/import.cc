@@ -1,12 +1,7 @@
 // eris import: loads a CSV or .tbl file through one stream of upserts, and creates the object first
 // with bounds from a sample of the file.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,82 +17,24 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/import_file.h"
+#include "clients/cli/import_flags.h"
 #include "clients/cli/key_sample.h"
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/progress_bar.h"
+#include "clients/cli/table_verbs.h"
 #include "clients/cli/tpch_tables.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
 
-struct ImportFlags {
-  std::string object;
-  std::string path;
-  std::string format;  // empty: by the file's name
-  std::string delimiter;
-  std::optional<bool> header;
-  std::string table;
-  std::string key = "1";
-  std::string value;  // empty: the first column that is no key
-  bool create = true;
-  std::string kind;  // empty: the object's, index for a new one
-  std::string expect;
-  std::string key_type;  // empty: the object's, u64 for each column of a new one
-  std::string on_error = "abort";
-  bool progress = true;
-  uint32_t batch = 32768;
-  uint32_t in_flight = 8;
-};
-
-// The file, or standard input for "-".
-class InputFile {
- public:
-  ~InputFile() {
-    if (fd_ > STDIN_FILENO) close(fd_);
-  }
-  absl::Status Open(const std::string& path) {
-    name_ = path == "-" ? "standard input" : path;
-    fd_ = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat info;
-    if (fd_ < 0 || fstat(fd_, &info) != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
-    }
-    if (S_ISDIR(info.st_mode)) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is a directory"));
-    }
-    seekable_ = path != "-" && S_ISREG(info.st_mode);
-    bytes_ = seekable_ ? static_cast<uint64_t>(info.st_size) : 0;
-    return absl::OkStatus();
-  }
-  int fd() const { return fd_; }
-  const std::string& name() const { return name_; }
-  bool seekable() const { return seekable_; }
-  uint64_t bytes() const { return bytes_; }  // 0: unknown
-
- private:
-  int fd_ = -1;
-  std::string name_;
-  bool seekable_ = false;
-  uint64_t bytes_ = 0;
-};
-
 absl::StatusOr<ImportFormat> FormatOf(const ImportFlags& flags) {
   ImportFormat format;
-  const bool tbl = flags.format.empty() ? absl::EndsWith(flags.path, ".tbl") ||
-                                              absl::StrContains(flags.path, ".tbl.")
-                                        : flags.format == "tbl";
-  format.delimited = tbl ? DelimitedFormat{'|', false, true} : DelimitedFormat{};
-  if (flags.delimiter == "\\t" || flags.delimiter == "tab") {
-    format.delimited.delimiter = '\t';
-  } else if (flags.delimiter.size() == 1 && flags.delimiter != "\"" && flags.delimiter != "\n") {
-    format.delimited.delimiter = flags.delimiter[0];
-  } else if (!flags.delimiter.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--delimiter '", flags.delimiter, "' is not one character (or tab)"));
-  }
+  const bool tbl = flags.IsTbl();
+  const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
+  if (!delimited.ok()) return delimited.status();
+  format.delimited = *delimited;
   format.header = tbl && !flags.header ? false : flags.header;
   format.table = flags.table;
   const absl::string_view table = TableOfPath(flags.path);
@@ -310,6 +247,10 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   if (!status.ok()) return Report(status);
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
+  if (!flags.schema.empty()) return RunImportIntoTable(cli, flags, input, **client);
+  if (const auto found = (*client)->Get(flags.object); found.ok() && IsTable(*found)) {
+    return RunImportIntoTable(cli, flags, input, **client);
+  }
   const absl::StatusOr<Target> target = FindTarget(**client, flags);
   if (!target.ok()) return Report(target.status());
   format->key_type = target->key_type;
@@ -362,24 +303,34 @@ void AddImport(CLI::App& app, Cli& cli) {
   verb->add_flag_function(
       "--header,!--no-header", [flags](int64_t count) { flags->header = count > 0; },
       "The first line is (not) a header; default: it is one if none of its key fields is a key");
+  CLI::Option* schema =
+      verb->add_option("--schema", flags->schema,
+                       "Load into a table of these columns (a:int64,b:decimal(2),c:string?, or "
+                       "tpch:lineitem), which "
+                       "is created if it is missing; of a table that exists not needed");
   verb->add_option("--table", flags->table,
                    "TPC-H table that names the columns; default: from the name of a .tbl file");
-  verb->add_option("--key", flags->key,
-                   "Key column, by name or by number from 1; of two-part keys two: 1,4")
+  verb->add_option(
+          "--key", flags->key,
+          "Key column, by name or by number from 1; of two-part keys two: 1,4. Of a table: "
+          "key columns by name, or none")
       ->capture_default_str();
   verb->add_option("--value", flags->value,
-                   "Value column, by name or by number from 1; default: the first that is no key");
+                   "Value column, by name or by number from 1; default: the first that is no key")
+      ->excludes(schema);
   verb->add_flag("--create,!--no-create", flags->create,
                  "Create the object if it is missing (default), or refuse");
   verb->add_option("--kind", flags->kind, "Of a new object: index (default) or hash")
-      ->check(CLI::IsMember({"index", "hash"}));
+      ->check(CLI::IsMember({"index", "hash"}))
+      ->excludes(schema);
   verb->add_option("--expect", flags->expect,
                    "LO:HI for a new object (of two-part keys: first parts), instead of bounds from "
                    "a sample of the file");
   verb->add_option("--key-type", flags->key_type,
                    "u64 (default), i64, f64 or date, or two of them as u64,date: what the keys of "
                    "a new object are")
-      ->check(CheckKeyTypes);
+      ->check(CheckKeyTypes)
+      ->excludes(schema);
   verb->add_option("--on-error", flags->on_error, "What a bad line does: abort or skip")
       ->check(CLI::IsMember({"abort", "skip"}))
       ->capture_default_str();
@@ -400,12 +351,18 @@ void AddImport(CLI::App& app, Cli& cli) {
       "columns make keys of two\n"
       "parts (u64,u64 unless --key-type says otherwise).\n"
       "\n"
+      "Into a table every column is read by its type; a field that is empty is null where the "
+      "column\n"
+      "may be. A header, if it names all columns of the table, says which field is which.\n"
+      "\n"
       "Examples:\n"
       "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
       "  eris import lineitem lineitem.tbl --key l_orderkey,l_linenumber --value l_partkey\n"
       "  eris import visits visits.csv --key user,day --value count --key-type u64,date\n"
       "  eris import users users.csv --key id --value group --on-error skip\n"
       "  eris import rainfall days.csv --key-type date\n"
+      "  eris import lineitem lineitem.tbl --schema tpch:lineitem\n"
+      "  eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id\n"
       "  eris import copy exported.csv --key key,second_key\n"
       "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunImport(cli, *flags); }; });

@@ -5,10 +5,14 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/cell_text.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
+#include "clients/cli/schema_text.h"
+#include "clients/cli/table_verbs.h"
+#include "clients/table_client.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -21,9 +25,26 @@ struct CreateFlags {
   std::string split;
   std::string key_type = "u64";
   std::string value_type = "u64";
+  std::string schema;  // not empty: a table
+  std::string key;
 };
 
-nlohmann::ordered_json ToJson(const ObjectInfo& info) {
+// `schema`: of a table, where it is known.
+nlohmann::ordered_json ToJson(const ObjectInfo& info, const TableSchema* schema = nullptr) {
+  if (IsTable(info)) {
+    nlohmann::ordered_json json{
+        {"name", info.name}, {"id", info.id.value}, {"kind", KindName(info.kind)}};
+    if (schema != nullptr) {
+      json["schema"] = SchemaText(*schema);
+      json["key"] = TableKeyText(*schema);
+    }
+    json["rows"] = std::to_string(info.keys);
+    json["memory_bytes"] = std::to_string(info.memory_bytes);
+    nlohmann::ordered_json aeus = nlohmann::ordered_json::array();
+    for (const AeuId aeu : info.partition_owners) aeus.push_back(aeu.value);
+    json["partitions"] = std::move(aeus);
+    return json;
+  }
   const KeyType type = info.key_type.first;  // of bounds
   nlohmann::ordered_json partitions = nlohmann::ordered_json::array();
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {
@@ -45,7 +66,33 @@ nlohmann::ordered_json ToJson(const ObjectInfo& info) {
           {"partitions", std::move(partitions)}};
 }
 
+int RunCreateTable(const Cli& cli, const CreateFlags& flags) {
+  const absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, flags.key);
+  if (!schema.ok()) return Report(schema.status());
+  const absl::StatusOr<client::TableBounds> bounds =
+      ParseTableBounds(*schema, flags.expect, flags.split);
+  if (!bounds.ok()) return Report(bounds.status());
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<ObjectInfo> info =
+      client::TableClient(**client).Create(flags.object, *schema, *bounds);
+  if (!info.ok()) return Report(info.status());
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(ToJson(*info, &*schema));
+  } else {
+    output.Write(absl::StrCat("created ", info->name, ": ", schema->columns.size(), " columns, ",
+                              schema->clustered() ? "key " : "no key", TableKeyText(*schema),
+                              "\n"));
+  }
+  return output.Finish(kExitOk);
+}
+
 int RunCreate(const Cli& cli, const CreateFlags& flags) {
+  if (!flags.schema.empty()) return RunCreateTable(cli, flags);
+  if (!flags.key.empty()) {
+    return Report(absl::InvalidArgumentError("--key is for tables: give --schema"));
+  }
   CreateOptions options;
   const absl::StatusOr<KeyTypes> types = ParseKeyTypes(flags.key_type);
   if (!types.ok()) return Report(types.status());
@@ -109,7 +156,15 @@ int RunList(const Cli& cli, const std::string& object) {
   Output output;
   if (cli.json()) {
     nlohmann::ordered_json array = nlohmann::ordered_json::array();
-    for (const ObjectInfo& info : objects) array.push_back(ToJson(info));
+    for (const ObjectInfo& info : objects) {
+      if (!IsTable(info)) {
+        array.push_back(ToJson(info));
+        continue;
+      }
+      // It may have been dropped since; then without its schema.
+      const auto table = client::TableClient(**client).Get(info.name);
+      array.push_back(ToJson(info, table.ok() ? &table->schema : nullptr));
+    }
     output.WriteJson(array);
   } else {
     TextTable table({{"OBJECT", false},
@@ -120,8 +175,9 @@ int RunList(const Cli& cli, const std::string& object) {
                      {"MEMORY"},
                      {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
-      table.Add({info.name, KindName(info.kind), KeyTypesName(info.key_type),
-                 ValueTypeName(info.value_type), std::to_string(info.keys),
+      const bool is_table = IsTable(info);
+      table.Add({info.name, KindName(info.kind), is_table ? "-" : KeyTypesName(info.key_type),
+                 is_table ? "columns" : ValueTypeName(info.value_type), std::to_string(info.keys),
                  FormatBytes(info.memory_bytes), std::to_string(info.partition_starts.size())});
     }
     output.Write(table.ToString());
@@ -133,10 +189,16 @@ int RunList(const Cli& cli, const std::string& object) {
 
 void AddCreate(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb = app.add_subcommand("create", "Create an empty data object (keys to values)");
+  CLI::App* verb =
+      app.add_subcommand("create", "Create an empty data object: keys to values, or a table");
   verb->add_option("object", flags->object, "Name")->required();
+  CLI::Option* schema = verb->add_option(
+      "--schema", flags->schema, "A table of these columns: a:int64,b:decimal(2),c:string?");
+  verb->add_option("--key", flags->key,
+                   "Of a table: key columns, up to four; default: none, a heap table");
   verb->add_option("--kind", flags->kind, "index (ordered), or hash (faster look-ups, no scans)")
       ->check(CLI::IsMember({"index", "hash"}))
+      ->excludes(schema)
       ->capture_default_str();
   CLI::Option* expect =
       verb->add_option("--expect", flags->expect,
@@ -146,10 +208,12 @@ void AddCreate(CLI::App& app, Cli& cli) {
   verb->add_option("--key-type", flags->key_type,
                    "What keys are: u64, i64, f64 or date, or two of them: u64,date")
       ->check(CheckKeyTypes)
+      ->excludes(schema)
       ->capture_default_str();
   verb->add_option("--value-type", flags->value_type,
                    "What values are: u64, or (of an index) bytes of up to 1 MiB")
       ->check(CLI::IsMember({"u64", "bytes"}))
+      ->excludes(schema)
       ->capture_default_str();
   verb->footer(
       "Keys are ordered, read and shown by their type:\n"
@@ -167,6 +231,13 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "dates, 1900 to 2099), which puts real keys on one AEU: better say what is known. Keys\n"
       "outside --expect are welcome, too.\n"
       "\n"
+      "Columns of tables are int32, int64, uint64, double, date, decimal(SCALE) or string; a ? "
+      "behind\n"
+      "the type allows nulls. A table with a key is partitioned by it, and holds one row of each; "
+      "up\n"
+      "to 16 bytes, no strings. --expect and --split are then of the first key column. --schema\n"
+      "tpch:lineitem is that table of TPC-H with its key (--key none: without).\n"
+      "\n"
       "Examples:\n"
       "  eris create orders --expect 0:6000001\n"
       "  eris create users --split 1000000,2000000,3000000\n"
@@ -175,7 +246,10 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "  eris create lineitem --key-type u64,u64 --expect 0:6000001\n"
       "  eris create visits --key-type u64,date --expect 0:1000000\n"
       "  eris create documents --expect 0:1000000 --value-type bytes\n"
-      "  eris create sessions --kind hash\n");
+      "  eris create sessions --kind hash\n"
+      "  eris create trades --schema 'id:int64,day:date,price:decimal(4),note:string?' --key id\n"
+      "  eris create events --schema 'at:int64,what:string'\n"
+      "  eris create lineitem --schema tpch:lineitem --expect 0:6000001\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "clients/cli/bytes_verbs.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
@@ -9,6 +10,7 @@
 #include "clients/cli/range_flags.h"
 #include "clients/cli/row_printer.h"
 #include "clients/cli/string_printer.h"
+#include "clients/cli/table_verbs.h"
 
 namespace eris::cli {
 namespace {
@@ -20,6 +22,12 @@ struct ScanFlags {
   bool reverse = false;
   bool keys_only = false;
   BytesFlags bytes;
+  TableScanFlags table;
+
+  bool any_of_indexes() const {
+    return !range.from.empty() || !range.to.empty() || !range.min_value.empty() ||
+           !range.max_value.empty() || reverse || keys_only || bytes.any();
+  }
 };
 
 absl::StatusOr<ScanOptions> OptionsOf(const ScanFlags& flags, const KeyTypes& types) {
@@ -58,6 +66,20 @@ int ShowStrings(const Cli& cli, const ScanFlags& flags, KeyType type, client::Sc
 int RunScan(const Cli& cli, const ScanFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
+  if (IsTable(to->info)) {
+    if (!flags.any_of_indexes()) {
+      return RunScanOfTable(cli, *to->client, flags.object, flags.table, flags.limit);
+    }
+    return Report(absl::InvalidArgumentError(
+        absl::StrCat(flags.object,
+                     " is a table, whose rows come in no order: of ranges, values and "
+                     "keys only --filter and --columns say which")));
+  }
+  if (flags.table.any()) {
+    return Report(absl::InvalidArgumentError(absl::StrCat(
+        flags.object,
+        " is no table: --filter, --columns, --agg, --group-by and --into are for tables")));
+  }
   const KeyTypes& types = to->info.key_type;
   const absl::StatusOr<ScanOptions> options = OptionsOf(flags, types);
   if (!options.ok()) return Report(options.status());
@@ -88,16 +110,22 @@ int RunScan(const Cli& cli, const ScanFlags& flags) {
 
 void AddScan(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<ScanFlags>();
-  CLI::App* verb = app.add_subcommand("scan", "Show the rows of a key range in key order");
+  CLI::App* verb = app.add_subcommand(
+      "scan", "Show the rows of a key range in key order, or of a table what a query asks for");
   verb->add_option("object", flags->object, "Name")->required();
   flags->range.AddTo(*verb);
   verb->add_option("--limit", flags->limit, "Rows at most; 0: all")->capture_default_str();
   verb->add_flag("--reverse", flags->reverse, "Descending keys, from the end of the range");
   verb->add_flag("--keys-only", flags->keys_only, "Without the values");
   AddBytesFlags(*verb, flags->bytes, /*raw=*/false);
+  AddTableScanFlags(*verb, flags->table);
   verb->footer(
       "Bounds of two-part keys are FIRST/SECOND, or FIRST alone: from its first row, or up to and\n"
       "without it. Byte strings are shown as `eris get` does.\n"
+      "\n"
+      "Of a table the rows come in no order, all as of one moment. Expressions: columns, numbers,\n"
+      "'text', 1994-01-01; + - *; = != < <= > >=; between, in (...), is null; and, or, not. Names\n"
+      "that are no words stand in double quotes. 0.05 is a decimal, 1e3 a double.\n"
       "\n"
       "Examples:\n"
       "  eris scan orders | head\n"
@@ -105,7 +133,15 @@ void AddScan(CLI::App& app, Cli& cli) {
       "  eris scan rainfall --from 2024-01-01 --to 2025-01-01\n"
       "  eris scan lineitem --from 7 --to 8\n"
       "  eris scan visits --from 7/2024-01-01 --to 7/2025-01-01 --reverse\n"
-      "  eris scan orders --reverse --limit 3 --min-value 1000 --keys-only\n");
+      "  eris scan orders --reverse --limit 3 --min-value 1000 --keys-only\n"
+      "  eris scan lineitem --filter \"l_shipmode in ('AIR', 'MAIL')\" --columns l_orderkey "
+      "--limit 9\n"
+      "  eris scan lineitem --filter 'l_shipdate < 1994-01-01 and l_discount between 0.05 and "
+      "0.07' \\\n"
+      "    --agg 'sum(l_extendedprice * l_discount) as revenue'\n"
+      "  eris scan lineitem --agg 'count(*), avg(l_quantity)' --group-by "
+      "l_returnflag,l_linestatus\n"
+      "  eris scan lineitem --filter 'l_quantity = 50' --into large_orders\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunScan(cli, *flags); }; });
 }
 

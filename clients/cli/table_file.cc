@@ -212,7 +212,8 @@ void TableFile::Take(size_t bytes) {
 }
 
 absl::Status TableFile::Open() {
-  if (!format_.header) return absl::OkStatus();
+  if (format_.header == false) return absl::OkStatus();
+  const bool certain = format_.header.has_value();
   std::string reason;
   for (;;) {
     const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
@@ -230,6 +231,7 @@ absl::Status TableFile::Open() {
       continue;
     }
     if (result == SplitResult::kBad) {
+      if (!certain) return absl::OkStatus();
       return absl::InvalidArgumentError(absl::StrCat(name_, " line 1: ", reason));
     }
     std::vector<Field> fields(split_.size());
@@ -249,6 +251,7 @@ absl::Status TableFile::Open() {
     }
     for (size_t column = 0; column < named.size(); ++column) {
       if (named[column]) continue;
+      if (!certain) return absl::OkStatus();
       return absl::InvalidArgumentError(absl::StrCat(
           name_, ": the header has no column '", schema_.columns[column].name, "' of the table"));
     }
@@ -259,6 +262,12 @@ absl::Status TableFile::Open() {
     // The places again, for as many fields as there are now.
     return Fill();
   }
+}
+
+size_t TableFile::FieldOf(uint32_t column) const {
+  size_t field = 0;
+  while (field + 1 < fields_.size() && fields_[field].column != column) ++field;
+  return field;
 }
 
 TableFile::Step TableFile::FastRecord(Cursors& to, std::string& complaint) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ namespace eris::cli {
 struct TableFileFormat {
   DelimitedFormat delimited{};
   // The first record names the columns, in any order; those that the table has not are passed over.
-  // Without it fields are the table's columns, in order.
-  bool header = false;
+  // Without it fields are the table's columns, in order. Unset: it is one if it names them all.
+  std::optional<bool> header = false;
 };
 
 class TableFile {
@@ -52,6 +53,8 @@ class TableFile {
   static void Reset(client::OwnedRows& rows) { rows.rows = 0; }
 
   uint64_t bytes_read() const { return bytes_; }  // up to the end of the last record
+  // Which field of a record the table's column is; after Open.
+  size_t FieldOf(uint32_t column) const;
 
  private:
   struct Field;    // what becomes of one field of a record

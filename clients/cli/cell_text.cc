@@ -1,0 +1,263 @@
+#include "clients/cli/cell_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "clients/cli/byte_text.h"
+#include "clients/cli/field_text.h"
+#include "clients/cli/parse.h"
+#include "clients/cli/schema_text.h"
+#include "clients/expression_text.h"
+#include "eris/key_encoding.h"
+#include "eris/key_text.h"
+
+namespace eris::cli {
+namespace {
+
+constexpr absl::string_view kNull = "-";
+
+// A sum: i128, low half first.
+void AppendWide(const client::OwnedRows& rows, size_t index, uint64_t row, uint8_t scale,
+                std::string* text) {
+  struct Halves {
+    uint64_t low, high;
+  };
+  const auto halves = rows.Get<Halves>(index, row);
+  const absl::uint128 bits = absl::MakeUint128(halves.high, halves.low);
+  const bool negative = halves.high >> 63 != 0;
+  std::ostringstream digits;
+  digits << (negative ? 0 - bits : bits);
+  std::string all = digits.str();
+  if (all.size() <= scale) all.insert(0, scale + 1 - all.size(), '0');
+  if (negative) *text += '-';
+  text->append(all, 0, all.size() - scale);
+  if (scale > 0) absl::StrAppend(text, ".", absl::string_view(all).substr(all.size() - scale));
+}
+
+void AppendDouble(double number, std::string* text) {
+  char digits[64];
+  text->append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
+}
+
+bool IsRight(ColumnType type) { return type != ColumnType::kString && type != ColumnType::kDate; }
+
+// For a table: strings without what would break its lines.
+void AppendShown(const ColumnSchema& column, const client::OwnedRows& rows, size_t index,
+                 uint64_t row, std::string* text) {
+  if (rows.IsNull(index, row)) {
+    absl::StrAppend(text, kNull);
+  } else if (column.type == ColumnType::kString) {
+    *text += ShowBytes(ByteFormat::kText, rows.GetString(index, row));
+  } else {
+    AppendCell(column, rows, index, row, text);
+  }
+}
+
+}  // namespace
+
+void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_t index,
+                uint64_t row, std::string* text) {
+  switch (column.type) {
+    case ColumnType::kInt32:
+      return absl::StrAppend(text, rows.Get<int32_t>(index, row));
+    case ColumnType::kInt64:
+      return absl::StrAppend(text, rows.Get<int64_t>(index, row));
+    case ColumnType::kUint64:
+      return absl::StrAppend(text, rows.Get<uint64_t>(index, row));
+    case ColumnType::kFloat64:
+      return AppendDouble(rows.Get<double>(index, row), text);
+    case ColumnType::kDate:
+      return absl::StrAppend(text, DateText(rows.Get<int32_t>(index, row)));
+    case ColumnType::kDecimal:
+      return client::AppendDecimal(rows.Get<int64_t>(index, row), column.scale, text);
+    case ColumnType::kInt128:
+      return AppendWide(rows, index, row, column.scale, text);
+    case ColumnType::kString:
+      return absl::StrAppend(text, rows.GetString(index, row));
+  }
+}
+
+void CellPrinter::Head(const TableSchema& schema, const client::OwnedRows& rows) {
+  if (std::exchange(begun_, true)) return;
+  if (json_) return output_.Write("[");
+  constexpr size_t kWidthMax = 60;
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    size_t width = column.name.size();
+    for (uint64_t row = 0; row < rows.rows; ++row) {
+      text_.clear();
+      AppendShown(column, rows, i, row, &text_);
+      width = std::max(width, std::min(text_.size(), kWidthMax));
+    }
+    widths_.push_back(width);
+    const int shown =
+        static_cast<int>(i + 1 == schema.columns.size() && !IsRight(column.type) ? 0 : width);
+    output_.Write(absl::StrFormat("%s%*s", i == 0 ? "" : "  ",
+                                  IsRight(column.type) ? shown : -shown, column.name));
+  }
+  output_.Write("\n");
+}
+
+void CellPrinter::Add(const TableSchema& schema, const client::OwnedRows& rows) {
+  Head(schema, rows);
+  for (uint64_t row = 0; row < rows.rows && output_.open(); ++row) {
+    if (json_) {
+      AddJson(schema, rows, row);
+      continue;
+    }
+    std::string line;
+    for (size_t i = 0; i < schema.columns.size(); ++i) {
+      text_.clear();
+      AppendShown(schema.columns[i], rows, i, row, &text_);
+      const std::string pad(widths_[i] - std::min(widths_[i], text_.size()), ' ');
+      const bool right = IsRight(schema.columns[i].type);
+      absl::StrAppend(&line, i == 0 ? "" : "  ", right ? pad : "", text_, right ? "" : pad);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    output_.Write(line + "\n");
+  }
+}
+
+void CellPrinter::AddJson(const TableSchema& schema, const client::OwnedRows& rows, uint64_t row) {
+  std::string line = first_ ? "\n  {" : ",\n  {";
+  first_ = false;
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    if (i > 0) line += ", ";
+    const bool is_null = rows.IsNull(i, row);
+    if (!is_null && column.type == ColumnType::kString) {
+      line += ToJsonMember(ByteFormat::kText, column.name, rows.GetString(i, row));
+      continue;
+    }
+    absl::StrAppend(&line, nlohmann::ordered_json(column.name).dump(), ": ");
+    if (is_null) {
+      line += "null";
+      continue;
+    }
+    const bool is_number =
+        column.type == ColumnType::kInt32 ||
+        (column.type == ColumnType::kFloat64 && std::isfinite(rows.Get<double>(i, row)));
+    if (!is_number) line += '"';
+    AppendCell(column, rows, i, row, &line);
+    if (!is_number) line += '"';
+  }
+  output_.Write(line + "}");
+}
+
+void CellPrinter::End(const TableSchema& schema) {
+  Head(schema, {});
+  if (json_) output_.Write(first_ ? "]\n" : "\n]\n");
+}
+
+absl::StatusOr<KeyType> SampleTypeOf(const ColumnSchema& column) {
+  switch (column.type) {
+    case ColumnType::kInt32:
+    case ColumnType::kInt64:
+      return KeyType::kInt64;
+    case ColumnType::kUint64:
+      return KeyType::kUint64;
+    case ColumnType::kFloat64:
+      return KeyType::kFloat64;
+    case ColumnType::kDate:
+      return KeyType::kDate;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("bounds of key column ", column.name,
+                                                     " of type ", ColumnTypeText(column),
+                                                     " cannot be given"));
+  }
+}
+
+Value BoundOf(KeyType type, uint64_t key) {
+  switch (type) {
+    case KeyType::kInt64:
+      return Int64FromKey(key);
+    case KeyType::kFloat64:
+      return Float64FromKey(key);
+    case KeyType::kDate:
+      return Date{DateFromKey(key)};
+    default:
+      return key;
+  }
+}
+
+absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
+                                                     absl::string_view expect,
+                                                     absl::string_view split) {
+  client::TableBounds bounds;
+  if (expect.empty() && split.empty()) return bounds;
+  if (!schema.clustered()) {
+    return absl::InvalidArgumentError("bounds are of a table's key: give --key");
+  }
+  const absl::StatusOr<KeyType> type = SampleTypeOf(schema.columns[schema.key[0]]);
+  if (!type.ok()) return type.status();
+  if (!expect.empty()) {
+    const absl::StatusOr<KeyRange> range = ParseRange(expect, *type);
+    if (!range.ok()) return range.status();
+    bounds.start = BoundOf(*type, range->lo);
+    if (range->hi) bounds.end = BoundOf(*type, *range->hi);
+    return bounds;
+  }
+  const absl::StatusOr<std::vector<uint64_t>> points = ParseKeyList(split, *type);
+  if (!points.ok()) return points.status();
+  for (const uint64_t point : *points) bounds.splits.push_back(BoundOf(*type, point));
+  return bounds;
+}
+
+absl::Status AddKeyRow(const TableSchema& schema, absl::string_view text, client::OwnedRows& keys) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
+  if (parts.size() != schema.key.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' has ", parts.size(),
+                                                   " parts, the key has ", schema.key.size(), " (",
+                                                   TableKeyText(schema), ")"));
+  }
+  keys.columns.resize(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const ColumnSchema& column = schema.columns[schema.key[i]];
+    std::string padded(parts[i]);
+    padded.append(sizeof(uint64_t), '\0');
+    const auto part = absl::string_view(padded).substr(0, parts[i].size());
+    char bytes[8];
+    bool good = false;
+    const auto take = [&](auto value, auto parse) {
+      good = part.size() <= kNumberBytesMax && parse(value);
+      std::memcpy(bytes, &value, sizeof(value));
+    };
+    const auto plain = [&](auto& value) { return ParseField(part, value); };
+    switch (column.type) {
+      case ColumnType::kInt32:
+        take(int32_t{}, plain);
+        break;
+      case ColumnType::kInt64:
+        take(int64_t{}, plain);
+        break;
+      case ColumnType::kUint64:
+        take(uint64_t{}, plain);
+        break;
+      case ColumnType::kFloat64:
+        take(double{}, plain);
+        break;
+      case ColumnType::kDate:
+        take(int32_t{}, [&](int32_t& days) { return ParseDateField(part, days); });
+        break;
+      default:
+        take(int64_t{},
+             [&](int64_t& unscaled) { return ParseDecimalField(part, column.scale, unscaled); });
+    }
+    if (!good) {
+      return absl::InvalidArgumentError(absl::StrCat("'", parts[i], "' of key column ", column.name,
+                                                     " is no ", ColumnRangeText(column)));
+    }
+    keys.columns[i].values.append(bytes, ColumnValueBytes(column.type));
+  }
+  ++keys.rows;
+  return absl::OkStatus();
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,69 @@
+// What `eris import` was told, and the file that it reads: shared by the imports into indexes and
+// into tables. One thread.
+#ifndef ERIS_CLIENTS_CLI_IMPORT_FLAGS_H_
+#define ERIS_CLIENTS_CLI_IMPORT_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/delimited.h"
+
+namespace eris::cli {
+
+struct ImportFlags {
+  std::string object;
+  std::string path;
+  std::string format;  // empty: by the file's name
+  std::string delimiter;
+  std::optional<bool> header;
+  std::string table;
+  std::string key = "1";
+  std::string value;  // empty: the first column that is no key
+  bool create = true;
+  std::string kind;  // empty: the object's, index for a new one
+  std::string expect;
+  std::string key_type;  // empty: the object's, u64 for each column of a new one
+  std::string on_error = "abort";
+  bool progress = true;
+  uint32_t batch = 32768;
+  uint32_t in_flight = 8;
+  std::string schema;  // not empty: into a table
+
+  bool IsTbl() const;
+  // Errors: InvalidArgument (the delimiter).
+  absl::StatusOr<DelimitedFormat> Delimited() const;
+};
+
+// The file, or standard input for "-".
+class InputFile {
+ public:
+  InputFile() = default;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+  // Errors: InvalidArgument (it cannot be opened, a directory).
+  absl::Status Open(const std::string& path);
+  int fd() const { return fd_; }
+  const std::string& name() const { return name_; }
+  bool seekable() const { return seekable_; }
+  uint64_t bytes() const { return bytes_; }  // 0: unknown
+
+ private:
+  int fd_ = -1;
+  std::string name_;
+  bool seekable_ = false;
+  uint64_t bytes_ = 0;
+};
+
+// Into a table, which is created if it is missing and flags.schema says what it is. Returns the
+// exit code.
+int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile& input,
+                       client::Client& client);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_IMPORT_FLAGS_H_

@@ -1,0 +1,153 @@
+// eris import into a table: creates it with bounds from a sample of its first key column.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "clients/cli/cell_text.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/import_flags.h"
+#include "clients/cli/key_sample.h"
+#include "clients/cli/output.h"
+#include "clients/cli/schema_text.h"
+#include "clients/cli/table_file.h"
+#include "clients/cli/table_verbs.h"
+#include "clients/table_client.h"
+
+namespace eris::cli {
+namespace {
+
+// More of them fill no message better.
+constexpr uint64_t kBatchRowsMax = 65536;
+constexpr const char* kKeyDefault = "1";  // of --key, which is for indexes
+
+// The schema, and whether the table is still to be created.
+struct Target {
+  TableSchema schema;
+  bool missing = false;
+};
+
+absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& flags) {
+  Target target;
+  if (!flags.value.empty() || !flags.kind.empty() || !flags.key_type.empty() ||
+      !flags.table.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--value, --kind, --key-type and --table are for indexes, ", flags.object, " is a table"));
+  }
+  const std::string key = flags.key == kKeyDefault ? "" : flags.key;
+  if (!flags.schema.empty()) {
+    absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, key);
+    if (!schema.ok()) return schema.status();
+    target.schema = *std::move(schema);
+  }
+  const absl::StatusOr<client::TableInfo> found = client::TableClient(client).Get(flags.object);
+  if (absl::IsNotFound(found.status()) && flags.create && !flags.schema.empty()) {
+    target.missing = true;
+    return target;
+  }
+  if (!found.ok()) return found.status();
+  if (!flags.schema.empty() && target.schema != found->schema) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "table ", flags.object, ", which exists, has columns ", SchemaText(found->schema),
+        " and key '", TableKeyText(found->schema), "', not those of --schema and --key"));
+  }
+  target.schema = found->schema;
+  return target;
+}
+
+absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
+                          const TableFile& file, const TableSchema& schema, bool& created) {
+  absl::StatusOr<client::TableBounds> bounds = ParseTableBounds(schema, flags.expect, "");
+  if (!bounds.ok()) return bounds.status();
+  if (flags.expect.empty() && schema.clustered()) {
+    const absl::StatusOr<KeyType> type = SampleTypeOf(schema.columns[schema.key[0]]);
+    if (type.ok() && !input.seekable()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          input.name(), " cannot be sampled: give --expect LO:HI, or create the table first"));
+    }
+    if (type.ok()) {
+      const absl::StatusOr<EngineStats> stats = client.Stats();
+      if (!stats.ok()) return stats.status();
+      absl::StatusOr<std::vector<uint64_t>> sample =
+          SampleKeys(input.fd(), input.bytes(), *flags.Delimited(), file.FieldOf(schema.key[0]),
+                     kSampleRecordsMax, *type);
+      if (!sample.ok()) return sample.status();
+      for (const uint64_t point : SplitPoints(*std::move(sample), stats->aeus.size())) {
+        bounds->splits.push_back(BoundOf(*type, point));
+      }
+    }
+  }
+  client::TableClient tables(client);
+  const absl::StatusOr<ObjectInfo> info = tables.Create(flags.object, schema, *bounds);
+  created = info.ok();
+  if (!absl::IsAlreadyExists(info.status())) return info.status();
+  // Another import has been faster: its table must be as ours would be.
+  const absl::StatusOr<client::TableInfo> other = tables.Get(flags.object);
+  return other.ok() && other->schema == schema ? absl::OkStatus() : info.status();
+}
+
+int Show(const Cli& cli, const ImportFlags& flags, const ImportedRows& imported, bool created,
+         double seconds) {
+  const double rows_rate = seconds > 0 ? static_cast<double>(imported.rows) / seconds : 0;
+  const double bytes_rate = seconds > 0 ? static_cast<double>(imported.bytes) / seconds : 0;
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(nlohmann::ordered_json{{"object", flags.object},
+                                            {"created", created},
+                                            {"rows", std::to_string(imported.rows)},
+                                            {"replaced", std::to_string(imported.replaced)},
+                                            {"skipped", std::to_string(imported.skipped)},
+                                            {"bytes", std::to_string(imported.bytes)},
+                                            {"seconds", seconds},
+                                            {"rows_per_second", rows_rate},
+                                            {"bytes_per_second", bytes_rate}});
+  } else {
+    output.Write(absl::StrFormat(
+        "%s%d rows loaded into %s (%d replaced, %d lines skipped) in %.2f s, %.0f rows/s, %.0f "
+        "MB/s of text\n",
+        created ? "created; " : "", imported.rows, flags.object, imported.replaced,
+        imported.skipped, seconds, rows_rate, bytes_rate / 1e6));
+  }
+  return output.Finish(kExitOk);
+}
+
+}  // namespace
+
+int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile& input,
+                       client::Client& client) {
+  const absl::StatusOr<Target> target = FindTarget(client, flags);
+  if (!target.ok()) return Report(target.status());
+  const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
+  if (!delimited.ok()) return Report(delimited.status());
+  TableFileFormat format{.delimited = *delimited, .header = flags.header};
+  if (flags.IsTbl() && !flags.header) format.header = false;
+  TableFile file(input.fd(), input.name(), format, target->schema);
+  absl::Status status = file.Open();
+  bool created = false;
+  if (status.ok() && target->missing) {
+    status = CreateTarget(client, flags, input, file, target->schema, created);
+  }
+  if (!status.ok()) return Report(status);
+
+  const TableImport options{.table = flags.object,
+                            .rows_max = std::min<uint64_t>(flags.batch, kBatchRowsMax),
+                            .in_flight = flags.in_flight,
+                            .skip_bad_lines = flags.on_error == "skip",
+                            .progress = flags.progress,
+                            .file_bytes = input.bytes()};
+  const absl::Time start = absl::Now();
+  ImportedRows imported;
+  status = ImportRows(client, target->schema, options, file, imported);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  if (!status.ok()) {
+    return Report(absl::Status(status.code(), absl::StrCat(status.message(), "; stopped after ",
+                                                           imported.rows, " rows were loaded")));
+  }
+  return Show(cli, flags, imported, created, seconds);
+}
+
+}  // namespace eris::cli

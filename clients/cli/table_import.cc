@@ -1,0 +1,184 @@
+// ImportRows: a thread parses batches while this one sends those before.
+#include <cstdio>
+#include <deque>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "clients/cli/progress_bar.h"
+#include "clients/cli/table_verbs.h"
+
+namespace eris::cli {
+namespace {
+
+// Read ahead of the sender.
+constexpr size_t kBatchesMax = 2;
+
+// Batches between the two threads: full ones one way, used ones back.
+class Batches {
+ public:
+  struct Batch {
+    client::OwnedRows rows;
+    uint64_t bytes_read = 0;
+  };
+
+  // A batch to fill; nullopt: the sender has given up.
+  std::optional<Batch> TakeFree() {
+    absl::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(
+        +[](Batches* self) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return self->closed_ || self->full_.size() < kBatchesMax;
+        },
+        this));
+    if (closed_) return std::nullopt;
+    Batch batch;
+    if (!free_.empty()) {
+      batch = std::move(free_.front());
+      free_.pop_front();
+    }
+    return batch;
+  }
+  void PutFull(Batch batch) {
+    absl::MutexLock lock(&mu_);
+    full_.push_back(std::move(batch));
+  }
+  // Nothing more comes; `status` says whether that is the end of the file.
+  void End(absl::Status status, uint64_t skipped) {
+    absl::MutexLock lock(&mu_);
+    ended_ = true;
+    status_ = std::move(status);
+    skipped_ = skipped;
+  }
+
+  // The next full one; nullopt: the reader has ended.
+  std::optional<Batch> TakeFull() {
+    absl::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(
+        +[](Batches* self)
+             ABSL_NO_THREAD_SAFETY_ANALYSIS { return self->ended_ || !self->full_.empty(); },
+        this));
+    if (full_.empty()) return std::nullopt;
+    Batch batch = std::move(full_.front());
+    full_.pop_front();
+    return batch;
+  }
+  void PutFree(Batch batch) {
+    absl::MutexLock lock(&mu_);
+    free_.push_back(std::move(batch));
+  }
+  void Close() {
+    absl::MutexLock lock(&mu_);
+    closed_ = true;
+  }
+  absl::Status status(uint64_t& skipped) {
+    absl::MutexLock lock(&mu_);
+    skipped = skipped_;
+    return status_;
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::deque<Batch> full_ ABSL_GUARDED_BY(mu_);
+  std::deque<Batch> free_ ABSL_GUARDED_BY(mu_);
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mu_);
+  uint64_t skipped_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+void ReadBatches(const TableImport& options, TableFile& file, Batches& batches) {
+  uint64_t skipped = 0;
+  absl::Status status;
+  std::string complaint;
+  for (bool more = true; more && status.ok();) {
+    std::optional<Batches::Batch> batch = batches.TakeFree();
+    if (!batch) break;
+    TableFile::Reset(batch->rows);
+    for (bool full = false; !full && more && status.ok();) {
+      const absl::StatusOr<TableFile::Result> result =
+          file.Read(options.rows_max, batch->rows, complaint);
+      if (!result.ok()) {
+        status = result.status();
+      } else if (*result == TableFile::Result::kEnd) {
+        more = false;
+      } else if (*result == TableFile::Result::kFull) {
+        full = true;
+      } else if (!options.skip_bad_lines) {
+        status = absl::InvalidArgumentError(complaint);
+      } else {
+        ++skipped;
+        std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
+      }
+    }
+    batch->bytes_read = file.bytes_read();
+    // Also the rows before a bad line.
+    if (batch->rows.rows > 0) batches.PutFull(*std::move(batch));
+  }
+  batches.End(std::move(status), skipped);
+}
+
+// What has been acknowledged.
+class Acknowledged {
+ public:
+  void Add(absl::Status status, const client::WrittenRows& written) {
+    absl::MutexLock lock(&mu_);
+    rows_ += written.stored;
+    replaced_ += written.replaced;
+    if (error_.ok()) error_ = std::move(status);
+  }
+  absl::Status error() {
+    absl::MutexLock lock(&mu_);
+    return error_;
+  }
+  void Into(ImportedRows& imported) {
+    absl::MutexLock lock(&mu_);
+    imported.rows = rows_;
+    imported.replaced = replaced_;
+  }
+
+ private:
+  absl::Mutex mu_;
+  uint64_t rows_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t replaced_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Status error_ ABSL_GUARDED_BY(mu_);  // the first one
+};
+
+}  // namespace
+
+absl::Status ImportRows(client::Client& client, const TableSchema& schema,
+                        const TableImport& options, TableFile& file, ImportedRows& imported) {
+  Acknowledged acknowledged;
+  client::RowStream stream(
+      client, {.in_flight_max = options.in_flight, .stall_timeout = client.options().timeout},
+      [&](uint64_t, absl::Status status, client::WrittenRows written) {
+        acknowledged.Add(std::move(status), written);
+      });
+  ProgressBar bar(options.file_bytes, options.progress);
+  Batches batches;
+  std::thread reader([&] { ReadBatches(options, file, batches); });
+  absl::Status status;
+  uint64_t sent = 0;
+  while (status.ok()) {
+    std::optional<Batches::Batch> batch = batches.TakeFull();
+    if (!batch) break;
+    status = acknowledged.error();
+    if (status.ok()) status = stream.Send(options.table, schema, batch->rows);
+    sent += batch->rows.rows;
+    bar.Show(batch->bytes_read, sent);
+    batches.PutFree(*std::move(batch));
+  }
+  batches.Close();
+  reader.join();
+  const absl::Status end = stream.Finish();
+  acknowledged.Into(imported);
+  imported.bytes = file.bytes_read();
+  const absl::Status read = batches.status(imported.skipped);
+  if (absl::Status error = acknowledged.error(); !error.ok()) return error;
+  if (!status.ok()) return status;
+  return end.ok() ? read : end;
+}
+
+}  // namespace eris::cli

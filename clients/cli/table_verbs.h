@@ -1,0 +1,68 @@
+// What the verbs create, list, get, scan and import do with tables. One thread; import has one
+// more.
+#ifndef ERIS_CLIENTS_CLI_TABLE_VERBS_H_
+#define ERIS_CLIENTS_CLI_TABLE_VERBS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/status/status.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/table_file.h"
+#include "clients/table_client.h"
+
+namespace eris::cli {
+
+// The flags of `scan` that are for tables.
+struct TableScanFlags {
+  std::string filter;
+  std::string columns;
+  std::string aggregates;
+  std::string group_by;
+  std::string into;
+  bool any() const {
+    return !filter.empty() || !columns.empty() || !aggregates.empty() || !group_by.empty() ||
+           !into.empty();
+  }
+};
+void AddTableScanFlags(CLI::App& verb, TableScanFlags& flags);
+// Errors: InvalidArgument, naming the flag and the place in its text.
+absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit);
+
+inline bool IsTable(const ObjectInfo& info) {
+  return info.kind == ObjectKind::kTable || info.kind == ObjectKind::kHeapTable;
+}
+
+// Both return the exit code.
+int RunScanOfTable(const Cli& cli, client::Client& client, const std::string& table,
+                   const TableScanFlags& flags, uint64_t limit);
+int RunGetOfTable(const Cli& cli, client::Client& client, const std::string& table,
+                  const std::vector<std::string>& arguments);
+
+// What is read from where, and how it is sent.
+struct TableImport {
+  std::string table;
+  uint64_t rows_max = 16384;  // of a batch
+  uint32_t in_flight = 8;
+  bool skip_bad_lines = false;
+  bool progress = true;
+  uint64_t file_bytes = 0;  // 0: unknown
+};
+struct ImportedRows {
+  uint64_t rows = 0;
+  uint64_t replaced = 0;
+  uint64_t skipped = 0;
+  uint64_t bytes = 0;  // of text
+};
+// Sends the rows of an opened file in one stream; a thread of its own reads them. `imported` is set
+// in any case. Errors: InvalidArgument (a bad line, all rows before which have been sent); those of
+// the stream.
+absl::Status ImportRows(client::Client& client, const TableSchema& schema,
+                        const TableImport& options, TableFile& file, ImportedRows& imported);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_TABLE_VERBS_H_
