@@ -150,17 +150,12 @@ StartedBatch ScanIntoOp::Start(ServerState& server, Session& session, const Requ
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.table()));
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.target()));
   ERIS_ASSIGN_OR_RETURN(TableQuery query, QueryFrom(request.query()));
-  SnapshotLeases::Use use;
   if (request.snapshot() != 0) {
-    ERIS_ASSIGN_OR_RETURN(use, server.leases().Find(request.snapshot()));
+    // The engine keeps the snapshot while it reads; it may do so longer than the server lives.
+    ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, server.leases().Find(request.snapshot()));
     query.snapshot = use.snapshot();
   }
-  return session.ScanIntoAsync(
-      request.table(), query, request.target(),
-      [use = std::move(use), done = std::move(done)](absl::StatusOr<uint64_t> rows) mutable {
-        use.End();
-        std::move(done)(std::move(rows));
-      });
+  return session.ScanIntoAsync(request.table(), query, request.target(), std::move(done));
 }
 
 absl::Status ScanIntoOp::Fill(const absl::StatusOr<uint64_t>& rows, Response* response) {

@@ -18,11 +18,11 @@ namespace eris::cli {
 
 // The flags of `scan` that are for tables.
 struct TableScanFlags {
-  std::string filter;
-  std::string columns;
-  std::string aggregates;
-  std::string group_by;
-  std::string into;
+  std::string filter{};
+  std::string columns{};
+  std::string aggregates{};
+  std::string group_by{};
+  std::string into{};
   bool any() const {
     return !filter.empty() || !columns.empty() || !aggregates.empty() || !group_by.empty() ||
            !into.empty();

@@ -1,0 +1,278 @@
+"""Tables as scripts see them: created, filled from files of all types, scanned with filters and
+aggregates whose results are computed here, bad lines, broken streams, scans into other tables.
+"""
+import datetime
+import decimal
+import json
+import os
+import random
+import subprocess
+import tempfile
+
+import harness
+
+OK, NOT_FOUND, INVALID, UNAVAILABLE, REFUSED = range(5)
+SCHEMA = ("id:int64,day:date,price:decimal(2),size:int32,big:uint64,ratio:double,mode:string,"
+          "note:string?,extra:decimal(4)?")
+COLUMNS = [part.split(":")[0] for part in SCHEMA.split(",")]
+ROWS = 5000
+SEED = int(os.environ.get("ERIS_SEED", random.SystemRandom().randrange(2 ** 32)))
+D = decimal.Decimal
+
+
+def make_rows():
+    print(f"run again with ERIS_SEED={SEED}")
+    rng = random.Random(SEED)
+    rows = []
+    for number in range(ROWS):
+        rows.append({
+            "id": number * 3 - 4000,
+            "day": datetime.date(1992, 1, 1) + datetime.timedelta(days=rng.randrange(2500)),
+            "price": D(rng.randrange(-10 ** 9, 10 ** 9)) / 100,
+            "size": rng.randrange(1, 51),
+            "big": rng.randrange(2 ** 64),
+            "ratio": rng.randrange(1000) / 8,
+            "mode": rng.choice(["AIR", "MAIL", "RAIL", "it's"]),
+            "note": rng.choice([None, "x" * rng.randrange(1, 80), "ünïcode"]),
+            "extra": rng.choice([None, D(rng.randrange(10 ** 8)) / 10000]),
+        })
+    rng.shuffle(rows)
+    return rows
+
+
+def field(value):
+    return "" if value is None else str(value)
+
+
+def write_tbl(path, rows):
+    with open(path, "w") as file:
+        for row in rows:
+            file.write("|".join(field(row[name]) for name in COLUMNS) + "|\n")
+
+
+def write_csv(path, rows, order):
+    def quoted(value):
+        text = field(value)
+        return '"' + text.replace('"', '""') + '"' if isinstance(value, str) else text
+    with open(path, "w", newline="") as file:
+        file.write(",".join(order) + ",ignored\r\n")
+        for row in rows:
+            file.write(",".join(quoted(row[name]) for name in order) + ",1\r\n")
+
+
+def shown(row):
+    """A row as `eris scan --output json` shows it."""
+    out = {name: None if row[name] is None else str(row[name]) for name in COLUMNS}
+    out["price"] = f"{row['price']:.2f}"
+    out["extra"] = None if row["extra"] is None else f"{row['extra']:.4f}"
+    out["size"] = row["size"]
+    out["ratio"] = row["ratio"]
+    return out
+
+
+def by_id(rows):
+    return sorted(rows, key=lambda row: int(row["id"]))
+
+
+class Case:
+    def __init__(self, server, directory):
+        self.server = server
+        self.directory = directory
+        self.rows = make_rows()
+        self.tbl = os.path.join(directory, "trades.tbl")
+        write_tbl(self.tbl, self.rows)
+        done = server.eris_json("import", "trades", self.tbl, "--schema", SCHEMA, "--key", "id",
+                                "--batch", "700")
+        harness.check(done["created"] and done["rows"] == str(ROWS) and done["replaced"] == "0", done)
+
+    def scan(self, *arguments):
+        return self.server.eris_json("scan", "trades", *arguments)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+
+def test_all_types_come_back(case):
+    harness.check_equal(by_id(case.scan()), by_id(map(shown, case.rows)), "rows of a scan")
+    table = case.server.eris("scan", "trades", "--limit", "3").stdout.splitlines()
+    harness.check_equal((len(table), table[0].split()), (4, COLUMNS), "a table of text")
+    listed = case.server.eris_json("list", "trades")[0]
+    harness.check_equal((listed["kind"], listed["schema"], listed["key"]), ("table", SCHEMA, "id"), "list")
+    harness.check("trades" in case.server.eris("list").stdout, "list as a table")
+
+
+def test_filters_keep_what_python_keeps(case):
+    date = datetime.date
+    filters = [
+        ("size < 24", lambda r: r["size"] < 24),
+        ("day >= 1994-01-01 and day < date '1995-01-01' and size between 5 and 7",
+         lambda r: date(1994, 1, 1) <= r["day"] < date(1995, 1, 1) and 5 <= r["size"] <= 7),
+        ("mode in ('AIR', 'it''s') or note is null",
+         lambda r: r["mode"] in ("AIR", "it's") or r["note"] is None),
+        ("not (note = 'ünïcode')", lambda r: r["note"] is not None and r["note"] != "ünïcode"),
+        ("extra is not null and extra * 2 > 10000.5", lambda r: r["extra"] is not None and r["extra"] * 2 > D("10000.5")),
+        ("price + 0.01 <= -1234567.89", lambda r: r["price"] + D("0.01") <= D("-1234567.89")),
+        ("big > 9223372036854775808", lambda r: r["big"] > 2 ** 63),
+        ("ratio = 12.5 or ratio > 1e2", lambda r: r["ratio"] == 12.5 or r["ratio"] > 100),
+        ("id < 0 - 3990", lambda r: r["id"] < -3990),
+        ("id = 1000000", lambda r: False),
+    ]
+    for text, keeps in filters:
+        got = case.scan("--filter", text, "--columns", "id")
+        expected = [{"id": str(row["id"])} for row in case.rows if keeps(row)]
+        harness.check_equal(by_id(got), by_id(expected), text)
+
+
+def test_expressions_and_names(case):
+    got = case.scan("--columns", "id, price * (1 - 0.05) as net, size + 1", "--filter", "size = 50")
+    expected = [{"id": str(row["id"]), "net": f"{row['price'] * (1 - D('0.05')):.4f}", "size + 1": "51"}
+                for row in case.rows if row["size"] == 50]
+    harness.check_equal(by_id(got), by_id(expected), "expressions")
+
+
+def test_aggregates_are_exact(case):
+    got = case.scan("--agg", "count(*) as n, count(note) as notes, sum(price) as sum, min(day) as first, "
+                    "max(price) as most, avg(size) as mean, sum(price * size) as weighted")
+    rows = case.rows
+    harness.check_equal(len(got), 1, "one row")
+    got = got[0]
+    harness.check_equal(abs(got.pop("mean") - sum(r["size"] for r in rows) / len(rows)) < 1e-9, True, "avg")
+    harness.check_equal(got, {
+        "n": str(len(rows)), "notes": str(sum(r["note"] is not None for r in rows)),
+        "sum": f"{sum(r['price'] for r in rows):.2f}", "first": str(min(r["day"] for r in rows)),
+        "most": f"{max(r['price'] for r in rows):.2f}",
+        "weighted": f"{sum(r['price'] * r['size'] for r in rows):.2f}"}, "aggregates")
+    nothing = case.scan("--agg", "count(*) as n, sum(price) as s, max(size) as m", "--filter", "size > 100")
+    harness.check_equal(nothing, [{"n": "0", "s": None, "m": None}], "aggregates of nothing")
+
+
+def test_groups_are_ascending(case):
+    got = case.scan("--agg", "count(*) as n, sum(price) as s", "--group-by", "mode,size", "--filter", "size <= 3")
+    groups = {}
+    for row in case.rows:
+        if row["size"] <= 3:
+            groups.setdefault((row["mode"], row["size"]), []).append(row["price"])
+    expected = [{"mode": mode, "size": size, "n": str(len(prices)), "s": f"{sum(prices):.2f}"}
+                for (mode, size), prices in sorted(groups.items())]
+    harness.check_equal(got, expected, "groups")
+
+
+def test_limits(case):
+    harness.check_equal(len(case.scan("--limit", "17")), 17, "limit")
+    harness.check_equal(len(case.scan("--limit", "17", "--filter", "size = 1000")), 0, "limit of nothing")
+
+
+def test_bad_queries_are_named(case):
+    for arguments, text in ((("--filter", "size <"), "--filter: at character 7"),
+                            (("--agg", "total(size)"), "--agg: at character 1"),
+                            (("--columns", "a,,b"), "--columns: at character 3"),
+                            (("--filter", "nothing = 1"), "nothing"),
+                            (("--filter", "mode = 1"), "mode"),
+                            (("--group-by", "mode"), "--agg"),
+                            (("--from", "3"), "table")):
+        refused = case.server.eris("scan", "trades", *arguments, code=INVALID)
+        harness.check(text in refused.stderr, f"{arguments}: {refused.stderr}")
+    case.server.eris("create", "numbers")
+    case.server.eris("scan", "numbers", "--filter", "a = 1", code=INVALID)
+
+
+def test_rows_by_key(case):
+    row = case.rows[0]
+    got = case.server.eris_json("get", "trades", "--", str(row["id"]))
+    harness.check_equal(got, [shown(row)], "get")
+    case.server.eris("get", "trades", "1000001", code=NOT_FOUND)
+    case.server.eris("get", "trades", "x", code=INVALID)
+
+
+def test_import_again_replaces(case):
+    changed = [dict(row, note="changed") for row in case.rows[:100]]
+    path = case.path("again.csv")
+    write_csv(path, changed, ["note", "id"] + [name for name in COLUMNS if name not in ("note", "id")])
+    done = case.server.eris_json("import", "trades", path)
+    harness.check_equal((done["created"], done["rows"], done["replaced"]), (False, "100", "100"), "again")
+    got = case.scan("--filter", "note = 'changed'")
+    harness.check_equal(by_id(got), by_id(map(shown, changed)), "replaced rows")
+    case.server.eris_json("import", "trades", case.tbl)
+    harness.check_equal(case.scan("--agg", "count(*) as n"), [{"n": str(ROWS)}], "as before")
+
+
+def test_a_bad_row_stops_or_is_skipped(case):
+    with open(case.tbl) as file:
+        lines = file.readlines()
+    lines[2000] = lines[2000].replace("|", "|1992-13-01|", 1)
+    fields = lines[3000].split("|")
+    fields[3] = "4294967296"
+    lines[3000] = "|".join(fields)
+    path = case.path("bad.tbl")
+    with open(path, "w") as file:
+        file.writelines(lines)
+    arguments = ("import", "bad", path, "--schema", SCHEMA, "--key", "none")
+    refused = case.server.eris(*arguments, code=INVALID)
+    harness.check("line 2001: " in refused.stderr and "2000 rows were loaded" in refused.stderr,
+                  refused.stderr)
+    harness.check_equal(case.server.eris_json("scan", "bad", "--agg", "count(*) as n"), [{"n": "2000"}],
+                        "rows before the bad one")
+    case.server.eris("drop", "bad")
+    done = case.server.eris("import", "bad", path, "--schema", SCHEMA, "--key", "none", "--on-error", "skip",
+                            "--output", "json")
+    harness.check_equal((json.loads(done.stdout)["rows"], json.loads(done.stdout)["skipped"]),
+                        (str(ROWS - 2), "2"), "skipped")
+    harness.check("line 3001: column 4 (size) is '4294967296', no number from -2147483648 to 2147483647"
+                  in done.stderr, done.stderr)
+    # A heap table keeps what comes twice.
+    case.server.eris("import", "bad", path, "--on-error", "skip")
+    harness.check_equal(case.server.eris_json("scan", "bad", "--agg", "count(*) as n"),
+                        [{"n": str(2 * (ROWS - 2))}], "heap table")
+    refused = case.server.eris("import", "trades", case.tbl, "--schema", "id:int64", code=INVALID)
+    harness.check("which exists" in refused.stderr, refused.stderr)
+
+
+def test_scan_into(case):
+    case.server.eris("create", "large", "--schema", "id:int64,price:decimal(2)", "--key", "id")
+    done = case.server.eris_json("scan", "trades", "--filter", "size = 50", "--columns", "id, price", "--into", "large")
+    expected = [{"id": str(r["id"]), "price": f"{r['price']:.2f}"} for r in case.rows if r["size"] == 50]
+    harness.check_equal(done, {"target": "large", "rows": str(len(expected))}, "scan into")
+    harness.check_equal(by_id(case.server.eris_json("scan", "large")), by_id(expected), "what was written")
+
+
+def test_reader_that_leaves_early(case):
+    command = [case.server.programs.eris, "scan", "trades", "--output", "json"]
+    for _ in range(5):
+        reader = subprocess.Popen(command, env=case.server.env, stdout=subprocess.PIPE)
+        reader.stdout.read(100)
+        reader.stdout.close()
+        harness.check_equal(reader.wait(60), OK, "a reader that has gone")
+    case.server.wait_until_quiet()
+
+
+def test_import_that_is_killed(case):
+    importer = subprocess.Popen(
+        [case.server.programs.eris, "import", "killed", "-", "--schema", SCHEMA, "--key", "id", "--format", "tbl",
+         "--expect", "-4000:11000", "--batch", "100"], env=case.server.env, stdin=subprocess.PIPE)
+    with open(case.tbl, "rb") as file:
+        importer.stdin.write(file.read()[:300_000])
+    importer.stdin.flush()
+    harness.wait_until(lambda: case.server.eris_json("list", "killed")[0]["rows"] != "0"
+                       if "killed" in case.server.eris("list").stdout else False, "some rows")
+    importer.kill()
+    importer.wait()
+    importer.stdin.close()
+    case.server.wait_until_quiet()
+    # What is there is whole, and the import can be done again.
+    case.server.eris("import", "killed", case.tbl)
+    harness.check_equal(by_id(case.server.eris_json("scan", "killed")), by_id(map(shown, case.rows)), "after it")
+
+
+def main():
+    programs = harness.Programs(harness.parse_args().build)
+    with harness.Server(programs, "--memory-limit", "1GiB") as server, \
+            tempfile.TemporaryDirectory() as directory:
+        case = Case(server, directory)
+        for name, test in list(globals().items()):
+            if name.startswith("test_"):
+                test(case)
+                print(f"{name}: ok", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+#include "clients/cli/cell_text.h"
+
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "absl/numeric/int128.h"
+#include "clients/cli/schema_text.h"
+#include "clients/cli/table_verbs.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace eris::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class T>
+std::string TextOf(ColumnType type, uint8_t scale, T value) {
+  client::OwnedRows rows;
+  rows.rows = 1;
+  rows.columns.resize(1);
+  rows.columns[0].values.assign(reinterpret_cast<const char*>(&value), sizeof(value));
+  std::string text;
+  AppendCell({.name = "x", .type = type, .scale = scale}, rows, 0, 0, &text);
+  return text;
+}
+
+TEST(CellTextTest, SumsHaveAllTheirDigits) {
+  const auto wide = [](absl::int128 value, uint8_t scale) {
+    const uint64_t halves[] = {absl::Int128Low64(value),
+                               static_cast<uint64_t>(absl::Int128High64(value))};
+    struct Two {
+      uint64_t low, high;
+    } two{halves[0], halves[1]};
+    return TextOf(ColumnType::kInt128, scale, two);
+  };
+  EXPECT_EQ(wide(0, 2), "0.00");
+  EXPECT_EQ(wide(-5, 2), "-0.05");
+  EXPECT_EQ(wide(12345, 4), "1.2345");
+  EXPECT_EQ(wide(7, 0), "7");
+  EXPECT_EQ(wide(absl::Int128Max(), 2), "1701411834604692317316873037158841057.27");
+  EXPECT_EQ(wide(absl::Int128Min(), 0), "-170141183460469231731687303715884105728");
+}
+
+TEST(CellTextTest, OtherValues) {
+  EXPECT_EQ(TextOf(ColumnType::kInt32, 0, std::numeric_limits<int32_t>::min()), "-2147483648");
+  EXPECT_EQ(TextOf(ColumnType::kUint64, 0, ~uint64_t{0}), "18446744073709551615");
+  EXPECT_EQ(TextOf(ColumnType::kFloat64, 0, 0.1), "0.1");
+  EXPECT_EQ(TextOf(ColumnType::kDate, 0, int32_t{8766}), "1994-01-01");
+  EXPECT_EQ(TextOf(ColumnType::kDecimal, 2, std::numeric_limits<int64_t>::min()),
+            "-92233720368547758.08");
+}
+
+TEST(CellTextTest, KeysAreReadByTheirColumns) {
+  const TableSchema schema = *ParseSchema("a:int64,b:date,c:decimal(2),d:int32", "d,b,c");
+  client::OwnedRows keys;
+  ASSERT_TRUE(AddKeyRow(schema, "7/1994-01-01/-0.5", keys).ok());
+  ASSERT_TRUE(AddKeyRow(schema, "-1/1970-01-02/3", keys).ok());
+  EXPECT_EQ(keys.rows, 2u);
+  EXPECT_EQ(keys.Get<int32_t>(0, 1), -1);
+  EXPECT_EQ(keys.Get<int32_t>(1, 0), 8766);
+  EXPECT_EQ(keys.Get<int64_t>(2, 0), -50);
+  EXPECT_EQ(keys.Get<int64_t>(2, 1), 300);
+  EXPECT_THAT(std::string(AddKeyRow(schema, "7/1994-01-01", keys).message()),
+              HasSubstr("2 parts, the key has 3 (d,b,c)"));
+  EXPECT_THAT(std::string(AddKeyRow(schema, "7/x/1", keys).message()),
+              HasSubstr("'x' of key column b is no date"));
+}
+
+TEST(CellTextTest, BoundsAreValuesOfTheFirstKeyColumn) {
+  const TableSchema dates = *ParseSchema("a:date,b:int64", "a");
+  const auto range = ParseTableBounds(dates, "1970-01-01:1970-01-11", "");
+  ASSERT_TRUE(range.ok()) << range.status();
+  EXPECT_EQ(range->start, Value(Date{0}));
+  EXPECT_EQ(range->end, Value(Date{10}));
+  const TableSchema numbers = *ParseSchema("a:date,b:int32", "b");
+  const auto points = ParseTableBounds(numbers, "", "-5,5");
+  ASSERT_TRUE(points.ok()) << points.status();
+  EXPECT_EQ(points->splits, (std::vector<Value>{int64_t{-5}, int64_t{5}}));
+  EXPECT_FALSE(ParseTableBounds(*ParseSchema("a:int64", ""), "1:2", "").ok());
+  EXPECT_FALSE(ParseTableBounds(*ParseSchema("a:decimal(2)", "a"), "1:2", "").ok());
+  EXPECT_TRUE(ParseTableBounds(*ParseSchema("a:decimal(2)", "a"), "", "").ok());
+}
+
+TEST(CellTextTest, QueriesNameTheFlagThatIsWrong) {
+  const auto error = [](const TableScanFlags& flags) {
+    return std::string(QueryOf(flags, 0).status().message());
+  };
+  EXPECT_TRUE(QueryOf({.filter = "a < 1", .aggregates = "count(*)", .group_by = "a"}, 3).ok());
+  EXPECT_THAT(error({.filter = "a <"}), HasSubstr("--filter: at character 4"));
+  EXPECT_THAT(error({.columns = "a b"}), HasSubstr("--columns: at character 3"));
+  EXPECT_THAT(error({.aggregates = "a"}), HasSubstr("--agg: at character 1"));
+  EXPECT_THAT(error({.aggregates = "count(*)", .group_by = "a+b"}), HasSubstr("--group-by:"));
+  EXPECT_THAT(error({.group_by = "a"}), HasSubstr("without --agg"));
+}
+
+class CellPrinterTest : public ::testing::Test {
+ protected:
+  CellPrinterTest() {
+    rows_.rows = 2;
+    rows_.columns.resize(2);
+    const int64_t numbers[] = {12345, -1};
+    rows_.columns[0].values.assign(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+    rows_.columns[0].validity = std::string(1, '\1');
+    rows_.columns[1].values = "a\"b\n";
+    const uint32_t offsets[] = {0, 3, 4};
+    rows_.columns[1].offsets.assign(reinterpret_cast<const char*>(offsets), sizeof(offsets));
+  }
+  std::string Printed(bool json, bool any) {
+    std::FILE* const file = std::tmpfile();
+    Output output(file);
+    CellPrinter printer(output, json);
+    if (any) printer.Add(schema_, rows_);
+    printer.End(schema_);
+    output.Finish(0);
+    std::string text(static_cast<size_t>(std::ftell(file)), '\0');
+    std::rewind(file);
+    EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
+    std::fclose(file);
+    return text;
+  }
+  const TableSchema schema_ = *ParseSchema("n:int64?,text:string", "");
+  client::OwnedRows rows_;
+};
+
+TEST_F(CellPrinterTest, TableHasAlignedColumns) {
+  EXPECT_EQ(Printed(false, true),
+            "    n  text\n"
+            "12345  a\"b\n"
+            "    -  \\n\n");
+  EXPECT_EQ(Printed(false, false), "n  text\n");
+}
+
+TEST_F(CellPrinterTest, JsonIsAnArrayOfObjects) {
+  EXPECT_EQ(
+      nlohmann::json::parse(Printed(true, true)),
+      nlohmann::json::parse(R"([{"n": "12345", "text": "a\"b"}, {"n": null, "text": "\n"}])"));
+  EXPECT_EQ(nlohmann::json::parse(Printed(true, false)), nlohmann::json::array());
+}
+
+}  // namespace
+}  // namespace eris::cli
