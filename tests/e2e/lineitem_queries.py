@@ -1,0 +1,45 @@
+"""The queries of the lineitem test: each as `eris scan` takes it, and as SQL for DuckDB, which gives the expected rows.
+
+The first two are TPC-H's Q6 and Q1; the others go through every type, nulls aside, and every kind of condition.
+"""
+PRICES = "sum(l_extendedprice * (1 - l_discount))"
+CHARGE = "sum(l_extendedprice * (1 - l_discount) * (1 + l_tax))"
+Q1 = (f"sum(l_quantity), sum(l_extendedprice), {PRICES}, {CHARGE}, avg(l_quantity), avg(l_extendedprice), "
+      "avg(l_discount), count(*)")
+EXTREMES = ("min(l_orderkey), max(l_orderkey), min(l_linenumber), max(l_linenumber), min(l_extendedprice), "
+            "max(l_extendedprice), min(l_shipdate), max(l_receiptdate), sum(l_partkey), avg(l_suppkey)")
+
+# name: (filter, with dates in braces; aggregates; group by)
+QUERIES = {
+    "q6": ("l_shipdate >= {1994-01-01} and l_shipdate < {1995-01-01} and l_discount between 0.05 and 0.07 "
+           "and l_quantity < 24", "sum(l_extendedprice * l_discount)", ""),
+    "q1": ("l_shipdate <= {1998-09-02}", Q1, "l_returnflag, l_linestatus"),
+    "extremes": ("", EXTREMES, ""),
+    "in": ("l_shipmode in ('AIR', 'MAIL') and not l_shipinstruct = 'NONE'", "count(*), sum(l_quantity)", "l_shipmode"),
+    "or": ("l_quantity > 49 or l_tax = 0.08 or l_comment < 'b'", "count(*), sum(l_orderkey)", ""),
+    "strings": ("l_comment >= 'carefully' and l_comment < 'carefullz' or l_shipmode <> 'RAIL' and l_linenumber = 7",
+                "count(*), max(l_shipdate)", "l_linenumber"),
+    "days": ("l_receiptdate > l_commitdate and l_shipdate < l_commitdate", "count(*), " + PRICES,
+             "l_shipmode, l_linestatus, l_returnflag, l_linenumber"),
+    "nothing": ("l_quantity < 0", "count(*), sum(l_tax), min(l_shipdate), avg(l_tax)", ""),
+}
+
+
+def eris_arguments(name):
+    condition, aggregates, groups = QUERIES[name]
+    arguments = ["--agg", aggregates]
+    if condition:
+        arguments += ["--filter", condition.replace("{", "").replace("}", "")]
+    if groups:
+        arguments += ["--group-by", groups.replace(" ", "")]
+    return arguments
+
+
+def sql(name):
+    condition, aggregates, groups = QUERIES[name]
+    parts = [f"select {groups + ', ' if groups else ''}{aggregates} from lineitem"]
+    if condition:
+        parts.append("where " + condition.replace("{", "date '").replace("}", "'"))
+    if groups:
+        parts.append(f"group by {groups} order by {groups}")
+    return " ".join(parts)
