@@ -133,7 +133,9 @@ absl::Status TablePartition::Body::Extract(uint32_t rows_max, ExchangeChunk& out
   LowRows low;
   Range leaves = range();
   try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    if (rows_max > 0 && size() > 0) ReadLow(rows_max, low);
+    // A caller that wants all says so with any number.
+    rows_max = static_cast<uint32_t>(std::min<uint64_t>(rows_max, size()));
+    if (rows_max > 0) ReadLow(rows_max, low);
     low.all = low.heads.size() == size();
     uint64_t bytes = 0;
     for (size_t i = 0; i < low.heads.size(); ++i) {

@@ -56,6 +56,9 @@ ModelAnswer RunOnModel(std::map<Key, uint64_t>& rows, storage::Operation operati
     case Operation::kAdd:
       answer.value = rows[key] += value;
       break;
+    case Operation::kPutRows:
+    case Operation::kLookupRows:
+      break;  // of tables
   }
   return answer;
 }
