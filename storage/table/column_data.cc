@@ -166,6 +166,7 @@ PutResult ColumnData::PutCodes(memory::LocalCache& cache, const ColumnSource& so
                                const RowPick& pick, uint32_t at) {
   auto* const codes = reinterpret_cast<uint16_t*>(values_.data());
   for (uint32_t i = 0; i < pick.count; ++i) {
+    pick.PrefetchFrom(source, i);
     const uint32_t row = pick[i];
     const absl::string_view text = source.IsNull(row) ? absl::string_view() : source.StringAt(row);
     const uint32_t code = dictionary_.CodeOf(cache, text);
@@ -214,6 +215,7 @@ PutResult ColumnData::PutStrings(memory::LocalCache& cache, const ColumnSource& 
                                  const RowPick& pick, uint32_t at) {
   uint64_t total = offsets_[at];
   for (uint32_t i = 0; i < pick.count; ++i) {
+    pick.PrefetchFrom(source, i);
     const uint32_t row = pick[i];
     if (!source.IsNull(row)) total += source.StringAt(row).size();
     offsets_[at + i + 1] = static_cast<uint32_t>(total);

@@ -16,11 +16,13 @@ namespace eris::storage {
 // segment, and that what is kept for each row of it may stand on the stack.
 inline constexpr uint32_t kPieceRows = 256;
 
+// Made by Of. Arrays of it for all columns of a table are not cleared first: rows often come one by
+// one.
 struct ColumnSource {
-  const void* values = nullptr;
-  const uint8_t* validity = nullptr;  // bit i & 7 of byte i >> 3; nullptr: no nulls
-  const uint32_t* offsets = nullptr;
-  const DictionaryView* dictionary = nullptr;  // of strings: then `values` are u16 codes
+  const void* values;
+  const uint8_t* validity;  // bit i & 7 of byte i >> 3; nullptr: no nulls
+  const uint32_t* offsets;
+  const DictionaryView* dictionary;  // of strings: then `values` are u16 codes
 
   static ColumnSource Of(const ColumnView& column) {
     return {column.values, column.validity, column.offsets, nullptr};
@@ -48,6 +50,16 @@ struct ColumnSource {
     return {dictionary->bytes + dictionary->offsets[code],
             dictionary->offsets[code + 1] - dictionary->offsets[code]};
   }
+
+  // Of strings: fetches what StringAt(row) will read, in two steps.
+  void PrefetchOffsets(uint32_t row) const {
+    if (dictionary == nullptr) __builtin_prefetch(offsets + row);
+  }
+  void PrefetchString(uint32_t row) const {
+    if (dictionary == nullptr) {
+      __builtin_prefetch(static_cast<const char*>(values) + offsets[row]);
+    }
+  }
 };
 
 // Rows positions[0 .. count) of a source; without `positions` rows [first, first + count).
@@ -57,6 +69,14 @@ struct RowPick {
   const uint32_t* positions = nullptr;
 
   uint32_t operator[](uint32_t i) const { return positions == nullptr ? first + i : positions[i]; }
+
+  // Strings of scattered rows are fetched ahead, their offsets still further.
+  static constexpr uint32_t kAhead = 8;
+  void PrefetchFrom(const ColumnSource& source, uint32_t i) const {
+    if (positions == nullptr) return;
+    if (i + 2 * kAhead < count) source.PrefetchOffsets(positions[i + 2 * kAhead]);
+    if (i + kAhead < count) source.PrefetchString(positions[i + kAhead]);
+  }
 
   static RowPick Of(const uint32_t* positions, uint32_t count) {
     // Whole commands mostly carry neighbours: their columns are copied as they are.

@@ -102,7 +102,7 @@ TEST(TablePartitionTest, SegmentsFillToTheirLastRow) {
   TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
   TableWorld world(schema, 1);
   int64_t next = 0;
-  for (const size_t size : {size_t{65535}, size_t{1}, size_t{1}, size_t{65536}, size_t{131073}}) {
+  for (const size_t size : {63, 1, 1, 1982, 1, 1, 63486, 1, 1, 65536, 131073}) {
     std::vector<Row> rows;
     for (size_t i = 0; i < size; ++i) rows.push_back({CellOf(next++)});
     EXPECT_EQ(world.Put(rows), 0u);
