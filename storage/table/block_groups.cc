@@ -11,7 +11,7 @@ namespace {
 
 // Of all group columns' codes side by side: a table of as many words stays in the second cache and
 // is cleared quickly, since that is done in each slice.
-constexpr uint32_t kCodeBitsMax = 12;
+constexpr uint32_t kCodeBitsMax = 14;
 
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
 

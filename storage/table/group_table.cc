@@ -16,9 +16,9 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t HashOf(const GroupKey& key) {
+uint64_t HashOf(const GroupKey& key, size_t columns) {
   uint64_t hash = key.nulls;
-  for (const uint64_t word : key.words) hash = Mix(hash + 0x632b'e59b'd9b4'e019, word);
+  for (size_t i = 0; i < columns; ++i) hash = Mix(hash + 0x632b'e59b'd9b4'e019, key.words[i]);
   return hash;
 }
 
@@ -73,14 +73,14 @@ void GroupTable::Clear() {
 void GroupTable::Rehash(size_t slots) {
   slots_.assign(slots, kNoGroup);
   for (uint32_t group = 0; group < keys_.size(); ++group) {
-    size_t at = HashOf(keys_[group]) & (slots - 1);
+    size_t at = HashOf(keys_[group], types_.size()) & (slots - 1);
     while (slots_[at] != kNoGroup) at = (at + 1) & (slots - 1);
     slots_[at] = group;
   }
 }
 
 uint32_t GroupTable::FindOrAdd(const GroupKey& key) {
-  size_t at = HashOf(key) & (slots_.size() - 1);
+  size_t at = HashOf(key, types_.size()) & (slots_.size() - 1);
   while (slots_[at] != kNoGroup) {
     if (keys_[slots_[at]] == key) return slots_[at];
     at = (at + 1) & (slots_.size() - 1);

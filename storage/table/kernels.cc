@@ -22,8 +22,8 @@ namespace eris::storage::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // How far ahead of itself a loop asks for a column's lines: far enough for the latency of memory,
-// near enough for the first cache.
-constexpr size_t kPrefetchBytes = 2048;
+// near enough for the first cache. Of 2, 4 and 8 KiB the second was the best.
+constexpr size_t kPrefetchBytes = 4096;
 
 template <class T>
 using Tag = hn::ScalableTag<T>;
@@ -37,11 +37,32 @@ HWY_INLINE void Prefetch(const T* values) {
 
 // Bits of the vector that begins at row `first` of a word.
 template <class T>
-HWY_INLINE auto MaskOf(uint64_t word, size_t first) {
-  const uint64_t bits = word >> first;
-  uint8_t bytes[8];
-  std::memcpy(bytes, &bits, sizeof bytes);
-  return hn::LoadMaskBits(Tag<T>(), bytes);
+HWY_INLINE auto MaskOf(const uint64_t* word, size_t first) {
+  if constexpr (kLanes<T> >= 8) {
+    return hn::LoadMaskBits(Tag<T>(), reinterpret_cast<const uint8_t*>(word) + first / 8);
+  } else {
+    const uint64_t bits = *word >> first;
+    uint8_t bytes[8];
+    std::memcpy(bytes, &bits, sizeof bytes);
+    return hn::LoadMaskBits(Tag<T>(), bytes);
+  }
+}
+
+// sum + v where the mask is set.
+template <class V, class M>
+HWY_INLINE V AddWhere(M mask, V sum, V v) {
+#if HWY_TARGET == HWY_AVX3
+  // One instruction, which g++ does not make of the two.
+  if constexpr (sizeof(hn::TFromV<V>) == 4) {
+    return V{_mm512_mask_add_epi32(sum.raw, mask.raw, sum.raw, v.raw)};
+  } else if constexpr (std::is_same_v<hn::TFromV<V>, double>) {
+    return V{_mm512_mask_add_pd(sum.raw, mask.raw, sum.raw, v.raw)};
+  } else {
+    return V{_mm512_mask_add_epi64(sum.raw, mask.raw, sum.raw, v.raw)};
+  }
+#else
+  return hn::Add(sum, hn::IfThenElseZero(mask, v));
+#endif
 }
 
 // Puts a vector's mask at row `first` of a word.
@@ -83,63 +104,94 @@ HWY_INLINE void Keep(uint32_t rows, bool complement, uint64_t* mask, What what) 
   for (uint32_t w = 0; w < all; ++w) mask[w] &= found[w] ^ flip;
 }
 
+// Whether values are outside a range. Integers, signed or not: above its width, counted from its
+// start modulo 2^n, which is one comparison. Doubles, where a NaN is in no range: the complement.
+template <class T>
+class RangeTest {
+ public:
+  using V = hn::Vec<Tag<T>>;
+  static constexpr bool kOutside = !std::is_floating_point_v<T>;
+  HWY_INLINE RangeTest(T lo, T hi)
+      : lo_(hn::Set(Tag<T>(), lo)),
+        end_(hn::Set(Tag<T>(), kOutside ? static_cast<T>(hi - lo) : hi)) {}
+  HWY_INLINE auto Outside(V v) const { return hn::Gt(hn::Sub(v, lo_), end_); }
+  HWY_INLINE auto Inside(V v) const {
+    static_assert(sizeof(T) >= 4);
+    if constexpr (kOutside) {
+#if HWY_TARGET == HWY_AVX3
+      // Unsigned and in one instruction, which this Highway does not offer.
+      const V offset = hn::Sub(v, lo_);
+      if constexpr (sizeof(T) == 8) {
+        return hn::Mask512<T>{_mm512_cmple_epu64_mask(offset.raw, end_.raw)};
+      } else {
+        return hn::Mask512<T>{_mm512_cmple_epu32_mask(offset.raw, end_.raw)};
+      }
+#else
+      return hn::Not(Outside(v));
+#endif
+    } else {
+      return hn::And(hn::Ge(v, lo_), hn::Le(v, end_));
+    }
+  }
+
+ private:
+  V lo_, end_;
+};
+
 template <class T>
 void KeepInRange(const T* values, uint32_t rows, T lo, T hi, bool negated, uint64_t* mask) {
   const Tag<T> d;
-  const auto low = hn::Set(d, lo);
-  const auto high = hn::Set(d, hi);
-  if constexpr (std::is_floating_point_v<T>) {
-    Keep<T>(rows, negated, mask, [&](size_t i) HWY_ATTR {
-      Prefetch(values + i);
-      const auto v = hn::LoadU(d, values + i);
-      return hn::And(hn::Ge(v, low), hn::Le(v, high));
-    });
-  } else {
-    // What is outside takes two comparisons that all machines have.
+  const RangeTest<T> test(lo, hi);
+  if constexpr (RangeTest<T>::kOutside) {
     Keep<T>(rows, !negated, mask, [&](size_t i) HWY_ATTR {
       Prefetch(values + i);
-      const auto v = hn::LoadU(d, values + i);
-      return hn::Or(hn::Lt(v, low), hn::Gt(v, high));
+      return test.Outside(hn::LoadU(d, values + i));
+    });
+  } else {
+    Keep<T>(rows, negated, mask, [&](size_t i) HWY_ATTR {
+      Prefetch(values + i);
+      return test.Inside(hn::LoadU(d, values + i));
     });
   }
 }
 
 template <class T>
+bool IsInside(T value, T lo, T hi) {
+  if constexpr (std::is_floating_point_v<T>) return value >= lo && value <= hi;
+  return static_cast<T>(value - lo) <= static_cast<T>(hi - lo);
+}
+
+// Counters in vectors, eight vectors a turn: a mask taken to a general register costs more than the
+// comparison.
+template <class T>
 uint32_t CountInRange(const T* values, uint32_t rows, T lo, T hi) {
   constexpr size_t kN = kLanes<T>;
   const Tag<T> d;
-  const hn::RebindToSigned<Tag<T>> di;
-  const auto low = hn::Set(d, lo);
-  const auto high = hn::Set(d, hi);
-  // Counters in vectors, eight vectors a turn: a mask taken to a general register costs more than
-  // the comparison. `inside` is -1 or 0 in each lane.
-  const auto inside = [&](size_t i) HWY_ATTR {
-    const auto v = hn::LoadU(d, values + i);
-    if constexpr (std::is_floating_point_v<T>) {
-      return hn::BitCast(di, hn::VecFromMask(d, hn::And(hn::Ge(v, low), hn::Le(v, high))));
-    } else {
-      return hn::BitCast(di, hn::VecFromMask(d, hn::Not(hn::Or(hn::Lt(v, low), hn::Gt(v, high)))));
-    }
-  };
-  auto a = hn::Zero(di);
+  const hn::RebindToUnsigned<Tag<T>> du;
+  const RangeTest<T> test(lo, hi);
+  const auto one = hn::Set(du, 1);
+  auto a = hn::Zero(du);
   auto b = a;
   auto c = a;
   auto e = a;
+  const auto inside = [&](size_t i) HWY_ATTR {
+    return hn::RebindMask(du, test.Inside(hn::LoadU(d, values + i)));
+  };
   size_t i = 0;
   for (; i + 8 * kN <= rows; i += 8 * kN) {
     for (size_t k = 0; k < 8 * kN; k += 64 / sizeof(T)) Prefetch(values + i + k);
-    a = hn::Sub(a, inside(i));
-    b = hn::Sub(b, inside(i + kN));
-    c = hn::Sub(c, inside(i + 2 * kN));
-    e = hn::Sub(e, inside(i + 3 * kN));
-    a = hn::Sub(a, inside(i + 4 * kN));
-    b = hn::Sub(b, inside(i + 5 * kN));
-    c = hn::Sub(c, inside(i + 6 * kN));
-    e = hn::Sub(e, inside(i + 7 * kN));
+    a = AddWhere(inside(i), a, one);
+    b = AddWhere(inside(i + kN), b, one);
+    c = AddWhere(inside(i + 2 * kN), c, one);
+    e = AddWhere(inside(i + 3 * kN), e, one);
+    a = AddWhere(inside(i + 4 * kN), a, one);
+    b = AddWhere(inside(i + 5 * kN), b, one);
+    c = AddWhere(inside(i + 6 * kN), c, one);
+    e = AddWhere(inside(i + 7 * kN), e, one);
   }
   const auto sum = hn::Add(hn::Add(a, b), hn::Add(c, e));
-  auto count = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(di, sum)));
-  for (; i < rows; ++i) count += values[i] >= lo && values[i] <= hi;
+  auto count = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(du, sum)));
+  for (; i < rows; ++i) count += IsInside(values[i], lo, hi);
   return count;
 }
 
@@ -189,8 +241,8 @@ HWY_INLINE void Visit(const T* values, uint32_t rows, const uint64_t* mask, Body
       }
     } else if (bits != 0) {
       for (size_t i = 0; i < 64; i += 2 * kN) {
-        body.template Some<0>(MaskOf<T>(bits, i), hn::LoadU(d, at + i));
-        body.template Some<1>(MaskOf<T>(bits, i + kN), hn::LoadU(d, at + i + kN));
+        body.template Some<0>(MaskOf<T>(mask + w, i), hn::LoadU(d, at + i));
+        body.template Some<1>(MaskOf<T>(mask + w, i + kN), hn::LoadU(d, at + i + kN));
       }
     }
   }
@@ -199,7 +251,7 @@ HWY_INLINE void Visit(const T* values, uint32_t rows, const uint64_t* mask, Body
         (mask != nullptr ? mask[words] : ~uint64_t{0}) & ((uint64_t{1} << rest) - 1);
     const T* const at = values + words * 64;
     for (size_t i = 0; i < rest; i += kN) {
-      body.template Some<0>(MaskOf<T>(bits, i), hn::LoadU(d, at + i));
+      body.template Some<0>(MaskOf<T>(&bits, i), hn::LoadU(d, at + i));
     }
   }
 }
@@ -219,48 +271,48 @@ struct PlainSum {
   template <int kWhich, class M>
   HWY_INLINE void Some(M mask, V v) {
     V& sum = kWhich == 0 ? a : b;
-    sum = hn::Add(sum, hn::IfThenElseZero(mask, v));
+    sum = AddWhere(mask, sum, v);
   }
   HWY_INLINE T Total() {
     return hn::GetLane(hn::SumOfLanes(Tag<T>(), hn::Add(hn::Add(a, b), hn::Add(c, d))));
   }
 };
 
-// The low and the high halves apart, so that nothing is carried.
+// Sums modulo 2^64 and sums of the high halves, of a block or less: what is below 2^32 is what the
+// first ones have more than the second, so that nothing needs to be carried.
 template <class T>
-struct HalfSums {
-  using V = hn::Vec<Tag<T>>;
-  V low, low2, high, high2;
-  HWY_INLINE HalfSums() { low = low2 = high = high2 = hn::Zero(Tag<T>()); }
+struct WideSum {
+  using D = Tag<T>;
+  using V = hn::Vec<D>;
+  V all, all2, high, high2;
+  HWY_INLINE WideSum() { all = all2 = high = high2 = hn::Zero(D()); }
   HWY_INLINE void All(V v, V w, V x, V y) {
-    const V half = hn::Set(Tag<T>(), static_cast<T>(0xffff'ffff));
-    low = hn::Add(low, hn::And(v, half));
+    all = hn::Add(all, v);
     high = hn::Add(high, hn::ShiftRight<32>(v));
-    low2 = hn::Add(low2, hn::And(w, half));
+    all2 = hn::Add(all2, w);
     high2 = hn::Add(high2, hn::ShiftRight<32>(w));
-    low = hn::Add(low, hn::And(x, half));
+    all = hn::Add(all, x);
     high = hn::Add(high, hn::ShiftRight<32>(x));
-    low2 = hn::Add(low2, hn::And(y, half));
+    all2 = hn::Add(all2, y);
     high2 = hn::Add(high2, hn::ShiftRight<32>(y));
   }
   template <int kWhich, class M>
-  HWY_INLINE void Some(M mask, V all) {
-    const V v = hn::IfThenElseZero(mask, all);
-    const V half = hn::Set(Tag<T>(), static_cast<T>(0xffff'ffff));
-    V& l = kWhich == 0 ? low : low2;
+  HWY_INLINE void Some(M mask, V v) {
+    V& a = kWhich == 0 ? all : all2;
     V& h = kWhich == 0 ? high : high2;
-    l = hn::Add(l, hn::And(v, half));
-    h = hn::Add(h, hn::ShiftRight<32>(v));
+    a = AddWhere(mask, a, v);
+    h = AddWhere(mask, h, hn::ShiftRight<32>(v));
   }
   HWY_INLINE Int128 Total() {
-    const Tag<T> d;
-    return Int128{hn::GetLane(hn::SumOfLanes(d, hn::Add(low, low2)))} +
-           Int128{hn::GetLane(hn::SumOfLanes(d, hn::Add(high, high2)))} * (Int128{1} << 32);
+    const auto total = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(D(), hn::Add(all, all2))));
+    const T above = hn::GetLane(hn::SumOfLanes(D(), hn::Add(high, high2)));
+    const uint64_t below = total - (static_cast<uint64_t>(above) << 32);
+    return Int128{above} * (Int128{1} << 32) + Int128{below};
   }
 };
 
 #if HWY_TARGET == HWY_SCALAR
-struct PairSums {
+struct Int32Sum {
   using V = hn::Vec<Tag<int32_t>>;
   int64_t total = 0;
   void All(V v, V w, V x, V y) {
@@ -270,46 +322,58 @@ struct PairSums {
   void Some(M mask, V v) {
     total += hn::GetLane(hn::IfThenElseZero(mask, v));
   }
-  int64_t Total() const { return total; }
+  int64_t Total(uint32_t) const { return total; }
 };
 #else
-// Of pairs of 32-bit values in lanes of 64 bits.
-struct PairSums {
-  using D = Tag<int64_t>;
+// As WideSum, of pairs in lanes of 64 bits, with all values made positive first.
+struct Int32Sum {
+  using D = Tag<uint64_t>;
   using V32 = hn::Vec<Tag<int32_t>>;
   using V = hn::Vec<D>;
-  V even, odd, even2, odd2;
-  HWY_INLINE PairSums() { even = odd = even2 = odd2 = hn::Zero(D()); }
-  static HWY_INLINE V Even(V v) { return hn::ShiftRight<32>(hn::ShiftLeft<32>(v)); }
-  static HWY_INLINE V Odd(V v) { return hn::ShiftRight<32>(v); }
+  V all, all2, high, high2;
+  HWY_INLINE Int32Sum() { all = all2 = high = high2 = hn::Zero(D()); }
+  static HWY_INLINE V32 Positive(V32 v) { return hn::Xor(v, hn::Set(Tag<int32_t>(), INT32_MIN)); }
   template <int kWhich>
-  HWY_INLINE void Add(V32 pairs) {
-    const V v = hn::BitCast(D(), pairs);
-    V& e = kWhich == 0 ? even : even2;
-    V& o = kWhich == 0 ? odd : odd2;
-    e = hn::Add(e, Even(v));
-    o = hn::Add(o, Odd(v));
+  HWY_INLINE void Add(V32 positive) {
+    const V v = hn::BitCast(D(), positive);
+    V& a = kWhich == 0 ? all : all2;
+    V& h = kWhich == 0 ? high : high2;
+    a = hn::Add(a, v);
+    h = hn::Add(h, hn::ShiftRight<32>(v));
   }
   HWY_INLINE void All(V32 v, V32 w, V32 x, V32 y) {
-    Add<0>(v);
-    Add<1>(w);
-    Add<0>(x);
-    Add<1>(y);
+    Add<0>(Positive(v));
+    Add<1>(Positive(w));
+    Add<0>(Positive(x));
+    Add<1>(Positive(y));
   }
   template <int kWhich, class M>
   HWY_INLINE void Some(M mask, V32 v) {
-    Add<kWhich>(hn::IfThenElseZero(mask, v));
+    Add<kWhich>(hn::IfThenElseZero(mask, Positive(v)));
   }
-  HWY_INLINE int64_t Total() {
-    return hn::GetLane(hn::SumOfLanes(D(), hn::Add(hn::Add(even, even2), hn::Add(odd, odd2))));
+  // `rows` were added.
+  HWY_INLINE int64_t Total(uint32_t rows) {
+    const uint64_t total = hn::GetLane(hn::SumOfLanes(D(), hn::Add(all, all2)));
+    const uint64_t odd = hn::GetLane(hn::SumOfLanes(D(), hn::Add(high, high2)));
+    const uint64_t even = total - (odd << 32);
+    return static_cast<int64_t>(even + odd) - (int64_t{rows} << 31);
   }
 };
 #endif
 
+HWY_INLINE uint32_t CountRows(uint32_t rows, const uint64_t* mask) {
+  if (mask == nullptr) return rows;
+  uint32_t count = 0;
+  for (uint32_t w = 0; w * 64 < rows; ++w) {
+    count += static_cast<uint32_t>(__builtin_popcountll(mask[w]));
+  }
+  return count;
+}
+
 void SumInt32(const int32_t* values, uint32_t rows, const uint64_t* mask, Int128* out) {
-  PairSums sums;
+  Int32Sum sums;
   Visit(values, rows, mask, sums);
-  *out = sums.Total();
+  *out = sums.Total(CountRows(rows, mask));
 }
 
 template <class T>
@@ -319,7 +383,7 @@ void Sum(const T* values, uint32_t rows, const uint64_t* mask, bool narrow, Int1
     Visit(values, rows, mask, sums);
     *out = sums.Total();
   } else {
-    HalfSums<T> sums;
+    WideSum<T> sums;
     Visit(values, rows, mask, sums);
     *out = sums.Total();
   }
@@ -331,6 +395,85 @@ void SumInt64(const int64_t* values, uint32_t rows, const uint64_t* mask, bool n
 void SumUint64(const uint64_t* values, uint32_t rows, const uint64_t* mask, bool narrow,
                Int128* out) {
   Sum(values, rows, mask, narrow, out);
+}
+
+// A filter and a sum in one pass, without a bitmap: `test` of T, sum of U, of the same width.
+template <bool kSame, class T, class U, class Body>
+HWY_INLINE uint32_t VisitInRange(const T* tested, T lo, T hi, const U* values, uint32_t rows,
+                                 Body& body) {
+  constexpr size_t kN = kLanes<T>;
+  static_assert(sizeof(T) == sizeof(U));
+  const Tag<T> d;
+  const Tag<U> dv;
+  const hn::RebindToUnsigned<Tag<T>> du;
+  const RangeTest<T> test(lo, hi);
+  const auto one = hn::Set(du, 1);
+  auto count = hn::Zero(du);
+  auto count2 = count;
+  size_t i = 0;
+  for (; i + 4 * kN <= rows; i += 4 * kN) {
+    for (size_t k = 0; k < 4 * kN; k += 64 / sizeof(T)) Prefetch(tested + i + k);
+    if constexpr (!kSame) {
+      for (size_t k = 0; k < 4 * kN; k += 64 / sizeof(U)) Prefetch(values + i + k);
+    }
+    for (size_t k = 0; k < 4 * kN; k += 2 * kN) {
+      const auto t = hn::LoadU(d, tested + i + k);
+      const auto t2 = hn::LoadU(d, tested + i + k + kN);
+      const auto first = test.Inside(t);
+      const auto second = test.Inside(t2);
+      count = AddWhere(hn::RebindMask(du, first), count, one);
+      count2 = AddWhere(hn::RebindMask(du, second), count2, one);
+      if constexpr (kSame) {
+        body.template Some<0>(hn::RebindMask(dv, first), hn::BitCast(dv, t));
+        body.template Some<1>(hn::RebindMask(dv, second), hn::BitCast(dv, t2));
+      } else {
+        body.template Some<0>(hn::RebindMask(dv, first), hn::LoadU(dv, values + i + k));
+        body.template Some<1>(hn::RebindMask(dv, second), hn::LoadU(dv, values + i + k + kN));
+      }
+    }
+  }
+  auto rows_in = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(du, hn::Add(count, count2))));
+  for (; i < rows; i += kN) {
+    // A last vector may be read whole, but counts in part.
+    uint64_t bits = 0;
+    for (size_t k = 0; k < std::min<size_t>(kN, rows - i); ++k) {
+      bits |= uint64_t{IsInside(tested[i + k], lo, hi)} << k;
+    }
+    rows_in += static_cast<uint32_t>(__builtin_popcountll(bits));
+    body.template Some<0>(MaskOf<U>(&bits, 0), hn::LoadU(dv, values + i));
+  }
+  return rows_in;
+}
+
+template <class T, class U, class Body>
+HWY_INLINE uint32_t SumsInRange(const T* tested, T lo, T hi, const U* values, uint32_t rows,
+                                Body& body) {
+  if (static_cast<const void*>(tested) == static_cast<const void*>(values)) {
+    return VisitInRange<true>(tested, lo, hi, values, rows, body);
+  }
+  return VisitInRange<false>(tested, lo, hi, values, rows, body);
+}
+
+uint32_t SumInRange32(const uint32_t* tested, uint32_t lo, uint32_t hi, const int32_t* values,
+                      uint32_t rows, Int128* out) {
+  Int32Sum sums;
+  const uint32_t count = SumsInRange(tested, lo, hi, values, rows, sums);
+  *out = sums.Total(count);
+  return count;
+}
+uint32_t SumInRangeUint64(const uint64_t* tested, uint64_t lo, uint64_t hi, const uint64_t* values,
+                          uint32_t rows, Int128* out) {
+  WideSum<uint64_t> sums;
+  const uint32_t count = SumsInRange(tested, lo, hi, values, rows, sums);
+  *out = sums.Total();
+  return count;
+}
+uint32_t SumInRangeInt64(const uint64_t* tested, uint64_t lo, uint64_t hi, const int64_t* values,
+                         uint32_t rows, Int128* out) {
+  WideSum<int64_t> sums;
+  const uint32_t count = SumsInRange(tested, lo, hi, values, rows, sums);
+  *out = sums.Total();
+  return count;
 }
 
 double SumDouble(const double* values, uint32_t rows, const uint64_t* mask) {
@@ -473,16 +616,20 @@ void WidenInt32(const int32_t* values, uint32_t rows, int64_t* out) {
                          uint64_t* mask) {                                         \
     KeepInRange<T>(values, rows, lo, hi, negated, mask);                           \
   }
-ERIS_FOR_TYPE(int32_t, Int32)
-ERIS_FOR_TYPE(int64_t, Int64)
+ERIS_FOR_TYPE(uint16_t, Uint16)
+ERIS_FOR_TYPE(uint32_t, Uint32)
 ERIS_FOR_TYPE(uint64_t, Uint64)
 ERIS_FOR_TYPE(double, Double)
-ERIS_FOR_TYPE(uint16_t, Uint16)
+#undef ERIS_FOR_TYPE
+#define ERIS_FOR_TYPE(T, Name)                                              \
+  uint32_t CountInRange##Name(const T* values, uint32_t rows, T lo, T hi) { \
+    return CountInRange<T>(values, rows, lo, hi);                           \
+  }
+ERIS_FOR_TYPE(uint32_t, Uint32)
+ERIS_FOR_TYPE(uint64_t, Uint64)
+ERIS_FOR_TYPE(double, Double)
 #undef ERIS_FOR_TYPE
 #define ERIS_FOR_TYPE(T, Name)                                                                   \
-  uint32_t CountInRange##Name(const T* values, uint32_t rows, T lo, T hi) {                      \
-    return CountInRange<T>(values, rows, lo, hi);                                                \
-  }                                                                                              \
   void FindExtremes##Name(const T* values, uint32_t rows, const uint64_t* mask, Extremes& out) { \
     FindExtremes<T>(values, rows, mask, out);                                                    \
   }
@@ -520,23 +667,70 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace eris::storage::kernels {
 
-#define ERIS_EXPORT(T, Name)                                                                   \
-  HWY_EXPORT(KeepInRange##Name);                                                               \
+HWY_EXPORT(KeepInRangeUint16);
+HWY_EXPORT(KeepInRangeUint32);
+HWY_EXPORT(KeepInRangeUint64);
+HWY_EXPORT(KeepInRangeDouble);
+HWY_EXPORT(CountInRangeUint32);
+HWY_EXPORT(CountInRangeUint64);
+HWY_EXPORT(CountInRangeDouble);
+HWY_EXPORT(SumInRange32);
+HWY_EXPORT(SumInRangeInt64);
+HWY_EXPORT(SumInRangeUint64);
+
+// A range of signed integers is one of unsigned ones: what counts is the distance from its start.
+#define ERIS_EXPORT(T, Unsigned, Name)                                                         \
   void KeepInRange(const T* values, uint32_t rows, T lo, T hi, bool negated, uint64_t* mask) { \
-    HWY_DYNAMIC_DISPATCH(KeepInRange##Name)(values, rows, lo, hi, negated, mask);              \
+    HWY_DYNAMIC_DISPATCH(KeepInRange##Name)                                                    \
+    (reinterpret_cast<const Unsigned*>(values), rows, static_cast<Unsigned>(lo),               \
+     static_cast<Unsigned>(hi), negated, mask);                                                \
   }
-ERIS_EXPORT(int32_t, Int32)
-ERIS_EXPORT(int64_t, Int64)
-ERIS_EXPORT(uint64_t, Uint64)
-ERIS_EXPORT(double, Double)
-ERIS_EXPORT(uint16_t, Uint16)
+ERIS_EXPORT(uint16_t, uint16_t, Uint16)
+ERIS_EXPORT(int32_t, uint32_t, Uint32)
+ERIS_EXPORT(int64_t, uint64_t, Uint64)
+ERIS_EXPORT(uint64_t, uint64_t, Uint64)
+ERIS_EXPORT(double, double, Double)
 #undef ERIS_EXPORT
+#define ERIS_EXPORT(T, Unsigned, Name)                                                         \
+  uint32_t CountInRange(const T* values, uint32_t rows, T lo, T hi) {                          \
+    return HWY_DYNAMIC_DISPATCH(CountInRange##Name)(reinterpret_cast<const Unsigned*>(values), \
+                                                    rows, static_cast<Unsigned>(lo),           \
+                                                    static_cast<Unsigned>(hi));                \
+  }
+ERIS_EXPORT(int32_t, uint32_t, Uint32)
+ERIS_EXPORT(int64_t, uint64_t, Uint64)
+ERIS_EXPORT(uint64_t, uint64_t, Uint64)
+ERIS_EXPORT(double, double, Double)
+#undef ERIS_EXPORT
+
+uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int32_t* values,
+                    uint32_t rows, Int128& sum) {
+  Int128 added = 0;
+  const uint32_t count = HWY_DYNAMIC_DISPATCH(SumInRange32)(
+      reinterpret_cast<const uint32_t*>(tested), static_cast<uint32_t>(lo),
+      static_cast<uint32_t>(hi), values, rows, &added);
+  sum += added;
+  return count;
+}
+uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const int64_t* values,
+                    uint32_t rows, Int128& sum) {
+  Int128 added = 0;
+  const uint32_t count =
+      HWY_DYNAMIC_DISPATCH(SumInRangeInt64)(tested, lo, hi, values, rows, &added);
+  sum += added;
+  return count;
+}
+uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const uint64_t* values,
+                    uint32_t rows, Int128& sum) {
+  Int128 added = 0;
+  const uint32_t count =
+      HWY_DYNAMIC_DISPATCH(SumInRangeUint64)(tested, lo, hi, values, rows, &added);
+  sum += added;
+  return count;
+}
+
 #define ERIS_EXPORT(T, Name)                                                               \
-  HWY_EXPORT(CountInRange##Name);                                                          \
   HWY_EXPORT(FindExtremes##Name);                                                          \
-  uint32_t CountInRange(const T* values, uint32_t rows, T lo, T hi) {                      \
-    return HWY_DYNAMIC_DISPATCH(CountInRange##Name)(values, rows, lo, hi);                 \
-  }                                                                                        \
   void FindExtremes(const T* values, uint32_t rows, const uint64_t* mask, Extremes& out) { \
     HWY_DYNAMIC_DISPATCH(FindExtremes##Name)(values, rows, mask, out);                     \
   }

@@ -34,6 +34,16 @@ uint32_t CountInRange(const int64_t* values, uint32_t rows, int64_t lo, int64_t 
 uint32_t CountInRange(const uint64_t* values, uint32_t rows, uint64_t lo, uint64_t hi);
 uint32_t CountInRange(const double* values, uint32_t rows, double lo, double hi);
 
+// A filter and a sum in one pass: adds the values of the rows that have tested[i] within [lo, hi]
+// to `sum`, and says how many these are. A range of signed 64-bit integers is one of unsigned ones,
+// all taken modulo 2^64. `tested` and `values` may be one column.
+uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int32_t* values,
+                    uint32_t rows, Int128& sum);
+uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const int64_t* values,
+                    uint32_t rows, Int128& sum);
+uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const uint64_t* values,
+                    uint32_t rows, Int128& sum);
+
 // Clears the rows of `mask` for which a `comparison` b is not true, or with `negated` is true.
 enum class Comparison : uint8_t { kEqual, kLess, kLessEqual };
 void KeepCompared(const int64_t* a, const int64_t* b, uint32_t rows, Comparison comparison,

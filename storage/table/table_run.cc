@@ -166,7 +166,9 @@ class TableRun::Body {
       }
       if (!body_.group_columns.empty()) groups_.BeginSegment(segment_);
     }
-    counts_one_range_ = CountsOneRange();
+    shortcut_ = FindShortcut();
+    sums_all_ = plan_.aggregates() && body_.group_columns.empty() && segment_.kept == nullptr &&
+                filter_.active().empty() && !counts_strings_;
     return true;
   }
 
@@ -174,12 +176,18 @@ class TableRun::Body {
     const uint32_t base = at / kBlockRows * kBlockRows;
     const uint32_t end = std::min(base + kBlockRows, segment_.rows);
     const uint32_t rows = end - base;
-    if (counts_one_range_ && at == base) {
-      CountOneRange(base, rows);
+    if (ride_of_ > 1) PrefetchShare(base + kBlockRows);
+    if (shortcut_ != Shortcut::kNone && at == base) {
+      shortcut_ == Shortcut::kCount ? CountOneRange(base, rows) : SumOneRange(base, rows);
       at = end;
       return Outcome::kDone;
     }
     values_.BeginBlock(base, rows);
+    if (sums_all_ && at == base) {
+      at = end;
+      table_.rows(0) += rows;
+      return AddAll(nullptr, rows, 0, status) ? Outcome::kDone : Outcome::kError;
+    }
     alignas(64) uint64_t mask[kBlockWords];
     FirstMask(base, rows, at - base, mask);
     if (!filter_.Keep(values_, mask)) {
@@ -196,6 +204,11 @@ class TableRun::Body {
     const bool fits = body_.group_columns.empty() ? Aggregate(mask, rows, count, status)
                                                   : AggregateGroups(mask, rows, count, status);
     return fits ? Outcome::kDone : Outcome::kError;
+  }
+
+  void Ride(uint32_t index, uint32_t of) {
+    ride_index_ = index;
+    ride_of_ = of;
   }
 
   absl::Status Merge(Body& other) {
@@ -220,6 +233,23 @@ class TableRun::Body {
  private:
   using Kind = Accumulator::Kind;
 
+  // This run's share of the lines of the next block.
+  void PrefetchShare(uint32_t base) const {
+    if (base >= segment_.rows) return;
+    const uint32_t rows = std::min(kBlockRows, segment_.rows - base);
+    for (const ValueNode& node : body_.values) {
+      if (!node.IsColumn() || node.value_class == ValueClass::kString) continue;
+      const size_t width = ColumnValueBytes(node.type);
+      const size_t bytes = rows * width;
+      const char* const begin =
+          static_cast<const char*>(segment_.columns[node.column].values) + base * width;
+      for (size_t at = bytes * ride_index_ / ride_of_ / 64 * 64;
+           at < bytes * (ride_index_ + 1) / ride_of_; at += 64) {
+        __builtin_prefetch(begin + at);
+      }
+    }
+  }
+
   // Rows that count at all, from `from` on.
   void FirstMask(uint32_t base, uint32_t rows, uint32_t from, uint64_t* mask) const {
     const uint32_t words = (rows + 63) / 64;
@@ -233,42 +263,72 @@ class TableRun::Body {
     if (from % 64 != 0) mask[from / 64] &= ~uint64_t{0} << from % 64;
   }
 
-  // Nothing but the rows of one column's range is counted: needs no bitmap.
-  bool CountsOneRange() const {
-    if (!plan_.aggregates() || !body_.group_columns.empty() || !body_.accumulators.empty() ||
+  // Nothing but the rows of one column's range is counted, or one column added up of them: a single
+  // pass does that without a bitmap.
+  enum class Shortcut : uint8_t { kNone, kCount, kSum };
+  Shortcut FindShortcut() const {
+    if (!plan_.aggregates() || !body_.group_columns.empty() || body_.accumulators.size() > 1 ||
         segment_.kept != nullptr || filter_.active().size() != 1) {
-      return false;
+      return Shortcut::kNone;
     }
     const PredicateNode& node = body_.predicates[filter_.active()[0]];
-    return node.kind == PredicateNode::Kind::kRange && !node.negated &&
-           body_.values[node.value].IsColumn() && !values_.bounds(node.value).nulls;
+    const ValueNode& tested = body_.values[node.value];
+    if (node.kind != PredicateNode::Kind::kRange || node.negated || !tested.IsColumn() ||
+        values_.bounds(node.value).nulls) {
+      return Shortcut::kNone;
+    }
+    if (body_.accumulators.empty()) return Shortcut::kCount;
+    const Accumulator& accumulator = body_.accumulators[0];
+    const ValueNode& summed = body_.values[accumulator.value];
+    const bool alike = ColumnValueBytes(tested.type) == ColumnValueBytes(summed.type) &&
+                       tested.value_class != ValueClass::kDouble &&
+                       summed.value_class != ValueClass::kDouble;
+    return accumulator.kind == Kind::kSum && summed.IsColumn() && alike &&
+                   !values_.bounds(accumulator.value).nulls
+               ? Shortcut::kSum
+               : Shortcut::kNone;
+  }
+
+  template <class T>
+  static const T* ColumnAt(const SegmentColumn& column, uint32_t base) {
+    return static_cast<const T*>(column.values) + base;
   }
 
   void CountOneRange(uint32_t base, uint32_t rows) {
     const PredicateNode& node = body_.predicates[filter_.active()[0]];
-    const void* const values = values_.column(node.value).values;
-    uint32_t count = 0;
-    switch (body_.values[node.value].type) {
-      case ColumnType::kInt32:
-      case ColumnType::kDate:
-        count = kernels::CountInRange(static_cast<const int32_t*>(values) + base, rows,
-                                      static_cast<int32_t>(node.lo.i64),
-                                      static_cast<int32_t>(node.hi.i64));
-        break;
-      case ColumnType::kUint64:
-        count = kernels::CountInRange(static_cast<const uint64_t*>(values) + base, rows,
-                                      node.lo.u64, node.hi.u64);
-        break;
-      case ColumnType::kFloat64:
-        count = kernels::CountInRange(static_cast<const double*>(values) + base, rows, node.lo.f64,
-                                      node.hi.f64);
-        break;
-      default:
-        count = kernels::CountInRange(static_cast<const int64_t*>(values) + base, rows, node.lo.i64,
-                                      node.hi.i64);
-        break;
+    const SegmentColumn& column = values_.column(node.value);
+    uint64_t& count = table_.rows(0);
+    if (ColumnValueBytes(column.type) == 4) {
+      count += kernels::CountInRange(ColumnAt<int32_t>(column, base), rows,
+                                     static_cast<int32_t>(node.lo.i64),
+                                     static_cast<int32_t>(node.hi.i64));
+    } else if (column.type == ColumnType::kFloat64) {
+      count +=
+          kernels::CountInRange(ColumnAt<double>(column, base), rows, node.lo.f64, node.hi.f64);
+    } else {
+      count +=
+          kernels::CountInRange(ColumnAt<uint64_t>(column, base), rows, node.lo.u64, node.hi.u64);
     }
-    table_.rows(0) += count;
+  }
+
+  void SumOneRange(uint32_t base, uint32_t rows) {
+    const PredicateNode& node = body_.predicates[filter_.active()[0]];
+    const SegmentColumn& column = values_.column(node.value);
+    const uint32_t value = body_.accumulators[0].value;
+    const SegmentColumn& summed = values_.column(value);
+    Int128& sum = table_.cells(0)[0].sum;
+    uint64_t& count = table_.rows(0);
+    if (ColumnValueBytes(column.type) == 4) {
+      count += kernels::SumInRange(
+          ColumnAt<int32_t>(column, base), static_cast<int32_t>(node.lo.i64),
+          static_cast<int32_t>(node.hi.i64), ColumnAt<int32_t>(summed, base), rows, sum);
+    } else if (body_.values[value].value_class == ValueClass::kUnsigned) {
+      count += kernels::SumInRange(ColumnAt<uint64_t>(column, base), node.lo.u64, node.hi.u64,
+                                   ColumnAt<uint64_t>(summed, base), rows, sum);
+    } else {
+      count += kernels::SumInRange(ColumnAt<uint64_t>(column, base), node.lo.u64, node.hi.u64,
+                                   ColumnAt<int64_t>(summed, base), rows, sum);
+    }
   }
 
   uint32_t PickRows(const uint64_t* mask, uint32_t rows) {
@@ -277,6 +337,10 @@ class TableRun::Body {
     return count;
   }
 
+  bool CountsStrings() const {
+    return std::any_of(body_.accumulators.begin(), body_.accumulators.end(),
+                       [&](const Accumulator& accumulator) { return OfStrings(accumulator); });
+  }
   bool OfStrings(const Accumulator& accumulator) const {
     return body_.values[accumulator.value].value_class == ValueClass::kString;
   }
@@ -475,8 +539,14 @@ class TableRun::Body {
   BlockFilter filter_;
   BlockGroups groups_;
   GroupTable table_;
-  bool checked_ = false;           // of the segment begun: accumulators may leave their type
-  bool counts_one_range_ = false;  // of the segment begun
+  const bool counts_strings_ = CountsStrings();
+  // Of the segment begun.
+  bool checked_ = false;  // accumulators may leave their type
+  Shortcut shortcut_ = Shortcut::kNone;
+  bool sums_all_ = false;  // every row counts
+  // Of the runs that ride one pass.
+  uint32_t ride_index_ = 0;
+  uint32_t ride_of_ = 1;
   std::vector<uint32_t> order_;
   uint16_t picks_[kBlockRows];
   alignas(64) uint32_t ids_[kBlockRows];
@@ -512,6 +582,11 @@ TableRun::Outcome TableRun::RunBlock(uint32_t& at, ResultRows* out) {
     status_ = absl::ResourceExhaustedError("no memory for the groups of a query");
     return Outcome::kError;
   }
+}
+
+void TableRun::Ride(uint32_t index, uint32_t of) {
+  ERIS_DCHECK(index < of);
+  body_->Ride(index, of);
 }
 
 absl::Status TableRun::Merge(TableRun& other) {

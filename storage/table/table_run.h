@@ -39,6 +39,10 @@ class TableRun {
   // not been run.
   Outcome RunBlock(uint32_t& at, ResultRows* out);
   const absl::Status& status() const { return status_; }
+  // That it is the `index`-th of `of` runs that are given each block in turn: each then asks the
+  // caches for its share of the next block while the others compute, so that the memory does not
+  // idle. A hint; to be given anew when runs join or leave.
+  void Ride(uint32_t index, uint32_t of);
 
   // Of aggregates: adds what `other`, of the same plan, has added up; `other` is empty after that.
   // Errors: ResourceExhausted (more than kGroupsMax groups, or no memory), OutOfRange.
