@@ -1,0 +1,163 @@
+#include "storage/table/table_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "storage/table/plan_body.h"
+#include "tests/unit/table/query_world.h"
+
+namespace eris::storage {
+namespace {
+
+using namespace expressions;  // NOLINT: as their users do
+using testing::HasSubstr;
+
+absl::StatusOr<std::shared_ptr<const TablePlan>> Plan(const TableQuery& query) {
+  auto layout = TableLayout::Create(QuerySchema());
+  EXPECT_TRUE(layout.ok());
+  return TablePlan::Create(*layout, query);
+}
+TableQuery Filtered(Expression filter) {
+  TableQuery query;
+  query.filter = std::move(filter);
+  return query;
+}
+TableQuery Aggregated(AggregateFunction function, Expression argument) {
+  TableQuery query;
+  AggregateColumn aggregate;
+  aggregate.function = function;
+  aggregate.argument = std::move(argument);
+  query.aggregates.push_back(std::move(aggregate));
+  return query;
+}
+void Refuses(const TableQuery& query, const char* why) {
+  const auto plan = Plan(query);
+  ASSERT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << why;
+  EXPECT_THAT(std::string(plan.status().message()), HasSubstr(why));
+}
+const PredicateNode& OnlyCondition(const TablePlan& plan) {
+  EXPECT_EQ(plan.body().conjuncts.size(), 1u);
+  return plan.body().predicates[plan.body().conjuncts.at(0)];
+}
+
+TEST(TablePlanTest, LiteralsWithMoreDigitsBecomeExactRanges) {
+  const auto plan = Plan(Filtered(Column("dec2") < Literal(Decimal{1005, 3})));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const PredicateNode& node = OnlyCondition(**plan);
+  EXPECT_EQ(node.kind, PredicateNode::Kind::kRange);
+  EXPECT_EQ(node.hi.i64, 100);
+  EXPECT_EQ(node.lo.i64, INT64_MIN);
+}
+
+TEST(TablePlanTest, LiteralsOutsideTheTypeFold) {
+  const auto all = Plan(Filtered(Column("i32") < Literal(int64_t{1} << 40)));
+  ASSERT_TRUE(all.ok());
+  EXPECT_TRUE((*all)->body().conjuncts.empty());
+  const auto not_null = Plan(Filtered(Column("i32n") < Literal(int64_t{1} << 40)));
+  ASSERT_TRUE(not_null.ok());
+  EXPECT_EQ(OnlyCondition(**not_null).kind, PredicateNode::Kind::kIsNull);
+  EXPECT_TRUE(OnlyCondition(**not_null).negated);
+  const auto none = Plan(Filtered(Column("u64") < Literal(0)));
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(OnlyCondition(**none).kind, PredicateNode::Kind::kNone);
+}
+
+TEST(TablePlanTest, BoundsOfOneColumnAreOneRange) {
+  const auto plan =
+      Plan(Filtered(Column("date") >= Literal(Date{10}) && Column("date") < Literal(Date{20})));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(OnlyCondition(**plan).lo.i64, 10);
+  EXPECT_EQ(OnlyCondition(**plan).hi.i64, 19);
+}
+
+TEST(TablePlanTest, EqualValuesAreComputedOnce) {
+  TableQuery query = Aggregated(AggregateFunction::kSum, Column("i32") * Column("i64"));
+  query.aggregates.push_back(query.aggregates[0]);
+  query.aggregates[1].function = AggregateFunction::kAverage;
+  const auto plan = Plan(query);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ((*plan)->body().values.size(), 3u);
+  EXPECT_EQ((*plan)->body().accumulators.size(), 1u);
+}
+
+TEST(TablePlanTest, ResultColumnsHaveTheTypesThatTheHeaderSays) {
+  TableQuery query;
+  const auto add = [&](AggregateFunction function, const char* column) {
+    query.aggregates.push_back({});
+    query.aggregates.back().function = function;
+    query.aggregates.back().argument = Column(column);
+  };
+  add(AggregateFunction::kSum, "dec2");
+  add(AggregateFunction::kSum, "f64");
+  add(AggregateFunction::kAverage, "dec2");
+  add(AggregateFunction::kMin, "date");
+  add(AggregateFunction::kCount, "few");
+  add(AggregateFunction::kSum, "i32n");
+  query.group_by = {"few", "dec4n"};
+  const auto plan = Plan(query);
+  ASSERT_TRUE(plan.ok());
+  const TableSchema& result = (*plan)->result();
+  const std::vector<ColumnSchema> expected = {
+      {"few", ColumnType::kString, 0, true},    {"dec4n", ColumnType::kDecimal, 4, true},
+      {"sum", ColumnType::kInt128, 2, false},   {"sum_2", ColumnType::kFloat64, 0, false},
+      {"avg", ColumnType::kFloat64, 0, false},  {"min", ColumnType::kDate, 0, false},
+      {"count", ColumnType::kUint64, 0, false}, {"sum_3", ColumnType::kInt128, 0, true}};
+  EXPECT_EQ(result.columns, expected);
+  EXPECT_TRUE((*plan)->aggregates());
+  TableQuery whole = query;
+  whole.group_by.clear();
+  EXPECT_TRUE((*Plan(whole))->result().columns[0].nullable);  // of no row
+}
+
+TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
+  Refuses(Filtered(Column("nothing") < Literal(1)), "no column nothing");
+  Refuses(Filtered(Column("date") < Literal(1)),
+          "column date (date) cannot be compared with a number");
+  Refuses(Filtered(Column("i32") < Literal(Value(std::string("x")))),
+          "column i32 (int32) cannot be compared with a string");
+  Refuses(Filtered(Column("few") < Column("i64")),
+          "column few (string) cannot be compared with column i64 (int64)");
+  Refuses(Filtered(Column("i32")), "is a value where a condition is asked for");
+  Refuses(Filtered(!(Column("i32") + Literal(1))), "i32 + 1 is a value");
+  Refuses(Aggregated(AggregateFunction::kSum, Column("date")), "sum(date): not of a date");
+  Refuses(Aggregated(AggregateFunction::kMin, Column("few")), "min(few): not of a string");
+  Refuses(Aggregated(AggregateFunction::kSum, Column("date") + Literal(1)), "is not a number");
+  Expression wide = Column("dec4n");
+  for (int i = 0; i < 4; ++i) wide = std::move(wide) * Column("dec4n");
+  Refuses(Aggregated(AggregateFunction::kSum, wide), "has scale 20, decimals at most 18");
+  Refuses(Aggregated(AggregateFunction::kSum, Literal(INT64_MAX) + Literal(1)),
+          "is outside its type, int64");
+  TableQuery grouped = Aggregated(AggregateFunction::kMin, Column("i32"));
+  grouped.group_by.assign(5, "i32");
+  Refuses(grouped, "groups by 5 columns, at most 4");
+  TableQuery both = Aggregated(AggregateFunction::kMin, Column("i32"));
+  both.columns.push_back({Column("i32"), "x"});
+  Refuses(both, "either hands out columns or aggregates");
+  TableQuery twice;
+  twice.columns = {{Column("i32"), "x"}, {Column("i64"), "x"}};
+  Refuses(twice, "two result columns are called x");
+  TableQuery literal;
+  literal.columns = {{Literal(Value(std::string("x"))), "x"}};
+  Refuses(literal, "can only be compared");
+  literal.columns = {{Literal(Value()), "x"}};
+  Refuses(literal, "a null alone has no type");
+}
+
+TEST(TablePlanTest, TreesAreBounded) {
+  Expression deep = Column("i32");
+  for (uint32_t i = 0; i < kExpressionDepthMax; ++i) deep = std::move(deep) + Literal(1);
+  Refuses(Filtered(std::move(deep) < Literal(0)), "deeper than 64 levels");
+  std::vector<Expression> many(kExpressionSizeMax, IsNull(Column("i32")));
+  Refuses(Filtered(Of(Expression::Kind::kOr, many)), "more than 4096 parts");
+  Refuses(Filtered(Of(Expression::Kind::kBetween, {Column("i32")})), "has 1 arguments");
+  Expression unknown;
+  unknown.kind = static_cast<Expression::Kind>(99);
+  Refuses(Filtered(unknown), "unknown kind 99");
+}
+
+}  // namespace
+}  // namespace eris::storage
