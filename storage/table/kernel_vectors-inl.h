@@ -1,0 +1,108 @@
+// What the kernels' files share, compiled once per target with each of them: vectors of whole words
+// of rows, masks of bitmaps, ranges. Included after hwy/highway.h alone; the guard is Highway's,
+// open once per target. See kernels.h.
+#if defined(ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_
+#undef ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_
+#else
+#define ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_
+#endif
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace eris::storage::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// How far ahead of itself a loop asks for a column's lines: far enough for the latency of memory,
+// near enough for the first cache. Of 2, 4 and 8 KiB the second was the best.
+constexpr size_t kPrefetchBytes = 4096;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+constexpr size_t kLanes = hn::MaxLanes(Tag<T>());
+
+template <class T>
+HWY_INLINE void Prefetch(const T* values) {
+  __builtin_prefetch(reinterpret_cast<const char*>(values) + kPrefetchBytes);
+}
+
+// Bits of the vector that begins at row `first` of a word.
+template <class T>
+HWY_INLINE auto MaskOf(const uint64_t* word, size_t first) {
+  if constexpr (kLanes<T> >= 8) {
+    return hn::LoadMaskBits(Tag<T>(), reinterpret_cast<const uint8_t*>(word) + first / 8);
+  } else {
+    const uint64_t bits = *word >> first;
+    uint8_t bytes[8];
+    std::memcpy(bytes, &bits, sizeof bytes);
+    return hn::LoadMaskBits(Tag<T>(), bytes);
+  }
+}
+
+// sum + v where the mask is set.
+template <class V, class M>
+HWY_INLINE V AddWhere(M mask, V sum, V v) {
+#if HWY_TARGET == HWY_AVX3
+  // One instruction, which g++ does not make of the two.
+  if constexpr (sizeof(hn::TFromV<V>) == 4) {
+    return V{_mm512_mask_add_epi32(sum.raw, mask.raw, sum.raw, v.raw)};
+  } else if constexpr (std::is_same_v<hn::TFromV<V>, double>) {
+    return V{_mm512_mask_add_pd(sum.raw, mask.raw, sum.raw, v.raw)};
+  } else {
+    return V{_mm512_mask_add_epi64(sum.raw, mask.raw, sum.raw, v.raw)};
+  }
+#else
+  return hn::Add(sum, hn::IfThenElseZero(mask, v));
+#endif
+}
+
+// Whether values are outside a range. Integers, signed or not: above its width, counted from its
+// start modulo 2^n, which is one comparison. Doubles, where a NaN is in no range: the complement.
+template <class T>
+class RangeTest {
+ public:
+  using V = hn::Vec<Tag<T>>;
+  static constexpr bool kOutside = !std::is_floating_point_v<T>;
+  HWY_INLINE RangeTest(T lo, T hi)
+      : lo_(hn::Set(Tag<T>(), lo)),
+        end_(hn::Set(Tag<T>(), kOutside ? static_cast<T>(hi - lo) : hi)) {}
+  HWY_INLINE auto Outside(V v) const { return hn::Gt(hn::Sub(v, lo_), end_); }
+  HWY_INLINE auto Inside(V v) const {
+    static_assert(sizeof(T) >= 4);
+    if constexpr (kOutside) {
+#if HWY_TARGET == HWY_AVX3
+      // Unsigned and in one instruction, which this Highway does not offer.
+      const V offset = hn::Sub(v, lo_);
+      if constexpr (sizeof(T) == 8) {
+        return hn::Mask512<T>{_mm512_cmple_epu64_mask(offset.raw, end_.raw)};
+      } else {
+        return hn::Mask512<T>{_mm512_cmple_epu32_mask(offset.raw, end_.raw)};
+      }
+#else
+      return hn::Not(Outside(v));
+#endif
+    } else {
+      return hn::And(hn::Ge(v, lo_), hn::Le(v, end_));
+    }
+  }
+
+ private:
+  V lo_, end_;
+};
+
+template <class T>
+bool IsInside(T value, T lo, T hi) {
+  if constexpr (std::is_floating_point_v<T>) return value >= lo && value <= hi;
+  return static_cast<T>(value - lo) <= static_cast<T>(hi - lo);
+}
+
+}  // namespace eris::storage::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_
