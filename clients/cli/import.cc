@@ -245,6 +245,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   InputFile input;
   absl::Status status = input.Open(flags.path);
   if (!status.ok()) return Report(status);
+  if (flags.dry_run) return RunDryImport(cli, flags, input);
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   if (!flags.schema.empty()) return RunImportIntoTable(cli, flags, input, **client);
@@ -308,6 +309,9 @@ void AddImport(CLI::App& app, Cli& cli) {
                        "Load into a table of these columns (a:int64,b:decimal(2),c:string?, or "
                        "tpch:lineitem), which "
                        "is created if it is missing; of a table that exists not needed");
+  verb->add_flag("--dry-run", flags->dry_run,
+                 "Read and check the file by --schema, and send nothing: needs no server")
+      ->needs(schema);
   verb->add_option("--table", flags->table,
                    "TPC-H table that names the columns; default: from the name of a .tbl file");
   verb->add_option(

@@ -32,6 +32,7 @@ struct ImportFlags {
   uint32_t batch = 32768;
   uint32_t in_flight = 8;
   std::string schema;  // not empty: into a table
+  bool dry_run = false;
 
   bool IsTbl() const;
   // Errors: InvalidArgument (the delimiter).
@@ -63,6 +64,9 @@ class InputFile {
 // exit code.
 int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile& input,
                        client::Client& client);
+
+// Reads a file by flags.schema as an import would, and sends nothing. Returns the exit code.
+int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input);
 
 }  // namespace eris::cli
 

@@ -1,5 +1,6 @@
 // eris import into a table: creates it with bounds from a sample of its first key column.
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +91,14 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
   return other.ok() && other->schema == schema ? absl::OkStatus() : info.status();
 }
 
+absl::StatusOr<TableFileFormat> FormatOf(const ImportFlags& flags) {
+  const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
+  if (!delimited.ok()) return delimited.status();
+  TableFileFormat format{.delimited = *delimited, .header = flags.header};
+  if (flags.IsTbl() && !flags.header) format.header = false;
+  return format;
+}
+
 int Show(const Cli& cli, const ImportFlags& flags, const ImportedRows& imported, bool created,
          double seconds) {
   const double rows_rate = seconds > 0 ? static_cast<double>(imported.rows) / seconds : 0;
@@ -107,10 +116,10 @@ int Show(const Cli& cli, const ImportFlags& flags, const ImportedRows& imported,
                                             {"bytes_per_second", bytes_rate}});
   } else {
     output.Write(absl::StrFormat(
-        "%s%d rows loaded into %s (%d replaced, %d lines skipped) in %.2f s, %.0f rows/s, %.0f "
+        "%s%d rows %s %s (%d replaced, %d lines skipped) in %.2f s, %.0f rows/s, %.0f "
         "MB/s of text\n",
-        created ? "created; " : "", imported.rows, flags.object, imported.replaced,
-        imported.skipped, seconds, rows_rate, bytes_rate / 1e6));
+        created ? "created; " : "", imported.rows, flags.dry_run ? "read for" : "loaded into",
+        flags.object, imported.replaced, imported.skipped, seconds, rows_rate, bytes_rate / 1e6));
   }
   return output.Finish(kExitOk);
 }
@@ -121,11 +130,9 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
                        client::Client& client) {
   const absl::StatusOr<Target> target = FindTarget(client, flags);
   if (!target.ok()) return Report(target.status());
-  const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
-  if (!delimited.ok()) return Report(delimited.status());
-  TableFileFormat format{.delimited = *delimited, .header = flags.header};
-  if (flags.IsTbl() && !flags.header) format.header = false;
-  TableFile file(input.fd(), input.name(), format, target->schema);
+  const absl::StatusOr<TableFileFormat> format = FormatOf(flags);
+  if (!format.ok()) return Report(format.status());
+  TableFile file(input.fd(), input.name(), *format, target->schema);
   absl::Status status = file.Open();
   bool created = false;
   if (status.ok() && target->missing) {
@@ -148,6 +155,34 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
                                                            imported.rows, " rows were loaded")));
   }
   return Show(cli, flags, imported, created, seconds);
+}
+
+int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {
+  const absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, "");
+  if (!schema.ok()) return Report(schema.status());
+  const absl::StatusOr<TableFileFormat> format = FormatOf(flags);
+  if (!format.ok()) return Report(format.status());
+  TableFile file(input.fd(), input.name(), *format, *schema);
+  absl::Status status = file.Open();
+  const absl::Time start = absl::Now();
+  ImportedRows read;
+  client::OwnedRows rows;
+  std::string complaint;
+  for (bool more = true; more && status.ok();) {
+    TableFile::Reset(rows);
+    const auto result = file.Read(std::min<uint64_t>(flags.batch, kBatchRowsMax), rows, complaint);
+    status = result.status();
+    read.rows += rows.rows;
+    if (!status.ok() || *result == TableFile::Result::kFull) continue;
+    more = *result != TableFile::Result::kEnd;
+    if (!more) continue;
+    ++read.skipped;
+    std::fprintf(stderr, "eris: %s\n", complaint.c_str());
+    if (flags.on_error == "abort") status = absl::InvalidArgumentError("a line is bad");
+  }
+  if (!status.ok()) return Report(status);
+  read.bytes = file.bytes_read();
+  return Show(cli, flags, read, false, absl::ToDoubleSeconds(absl::Now() - start));
 }
 
 }  // namespace eris::cli

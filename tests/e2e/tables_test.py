@@ -212,6 +212,10 @@ def test_a_bad_row_stops_or_is_skipped(case):
                   refused.stderr)
     harness.check_equal(case.server.eris_json("scan", "bad", "--agg", "count(*) as n"), [{"n": "2000"}],
                         "rows before the bad one")
+    done = case.server.eris("import", "x", path, "--schema", SCHEMA, "--dry-run", "--on-error", "skip")
+    harness.check(f"{ROWS - 2} rows read for x" in done.stdout and "line 2001: " in done.stderr, done)
+    case.server.eris("import", "x", path, "--schema", SCHEMA, "--dry-run", code=INVALID)
+    harness.check("x" not in [one["name"] for one in case.server.eris_json("list")], "a dry run")
     case.server.eris("drop", "bad")
     done = case.server.eris("import", "bad", path, "--schema", SCHEMA, "--key", "none", "--on-error", "skip",
                             "--output", "json")
