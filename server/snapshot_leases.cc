@@ -88,6 +88,13 @@ absl::StatusOr<SnapshotLeases::Use> SnapshotLeases::Find(uint64_t id) {
   return UseOf(id, found->second);
 }
 
+void SnapshotLeases::Shorten(uint64_t id, std::chrono::milliseconds time_to_live_max) {
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return;
+  found->second.time_to_live = std::min(found->second.time_to_live, time_to_live_max);
+}
+
 absl::Status SnapshotLeases::Release(uint64_t id) {
   std::shared_ptr<Snapshot> dropped;  // destroyed outside the lock
   base::MutexLock lock(&mu_);

@@ -76,6 +76,8 @@ class SnapshotLeases {
   Use AddForScan(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live);
   // Errors: FailedPrecondition (let go, or never there).
   absl::StatusOr<Use> Find(uint64_t id);
+  // From its last use on it lives no longer than that. Nothing happens if it has been let go.
+  void Shorten(uint64_t id, std::chrono::milliseconds time_to_live_max);
   // Lets it go; calls that use it end as if nothing had happened. Errors: NotFound.
   absl::Status Release(uint64_t id);
 

@@ -1,5 +1,6 @@
 #include "server/table_ops.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <utility>
@@ -20,6 +21,11 @@ uint64_t CountBits(absl::string_view bits) {
     count += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(c)));
   }
   return count;
+}
+
+// Of the answer. A message that says more rows than there may be is refused by DecodeRows.
+uint64_t BitmapBytes(const v1::Rows& rows) {
+  return std::min<uint64_t>(rows.rows(), kTableBatchRowsMax) / 8 + 1;
 }
 
 // The request's rows with what keeps them. gRPC has made the message and shows it as const, but
@@ -48,7 +54,7 @@ absl::Status CheckClustered(absl::string_view table, const TableSchema& schema) 
 }  // namespace
 
 uint64_t WriteRowsOp::Bytes(const Request& request) {
-  return request.SpaceUsedLong() + request.rows().rows() / 8 + sizeof(Response);
+  return request.SpaceUsedLong() + BitmapBytes(request.rows()) + sizeof(Response);
 }
 
 StartedBatch WriteRowsOp::Start(Session& session, const Request& request, Session::Callback done) {
@@ -74,7 +80,7 @@ absl::Status WriteRowsOp::Fill(BatchResult& result, Response* response) {
 }
 
 uint64_t EraseRowsOp::Bytes(const Request& request) {
-  return request.SpaceUsedLong() + request.keys().rows() / 8 + sizeof(Response);
+  return request.SpaceUsedLong() + BitmapBytes(request.keys()) + sizeof(Response);
 }
 
 StartedBatch EraseRowsOp::Start(Session& session, const Request& request, Session::Callback done) {
@@ -96,7 +102,7 @@ absl::Status EraseRowsOp::Fill(BatchResult& result, Response* response) {
 uint64_t AnswerBytes(const LookedUpRows& rows) { return ColumnsBytes(rows.columns); }
 
 uint64_t LookupRowsOp::Bytes(const Request& request) {
-  return request.SpaceUsedLong() + request.keys().rows() / 8 + sizeof(Response);
+  return request.SpaceUsedLong() + BitmapBytes(request.keys()) + sizeof(Response);
 }
 
 StartedBatch LookupRowsOp::Start(Session& session, const Request& request, Callback done) {

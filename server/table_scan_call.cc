@@ -104,6 +104,7 @@ void TableScanCall::FillSchemaOnce() {
   if (std::exchange(first_, false)) {
     FillSchema(scan_->schema(), response_.mutable_schema());
   } else {
+    several_ = true;
     response_.clear_schema();
   }
 }
@@ -115,8 +116,13 @@ void TableScanCall::Write() {
 }
 
 void TableScanCall::End(const absl::Status& status) {
-  // Whoever has all rows does not come back for more.
-  if (status.ok() && use_ && use_.of_scan()) (void)server_.leases().Release(use_.id());
+  if (status.ok() && use_ && use_.of_scan()) {
+    if (several_) {
+      server_.leases().Shorten(use_.id(), kArrivalMax);
+    } else {
+      (void)server_.leases().Release(use_.id());
+    }
+  }
   stall_.Begin();  // the status waits behind the last chunk
   Finish(ToRpcStatus(status));
 }

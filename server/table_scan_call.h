@@ -6,6 +6,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -21,6 +22,10 @@ class TableScanCall final : public grpc::ServerWriteReactor<v1::ScanTableRespons
  public:
   // What a scan takes of the byte budget from the start; a larger chunk takes more.
   static constexpr uint64_t kMessageBytes = 1 << 20;
+
+  // When all has been written some of it may still be on its way: so long the client can come back
+  // for it. (A scan of one response ends with it.)
+  static constexpr std::chrono::milliseconds kArrivalMax{1000};
 
   // gRPC owns the result.
   static TableScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
@@ -52,6 +57,7 @@ class TableScanCall final : public grpc::ServerWriteReactor<v1::ScanTableRespons
   // Owned by the step under way.
   uint64_t fingerprint_ = 0;
   bool first_ = true;        // nothing has been written yet
+  bool several_ = false;     // more than one response has been
   bool last_ = false;        // response_ is the last one
   bool has_tokens_ = false;  // rows, not aggregates
   v1::ScanTableResponse response_;

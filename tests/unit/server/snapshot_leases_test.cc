@@ -76,6 +76,18 @@ TEST_F(SnapshotLeasesTest, ReleasedOneStaysForThoseThatUseIt) {
   EXPECT_EQ(held_.load(), 0);
 }
 
+TEST_F(SnapshotLeasesTest, ShortenedOneGoesSoonAfterItsLastUse) {
+  auto use = leases_.AddForScan(NewSnapshot(), milliseconds(100'000));
+  leases_.Shorten(use.id(), milliseconds(20));
+  leases_.Shorten(use.id(), milliseconds(5000));
+  leases_.Shorten(use.id() + 1, milliseconds(20));  // nobody's
+  use.End();
+  ASSERT_FALSE(armed_.empty());
+  EXPECT_EQ(armed_.back(), milliseconds(20));
+  EXPECT_EQ(leases_.Sweep(Clock::now() + milliseconds(21)), std::nullopt);
+  EXPECT_EQ(held_.load(), 0);
+}
+
 TEST_F(SnapshotLeasesTest, OfBrokenScansTheOldestGoes) {
   const uint64_t taken = leases_.Add(NewSnapshot(), milliseconds(1));
   std::vector<uint64_t> ids;

@@ -283,7 +283,7 @@ TEST_F(TableServiceTest, ScanGivesEveryRowOnceWithItsSchema) {
   EXPECT_EQ(reader->schema().columns, schema_.columns);
   EXPECT_EQ(reader->resumed(), 0u);
   EXPECT_TRUE(FakeEngine::Await([&] { return engine.scans_open() == 0; }));
-  // A scan that has ended keeps no snapshot.
+  // A scan that has ended keeps no snapshot for long.
   EXPECT_TRUE(FakeEngine::Await([&] { return engine.snapshots_held() == 0; }));
 }
 
@@ -349,7 +349,7 @@ TEST_F(TableServiceTest, BrokenScanGoesOnOnItsSnapshot) {
   for (const auto& response : others) count += response.rows().rows();
   EXPECT_EQ(count, 1500u);
   EXPECT_TRUE(FakeEngine::Await([&] { return engine.snapshots_held() == 0; }));
-  // Who has all rows cannot come back.
+  // Whoever has all rows can come back for a moment only.
   others.clear();
   EXPECT_EQ(Scan(rest, &others).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
