@@ -1,20 +1,20 @@
 // Tables through the embedding interface, with running AEUs, against models.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
-#include <optional>
 #include <random>
-#include <set>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "eris/engine.h"
+#include "tests/integration/table_fixture.h"
 #include "tests/support/seed.h"
 #include "tests/support/table_rows.h"
 
@@ -22,94 +22,20 @@ namespace eris {
 namespace {
 
 using namespace expressions;  // NOLINT: operators
+using test::AllTypes;
 using test::AppendRows;
+using test::HeapOfTwo;
+using test::HeapRows;
+using test::KeyColumnsOf;
+using test::OpenOrDie;
 using test::ReadAll;
 using test::Row;
 using test::Rows;
 using test::Sorted;
 using test::TextOf;
 
-std::unique_ptr<Engine> OpenOrDie(uint32_t aeus, uint64_t memory_bytes = uint64_t{2} << 30) {
-  Options options;
-  options.aeu_count = aeus;
-  options.memory_limit_bytes = memory_bytes;
-  options.memory_decay_ms = 200;
-  auto engine = Engine::Open(options);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  return engine.ok() ? *std::move(engine) : nullptr;
-}
-
-// A key of two words, and every type with nulls.
-TableSchema AllTypes() {
-  return {.columns = {{.name = "k1", .type = ColumnType::kInt64},
-                      {.name = "k2", .type = ColumnType::kInt32},
-                      {.name = "i32", .type = ColumnType::kInt32, .nullable = true},
-                      {.name = "i64", .type = ColumnType::kInt64, .nullable = true},
-                      {.name = "u64", .type = ColumnType::kUint64, .nullable = true},
-                      {.name = "f64", .type = ColumnType::kFloat64, .nullable = true},
-                      {.name = "date", .type = ColumnType::kDate, .nullable = true},
-                      {.name = "dec", .type = ColumnType::kDecimal, .scale = 2, .nullable = true},
-                      {.name = "text", .type = ColumnType::kString, .nullable = true}},
-          .key = {0, 1}};
-}
-
-std::vector<ColumnSchema> KeyColumnsOf(const TableSchema& schema) {
-  std::vector<ColumnSchema> columns;
-  for (const uint32_t column : schema.key) columns.push_back(schema.columns[column]);
-  return columns;
-}
-
-class TableTest : public testing::TestWithParam<uint32_t> {
- protected:
-  void SetUp() override {
-    seed_ = test::Seed();
-    random_.seed(seed_);
-    engine_ = OpenOrDie(GetParam());
-    ASSERT_NE(engine_, nullptr);
-    session_ = engine_->NewSession();
-  }
-  uint64_t Pick(uint64_t end) {
-    return std::uniform_int_distribution<uint64_t>(0, end - 1)(random_);
-  }
-  Value OrNull(Value value) { return Pick(8) == 0 ? Value{} : value; }
-  Row RandomRow(int64_t k1, int64_t k2) {
-    std::string text(Pick(12) == 0 ? Pick(300) : Pick(9), static_cast<char>('a' + Pick(26)));
-    return {k1,
-            k2,
-            OrNull(static_cast<int64_t>(static_cast<int32_t>(random_()))),
-            OrNull(static_cast<int64_t>(random_())),
-            OrNull(static_cast<uint64_t>(random_())),
-            OrNull(static_cast<double>(Pick(1000)) / 8),
-            OrNull(Date{static_cast<int32_t>(Pick(20000))}),
-            OrNull(Decimal{static_cast<int64_t>(Pick(100000)) - 50000, 2}),
-            OrNull(text)};
-  }
-  std::vector<Row> ScanAll(absl::string_view table, const TableQuery& query = {}) {
-    auto scan = session_->OpenTableScan(table, query);
-    EXPECT_TRUE(scan.ok()) << scan.status();
-    return scan.ok() ? ReadAll(**scan) : std::vector<Row>();
-  }
-  // Aggregates of u64 or i128 that fit an i64.
-  int64_t One(absl::string_view table, const TableQuery& query, size_t column = 0) {
-    const std::vector<Row> rows = ScanAll(table, query);
-    EXPECT_EQ(rows.size(), 1u);
-    if (rows.empty()) return -1;
-    if (const auto* u64 = std::get_if<uint64_t>(&rows[0][column]))
-      return static_cast<int64_t>(*u64);
-    if (const auto* i64 = std::get_if<int64_t>(&rows[0][column])) return *i64;
-    return 0;
-  }
-
-  uint64_t seed_ = 0;
-  std::mt19937_64 random_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Session> session_;
-};
-
-std::string NameOf(const testing::TestParamInfo<uint32_t>& info) {
-  return absl::StrCat(info.param, "Aeus");
-}
-INSTANTIATE_TEST_SUITE_P(Aeus, TableTest, testing::Values(1, 2, 8), NameOf);
+class TableTest : public test::TableTest {};
+INSTANTIATE_TEST_SUITE_P(Aeus, TableTest, testing::Values(1, 2, 8), test::NameOf);
 
 TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
   SCOPED_TRACE(test::SeedText(seed_));
@@ -192,18 +118,6 @@ TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
   }
   ASSERT_TRUE(engine_->Drop("t").ok());
   EXPECT_EQ(session_->OpenTableScan("t", {}).status().code(), absl::StatusCode::kNotFound);
-}
-
-TableSchema HeapOfTwo() {
-  return {.columns = {{.name = "id", .type = ColumnType::kUint64},
-                      {.name = "group", .type = ColumnType::kInt32}}};
-}
-
-// Rows [first, first + count), group is id % 7.
-Rows HeapRows(uint64_t first, uint64_t count) {
-  Rows rows(HeapOfTwo().columns);
-  for (uint64_t i = first; i < first + count; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
-  return rows;
 }
 
 TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
@@ -583,143 +497,6 @@ TEST_P(TableTest, ExportedColumnsAreTheChunksOwnMemory) {
   EXPECT_FALSE(watched.expired());
   moved.release(&moved);
   EXPECT_TRUE(watched.expired());
-}
-
-// Money moves from one account to another: taken, and only after the acknowledgement added.
-TEST_P(TableTest, NoSnapshotSeesMoneyThatIsNotThere) {
-  const TableSchema schema = {.columns = {{.name = "account", .type = ColumnType::kInt64},
-                                          {.name = "money", .type = ColumnType::kInt64}},
-                              .key = {0}};
-  constexpr int64_t kWriters = 4;
-  constexpr int64_t kAccounts = 64;  // of each writer
-  constexpr int64_t kEach = 1000;
-  constexpr int64_t kAmount = 10;
-  ASSERT_TRUE(engine_
-                  ->CreateTable(
-                      "bank", schema,
-                      {.expected = {uint64_t{1} << 63, (uint64_t{1} << 63) + kWriters * kAccounts}})
-                  .ok());
-  Rows rows(schema.columns);
-  for (int64_t i = 0; i < kWriters * kAccounts; ++i) rows.Add({i, kEach});
-  ASSERT_TRUE(session_->UpsertRows("bank", rows.batch()).ok());
-  constexpr int64_t kTotal = kWriters * kAccounts * kEach;
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> writers;
-  for (int64_t w = 0; w < kWriters; ++w) {
-    writers.emplace_back([&, w] {
-      auto session = engine_->NewSession();
-      std::mt19937_64 random(seed_ + static_cast<uint64_t>(w));
-      std::vector<int64_t> money(kAccounts, kEach);
-      const auto write = [&](int64_t account) {
-        Rows one(schema.columns);
-        one.Add({w * kAccounts + account, money[account]});
-        ASSERT_TRUE(session->UpsertRows("bank", one.batch()).ok());
-      };
-      while (!stop.load()) {
-        const auto from = static_cast<int64_t>(random() % kAccounts);
-        const auto to = static_cast<int64_t>(random() % kAccounts);
-        money[from] -= kAmount;
-        write(from);
-        money[to] += kAmount;
-        write(to);
-      }
-    });
-  }
-  TableQuery sum;
-  sum.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
-                    {AggregateFunction::kSum, Column("money"), "sum"}};
-  const absl::Time end = absl::Now() + absl::Milliseconds(700);
-  int scans = 0;
-  while (absl::Now() < end && !HasFailure()) {
-    const std::vector<Row> answer = ScanAll("bank", sum);
-    ASSERT_EQ(answer.size(), 1u);
-    EXPECT_EQ(std::get<uint64_t>(answer[0][0]), static_cast<uint64_t>(kWriters * kAccounts));
-    const int64_t seen = std::get<int64_t>(answer[0][1]);
-    EXPECT_LE(seen, kTotal) << test::SeedText(seed_);
-    EXPECT_GE(seen, kTotal - kWriters * kAmount) << test::SeedText(seed_);
-    ++scans;
-  }
-  stop.store(true);
-  for (std::thread& writer : writers) writer.join();
-  EXPECT_GT(scans, 0);
-  EXPECT_EQ(One("bank", sum, 1), kTotal);
-}
-
-// Things move from one key to another: first the new row, after the acknowledgement the old one is
-// erased. Dead rows pile up and are compacted meanwhile.
-TEST_P(TableTest, RowsThatChangeTheirKeyAreNeverMissing) {
-  const TableSchema schema = {.columns = {{.name = "place", .type = ColumnType::kUint64},
-                                          {.name = "thing", .type = ColumnType::kUint64},
-                                          {.name = "text", .type = ColumnType::kString}},
-                              .key = {0}};
-  constexpr uint64_t kWriters = 3;
-  constexpr uint64_t kThings = 2000;  // of each writer
-  constexpr uint64_t kPlaces = 1 << 20;
-  ASSERT_TRUE(engine_->CreateTable("t", schema, {.expected = {0, kPlaces}}).ok());
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> ready{0};
-  std::vector<std::thread> writers;
-  for (uint64_t w = 0; w < kWriters; ++w) {
-    writers.emplace_back([&, w] {
-      auto session = engine_->NewSession();
-      std::mt19937_64 random(seed_ + w);
-      std::vector<uint64_t> place_of(kThings);
-      // Places of one writer: w, w + kWriters, ...
-      const auto place = [&] { return random() % (kPlaces / kWriters) * kWriters + w; };
-      std::set<uint64_t> taken;
-      const auto free_place = [&] {
-        uint64_t at = place();
-        while (!taken.insert(at).second) at = place();
-        return at;
-      };
-      const auto put = [&](const std::vector<uint64_t>& things) {
-        Rows rows(schema.columns);
-        for (const uint64_t thing : things) {
-          rows.Add({place_of[thing], w * kThings + thing, absl::StrCat("thing ", thing)});
-        }
-        ASSERT_TRUE(session->UpsertRows("t", rows.batch()).ok());
-      };
-      std::vector<uint64_t> things;
-      for (uint64_t thing = 0; thing < kThings; ++thing) {
-        place_of[thing] = free_place();
-        things.push_back(thing);
-      }
-      put(things);
-      ready.fetch_add(1);
-      while (!stop.load()) {
-        std::set<uint64_t> picked;
-        for (int i = 0; i < 50; ++i) picked.insert(random() % kThings);
-        Rows old(KeyColumnsOf(schema));
-        for (const uint64_t thing : picked) {
-          old.Add({place_of[thing]});
-          place_of[thing] = free_place();
-        }
-        put({picked.begin(), picked.end()});
-        ASSERT_TRUE(session->EraseRows("t", old.batch()).ok());
-      }
-    });
-  }
-  while (ready.load() < kWriters) absl::SleepFor(absl::Milliseconds(1));
-  TableQuery count;
-  count.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-  TableQuery things;
-  things.columns = {{Column("thing"), "thing"}, {Column("text"), "text"}};
-  const absl::Time end = absl::Now() + absl::Milliseconds(500);
-  while (absl::Now() < end && !HasFailure()) {
-    const int64_t seen = One("t", count);
-    EXPECT_GE(seen, static_cast<int64_t>(kWriters * kThings)) << test::SeedText(seed_);
-    EXPECT_LE(seen, static_cast<int64_t>(kWriters * (kThings + 50))) << test::SeedText(seed_);
-    std::set<uint64_t> distinct;
-    for (const Row& row : ScanAll("t", things)) {
-      const auto thing = std::get<uint64_t>(row[0]);
-      distinct.insert(thing);
-      ASSERT_EQ(std::get<std::string>(row[1]), absl::StrCat("thing ", thing % kThings));
-    }
-    EXPECT_EQ(distinct.size(), kWriters * kThings) << test::SeedText(seed_);
-  }
-  stop.store(true);
-  for (std::thread& writer : writers) writer.join();
-  EXPECT_EQ(One("t", count), static_cast<int64_t>(kWriters * kThings));
 }
 
 TEST(TableMemoryTest, AtTheLimitRowsAreRefusedAndNothingIsLost) {
