@@ -171,9 +171,9 @@ absl::StatusOr<TableResume> FromToken(absl::string_view token) {
     part.cursor.at = reader.TakePlace();
     part.cursor.began = reader.TakePlace();
     part.cursor.skip = reader.Take<uint64_t>();
-    if (flags > (kBegun | kWrapped | kDone) || part.cursor.began.row % storage::kBlockRows != 0) {
-      return damaged;
-    }
+    const bool possible = part.cursor.began.row % storage::kBlockRows == 0 &&
+                          (part.cursor.wrapped || part.cursor.at >= part.cursor.began);
+    if (flags > (kBegun | kWrapped | kDone) || !possible) return damaged;
   }
   if (!reader.ok() || !reader.at_end()) return damaged;
   return resume;

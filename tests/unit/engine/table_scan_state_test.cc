@@ -28,7 +28,7 @@ using test::Rows;
 
 constexpr uint32_t kAeus = 2;
 // Some segments at each AEU.
-constexpr uint64_t kRows = 900'000;  // more than the chunks of one scan hold
+constexpr uint64_t kRows = 900'000;                        // more than the chunks of one scan hold
 constexpr uint64_t kBlocks = kRows / storage::kBlockRows;  // and some that are not full
 
 const TableSchema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
@@ -275,8 +275,15 @@ TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
     part.cursor.chosen = true;
     part.cursor.at = {random_() % 3, random_() % 5, random_() % (storage::kSegmentRows + 1)};
     part.cursor.began = {random_() % 3, random_() % 5, 0};
+    if (part.cursor.at < part.cursor.began) part.cursor.began = {};
     part.cursor.skip = random_() % 100'000;
   }
+  auto backwards = resume;
+  backwards.parts[0].cursor.at = {};
+  backwards.parts[0].cursor.began = {1, 1, 0};
+  backwards.parts[0].cursor.wrapped = false;
+  query.resume = engine::ToToken(backwards);
+  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid);
   query.resume = engine::ToToken(resume);
   auto scan = Open(query);
   EXPECT_LE(ReadAll(*scan).size(), kRows);
