@@ -227,19 +227,23 @@ void Aeu::Maintain(uint32_t rows_max) {
 }
 
 void Aeu::FreeVersions(uint32_t records_max) {
-  // Once around from where the last turn stopped, or until one has used the turn's share up.
+  // Once around from where the last turn stopped, or until the turn's share is used up.
+  constexpr uint64_t kRecordBytes = 32;
+  const auto bytes_max = static_cast<int64_t>(records_max * kRecordBytes);
+  const uint64_t bytes_before = version_bytes_;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (free_slot_ >= slots_.size()) free_slot_ = 0;
     ObjectSlot* const slot = slots_[free_slot_].get();
-    bool more = false;
-    for (size_t range = 0; slot != nullptr && range < slot->ranges().size(); ++range) {
+    bool enough = false;
+    for (size_t range = 0; slot != nullptr && range < slot->ranges().size() && !enough; ++range) {
       OwnedRange& owned = slot->ranges()[range];
       if (owned.partition->version_bytes() == 0) continue;
-      more |= owned.partition->FreeVersions(snapshots_, records_max);
+      enough = owned.partition->FreeVersions(snapshots_, records_max);
       SettleVersions(owned);
+      enough |= static_cast<int64_t>(bytes_before - version_bytes_) >= bytes_max;
     }
     if (slot != nullptr) slot->cache().EndTurn();
-    if (more) return;
+    if (enough) return;
     ++free_slot_;
   }
   free_versions_ = false;

@@ -101,10 +101,11 @@ class AeuLab {
                        routing::DropSegment{}));
   }
   void SendQuery(const routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
-                 TestScanPart& part, const storage::ScanQuery& query, bool aggregate = false) {
+                 TestScanPart& part, const storage::ScanQuery& query, bool aggregate = false,
+                 uint64_t snapshot = 0) {
     const routing::ScanSegment segment{range, ~uint64_t{0}, &part, query, aggregate};
     ERIS_CHECK(TrySend(owner, route, routing::CommandType::kScan, &part, &TestScanPart::Answered,
-                       segment));
+                       segment, snapshot));
   }
   void SendScan(const routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
                 TestScanPart& part, uint64_t rows_max = ~uint64_t{0}) {
@@ -123,11 +124,12 @@ class AeuLab {
   template <class Segment>
   bool TrySend(AeuId owner, const routing::ObjectRoute& route, routing::CommandType type,
                routing::Reply* context, routing::CompletionFunction complete,
-               const Segment& segment) {
+               const Segment& segment, uint64_t snapshot = 0) {
     const routing::CommandHeader header{.type = type,
                                         .slot = route.slot(),
                                         .object = route.object(),
                                         .table_version = route.Pin()->version(),
+                                        .snapshot = snapshot,
                                         .complete = complete,
                                         .context = context,
                                         .count = 1};
