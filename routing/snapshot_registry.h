@@ -45,33 +45,31 @@ class BasicSnapshotRegistry {
     if (!slot) return std::nullopt;
     Slot& own = slots_[*slot];
     own.begun_ns.store(begun_ns, std::memory_order_relaxed);  // published by the CAS below
-    // acquire: what has raised E was there before this snapshot; pairs with the CAS below.
-    uint64_t epoch = epoch_.load(std::memory_order_acquire);
+    uint64_t epoch = epoch_.load(std::memory_order_relaxed);  // the CAS decides
     do {
       // Not a bound but S itself: the CAS succeeds only if it is. A reader that finds it before
       // keeps rows for a snapshot that nobody has, no more. relaxed: the CAS publishes it.
       own.word.store(WordOf(epoch) | kBeginning, std::memory_order_relaxed);
-      // release: pairs with the acquire in Now, which sees slot and slots_used_ then. seq_cst, as
-      // in Now: see Waker, and whoever asks what a turn has written from here on.
-    } while (!epoch_.compare_exchange_weak(epoch, epoch + 1, std::memory_order_seq_cst,
-                                           std::memory_order_acquire));
-    // It is S for good: others may have shown it, too, without getting it. release: pairs with the
-    // acquire in Holds; whoever reads at S learns of it from this thread.
+      // release: pairs with the acquire in Now, which sees slot and slots_used_ then.
+    } while (!epoch_.compare_exchange_weak(epoch, epoch + 1, std::memory_order_release,
+                                           std::memory_order_relaxed));
+    // It is S for good: others may have shown it, too, without getting it. Whoever reads at S
+    // learns of it from this thread. release: pairs with the acquire in AbortIf, for begun_ns.
     own.word.store(WordOf(epoch), std::memory_order_release);
     return Held{*slot, epoch};
   }
 
   // When nobody will read at it any more. Any thread, once.
   void End(uint32_t slot) {
-    // release: pairs with the acquire in TakeSlot, of whoever has it next.
-    slots_[slot].word.store(kFree, std::memory_order_release);
+    // relaxed: the count below publishes it.
+    slots_[slot].word.store(kFree, std::memory_order_relaxed);
     CountRelease();
   }
 
   // Gives it up: AEUs stop keeping rows for it, and answer its scans "aborted". REQUIRES: it is
   // held until the call has returned. Any thread.
   void Abort(uint32_t slot) {
-    slots_[slot].word.fetch_or(kAborted, std::memory_order_release);  // as End
+    slots_[slot].word.fetch_or(kAborted, std::memory_order_relaxed);  // as End
     CountRelease();
   }
   bool aborted(uint32_t slot) const {
@@ -97,9 +95,10 @@ class BasicSnapshotRegistry {
   // learned of a snapshot's end by whatever way, from another AEU with rows that have moved, too,
   // this shows, since the word that told the other one is loaded here (coherence).
   bool Holds(uint64_t epoch) const {
-    const uint32_t used = slots_used_.load(std::memory_order_acquire);
+    // relaxed: who reads at it comes after its Begin, and coherence is all that is asked for.
+    const uint32_t used = slots_used_.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < used; ++i) {
-      if (slots_[i].word.load(std::memory_order_acquire) == WordOf(epoch)) return true;
+      if (slots_[i].word.load(std::memory_order_relaxed) == WordOf(epoch)) return true;
     }
     return false;
   }
@@ -112,9 +111,10 @@ class BasicSnapshotRegistry {
     friend bool operator==(const Mark&, const Mark&) = default;
   };
   Mark Now() const {
-    // acquire: pair with the CAS in Begin and the add in CountRelease: what Read loads next is as
-    // new as this. seq_cst: for an AEU that is about to sleep, see Waker.
-    const uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    // acquire: pairs with the CAS in Begin, or with an older one that heads its release sequence.
+    const uint64_t epoch = epoch_.load(std::memory_order_acquire);
+    // acquire: pairs with the add in CountRelease: what Read loads next is as new as this.
+    // seq_cst: for an AEU that is about to sleep, see Waker.
     return {epoch, releases_.load(std::memory_order_seq_cst)};
   }
 
@@ -123,11 +123,10 @@ class BasicSnapshotRegistry {
   void Read(const Mark& mark, storage::SnapshotView& view) const {
     view.epoch = mark.epoch;
     view.active.clear();
-    // relaxed: what `mark` acquired is enough; newer is as good. acquire of the words: a slot that
-    // is found free or aborted has let its rows go for whoever learns it from this AEU.
+    // relaxed, here and below: what `mark` acquired is enough; newer is as good.
     const uint32_t used = slots_used_.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < used; ++i) {
-      const uint64_t word = slots_[i].word.load(std::memory_order_acquire);
+      const uint64_t word = slots_[i].word.load(std::memory_order_relaxed);
       // One that begins may have its epoch already.
       if (EpochOf(word) > 0 && (word & kAborted) == 0) view.active.push_back(EpochOf(word));
     }
@@ -190,15 +189,14 @@ class BasicSnapshotRegistry {
     for (uint32_t i = 0; i < kSlots; ++i) {
       Slot& slot = slots_[i];
       uint64_t word = slot.word.load(std::memory_order_relaxed);  // the CAS decides
-      // acquire: pairs with the store in End.
+      // relaxed: nothing goes with a slot.
       if (word != kFree ||
-          !slot.word.compare_exchange_strong(word, kBeginning, std::memory_order_acquire,
-                                             std::memory_order_relaxed)) {
+          !slot.word.compare_exchange_strong(word, kBeginning, std::memory_order_relaxed)) {
         continue;
       }
       // relaxed: the CAS of E publishes it to those who must know.
       uint32_t used = slots_used_.load(std::memory_order_relaxed);
-      while (used <= i && !slots_used_.compare_exchange_weak(used, i + 1, std::memory_order_release,
+      while (used <= i && !slots_used_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed,
                                                              std::memory_order_relaxed)) {
       }
       return i;
@@ -215,16 +213,16 @@ class BasicSnapshotRegistry {
   template <class Which>
   bool AbortIf(const Which& which) {
     bool any = false;
-    const uint32_t used = slots_used_.load(std::memory_order_acquire);
+    const uint32_t used = slots_used_.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < used; ++i) {
-      // acquire: begun_ns is this snapshot's or a later one's.
+      // acquire: pairs with the last store in Begin: begun_ns is this snapshot's or a later one's.
       uint64_t word = slots_[i].word.load(std::memory_order_acquire);
       if (word == kFree || (word & (kBeginning | kAborted)) != 0 || !which(word, slots_[i])) {
         continue;
       }
-      // An epoch is given once, so that this is still the same snapshot. release: as Abort.
-      any |= slots_[i].word.compare_exchange_strong(
-          word, word | kAborted, std::memory_order_release, std::memory_order_relaxed);
+      // An epoch is given once, so that this is still the same snapshot. relaxed: as Abort.
+      any |=
+          slots_[i].word.compare_exchange_strong(word, word | kAborted, std::memory_order_relaxed);
     }
     if (any) CountRelease();
     return any;
