@@ -128,6 +128,7 @@ void Simulation::MoveRange() {
     rows.keys.clear();
     rows.values.clear();
   }
+  if (options_.bug == PlantedBug::kLeaveVersions) rows.versions = {};
   AeuTestPeer::GiveRange(target, rows, random_.OneIn(2));
   outcome_.coverage.Add(Event::kMoves);
   for (const Move& other : object->unpublished) {

@@ -26,6 +26,9 @@ enum class PlantedBug : uint8_t {
   kServeAfterHandOver,  // the source of a hand-over goes on serving the range
   kWriteWithoutMemory,  // an upsert refused for want of memory takes effect later
   kSkipScanRow,         // a scan whose part has moved goes on one key too far
+  kPointerCursor,       // a scan's place is lost when its range is cut: it goes on behind it
+  kLeaveVersions,       // a hand-over leaves the versions of its rows behind
+  kEndSnapshotEarly,    // a scan's snapshot ends before its parts have been answered
   kCount,
 };
 
@@ -45,7 +48,10 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "publish-early",
                                                    "serve-after-hand-over",
                                                    "write-without-memory",
-                                                   "skip-scan-row"};
+                                                   "skip-scan-row",
+                                                   "pointer-cursor",
+                                                   "leave-versions",
+                                                   "end-snapshot-early"};
 static_assert(sizeof kPlantedBugNames / sizeof *kPlantedBugNames ==
               static_cast<size_t>(PlantedBug::kCount));
 

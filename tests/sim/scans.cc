@@ -18,8 +18,9 @@ using storage::KeyState;
 using storage::Range;
 
 void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
-  auto scan = std::make_unique<Scan>(static_cast<uint32_t>(random_.Between(1, 3)),
-                                     static_cast<uint32_t>(random_.Between(1, 9)));
+  auto scan =
+      std::make_unique<Scan>(static_cast<uint32_t>(random_.Between(1, 3)),
+                             static_cast<uint32_t>(random_.Between(1, 9)), world_.snapshots());
   scan->object = &object;
   scan->client = client;
   if (!whole) {
@@ -33,6 +34,14 @@ void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
   Note("client starts a scan", client, scan->rest.lo.head, scan->rest.hi ? scan->rest.hi->head : 0);
   if (scan->rest.Empty()) return;
   outcome_.coverage.Add(Event::kScans);
+  if (!whole && random_.OneIn(2)) {
+    scan->snapshot = world_.snapshots().Begin();
+    scan->snapshot_taken = now_;
+    outcome_.coverage.Add(Event::kSnapshotScans);
+    if (options_.bug == PlantedBug::kEndSnapshotEarly) scan->LetSnapshotGo();
+  }
+  scan->cursor = object.IndexOf(scan->rest.lo);
+  scan->last_step = now_;
   scan->part.GiveAll();
   clients_[client].scan = std::move(scan);
   SendScanPart(*clients_[client].scan);
@@ -51,7 +60,10 @@ void Simulation::SendScanPart(Scan& scan) {
   const bool beyond = owned.hi && (!scan.asked.hi || *owned.hi < *scan.asked.hi);
   scan.wide = beyond && random_.OneIn(4);
   if (beyond && !scan.wide) scan.asked.hi = owned.hi;
-  scan.cursor = scan.object->IndexOf(scan.asked.lo);
+  // What lies between two parts was passed, too.
+  while (scan.cursor < scan.object->IndexOf(scan.asked.lo)) {
+    ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+  }
   scan.last_step = now_;
   const routing::ScanSegment segment{
       scan.asked, scan.rows_left.value_or(std::numeric_limits<uint64_t>::max()), &scan.part};
@@ -59,6 +71,7 @@ void Simulation::SendScanPart(Scan& scan) {
                              .slot = view.slot(),
                              .object = view.object(),
                              .table_version = table.version(),
+                             .snapshot = scan.snapshot ? scan.snapshot->epoch : 0,
                              .complete = &test::TestScanPart::Answered,
                              .context = &scan.part,
                              .count = 1};
@@ -81,8 +94,8 @@ void Simulation::ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t s
   KeyEvent event;
   event.found = value != kNoRow;
   event.value = value;
-  event.sent = since;
-  event.answered = now_;
+  event.sent = scan.snapshot ? scan.snapshot_taken : since;
+  event.answered = scan.snapshot ? scan.snapshot_taken : now_;
   scan.object->histories[key].push_back(event);
 }
 
@@ -137,6 +150,10 @@ void Simulation::EndScanPart(Scan& scan) {
       outcome_.coverage.Add(Event::kScanPartsNoObject);
       if (scan.object->phase == SimObject::Phase::kLive) Fail("the scanned object is there");
       return;
+    case PartOutcome::kAborted:
+      // An erase that had no memory for what the snapshot needs.
+      if (!allocation_failed_) Fail("a snapshot was given up where there was memory");
+      return;
     case PartOutcome::kCancelled:
       if (!scan.cancelled) Fail("a scan part was cancelled by nobody");
       return;
@@ -178,14 +195,20 @@ bool Simulation::ReadScan(uint32_t client) {
          std::to_string(scan.rows_seen) + " rows");
     return false;
   }
+  const PartOutcome last = scan.part.outcome();
   // Before its first part there is nothing to go on from.
   bool over = false;
   if (scan.parts > 0 && scan.part.outcome() != PartOutcome::kRunning) {
     const PartOutcome outcome = scan.part.outcome();
-    over = outcome == PartOutcome::kNoObject || outcome == PartOutcome::kCancelled;
+    over = outcome == PartOutcome::kNoObject || outcome == PartOutcome::kCancelled ||
+           outcome == PartOutcome::kAborted;
     if (outcome == PartOutcome::kMoved) {
       scan.rest.lo = scan.part.rest()->lo;
       if (options_.bug == PlantedBug::kSkipScanRow) ++scan.rest.lo.head;
+      // Its place was in the tree that has been cut: it comes to the end of that one.
+      if (options_.bug == PlantedBug::kPointerCursor && scan.asked.hi) {
+        scan.rest.lo = *scan.asked.hi;
+      }
       if (random_.OneIn(2)) RefreshView(clients_[client], *scan.object);
     } else if (!over) {
       over = scan.asked.hi == scan.rest.hi;
@@ -199,6 +222,15 @@ bool Simulation::ReadScan(uint32_t client) {
     scan.part.Reset();
   }
   over |= scan.rest.Empty() || (scan.cancelled && !scan.out);
+  const bool told_all = scan.parts > 0 && !scan.cancelled &&
+                        (last == PartOutcome::kAnswered || last == PartOutcome::kMoved) &&
+                        !(scan.rows_left && *scan.rows_left == 0);
+  if (over && told_all) {
+    // The client takes the range to be answered: what it has not been told of was not there.
+    const size_t end =
+        scan.rest.hi ? scan.object->IndexOf(*scan.rest.hi) : scan.object->universe.size();
+    while (scan.cursor < end) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+  }
   if (over) {
     clients_[client].scan.reset();
   } else {

@@ -89,7 +89,14 @@ struct Batch {
 };
 
 struct Scan {
-  Scan(uint32_t chunks, uint32_t rows) : part(chunks, rows), seen(chunks, 0) {}
+  Scan(uint32_t chunks, uint32_t rows, routing::SnapshotRegistry& snapshots)
+      : part(chunks, rows), seen(chunks, 0), registry(snapshots) {}
+  // No part is out then.
+  ~Scan() { LetSnapshotGo(); }
+  void LetSnapshotGo() {
+    if (snapshot && !let_go) registry.End(snapshot->slot);
+    let_go = true;
+  }
 
   SimObject* object = nullptr;
   uint32_t client = 0;
@@ -105,6 +112,11 @@ struct Scan {
   uint32_t cursor = 0;     // first key of the universe whose row or absence has not been seen
   uint32_t last_step = 0;  // when the cursor came here
   uint64_t rows_seen = 0, rows_read = 0;
+  // All that it sees is of the moment when it was taken.
+  routing::SnapshotRegistry& registry;
+  std::optional<routing::SnapshotRegistry::Held> snapshot;
+  uint32_t snapshot_taken = 0;
+  bool let_go = false;
   std::optional<uint64_t> last_read;
 };
 

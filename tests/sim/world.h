@@ -54,6 +54,7 @@ class World {
   uint32_t aeus() const { return static_cast<uint32_t>(aeus_.size()); }
   aeu::Aeu& operator[](uint32_t aeu) { return *aeus_[aeu]; }
   memory::NumaNodePool& pool() { return memory_.pool; }
+  routing::SnapshotRegistry& snapshots() { return endpoints_.directory().snapshots(); }
 
   // Puts `next` in force, for everybody who reads `route`.
   void Publish(routing::ObjectRoute& route, std::unique_ptr<const routing::RangeTable> next) {
