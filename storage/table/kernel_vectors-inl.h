@@ -62,6 +62,22 @@ HWY_INLINE V AddWhere(M mask, V sum, V v) {
 #endif
 }
 
+// The sum of a vector's lanes; of integers modulo 2^n, for which Highway adds signed ones.
+template <class T>
+HWY_INLINE T SumOfLanes(hn::Vec<Tag<T>> v) {
+  T lanes[kLanes<T>];
+  hn::StoreU(v, Tag<T>(), lanes);
+  if constexpr (std::is_floating_point_v<T>) {
+    T sum = 0;
+    for (const T lane : lanes) sum += lane;
+    return sum;
+  } else {
+    uint64_t sum = 0;
+    for (const T lane : lanes) sum += static_cast<uint64_t>(lane);
+    return static_cast<T>(sum);
+  }
+}
+
 // Whether values are outside a range. Integers, signed or not: above its width, counted from its
 // start modulo 2^n, which is one comparison. Doubles, where a NaN is in no range: the complement.
 template <class T>

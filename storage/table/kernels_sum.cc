@@ -68,9 +68,7 @@ struct PlainSum {
     V& sum = kWhich == 0 ? a : b;
     sum = AddWhere(mask, sum, v);
   }
-  HWY_INLINE T Total() {
-    return hn::GetLane(hn::SumOfLanes(Tag<T>(), hn::Add(hn::Add(a, b), hn::Add(c, d))));
-  }
+  HWY_INLINE T Total() { return SumOfLanes<T>(hn::Add(hn::Add(a, b), hn::Add(c, d))); }
 };
 
 // Sums modulo 2^64 and sums of the high halves, of a block or less: what is below 2^32 is what the
@@ -99,8 +97,8 @@ struct WideSum {
     h = AddWhere(mask, h, hn::ShiftRight<32>(v));
   }
   HWY_INLINE Int128 Total() {
-    const auto total = static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(D(), hn::Add(all, all2))));
-    const T above = hn::GetLane(hn::SumOfLanes(D(), hn::Add(high, high2)));
+    const auto total = static_cast<uint64_t>(SumOfLanes<hn::TFromD<D>>(hn::Add(all, all2)));
+    const T above = SumOfLanes<hn::TFromD<D>>(hn::Add(high, high2));
     const uint64_t below = total - (static_cast<uint64_t>(above) << 32);
     return Int128{above} * (Int128{1} << 32) + Int128{below};
   }
@@ -148,8 +146,8 @@ struct Int32Sum {
   }
   // `rows` were added.
   HWY_INLINE int64_t Total(uint32_t rows) {
-    const uint64_t total = hn::GetLane(hn::SumOfLanes(D(), hn::Add(all, all2)));
-    const uint64_t odd = hn::GetLane(hn::SumOfLanes(D(), hn::Add(high, high2)));
+    const uint64_t total = SumOfLanes<hn::TFromD<D>>(hn::Add(all, all2));
+    const uint64_t odd = SumOfLanes<hn::TFromD<D>>(hn::Add(high, high2));
     const uint64_t even = total - (odd << 32);
     return static_cast<int64_t>(even + odd) - (int64_t{rows} << 31);
   }

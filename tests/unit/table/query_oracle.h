@@ -87,7 +87,10 @@ class QueryOracle {
     if (e.kind == Kind::kMultiply) over = __builtin_mul_overflow(x, y, &out.number);
     const Int128 min = out.type == ColumnType::kUint64 ? Int128{0} : Int128{INT64_MIN};
     const Int128 max = out.type == ColumnType::kUint64 ? Int128{UINT64_MAX} : Int128{INT64_MAX};
-    overflow_ |= over || out.number < min || out.number > max;
+    if (over || out.number < min || out.number > max) {
+      overflow_ = true;
+      out.number = 0;
+    }
     return out;
   }
 
