@@ -97,7 +97,9 @@ class TableScanStateTest : public testing::Test {
   }
 
   std::mt19937_64 random_;
-  test::HandEngine engine_{kAeus};
+  // A scan that replaces the rows of another table again and again keeps the old ones meanwhile.
+  test::HandEngine engine_{kAeus,
+                           [](Options& options) { options.version_bytes_max = uint64_t{1} << 30; }};
   std::unique_ptr<Session> session_;
 };
 
