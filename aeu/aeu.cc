@@ -140,8 +140,7 @@ bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
          port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || table_scans_.Runnable() ||
          idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits() ||
-         free_versions_ || maintain_ ||
-         (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
+         free_versions_ || maintain_ || (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
 }
 
 bool Aeu::TakeCommands(const StepBudget& budget) {

@@ -55,7 +55,7 @@ struct ExchangeChunk {
   std::string bytes{};
   std::vector<uint64_t> seconds{};  // of two-part keys: second parts; (keys, seconds) ascend
   VersionColumns versions{};
-  ExchangeRows rows{};              // of tables
+  ExchangeRows rows{};  // of tables
 };
 
 class Partition {

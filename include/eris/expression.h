@@ -14,8 +14,9 @@
 // integers, a decimal (of the larger scale; a product's scale is the sum of both, kDecimalScaleMax
 // at most); two u64 a u64, other integers an i64; an integer literal that is not negative goes with
 // a u64 as a u64. A result outside its type is an error, OutOfRange, and never wraps; rows that an
-// earlier part of an `and` has dropped, and nulls, are not computed. Minima, maxima and groups order
-// doubles totally: -0.0 below 0.0 (but in one group), NaN, which is one value, above all others.
+// earlier part of an `and` has dropped, and nulls, are not computed. Minima, maxima and groups
+// order doubles totally: -0.0 below 0.0 (but in one group), NaN, which is one value, above all
+// others.
 #ifndef ERIS_EXPRESSION_H_
 #define ERIS_EXPRESSION_H_
 

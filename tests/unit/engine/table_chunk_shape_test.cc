@@ -25,8 +25,8 @@ TableSchema RandomSchema(std::mt19937_64& random) {
   return schema;
 }
 
-// Written in full, so that the address sanitizer sees what lies outside, and another pattern in each
-// array, so that none overlaps another.
+// Written in full, so that the address sanitizer sees what lies outside, and another pattern in
+// each array, so that none overlaps another.
 TEST(TableChunkShapeTest, ArraysOfAnySchemaLieInTheMemoryAndApart) {
   const uint64_t seed = test::Seed();
   std::mt19937_64 random(seed);
