@@ -159,7 +159,6 @@ void Simulation::EndScanPart(Scan& scan) {
       return;
     case PartOutcome::kRunning:
     case PartOutcome::kRefused:
-    case PartOutcome::kAborted:
       return Fail("a scan part ended as outcome " + std::to_string(static_cast<int>(outcome)));
   }
   const uint32_t end = answered_to ? scan.object->IndexOf(*answered_to)

@@ -521,9 +521,9 @@ TEST_P(VersionedPartitionTest, EraseWithoutMemoryWorksAndLosesTheSnapshotsBefore
 
 INSTANTIATE_TEST_SUITE_P(Forms, VersionedPartitionTest,
                          testing::Values(RowsForm::kU64, RowsForm::kBytes, RowsForm::kTwoParts),
-                         [](const testing::TestParamInfo<RowsForm>& info) {
-                           return info.param == RowsForm::kU64     ? "U64"
-                                  : info.param == RowsForm::kBytes ? "Bytes"
+                         [](const testing::TestParamInfo<RowsForm>& form) {
+                           return form.param == RowsForm::kU64     ? "U64"
+                                  : form.param == RowsForm::kBytes ? "Bytes"
                                                                    : "TwoParts";
                          });
 
