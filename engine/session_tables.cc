@@ -29,6 +29,7 @@ class TableScanImpl final : public TableScan {
   explicit TableScanImpl(TableScanState* state) : state_(state) {}
   ~TableScanImpl() override {
     state_->Cancel(absl::CancelledError("the scan was destroyed"));
+    state_->ReleaseChunks();
     state_->Unref();
   }
   const TableSchema& schema() const override { return state_->schema(); }

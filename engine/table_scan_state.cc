@@ -562,6 +562,17 @@ void TableScanState::ReturnChunk(Chunk* chunk) {
   if (error_.ok() && !finished_) PassOn(*chunk);
 }
 
+void TableScanState::ReleaseChunks() {
+  base::MutexLock lock(&mu_);
+  if (with_reader_ > 0 || request_.target != nullptr || (error_.ok() && !finished_)) return;
+  for (size_t i = 0; i < part_list_.size(); ++i) {
+    // acquire: pairs with PartAnswered.
+    if (parts_[i].out && !parts_[i].ended.load(std::memory_order_acquire)) return;
+  }
+  pool_->Return(std::move(memory_), chunk_bytes_);
+  memory_.clear();
+}
+
 void TableScanState::PassOn(Chunk& chunk) {
   chunk.resends = 0;
   Part* const part = chunk.part;

@@ -96,6 +96,9 @@ class TableScanState final : public CompletionTask {
 
   // A chunk that the reader is done with. Any thread.
   void ReturnChunk(Chunk* chunk);
+  // The reader asks for nothing more: the chunks go back to their pool now if no AEU and no reader
+  // has one, not only with the last reference.
+  void ReleaseChunks();
 
   void Complete() override;  // on the completion thread
 

@@ -59,16 +59,29 @@ void TablePartition::Body::LookAtSides(Segment& segment, uint64_t cut, Sides& ou
 
 // Makes every segment lie on one side of the cut.
 absl::Status TablePartition::Body::Separate(uint64_t cut) {
+  const auto tighten = [](const Sides& sides, size_t side) {
+    sides.segment->ForgetHeads();
+    if (sides.bounds[side].min > sides.bounds[side].max) return;
+    sides.segment->WidenHeads(sides.bounds[side].min);
+    sides.segment->WidenHeads(sides.bounds[side].max);
+  };
   std::vector<Sides> all;
   uint64_t moving = 0;
+  uint32_t looked = 0;
   for (uint32_t i = 0; i < segments_.size(); ++i) {
     Segment& segment = *segments_[i];
     if (!StraddlesByBounds(segment, cut)) continue;
-    if (all.size() == kSplitSegmentsMax) moving = kSplitRowsMax + 1;
+    if (looked++ == kSplitSegmentsMax) moving = kSplitRowsMax + 1;
     if (moving > kSplitRowsMax) break;
     all.emplace_back();
     LookAtSides(segment, cut, all.back());
-    if (!all.back().Straddles()) continue;
+    if (!all.back().Straddles()) {
+      // Its rows of one side have gone, and it need not be looked through again: a split that is
+      // refused for the number of such segments gets further the next time.
+      tighten(all.back(), all.back().live[0].empty() && all.back().versions[0] == 0 ? 1 : 0);
+      all.pop_back();
+      continue;
+    }
     if (all.back().versions[0] + all.back().versions[1] > 0 ||
         snapshots().AnyBefore(snapshots().epoch)) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -79,27 +92,19 @@ absl::Status TablePartition::Body::Separate(uint64_t cut) {
   if (moving > kSplitRowsMax) {
     return absl::FailedPreconditionError(absl::StrCat("more than ", kSplitRowsMax, " rows or ",
                                                       kSplitSegmentsMax, " segments straddle ", cut,
-                                                      ": the range has to be prepared first"));
+                                                      ": the range has to be prepared first; if it "
+                                                      "is, ask again"));
   }
-  for (Sides& sides : all) {
-    Segment& segment = *sides.segment;
-    size_t rest = sides.live[0].empty() && sides.versions[0] == 0 ? 1 : 0;
-    if (sides.Straddles()) {
-      const size_t moves = sides.Smaller();
-      rest = 1 - moves;
-      // To segments that are begun now: those that are open may lie on either side.
-      for (Segment*& open : open_) open = nullptr;
-      const std::vector<uint32_t>& rows = sides.live[moves];
-      const bool moved =
-          Move(segment, rows.data(), static_cast<uint32_t>(rows.size()), kStays, snapshots());
-      for (Segment*& open : open_) open = nullptr;
-      if (!moved) return NoMemory("separate the rows of a split");
-    }
-    segment.ForgetHeads();
-    if (sides.bounds[rest].min <= sides.bounds[rest].max) {
-      segment.WidenHeads(sides.bounds[rest].min);
-      segment.WidenHeads(sides.bounds[rest].max);
-    }
+  for (const Sides& sides : all) {
+    const size_t moves = sides.Smaller();
+    // To segments that are begun now: those that are open may lie on either side.
+    for (Segment*& open : open_) open = nullptr;
+    const std::vector<uint32_t>& rows = sides.live[moves];
+    const bool moved =
+        Move(*sides.segment, rows.data(), static_cast<uint32_t>(rows.size()), kStays, snapshots());
+    for (Segment*& open : open_) open = nullptr;
+    if (!moved) return NoMemory("separate the rows of a split");
+    tighten(sides, 1 - moves);
   }
   return absl::OkStatus();
 }
