@@ -90,7 +90,8 @@ struct Options {
   // What the old rows that snapshots need may take, over all objects; beyond it the oldest snapshot
   // is given up. 0: an eighth of memory_limit_bytes.
   uint64_t version_bytes_max = 0;
-  // A snapshot older than that is given up; so is one that nobody has asked anything for so long.
+  // A snapshot older than that is given up, as soon as an AEU keeps old rows for it in a turn, or
+  // somebody asks for it.
   uint32_t snapshot_age_ms_max = 600'000;
   // How long one turn of an AEU spends on scans before it looks after other commands again.
   uint32_t scan_slice_us = 200;
