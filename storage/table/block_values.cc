@@ -359,6 +359,7 @@ bool BlockValues::CheckedArithmetic(uint32_t value, const uint64_t* needed, cons
     return side.kind == BlockVector::Kind::kUint64 ? Int128{side.u64()[i]} : Int128{side.i64()[i]};
   };
   uint64_t* const room = Room(value);
+  std::fill_n(room, rows_, 0);  // what rows are handed out with where they are null
   bool fits = true;
   for (uint32_t w = 0; w * 64 < rows_; ++w) {
     const uint32_t rest = rows_ - w * 64;

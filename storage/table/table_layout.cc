@@ -78,13 +78,17 @@ absl::Status CheckStrings(const ColumnSchema& column, const ColumnView& view, ui
   }
   const uint32_t* const offsets = view.offsets;
   uint32_t longest = 0;
-  // A length that would be below zero is a huge one.
+  bool descend = false;
   for (uint64_t row = 0; row < rows; ++row) {
     longest = std::max(longest, offsets[row + 1] - offsets[row]);
+    descend |= offsets[row + 1] < offsets[row];
   }
-  if (longest > kTableStringBytesMax) {
+  if (longest > kTableStringBytesMax || descend) {
     uint64_t row = 0;
-    while (offsets[row + 1] - offsets[row] <= kTableStringBytesMax) ++row;
+    while (offsets[row + 1] >= offsets[row] &&
+           offsets[row + 1] - offsets[row] <= kTableStringBytesMax) {
+      ++row;
+    }
     if (offsets[row + 1] < offsets[row]) {
       return absl::InvalidArgumentError(
           absl::StrCat("column ", column.name, ": the offsets descend at row ", row));
