@@ -30,7 +30,7 @@ absl::Status TableScanCall::Open(const v1::ScanTableRequest& request) {
   charge_ = server_.budget.TryTake(kMessageBytes);
   if (!charge_) return OverBudgetStatus(server_.budget, kMessageBytes);
   ERIS_ASSIGN_OR_RETURN(TableQuery query, QueryFrom(request.query()));
-  has_tokens_ = query.aggregates.empty();
+  has_tokens_ = query.aggregates.empty() && query.group_by.empty();
   fingerprint_ = QueryFingerprint(request.table(), request.query());
   ERIS_RETURN_IF_ERROR(SetStart(request, query));
   session_ = server_.sessions.Borrow();
