@@ -114,11 +114,13 @@ std::string ShowBytes(ByteFormat format, absl::string_view bytes) {
 
 std::string ToJsonMember(ByteFormat format, absl::string_view name, absl::string_view bytes) {
   if (format == ByteFormat::kText && !IsUtf8(bytes)) {
-    return absl::StrCat("\"", name, "_base64\": \"", absl::Base64Escape(bytes), "\"");
+    return absl::StrCat(nlohmann::json(absl::StrCat(name, "_base64")).dump(), ": \"",
+                        absl::Base64Escape(bytes), "\"");
   }
   const std::string shown = format == ByteFormat::kText ? std::string(bytes.data(), bytes.size())
                                                         : ShowBytes(format, bytes);
-  return absl::StrCat("\"", name, "\": ", nlohmann::json(shown).dump());
+  return absl::StrCat(nlohmann::json(std::string(name.data(), name.size())).dump(), ": ",
+                      nlohmann::json(shown).dump());
 }
 
 absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, KeyType type) {
