@@ -240,6 +240,7 @@ void Aeu::FreeVersions(uint32_t records_max) {
       enough = owned.partition->FreeVersions(snapshots_, records_max);
       SettleVersions(owned);
       enough |= static_cast<int64_t>(bytes_before - version_bytes_) >= bytes_max;
+      maintain_ |= slot->copies_bytes();  // segments may be worth compacting now
     }
     if (slot != nullptr) slot->cache().EndTurn();
     if (enough) return;

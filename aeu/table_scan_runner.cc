@@ -224,11 +224,18 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
     MoveTo(at);
   }
   uint64_t rows_end = 0;
+  uint32_t riders = 0;
   for (RunningScan* scan : group_) {
     const View& view = views_[scan->view];
     // A segment that it has no rows in, or whose rows cannot pass its filter, it rides along over.
     scan->wanted = view.found && view.number == *number && scan->run->BeginSegment(view.segment);
-    if (scan->wanted) rows_end = std::max<uint64_t>(rows_end, view.segment.rows);
+    if (!scan->wanted) continue;
+    rows_end = std::max<uint64_t>(rows_end, view.segment.rows);
+    ++riders;
+  }
+  uint32_t rider = 0;
+  for (RunningScan* scan : group_) {
+    if (scan->wanted) scan->run->Ride(rider++, riders);
   }
   uint32_t runs = 0;  // since the last look at the clock
   while (at.row < rows_end && !group_.empty()) {

@@ -31,7 +31,7 @@ TEST_P(TableSnapshotTest, NoSnapshotSeesMoneyThatIsNotThere) {
   const TableSchema schema = {.columns = {{.name = "account", .type = ColumnType::kInt64},
                                           {.name = "money", .type = ColumnType::kInt64}},
                               .key = {0}};
-  constexpr int64_t kWriters = 4;
+  constexpr int64_t kWriters = 8;
   constexpr int64_t kAccounts = 64;  // of each writer
   constexpr int64_t kEach = 1000;
   constexpr int64_t kAmount = 10;
