@@ -43,3 +43,11 @@ def tables(build, goal):
             goal("tables.lookup_p99_more_us_beside_scans", looked["p99_more_us"]["median"], "<=", slice_us,
                  f"single look-ups, one AEU: p99 {looked['beside_scans']['p99_us']['median']:.0f} us beside full scans, "
                  f"{looked['alone']['p99_us']['median']:.0f} alone; a slice is {slice_us} us")
+    loaded = report["import"]
+    goal("tables.import_lineitem_mb_s", loaded["mb_s"]["median"], ">=", 200,
+         f"{loaded['bytes'] / 1e6:.0f} MB of text through gRPC in {words_of(loaded['seconds'], 's')}, client, server and AEUs on "
+         f"{report['machine']['cpus']} cpus")
+    upserts = report["upserts"]
+    goal("tables.upserts_versioned_over_bare", upserts["versioned_over_bare"], ">=", 0.97,
+         f"no snapshot held: {upserts['versioned_mkeys_s']:.1f} beside {upserts['bare_mkeys_s']:.1f} M keys/s of a bare index "
+         f"partition; with a snapshot that every write keeps old values for {upserts['held_mkeys_s']:.1f}")

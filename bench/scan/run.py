@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The scan benchmark: tables of an engine beside the machine's sequential read, DuckDB, Polars and NumPy, in one run.
 
-    bench/scan/run.py <builddir> [--aeus 1,2] [--rounds 7] [--rows 67108864] [--parts columns,shared,tpch,lookups]
+    bench/scan/run.py <builddir> [--aeus 1,2] [--rounds 7] [--rows 67108864] [--parts columns,shared,...]
                       [--scale 1] [--peers duckdb,polars,numpy] [--json out.json]
 
 Columns of uniformly random values, larger than the last-level cache, uncompressed on all sides; nothing can be pruned.
@@ -13,18 +13,22 @@ largest; a ratio is the median of the rounds' ratios. Every answer is compared w
   shared   1 and 8 scans at once, with different predicates
   tpch     queries 1 and 6 over lineitem of the scale factor, written by tpchgen-cli
   lookups  single look-ups in an index, alone and beside full scans, of one AEU
+  import   lineitem as text, loaded by the command line through gRPC into a server on the same cpus
+  upserts  of an index: what the keeping of versions costs, without a snapshot and with one
 """
 import argparse
 import json
 import os
 import subprocess
 import sys
+import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..")]
 from lab_process import LabProcess, machine, rotated, spread  # noqa: E402
 
-PARTS = ("columns", "shared", "tpch", "lookups")
+PARTS = ("columns", "shared", "tpch", "lookups", "import", "upserts")
 PEERS = ("duckdb", "polars", "numpy")
 # Bytes a row that the query reads, and whether Polars' and NumPy's sum is the last 64 bits of the exact one.
 QUERIES = {"sum_a": (8, True), "sum_c": (4, False), "count_a": (8, False), "sum_b_where_a": (16, True),
@@ -92,7 +96,7 @@ def measure(labs, names, rounds, take, warm=1):
             same(name, answers)
 
 
-def columns(options, python, aeus, report):
+def columns(options, python, aeus, found):
     lab = [f"{options.build}/bench/scan/scan_lab", "--aeus", str(aeus), "--rows", str(options.rows), "--side"]
     labs = {side: LabProcess([*lab, side], {}, f"scan_lab of {side}") for side in ("limit", "eris")}
     for peer in options.peers:
@@ -106,7 +110,6 @@ def columns(options, python, aeus, report):
     if "columns" in options.parts:
         measure(labs, QUERIES, options.rounds, rounds)
     rows = options.rows // aeus // 64 * 64 * aeus
-    found = {}
     for name, sides in rounds.ms.items():
         width = QUERIES[name][0]
         found[name] = {"gb_s": {side: spread([options.rows * width / one / 1e6 for one in ms]) for side, ms in sides.items()
@@ -138,8 +141,6 @@ def columns(options, python, aeus, report):
         found["lookups"]["p99_more_us"] = spread([two["p99_us"] - one["p99_us"] for one, two in zip(alone, beside)])
     for one in labs.values():
         one.stop()
-    report[f"{aeus} AEU" + "s" * (aeus > 1)] = found
-    return found
 
 
 def tpch(options, python, aeus, found):
@@ -156,6 +157,32 @@ def tpch(options, python, aeus, found):
                      **{query: {"ms": {side: spread(ms) for side, ms in sides.items()},
                                 "over_duckdb": rounds.ratio(query, "eris", "duckdb")}
                         for query, sides in rounds.ms.items()}}
+
+
+def imports(options, python):
+    table, _ = lineitem(options.build, python, options.scale)
+    eris = os.path.join(options.build, "clients", "cli", "eris")
+    seconds = []
+    with tempfile.TemporaryDirectory() as home:
+        port = os.path.join(home, "port")
+        server = subprocess.Popen([eris, "serve", "--listen", "127.0.0.1:0", "--port-file", port],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not os.path.exists(port):
+                time.sleep(0.05)
+            with open(port, encoding="utf-8") as file:
+                env = {**os.environ, "ERIS_SERVER": "127.0.0.1:" + file.read().strip()}
+            for number in range(5):
+                begin = time.monotonic()
+                subprocess.run([eris, "import", f"lineitem_{number}", table, "--schema", "tpch:lineitem", "--no-progress"],
+                               env=env, check=True, stdout=subprocess.DEVNULL)
+                seconds.append(time.monotonic() - begin)
+                subprocess.run([eris, "drop", f"lineitem_{number}"], env=env, check=True, stdout=subprocess.DEVNULL)
+        finally:
+            server.terminate()
+            server.wait(60)
+    size = os.path.getsize(table)
+    return {"bytes": size, "seconds": spread(seconds), "mb_s": spread([size / one / 1e6 for one in seconds])}
 
 
 def main():
@@ -175,9 +202,17 @@ def main():
     python = environment(options.build)
     report = {"machine": machine(), "rows": options.rows, "rounds": options.rounds, "tables": {}}
     for aeus in (int(one) for one in options.aeus.split(",")):
-        found = columns(options, python, aeus, report["tables"])
+        found = report["tables"].setdefault(f"{aeus} AEU" + "s" * (aeus > 1), {})
+        if {"columns", "shared", "lookups"} & set(options.parts):
+            columns(options, python, aeus, found)
         if "tpch" in options.parts:
             tpch(options, python, aeus, found)
+    if "import" in options.parts:
+        report["import"] = imports(options, python)
+    if "upserts" in options.parts:
+        done = subprocess.run([os.path.join(options.build, "bench", "scan", "upsert_overhead")], text=True,
+                              stdout=subprocess.PIPE, check=True)
+        report["upserts"] = json.loads(done.stdout)
     text = json.dumps(report, indent=1)
     if options.json == "-":
         print(text)

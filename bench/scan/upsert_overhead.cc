@@ -1,0 +1,142 @@
+// What the keeping of versions costs upserts: a bare index partition beside the versioned one that
+// AEUs have, without a snapshot and with one, in one run and in turns.
+//
+//   upsert_overhead [keys, default 16 M] [rounds, default 9]
+//
+// One core, sparse 64-bit keys, batches of 1024 random keys that are all there. With a snapshot: a
+// new one is held in each round, so that a key's first write in it keeps its old value. Prints one
+// JSON object: medians in M keys/s, and the medians of the rounds' ratios to the bare one.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "bench/key_order.h"
+#include "bench/memory/our_memory.h"
+#include "bench/routing/machine.h"
+#include "storage/index_partition.h"
+#include "storage/versioned_partition.h"
+
+namespace eris::bench {
+namespace {
+
+constexpr uint32_t kBatch = 1024;
+constexpr uint64_t kBatchesPerRound = 2048;
+
+class Upserts {
+ public:
+  Upserts(storage::Partition& partition, uint64_t keys) : partition_(partition), count_(keys) {
+    for (uint32_t i = 0; i < kBatch; ++i) positions_[i] = i;
+    view_.epoch = 1;
+    for (uint64_t at = 0; at < count_; at += kBatch) {
+      for (uint32_t i = 0; i < kBatch; ++i) keys_[i] = Mix(at + i);
+      Execute();
+    }
+  }
+
+  // M keys/s.
+  double Round(uint64_t salt) {
+    const uint64_t begin_ns = NowNs();
+    for (uint64_t batch = 0; batch < kBatchesPerRound; ++batch) {
+      for (uint32_t i = 0; i < kBatch; ++i) {
+        keys_[i] = Mix(WalkAt(salt * kBatchesPerRound * kBatch + batch * kBatch + i, count_));
+      }
+      Execute();
+    }
+    const auto ns = static_cast<double>(NowNs() - begin_ns);
+    return static_cast<double>(kBatchesPerRound * kBatch) * 1e3 / ns;
+  }
+
+  // As a turn reads it: a snapshot is held from now on, instead of those before.
+  void Hold() { view_.active = {view_.epoch++}; }
+  void LetGo() { view_.active.clear(); }
+  void FreeAll() {
+    while (partition_.FreeVersions(view_, 1 << 20)) {
+    }
+  }
+
+ private:
+  void Execute() {
+    const storage::BatchPart part{.count = kBatch,
+                                  .keys = keys_.data(),
+                                  .values_in = keys_.data(),
+                                  .positions = positions_.data(),
+                                  .states_out = states_.data()};
+    partition_.Execute(
+        {.operation = storage::Operation::kUpsert, .parts = {&part, 1}, .snapshots = &view_});
+    if (states_[kBatch - 1] == storage::KeyState::kNoMemory) Die("upsert_overhead: no memory");
+  }
+
+  storage::Partition& partition_;
+  const uint64_t count_;
+  storage::SnapshotView view_;
+  std::vector<uint64_t> keys_ = std::vector<uint64_t>(kBatch);
+  std::vector<uint32_t> positions_ = std::vector<uint32_t>(kBatch);
+  std::vector<storage::KeyState> states_ = std::vector<storage::KeyState>(kBatch);
+};
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::unique_ptr<storage::Partition> MakeBare(memory::LocalCache& cache) {
+  auto made = storage::IndexPartition::Create({}, cache);
+  if (!made.ok()) Die("upsert_overhead: no memory");
+  return *std::move(made);
+}
+
+std::unique_ptr<storage::Partition> MakeVersioned(memory::LocalCache& cache) {
+  auto made = storage::VersionedPartition::Create(MakeBare(cache), cache, {});
+  if (!made.ok()) Die("upsert_overhead: no memory");
+  return *std::move(made);
+}
+
+int Main(int argc, char** argv) {
+  const uint64_t keys =
+      (argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 16 << 20) / kBatch * kBatch;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
+  if (keys == 0 || rounds < 1) Die("upsert_overhead [keys >= 1024] [rounds >= 1]");
+  PinTo(AllowedCpus().back());
+  OurMemory bare_memory(1), versioned_memory(1), held_memory(1);
+  const auto bare = MakeBare(bare_memory.cache(0));
+  const auto versioned = MakeVersioned(versioned_memory.cache(0));
+  const auto held = MakeVersioned(held_memory.cache(0));
+  Upserts of_bare(*bare, keys), of_versioned(*versioned, keys), of_held(*held, keys);
+  std::vector<double> speeds[3], ratios[2];
+  for (int round = 0; round < rounds; ++round) {
+    double speed[3];
+    // Who comes first changes.
+    for (int i = 0; i < 3; ++i) {
+      const int which = (i + round) % 3;
+      const auto salt = static_cast<uint64_t>(round);
+      if (which == 0) speed[0] = of_bare.Round(salt);
+      if (which == 1) speed[1] = of_versioned.Round(salt);
+      if (which == 2) {
+        of_held.Hold();
+        speed[2] = of_held.Round(salt);
+        of_held.LetGo();
+        of_held.FreeAll();
+      }
+    }
+    for (int i = 0; i < 3; ++i) speeds[i].push_back(speed[i]);
+    ratios[0].push_back(speed[1] / speed[0]);
+    ratios[1].push_back(speed[2] / speed[0]);
+  }
+  std::printf(
+      "{\"bare_mkeys_s\": %.2f, \"versioned_mkeys_s\": %.2f, \"held_mkeys_s\": %.2f, "
+      "\"versioned_over_bare\": %.4f, \"held_over_bare\": %.4f}\n",
+      Median(speeds[0]), Median(speeds[1]), Median(speeds[2]), Median(ratios[0]),
+      Median(ratios[1]));
+  bare->Abandon();
+  versioned->Abandon();
+  held->Abandon();
+  return 0;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Main(argc, argv); }
