@@ -97,6 +97,7 @@ void ApplyQuery(const CommandHeader* command) {
 
 Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port)
     : id_(id),
+      directory_(directory),
       endpoint_(directory[id]),
       registry_(directory.snapshots()),
       recollection_(endpoint_.waker),
@@ -202,7 +203,12 @@ void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
     given_up |= now_ns > age_ns && registry_.AbortBegunBefore(now_ns - age_ns);
   }
   // What has begun since the cut does no harm in the view: rows are kept for it too early.
-  if (given_up) registry_.Read(snapshots_mark_, snapshots_);
+  if (!given_up) return;
+  registry_.Read(snapshots_mark_, snapshots_);
+  // Others keep rows for it, too, and may sleep. Rare.
+  for (uint32_t i = 0; i < directory_.size(); ++i) {
+    if (AeuId{i} != id_) directory_[AeuId{i}].waker.Wake();
+  }
 }
 
 void Aeu::Maintain(uint32_t rows_max) {

@@ -124,6 +124,7 @@ class Aeu {
 
   // Immutable after construction.
   const AeuId id_;
+  const routing::EndpointDirectory& directory_;
   routing::AeuEndpoint& endpoint_;
   routing::SnapshotRegistry& registry_;
 

@@ -20,6 +20,8 @@ namespace {
 // A block of one column takes a microsecond, and a look at the clock a fortieth of that; one of
 // many columns and expressions ten.
 constexpr uint32_t kRunsPerClock = 4;
+// Scans that ride together: a block is run for all of them before anybody looks at the clock.
+constexpr size_t kRidersMax = 32;
 
 constexpr uint64_t NextBlock(uint64_t row) { return (row / kBlockRows + 1) * kBlockRows; }
 
@@ -141,6 +143,7 @@ bool TableScanRunner::Reap() {
 void TableScanRunner::CollectGroup(const RunningScan& first) {
   group_.clear();
   for (auto& scan : scans_) {
+    if (group_.size() == kRidersMax) return;
     if (scan->slot == first.slot && InGroup(*scan, first.cursor.at)) group_.push_back(scan.get());
   }
 }
@@ -271,7 +274,12 @@ bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
     switch (outcome) {
       case storage::TableRun::Outcome::kDone:
         ERIS_DCHECK(row >= std::min<uint64_t>(NextBlock(at.row), segment.rows));
-        return true;
+        // Now, not with the next row that passes the filter, which may be far.
+        if (scan.chunk != nullptr && scan.chunk->rows_out.rows == scan.chunk->rows_out.capacity) {
+          scan.cursor.at.row = row;
+          GiveAway(scan);
+        }
+        return scan.end == PartOutcome::kRunning;
       case storage::TableRun::Outcome::kError:
         End(scan, PartOutcome::kAnswered, scan.run->status());
         return false;
@@ -282,11 +290,7 @@ bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
           return false;
         }
         scan.cursor.at.row = row;
-        if (scan.cursor.skip > 0) {
-          SkipChunk(scan);
-        } else {
-          HandOver(scan);
-        }
+        GiveAway(scan);
         if (scan.end != PartOutcome::kRunning) return false;
         if (row >= std::min<uint64_t>(NextBlock(at.row), segment.rows)) return true;
         continue;
@@ -301,6 +305,14 @@ void TableScanRunner::BeginChunk(RunningScan& scan) {
     // Full with the last row that the reader has already, at the latest.
     auto& capacity = scan.chunk->rows_out.capacity;
     capacity = static_cast<uint32_t>(std::min<uint64_t>(capacity, scan.cursor.skip));
+  }
+}
+
+void TableScanRunner::GiveAway(RunningScan& scan) {
+  if (scan.cursor.skip > 0) {
+    SkipChunk(scan);
+  } else {
+    HandOver(scan);
   }
 }
 

@@ -108,6 +108,8 @@ class TableScanRunner {
 
   // A chunk that has just been taken, or emptied.
   void BeginChunk(RunningScan& scan);
+  // A full chunk: by SkipChunk or HandOver.
+  void GiveAway(RunningScan& scan);
   // A chunk of rows that the reader has already.
   void SkipChunk(RunningScan& scan);
   // A full chunk: to the reader, or to the owners of the target.

@@ -52,6 +52,8 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
     const uint32_t freed = before - segment.versions().records();
     records_ -= freed;
     changes_ += freed;
+    // In each call: memory comes back piece by piece, not in one turn at the end.
+    records_pool_.Trim(cache_, 2 * kPieceRows);
     if (!complete) {
       free_at_ = segment.number();
       return true;
@@ -63,7 +65,6 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
     if (budget == 0 && i < segments_.size()) return true;
   }
   free_at_ = 0;
-  records_pool_.Trim(cache_, 2 * kPieceRows);
   marked_ = false;
   for (uint32_t j = 0; j < segments_.size() && !marked_; ++j) {
     marked_ = segments_[j]->versions().marks() > 0;
