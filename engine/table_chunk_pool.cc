@@ -44,6 +44,11 @@ void TableChunkPool::Return(std::vector<Memory> memory, size_t bytes) {
   if (pieces == 1) std::move(memory.begin(), memory.end(), std::back_inserter(free_));
 }
 
+uint32_t TableChunkPool::CountLeft(size_t bytes) const {
+  base::MutexLock lock(&mu_);
+  return (pieces_max_ - in_use_) / PiecesOf(bytes);
+}
+
 uint32_t TableChunkPool::in_use() const {
   base::MutexLock lock(&mu_);
   return in_use_;

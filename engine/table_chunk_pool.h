@@ -33,6 +33,8 @@ class TableChunkPool {
   void Return(std::vector<Memory> memory, size_t bytes);
   uint32_t in_use() const;
   uint32_t pieces_max() const { return pieces_max_; }
+  // How many of `bytes` could be taken now.
+  uint32_t CountLeft(size_t bytes) const;
 
  private:
   static uint32_t PiecesOf(size_t bytes) {

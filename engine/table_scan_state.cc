@@ -130,7 +130,8 @@ absl::Status TableScanState::MakeChunks() {
   uint32_t wanted = kChunksLeast;
   if (!request_.plan->aggregates() && rows_left_ > shape.capacity) {
     const uint32_t all = kChunksLeast * static_cast<uint32_t>(owners_.size());
-    wanted = std::max(kChunksLeast, std::min(all, pool_->pieces_max() / 4));
+    // A part of what is left: a few scans whose readers are slow leave room for others.
+    wanted = std::max(kChunksLeast, std::min(all, pool_->CountLeft(shape.bytes) / 4));
   }
   memory_ = pool_->Take(kChunksLeast, wanted, shape.bytes);
   if (memory_.empty()) {

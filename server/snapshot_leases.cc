@@ -39,6 +39,12 @@ bool SnapshotLeases::Idle(Lease& lease, Clock::time_point now) {
   return true;
 }
 
+size_t SnapshotLeases::taken() const {
+  base::MutexLock lock(&mu_);
+  return static_cast<size_t>(std::count_if(
+      leases_.begin(), leases_.end(), [](const auto& lease) { return !lease.second.of_scan; }));
+}
+
 uint64_t SnapshotLeases::Add(std::shared_ptr<Snapshot> snapshot,
                              std::chrono::milliseconds time_to_live, Clock::time_point now) {
   uint64_t id;

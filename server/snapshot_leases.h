@@ -26,6 +26,8 @@ class SnapshotLeases {
   using Clock = std::chrono::steady_clock;
   // Snapshots of broken scans that are kept at once: the oldest goes when there are more.
   static constexpr size_t kBrokenScansMax = 64;
+  // Snapshots that clients have taken: a quarter of what there can be, so that scans have theirs.
+  static constexpr size_t kTakenMax = 256;
 
   // A call's hold on a snapshot; the time to live begins anew when the last one ends.
   class Use {
@@ -69,6 +71,8 @@ class SnapshotLeases {
   SnapshotLeases& operator=(const SnapshotLeases&) = delete;
   ~SnapshotLeases();  // REQUIRES: no Use
 
+  // How many of them clients have taken.
+  size_t taken() const;
   // A snapshot that a client has taken. Returns its id, never 0.
   uint64_t Add(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live,
                Clock::time_point now = Clock::now());

@@ -102,7 +102,13 @@ absl::Status EraseRowsOp::Fill(BatchResult& result, Response* response) {
 uint64_t AnswerBytes(const LookedUpRows& rows) { return ColumnsBytes(rows.columns); }
 
 uint64_t LookupRowsOp::Bytes(const Request& request) {
-  return request.SpaceUsedLong() + BitmapBytes(request.keys()) + sizeof(Response);
+  // A value, its state and its place in the message; strings are charged as they come.
+  constexpr uint64_t kCellBytes = 17;
+  constexpr uint64_t kUnsaidColumns = 16;  // where all are asked for
+  const uint64_t columns =
+      request.columns().empty() ? kUnsaidColumns : static_cast<uint64_t>(request.columns_size());
+  return request.SpaceUsedLong() + BitmapBytes(request.keys()) + sizeof(Response) +
+         std::min<uint64_t>(request.keys().rows(), kTableBatchRowsMax) * columns * kCellBytes;
 }
 
 StartedBatch LookupRowsOp::Start(Session& session, const Request& request, Callback done) {

@@ -49,6 +49,12 @@ absl::Status Take(ServerState& server, const v1::TakeSnapshotRequest& request,
   }
   const uint32_t time_to_live_ms =
       request.time_to_live_ms() == 0 ? kTimeToLiveMs : request.time_to_live_ms();
+  // Calls side by side may each be let by: the bound is there to leave slots, not to be exact.
+  if (server.leases().taken() >= SnapshotLeases::kTakenMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("clients hold ", server.leases().taken(),
+                                                     " snapshots; the limit is ",
+                                                     SnapshotLeases::kTakenMax, ", release one"));
+  }
   ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, server.engine->TakeSnapshot());
   response->set_snapshot(
       server.leases().Add(std::move(snapshot), std::chrono::milliseconds(time_to_live_ms)));

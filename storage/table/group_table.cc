@@ -90,6 +90,12 @@ uint32_t GroupTable::FindOrAdd(const GroupKey& key) {
         absl::ResourceExhaustedError(absl::StrCat("a query has more than ", kGroupsMax, " groups"));
     return kNoGroup;
   }
+  if ((keys_.size() + 1) * empty_.size() * sizeof(Cell) > kGroupCellBytesMax) {
+    status_ = absl::ResourceExhaustedError(
+        absl::StrCat("what a query adds up for its groups takes more than ", kGroupCellBytesMax,
+                     " bytes with ", keys_.size(), " groups"));
+    return kNoGroup;
+  }
   const uint32_t group = size();
   keys_.push_back(key);
   rows_.push_back(0);

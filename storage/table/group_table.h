@@ -16,6 +16,8 @@ namespace eris::storage {
 
 // Bytes of the strings that groups of one run are made of, together.
 inline constexpr uint64_t kGroupTextBytesMax = uint64_t{64} << 20;
+// What the aggregates of all groups of one run may take.
+inline constexpr uint64_t kGroupCellBytesMax = uint64_t{64} << 20;
 
 struct GroupKey {
   // By column: an integer, a double's bits with one zero and one NaN, a string's number.
