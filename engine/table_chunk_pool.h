@@ -1,5 +1,6 @@
 // The bounded pool of the memory that rows of table scans stand in: pieces of 1 MiB, made when
-// first needed and reused. Thread-safe.
+// first needed and reused. A scan with many parts cuts a piece into several chunks
+// (TableChunkPlan). Thread-safe.
 #ifndef ERIS_ENGINE_TABLE_CHUNK_POOL_H_
 #define ERIS_ENGINE_TABLE_CHUNK_POOL_H_
 

@@ -23,8 +23,6 @@ using storage::KeyState;
 namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-// So that the reader can look at one chunk while the next one is filled.
-constexpr uint32_t kChunksLeast = 2;
 
 }  // namespace
 
@@ -53,7 +51,7 @@ TableScanState::TableScanState(Core& core, Request request)
       rows_left_(request_.limit > 0 ? request_.limit : kNoLimit) {}
 
 TableScanState::~TableScanState() {
-  pool_->Return(std::move(memory_), chunk_bytes_);
+  pool_->Return(std::move(memory_), slab_bytes_);
   core_.table_scans.Remove(this);
 }
 
@@ -124,26 +122,27 @@ void TableScanState::MakeTarget() {
 }
 
 absl::Status TableScanState::MakeChunks() {
-  const bool into = request_.target != nullptr;
-  const TableChunkShape shape = TableChunkShape::Of(schema(), request_.limit, into);
-  chunk_bytes_ = shape.bytes;
-  uint32_t wanted = kChunksLeast;
-  if (!request_.plan->aggregates() && rows_left_ > shape.capacity) {
-    const uint32_t all = kChunksLeast * static_cast<uint32_t>(owners_.size());
-    // A part of what is left: a few scans whose readers are slow leave room for others.
-    wanted = std::max(kChunksLeast, std::min(all, pool_->CountLeft(shape.bytes) / 4));
-  }
-  memory_ = pool_->Take(kChunksLeast, wanted, shape.bytes);
+  const TableChunkPlan plan = TableChunkPlan::Of(schema(),
+                                                 {.limit = request_.limit,
+                                                  .parts = static_cast<uint32_t>(owners_.size()),
+                                                  .aggregates = request_.plan->aggregates(),
+                                                  .states = request_.target != nullptr},
+                                                 pool_->CountLeft(kTableChunkBytes));
+  const TableChunkShape& shape = plan.shape;
+  slab_bytes_ = plan.slab_bytes;
+  memory_ = pool_->Take(plan.slabs_least, plan.slabs, slab_bytes_);
   if (memory_.empty()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the ", pool_->pieces_max(), " MiB for the answers of table scans are in use"));
   }
-  chunk_count_ = static_cast<uint32_t>(memory_.size());
+  chunk_count_ = std::min(plan.chunks, static_cast<uint32_t>(memory_.size()) * plan.per_slab);
   chunks_ = std::make_unique<Chunk[]>(chunk_count_);
   for (uint32_t i = 0; i < chunk_count_; ++i) {
     Chunk& chunk = chunks_[i];
     chunk.scan = this;
-    chunk.columns = ColumnsIn(memory_[i].get(), schema(), shape, chunk.states);
+    std::byte* const memory =
+        memory_[i / plan.per_slab].get() + i % plan.per_slab * plan.chunk_bytes;
+    chunk.columns = ColumnsIn(memory, schema(), shape, chunk.states);
     chunk.column_views.resize(chunk.columns.size());
     chunk.views = chunk.column_views;
     chunk.rows_out.columns = chunk.columns;
@@ -570,7 +569,7 @@ void TableScanState::ReleaseChunks() {
     // acquire: pairs with PartAnswered.
     if (parts_[i].out && !parts_[i].ended.load(std::memory_order_acquire)) return;
   }
-  pool_->Return(std::move(memory_), chunk_bytes_);
+  pool_->Return(std::move(memory_), slab_bytes_);
   memory_.clear();
 }
 

@@ -1,7 +1,7 @@
 // A scan of a table under way. One multicast asks every AEU that holds a part of the table; each
 // works through its part by itself, in slices, and fills chunks of rows or adds up. Chunks
 // circulate: reader -> part's AEU -> reader; they are the scan's whole memory, and parts without
-// one pause.
+// one pause. How many there are, and how large: TableChunkPlan.
 //
 // Of a scan into another object the AEUs send the chunks on to its owners; whoever answers a
 // chunk's last row hands it to the scan, which counts its rows and gives it back. Nobody reads rows
@@ -142,8 +142,8 @@ class TableScanState final : public CompletionTask {
   const std::shared_ptr<TableChunkPool> pool_;
 
   // Immutable once the command is out.
-  std::vector<TableChunkPool::Memory> memory_;
-  size_t chunk_bytes_ = 0;
+  std::vector<TableChunkPool::Memory> memory_;  // each of some chunks
+  size_t slab_bytes_ = 0;
   std::unique_ptr<Chunk[]> chunks_;
   uint32_t chunk_count_ = 0;
   std::unique_ptr<Part[]> parts_;

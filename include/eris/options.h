@@ -83,8 +83,9 @@ struct Options {
   // before its request gets ResourceExhausted.
   uint32_t send_wait_ms_max = 1000;
   // The answers of scans and joins come from this many chunks of 32768 rows; a scan holds at most
-  // four, a join at most a quarter of them. Those of table scans come from half as many chunks of
-  // 1 MiB; a scan holds at most two per AEU, and a quarter of them.
+  // four, a join at most a quarter of them. Those of table scans stand in half as many MiB; a scan
+  // takes at most a quarter of what is left of them, in two chunks per AEU that holds a part of the
+  // table: of 1 MiB each, or smaller ones where there are many AEUs.
   uint32_t scan_chunks_max = 128;
 
   // What the old rows that snapshots need may take, over all objects; beyond it the oldest snapshot

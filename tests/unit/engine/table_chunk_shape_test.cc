@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -35,7 +36,8 @@ TEST(TableChunkShapeTest, ArraysOfAnySchemaLieInTheMemoryAndApart) {
     const TableSchema schema = RandomSchema(random);
     const uint64_t limit = random() % 2 == 0 ? 0 : 1 + random() % 100'000;
     const bool with_states = random() % 2 == 0;
-    const TableChunkShape shape = TableChunkShape::Of(schema, limit, with_states);
+    const size_t bytes_max = random() % 2 == 0 ? kTableChunkBytes : random() % kTableChunkBytes;
+    const TableChunkShape shape = TableChunkShape::Of(schema, limit, with_states, bytes_max);
     ASSERT_GT(shape.capacity, 0u);
     if (limit > 0) {
       EXPECT_LE(shape.capacity, limit);
@@ -76,9 +78,87 @@ TEST(TableChunkShapeTest, ArraysOfAnySchemaLieInTheMemoryAndApart) {
 
 TEST(TableChunkShapeTest, NarrowRowsFillAMebibyte) {
   const TableSchema schema = {.columns = {{.name = "a", .type = ColumnType::kUint64}}};
-  const TableChunkShape shape = TableChunkShape::Of(schema, 0, false);
+  const TableChunkShape shape = TableChunkShape::Of(schema, 0, false, kTableChunkBytes);
   EXPECT_LE(shape.bytes, kTableChunkBytes);
   EXPECT_GT(shape.bytes, kTableChunkBytes * 9 / 10);
+}
+
+TableSchema Numbers(size_t columns) {
+  TableSchema schema;
+  for (size_t i = 0; i < columns; ++i) {
+    schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});
+  }
+  return schema;
+}
+
+TEST(TableChunkPlanTest, FewPartsGetTwoChunksOfAPieceEach) {
+  for (const uint32_t parts : {1u, 2u, 8u}) {
+    const auto plan = TableChunkPlan::Of(Numbers(4), {.parts = parts}, 64);
+    EXPECT_EQ(plan.chunks, 2 * parts);
+    EXPECT_EQ(plan.slabs, 2 * parts);
+    EXPECT_GT(plan.shape.bytes, kTableChunkBytes * 9 / 10);
+  }
+}
+
+TEST(TableChunkPlanTest, HoweverManyPartsEachGetsAChunkWithinAQuarterOfWhatIsLeft) {
+  for (const size_t columns : {1, 4, 16}) {
+    const TableSchema schema = Numbers(columns);
+    for (const uint32_t parts : {2u, 16u, 33u, 64u, 512u, 1000u}) {
+      for (const uint32_t left : {4u, 8u, 17u, 64u}) {
+        for (const uint64_t limit : {0u, 1u, 100u, 50'000u, 10'000'000u}) {
+          SCOPED_TRACE(
+              absl::StrCat(columns, " columns, ", parts, " parts, ", left, " left, limit ", limit));
+          const auto plan = TableChunkPlan::Of(schema, {.limit = limit, .parts = parts}, left);
+          // As many as fit with rows of 16 columns: 64 of them have 8 KiB and their bits.
+          const uint32_t fit = left / 4 * (kTableChunkBytes / (columns * (64 * 8 + 64)));
+          EXPECT_GE(plan.chunks, std::min(parts, fit));
+          EXPECT_LE(plan.slabs, left / 4);
+          EXPECT_LE(plan.slab_bytes, kTableChunkBytes);
+          EXPECT_LE(plan.chunks, plan.slabs * plan.per_slab);
+          EXPECT_LE(plan.shape.bytes, plan.chunk_bytes);
+          EXPECT_LE(plan.per_slab * plan.chunk_bytes, plan.slab_bytes);
+          EXPECT_LE(plan.slabs_least, plan.slabs);
+        }
+      }
+    }
+  }
+}
+
+TEST(TableChunkPlanTest, AScanOf512PartsHasTwoChunksForEach) {
+  const auto plan = TableChunkPlan::Of(Numbers(4), {.parts = 512}, 64);
+  EXPECT_EQ(plan.chunks, 1024u);
+  EXPECT_LE(plan.slabs, 16u);
+  EXPECT_GT(plan.shape.bytes, size_t{14} << 10);
+}
+
+TEST(TableChunkPlanTest, TheLongestStringsFitAndFewerPartsRun) {
+  TableSchema schema;
+  for (int i = 0; i < 3; ++i) {
+    schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kString});
+  }
+  const auto plan = TableChunkPlan::Of(schema, {.parts = 512}, 64);
+  EXPECT_GE(plan.shape.string_bytes, kTableStringBytesMax);
+  EXPECT_EQ(plan.slabs, 16u);
+  EXPECT_GE(plan.chunks, 5u * 16u);
+  // Larger than a piece: each counts as several.
+  schema = {};
+  for (int i = 0; i < 40; ++i) {
+    schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kString});
+  }
+  const auto large = TableChunkPlan::Of(schema, {.parts = 512}, 64);
+  EXPECT_GT(large.slab_bytes, kTableChunkBytes);
+  EXPECT_EQ(large.chunks, large.slabs);
+  EXPECT_GE(large.slabs, 2u);
+  EXPECT_LE(large.slabs * large.slab_bytes, 64 * kTableChunkBytes / 4);
+}
+
+TEST(TableChunkPlanTest, AggregatesTakeTwoChunksWhateverPartsThereAre) {
+  const auto plan = TableChunkPlan::Of(Numbers(4), {.parts = 512, .aggregates = true}, 64);
+  EXPECT_EQ(plan.chunks, 2u);
+  EXPECT_EQ(plan.slabs, 2u);
+  const auto last = TableChunkPlan::Of(Numbers(4), {.parts = 512, .aggregates = true}, 1);
+  EXPECT_EQ(last.chunks, 2u);
+  EXPECT_EQ(last.slabs, 1u);
 }
 
 TEST(TableChunkPoolTest, IsBoundedAndGivesLeastOrNothing) {

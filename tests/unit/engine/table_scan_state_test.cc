@@ -363,5 +363,66 @@ TEST_F(TableScanStateTest, ADeadlineLeavesTheScanAndLaterCallsGoOn) {
   ExpectWhole(*scan);
 }
 
+// More AEUs than the pool of answers has pieces for.
+class ManyAeusTest : public testing::Test {
+ protected:
+  static constexpr uint32_t kMany = 48;
+  static constexpr uint64_t kRowsEach = 20'480;
+
+  ManyAeusTest() {
+    session_ = engine_->NewSession();
+    const absl::Status created =
+        engine_.While([&] { return engine_->CreateTable("h", kHeap).status(); });
+    EXPECT_TRUE(created.ok()) << created;
+    // Each batch has a piece for each AEU.
+    constexpr uint64_t kBatch = kMany * routing::kAppendRowsMax;
+    for (uint64_t first = 0; first < kMany * kRowsEach; first += kBatch) {
+      Rows rows(kHeap.columns);
+      for (uint64_t i = first; i < first + kBatch; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
+      const absl::Status status =
+          engine_.While([&] { return session_->AppendRows("h", rows.batch()); });
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+  uint64_t Scanned(uint32_t aeu) { return engine_->aeu({aeu}).counters().rows_scanned.Read(); }
+  // Opens a scan of which nobody reads; how many AEUs have worked on it when nobody can any more.
+  uint32_t OpenAndCount() {
+    std::vector<uint64_t> before;
+    for (uint32_t i = 0; i < kMany; ++i) before.push_back(Scanned(i));
+    auto scan = session_->OpenTableScan("h", query_);
+    EXPECT_TRUE(scan.ok()) << scan.status();
+    scans_.push_back(*std::move(scan));
+    while (engine_.StepAll()) {
+    }
+    uint32_t at_work = 0;
+    for (uint32_t i = 0; i < kMany; ++i) at_work += Scanned(i) > before[i];
+    return at_work;
+  }
+
+  // 16 pieces.
+  test::HandEngine engine_{kMany, [](Options& options) { options.scan_chunks_max = 32; }};
+  std::unique_ptr<Session> session_;
+  TableQuery query_;
+  std::vector<std::unique_ptr<TableScan>> scans_;
+};
+
+TEST_F(ManyAeusTest, EachWorksOnAScanAndReadersThatPauseLeaveRoomForOthers) {
+  for (int i = 0; i < 8; ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(OpenAndCount(), kMany);
+  }
+  EXPECT_LT(engine_->core().table_chunks->in_use(), 16u);
+  for (auto& scan : scans_) {
+    const std::vector<Row> rows = engine_.While([&] { return test::ReadAll(*scan, nullptr); });
+    EXPECT_EQ(rows.size(), kMany * kRowsEach);
+  }
+}
+
+TEST_F(ManyAeusTest, EachWorksOnAScanThatWantsFewRows) {
+  query_.filter = In(Column("group"), {Value(int64_t{100}), Value(int64_t{200})});  // none
+  query_.limit = 10;
+  EXPECT_EQ(OpenAndCount(), kMany);
+}
+
 }  // namespace
 }  // namespace eris
