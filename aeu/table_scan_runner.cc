@@ -13,7 +13,6 @@ using routing::PartOutcome;
 using routing::TableCursor;
 using routing::TablePlace;
 using storage::kBlockRows;
-using storage::kSegmentRows;
 
 namespace {
 
@@ -53,7 +52,9 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
   } else {
     // Here, so that its scratch memory is this AEU's from the first touch on.
     auto run = storage::TableRun::Create(scan->part->plan);
-    if (run.ok()) {
+    if (!scan->own.mask.Allocate()) {
+      End(*scan, PartOutcome::kAnswered, absl::ResourceExhaustedError("no memory for a scan"));
+    } else if (run.ok()) {
       scan->run = *std::move(run);
       scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
       // Goes on behind the last row there is.
@@ -185,20 +186,18 @@ void TableScanRunner::Wrap() {
 
 std::optional<uint64_t> TableScanRunner::FindSegments(const storage::TablePartition& partition,
                                                       const TablePlace& at) {
-  views_used_ = 0;
   std::optional<uint64_t> lowest;
-  for (RunningScan* scan : group_) {
-    size_t i = 0;
-    while (i < views_used_ && views_[i].snapshot != scan->snapshot) ++i;
-    scan->view = i;
-    if (i < views_used_) continue;
-    if (i == views_.size()) {
-      views_.emplace_back().mask = std::make_unique<uint64_t[]>(kSegmentRows / 64);
-    }
-    View& view = views_[views_used_++];
-    view.snapshot = scan->snapshot;
+  for (size_t i = 0; i < group_.size(); ++i) {
+    RunningScan& scan = *group_[i];
+    const auto same =
+        std::find_if(group_.begin(), group_.begin() + static_cast<ptrdiff_t>(i),
+                     [&](const RunningScan* other) { return other->snapshot == scan.snapshot; });
+    scan.view = (*same)->view;
+    if (*same != &scan) continue;
+    scan.view = &scan.own;
+    View& view = scan.own;
     view.number = at.segment;
-    view.found = partition.FindSegment(scan->snapshot, view.number, view.mask.get(), view.segment);
+    view.found = partition.FindSegment(scan.snapshot, view.number, view.mask, view.segment);
     if (view.found && (!lowest || view.number < *lowest)) lowest = view.number;
   }
   return lowest;
@@ -229,7 +228,7 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
   uint64_t rows_end = 0;
   uint32_t riders = 0;
   for (RunningScan* scan : group_) {
-    const View& view = views_[scan->view];
+    const View& view = *scan->view;
     // A segment that it has no rows in, or whose rows cannot pass its filter, it rides along over.
     scan->wanted = view.found && view.number == *number && scan->run->BeginSegment(view.segment);
     if (!scan->wanted) continue;
@@ -257,8 +256,9 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
 
 bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
   if (!scan.wanted) return true;
-  const storage::SegmentView& segment = views_[scan.view].segment;
+  const storage::SegmentView& segment = scan.view->segment;
   if (at.row >= segment.rows) return true;
+  if (segment.kept != nullptr) scan.view->mask.Make(static_cast<uint32_t>(at.row));
   auto row = static_cast<uint32_t>(at.row);
   counters_.table_block_runs.Add(1);
   for (;;) {

@@ -23,6 +23,7 @@
 #include "routing/port.h"
 #include "routing/snapshot_registry.h"
 #include "routing/table_scan_part.h"
+#include "storage/table/segment_mask.h"
 #include "storage/table/segment_view.h"
 #include "storage/table/table_partition.h"
 #include "storage/table/table_run.h"
@@ -55,6 +56,14 @@ class TableScanRunner {
   size_t running() const { return scans_.size(); }
 
  private:
+  // A segment as one snapshot shows it, or the next one that may have rows at it. Good for a slice;
+  // but for the mask, of which what has been made stays.
+  struct View {
+    bool found = false;
+    uint64_t number = 0;
+    storage::SegmentView segment;
+    storage::SegmentMask mask;
+  };
   struct RunningScan {
     ObjectSlot* slot = nullptr;  // nullptr: the object is gone
     routing::TableScanPart* part = nullptr;
@@ -70,18 +79,11 @@ class TableScanRunner {
     absl::Status status;
 
     // Of the segment at hand.
-    size_t view = 0;      // of views_
-    bool wanted = false;  // some row of it may pass the filter
+    View own;
+    View* view = nullptr;  // its own, or that of another scan of the group with its snapshot
+    bool wanted = false;   // some row of it may pass the filter
   };
   using Group = std::vector<RunningScan*>;
-  // A segment as one snapshot shows it, or the next one that has rows at it.
-  struct View {
-    uint64_t snapshot = 0;
-    bool found = false;
-    uint64_t number = 0;
-    storage::SegmentView segment;
-    std::unique_ptr<uint64_t[]> mask;
-  };
 
   static bool CanRun(const RunningScan& scan);
   // Where a new scan of `slot` begins: at the pass that is under way.
@@ -94,7 +96,7 @@ class TableScanRunner {
   // One segment of group_, or what lies between segments. False: the deadline has passed.
   bool RunSegment(uint64_t deadline_ns);
   // Finds the next segment for each snapshot of group_; the lowest number is the one to run.
-  // nullopt: none has rows behind `at`.
+  // nullopt: none may have rows behind `at`.
   std::optional<uint64_t> FindSegments(const storage::TablePartition& partition,
                                        const routing::TablePlace& at);
   // One block, from `at` on, for one scan. False: it has paused in it or come to its end.
@@ -129,8 +131,6 @@ class TableScanRunner {
   size_t next_ = 0;  // whose turn it is
   // Scratch.
   Group group_;
-  std::vector<View> views_;  // the first views_used_ are of the segment at hand
-  size_t views_used_ = 0;
 };
 
 }  // namespace eris::aeu

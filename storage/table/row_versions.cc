@@ -1,7 +1,6 @@
 #include "storage/table/row_versions.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 
@@ -74,29 +73,34 @@ void RowVersions::Die(uint32_t row, uint64_t epoch, DeathRecord* record) {
   dead_[row / 64] |= uint64_t{1} << row % 64;
   ++dead_count_;
   if (record == nullptr) return;
-  // Latest first; those that came from another AEU may be older than what is here.
-  DeathRecord** link = &records_;
-  while (*link != nullptr && (*link)->epoch > epoch) link = &(*link)->next;
-  *record = {*link, epoch, row};
-  *link = record;
+  DeathRecord*& first = records_[row / kBlockRows];
+  *record = {first, epoch, row};
+  first = record;
   ++records_count_;
 }
 
-bool RowVersions::Mask(uint64_t snapshot, uint32_t rows, uint64_t* mask, bool& any) const {
-  any = rows > 0;
-  if (dead_count_ == 0) return false;
-  const uint32_t words = (rows + 63) / 64;
-  uint64_t some = 0;
-  for (uint32_t i = 0; i < words; ++i) mask[i] = ~dead_[i];
-  if (rows % 64 != 0) mask[words - 1] &= (uint64_t{1} << rows % 64) - 1;
-  std::memset(mask + words, 0, (kSegmentRows / 64 - words) * sizeof(uint64_t));
-  for (const DeathRecord* record = records_; record != nullptr && record->epoch > snapshot;
-       record = record->next) {
-    if (record->row < rows) mask[record->row / 64] |= uint64_t{1} << record->row % 64;
+void RowVersions::Leave(uint32_t row) {
+  Die(row, 0, nullptr);
+  ++losses_;
+}
+
+void RowVersions::MaskBlock(uint64_t snapshot, uint32_t rows, uint32_t block,
+                            uint64_t* mask) const {
+  const uint32_t base = block * kBlockRows;
+  const uint32_t count = rows <= base ? 0 : std::min(rows - base, kBlockRows);
+  const uint32_t words = (count + 63) / 64;
+  if (count == 0) {
+    std::fill(mask, mask + kBlockWords, 0);
+    return;
   }
-  for (uint32_t i = 0; i < words; ++i) some |= mask[i];
-  any = some != 0;
-  return true;
+  for (uint32_t i = 0; i < words; ++i) mask[i] = HasBits() ? ~dead_[base / 64 + i] : ~uint64_t{0};
+  for (const DeathRecord* record = records_[block]; record != nullptr; record = record->next) {
+    if (record->epoch > snapshot)
+      mask[(record->row - base) / 64] |= uint64_t{1} << record->row % 64;
+  }
+  // Also records of rows behind the count have set bits.
+  std::fill(mask + words, mask + kBlockWords, 0);
+  if (count % 64 != 0) mask[words - 1] &= (uint64_t{1} << count % 64) - 1;
 }
 
 void RowVersions::DropMarks(const SnapshotView& snapshots) {
@@ -112,26 +116,31 @@ void RowVersions::DropMarks(const SnapshotView& snapshots) {
 
 bool RowVersions::FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool,
                                uint32_t& budget) {
-  DeathRecord** link = looked_at_ == nullptr ? &records_ : &looked_at_->next;
-  for (; *link != nullptr && budget > 0; --budget) {
-    DeathRecord* const record = *link;
-    if (snapshots.Needs(BirthOf(record->row), record->epoch)) {
-      looked_at_ = record;
-      link = &record->next;
-      continue;
+  if (records_count_ == 0) looked_block_ = kBlocks;
+  for (; looked_block_ < kBlocks; ++looked_block_) {
+    DeathRecord** link = looked_at_ == nullptr ? &records_[looked_block_] : &looked_at_->next;
+    for (; *link != nullptr && budget > 0; --budget) {
+      DeathRecord* const record = *link;
+      if (snapshots.Needs(BirthOf(record->row), record->epoch)) {
+        looked_at_ = record;
+        link = &record->next;
+        continue;
+      }
+      *link = record->next;
+      --records_count_;
+      pool.Give(record);
     }
-    *link = record->next;
-    --records_count_;
-    pool.Give(record);
+    if (*link != nullptr) return false;
+    looked_at_ = nullptr;
   }
-  if (*link != nullptr) return false;
+  looked_block_ = 0;
   looked_at_ = nullptr;
   DropMarks(snapshots);  // after the records, whose births they tell
   return true;
 }
 
 void RowVersions::Free(memory::LocalCache& cache) {
-  ERIS_DCHECK(records_ == nullptr);
+  ERIS_DCHECK(records_count_ == 0);
   marks_.Free(cache);
   dead_.Free(cache);
 }

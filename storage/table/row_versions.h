@@ -1,11 +1,14 @@
 // Which rows of one segment are there at which snapshot. Births are prefixes: a mark (epoch, first
 // row) says that the rows from there on, up to the next mark, came at that epoch. Deaths are a bit
 // per row, and for as long as a held snapshot still sees the row a record with the epoch of its
-// death. Without held snapshots there are neither marks nor records: nothing but the bits. Used by
-// the thread of the AEU that owns the partition. Paper: ERIS 3.1 (MVCC).
+// death, in a list per block of rows: a death costs the same however many there are, and who looks
+// at a block looks at no more records than it has rows. Without held snapshots there are neither
+// marks nor records: nothing but the bits. Used by the thread of the AEU that owns the partition.
+// Paper: ERIS 3.1 (MVCC).
 #ifndef ERIS_STORAGE_TABLE_ROW_VERSIONS_H_
 #define ERIS_STORAGE_TABLE_ROW_VERSIONS_H_
 
+#include <array>
 #include <cstdint>
 
 #include "memory/local_cache.h"
@@ -17,7 +20,7 @@ namespace eris::storage {
 
 // A row that died at `epoch`, and that a held snapshot sees.
 struct DeathRecord {
-  DeathRecord* next;  // of the segment, or of the pool; older ones follow
+  DeathRecord* next;  // of the block, or of the pool
   uint64_t epoch;
   uint32_t row;
 };
@@ -70,17 +73,28 @@ class RowVersions {
   bool Dead(uint32_t row) const { return HasBits() && (dead_[row / 64] >> row % 64 & 1) != 0; }
   // `record` is used where it is not nullptr. REQUIRES: !Dead(row).
   void Die(uint32_t row, uint64_t epoch, DeathRecord* record);
+  // A row that no snapshot sees here any more: it stands elsewhere, or has never counted. REQUIRES:
+  // !Dead(row).
+  void Leave(uint32_t row);
+  // How often rows have left: what a snapshot sees here changes with it, and with nothing else.
+  uint32_t losses() const { return losses_; }
   // A new row that is alive; what stood there before was nobody's.
   void Live(uint32_t row) { dead_[row / 64] &= ~(uint64_t{1} << row % 64); }
   uint32_t dead() const { return dead_count_; }
   uint32_t records() const { return records_count_; }
-  DeathRecord* first_record() const { return records_; }
+  template <class What>
+  void ForRecords(What what) const {
+    if (records_count_ == 0) return;
+    for (const DeathRecord* record : records_) {
+      for (; record != nullptr; record = record->next) what(*record);
+    }
+  }
 
   // --- snapshots
 
-  // Writes which of the first `rows` rows are there at `snapshot` to mask's kSegmentRows / 64
-  // words. False: all of them are, and nothing is written. `any`: whether there is one.
-  bool Mask(uint64_t snapshot, uint32_t rows, uint64_t* mask, bool& any) const;
+  // Writes which rows of a block, as far as they are among the first `rows`, are there at
+  // `snapshot` to mask's kBlockWords words.
+  void MaskBlock(uint64_t snapshot, uint32_t rows, uint32_t block, uint64_t* mask) const;
   // Frees marks and records that nobody needs; looks at `budget` records at most and takes them off
   // it. False: the budget did not suffice; the next call goes on behind.
   bool FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool, uint32_t& budget);
@@ -104,6 +118,7 @@ class RowVersions {
     uint32_t row;
   };
   static constexpr uint32_t kMarksMin = 4;
+  static constexpr uint32_t kBlocks = kSegmentRows / kBlockRows;
 
   // Whether rows born then need a mark of their own.
   bool NeedsMark(const SnapshotView& snapshots, uint64_t birth) const {
@@ -115,23 +130,31 @@ class RowVersions {
   uint32_t marks_count_ = 0;
   uint32_t dead_count_ = 0;
   uint32_t records_count_ = 0;
+  uint32_t losses_ = 0;
   CacheArray<uint64_t> dead_;
-  DeathRecord* records_ = nullptr;    // latest deaths first
-  DeathRecord* looked_at_ = nullptr;  // FreeUnneeded goes on behind it; nullptr: at the first
+  std::array<DeathRecord*, kBlocks> records_{};
+  // FreeUnneeded goes on in this block behind that record; nullptr: at its first one.
+  uint32_t looked_block_ = 0;
+  DeathRecord* looked_at_ = nullptr;
 };
 
 template <class Leaves>
 void RowVersions::RemoveRecords(DeathRecordPool& pool, Leaves leaves) {
+  looked_block_ = 0;
   looked_at_ = nullptr;
-  for (DeathRecord** link = &records_; *link != nullptr;) {
-    DeathRecord* const record = *link;
-    if (!leaves(*record)) {
-      link = &record->next;
-      continue;
+  if (records_count_ == 0) return;
+  ++losses_;
+  for (DeathRecord*& first : records_) {
+    for (DeathRecord** link = &first; *link != nullptr;) {
+      DeathRecord* const record = *link;
+      if (!leaves(*record)) {
+        link = &record->next;
+        continue;
+      }
+      *link = record->next;
+      --records_count_;
+      pool.Give(record);
     }
-    *link = record->next;
-    --records_count_;
-    pool.Give(record);
   }
 }
 

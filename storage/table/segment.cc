@@ -1,5 +1,6 @@
 #include "storage/table/segment.h"
 
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -22,7 +23,10 @@ Segment* Segment::Create(memory::LocalCache& cache, const TableLayout& layout, u
     cache.Free(block, bytes);
     return nullptr;
   }
-  auto* const segment = new (block) Segment(number, layout.columns(), layout.clustered());
+  // relaxed: only that it is another one each time.
+  static std::atomic<uint64_t> ids{0};
+  const uint64_t id = ids.fetch_add(1, std::memory_order_relaxed) + 1;
+  auto* const segment = new (block) Segment(id, number, layout.columns(), layout.clustered());
   segment->capacity_ = capacity;
   for (uint32_t i = 0; i < layout.columns(); ++i) {
     new (segment->Columns() + i) ColumnData(layout.column(i).type);

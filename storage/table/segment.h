@@ -40,6 +40,8 @@ class Segment {
   static uint32_t RowOf(uint64_t word) { return word & (kSegmentRows - 1); }
   uint64_t WordOf(uint32_t row) const { return reinterpret_cast<uint64_t>(this) << kRowBits | row; }
 
+  // Of no other segment of the process, ever.
+  uint64_t id() const { return id_; }
   uint64_t number() const { return number_; }
   void Renumber(uint64_t number) { number_ = number; }
   uint32_t rows() const { return rows_; }
@@ -76,8 +78,8 @@ class Segment {
   }
 
  private:
-  Segment(uint64_t number, uint32_t columns, bool dies)
-      : number_(number), columns_(columns), dies_(dies) {}
+  Segment(uint64_t id, uint64_t number, uint32_t columns, bool dies)
+      : id_(id), number_(number), columns_(columns), dies_(dies) {}
 
   SegmentColumn* Views() { return reinterpret_cast<SegmentColumn*>(this + 1); }
   const SegmentColumn* Views() const { return reinterpret_cast<const SegmentColumn*>(this + 1); }
@@ -86,6 +88,7 @@ class Segment {
     return sizeof(Segment) + columns * (sizeof(SegmentColumn) + sizeof(ColumnData));
   }
 
+  const uint64_t id_;
   uint64_t number_;
   const uint32_t columns_;
   const bool dies_;  // rows of clustered tables do

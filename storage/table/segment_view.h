@@ -48,8 +48,12 @@ struct SegmentColumn {
 struct SegmentView {
   uint32_t rows = 0;                         // those to look at: [0, rows)
   std::span<const SegmentColumn> columns{};  // as in the table's schema
-  // Bit i of word i / 64: row i counts. nullptr: all of them. Bits from `rows` on are 0.
+  // Bit i of word i / 64: row i counts. nullptr: all of them. Bits from `rows` on are 0. Of blocks
+  // that have been made (SegmentMask::Make).
   const uint64_t* kept = nullptr;
+  // Of which segment: what has been found out about its values holds for a later view of it, too.
+  // 0: not known.
+  uint64_t id = 0;
 };
 
 }  // namespace eris::storage

@@ -45,7 +45,7 @@ class TablePartition::Body {
 
   // --- reading (table_lookup.cc)
   void LookupRows(const BatchPart& part, uint64_t& copied);
-  bool FindSegment(uint64_t snapshot, uint64_t& number, uint64_t* mask, SegmentView& view) const;
+  bool FindSegment(uint64_t snapshot, uint64_t& number, SegmentMask& mask, SegmentView& view) const;
   uint64_t segment_end() const { return next_number_; }
 
   // --- background (table_maintain.cc)

@@ -175,7 +175,7 @@ absl::Status TablePartition::Body::Extract(uint32_t rows_max, ExchangeChunk& out
   chunk.seconds = std::move(index.seconds);
   for (const uint64_t word : low.words) {
     // Nobody sees it here any more: whom it concerns asks where it went.
-    Segment::Of(word)->versions().Die(Segment::RowOf(word), 0, nullptr);
+    Segment::Of(word)->versions().Leave(Segment::RowOf(word));
   }
   DropVersions(leaves);
   ++changes_;
@@ -198,12 +198,11 @@ void TablePartition::Body::AddVersions(const Range& leaves, std::vector<RowAt>& 
     const Segment& segment = *segments_[i];
     if (segment.versions().records() == 0) continue;
     const std::vector<ColumnSource> sources = SourcesOf(segment);
-    for (const DeathRecord* record = segment.versions().first_record(); record != nullptr;
-         record = record->next) {
-      if (!leaves.ContainsU64(KeyOfRow(*layout_, sources.data(), record->row).head)) continue;
-      rows.push_back({&segment, record->row});
-      deaths.push_back(record->epoch);
-    }
+    segment.versions().ForRecords([&](const DeathRecord& record) {
+      if (!leaves.ContainsU64(KeyOfRow(*layout_, sources.data(), record.row).head)) return;
+      rows.push_back({&segment, record.row});
+      deaths.push_back(record.epoch);
+    });
   }
 }
 
@@ -358,7 +357,7 @@ bool TablePartition::Body::PutChunk(const ExchangeRows& rows, std::span<const Co
 
 void TablePartition::Body::TakeBack(const std::vector<uint64_t>& words) {
   for (const uint64_t word : words) {
-    if (word != 0) Segment::Of(word)->versions().Die(Segment::RowOf(word), 0, nullptr);
+    if (word != 0) Segment::Of(word)->versions().Leave(Segment::RowOf(word));
   }
   ++changes_;
 }

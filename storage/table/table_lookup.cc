@@ -1,7 +1,6 @@
 // Reading a table's rows: by key, into reply columns, and segment by segment for scans.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "base/check.h"
 #include "storage/byte_value.h"
@@ -141,18 +140,21 @@ void TablePartition::Body::LookupRows(const BatchPart& part, uint64_t& copied) {
   }
 }
 
-bool TablePartition::Body::FindSegment(uint64_t snapshot, uint64_t& number, uint64_t* mask,
+bool TablePartition::Body::FindSegment(uint64_t snapshot, uint64_t& number, SegmentMask& mask,
                                        SegmentView& view) const {
-  if (snapshot == 0) snapshot = std::numeric_limits<uint64_t>::max();
+  if (snapshot == 0) snapshot = SegmentMask::kNow;
   for (uint32_t i = segments_.LowerBound(number); i < segments_.size(); ++i) {
     const Segment& segment = *segments_[i];
     const RowVersions& versions = segment.versions();
     const uint32_t rows = versions.RowsAt(snapshot, segment.rows());
-    bool any = false;
-    const bool masked = versions.Mask(snapshot, rows, mask, any);
-    if (!any) continue;
+    // Dead rows are seen as long as they have records.
+    if (rows == 0 || (segment.live() == 0 && versions.records() == 0)) continue;
     number = segment.number();
-    view = {rows, segment.views(), masked ? mask : nullptr};
+    view = {rows, segment.views(), nullptr, segment.id()};
+    if (versions.dead() > 0) {
+      mask.Begin(segment.id(), versions, snapshot, rows);
+      view.kept = mask.words();
+    }
     return true;
   }
   return false;

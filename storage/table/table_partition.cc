@@ -39,7 +39,7 @@ bool TablePartition::Append(const RowBatch& rows, uint64_t first, uint32_t count
   return body_->Append(rows, first, count, snapshots);
 }
 
-bool TablePartition::FindSegment(uint64_t snapshot, uint64_t& number, uint64_t* mask,
+bool TablePartition::FindSegment(uint64_t snapshot, uint64_t& number, SegmentMask& mask,
                                  SegmentView& view) const {
   return body_->FindSegment(snapshot, number, mask, view);
 }

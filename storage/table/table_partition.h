@@ -24,6 +24,7 @@
 #include "memory/local_cache.h"
 #include "storage/partition.h"
 #include "storage/snapshot_view.h"
+#include "storage/table/segment_mask.h"
 #include "storage/table/segment_view.h"
 #include "storage/table/table_layout.h"
 
@@ -54,9 +55,10 @@ class TablePartition final : public Partition {
                             const SnapshotView& snapshots);
 
   // Scanning. Segments have ascending numbers, which are never used twice. Finds the first segment
-  // numbered `number` or above that has rows at `snapshot` and sets `number` to its number; `mask`
-  // has kSegmentRows / 64 words, which view.kept may point to. False: there is none.
-  bool FindSegment(uint64_t snapshot, uint64_t& number, uint64_t* mask, SegmentView& view) const;
+  // numbered `number` or above that may have rows at `snapshot` (0: now) and sets `number` to its
+  // number; `mask`, which is allocated, keeps what has been made of it before if it is the same,
+  // and is what view.kept may point to. False: there is none.
+  bool FindSegment(uint64_t snapshot, uint64_t& number, SegmentMask& mask, SegmentView& view) const;
   // One above the highest number that rows have been given: where a pass ends.
   uint64_t segment_end() const;
 

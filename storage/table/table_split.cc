@@ -49,12 +49,11 @@ void TablePartition::Body::LookAtSides(Segment& segment, uint64_t cut, Sides& ou
     out.live[head >= cut].push_back(row);
     out.bounds[head >= cut].Add(head);
   }
-  for (const DeathRecord* record = segment.versions().first_record(); record != nullptr;
-       record = record->next) {
-    const uint64_t head = KeyOfRow(*layout_, sources.data(), record->row).head;
+  segment.versions().ForRecords([&](const DeathRecord& record) {
+    const uint64_t head = KeyOfRow(*layout_, sources.data(), record.row).head;
     ++out.versions[head >= cut];
     out.bounds[head >= cut].Add(head);
-  }
+  });
 }
 
 // Makes every segment lie on one side of the cut.
@@ -270,10 +269,9 @@ bool TablePartition::Body::Sieve(Segment& segment, uint32_t& budget) {
   }
   // Old rows that a held snapshot needs are still here, whichever side they are of: the split
   // waits for them.
-  for (const DeathRecord* record = segment.versions().first_record(); record != nullptr;
-       record = record->next) {
-    segment.WidenHeads(KeyOfRow(*layout_, sources.data(), record->row).head);
-  }
+  segment.versions().ForRecords([&](const DeathRecord& record) {
+    segment.WidenHeads(KeyOfRow(*layout_, sources.data(), record.row).head);
+  });
   return true;
 }
 

@@ -19,9 +19,10 @@ TableSchema Schema() {
 
 std::vector<Row> RowsOf(const TablePartition& partition, uint64_t snapshot) {
   std::vector<Row> rows;
-  std::vector<uint64_t> mask(kSegmentRows / 64);
+  SegmentMask mask;
+  EXPECT_TRUE(mask.Allocate());
   SegmentView view;
-  for (uint64_t number = 0; partition.FindSegment(snapshot, number, mask.data(), view); ++number) {
+  for (uint64_t number = 0; partition.FindSegment(snapshot, number, mask, view); ++number) {
     EXPECT_EQ(view.kept, nullptr);
     for (uint32_t row = 0; row < view.rows; ++row) rows.push_back(ReadRow(view, row));
   }

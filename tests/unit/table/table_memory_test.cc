@@ -96,10 +96,11 @@ TEST_P(TableMemoryTest, RefusedTransfersChangeNothing) {
     if (status.ok()) break;
     ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
     ASSERT_STREQ(is_empty(), "");
-    std::vector<uint64_t> mask(kSegmentRows / 64);
+    SegmentMask mask;
+    ASSERT_TRUE(mask.Allocate());
     uint64_t number = 0;
     SegmentView segment;
-    ASSERT_FALSE(target->FindSegment(0, number, mask.data(), segment));
+    ASSERT_FALSE(target->FindSegment(0, number, mask, segment));
   }
   // Their cache is the same: back as a link.
   FailEach(

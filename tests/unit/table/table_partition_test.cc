@@ -109,13 +109,75 @@ TEST(TablePartitionTest, SegmentsFillToTheirLastRow) {
     EXPECT_EQ(world.Differences(), "");
   }
   std::vector<uint32_t> sizes;
-  std::vector<uint64_t> mask(kSegmentRows / 64);
+  SegmentMask mask;
+  EXPECT_TRUE(mask.Allocate());
   SegmentView view;
-  for (uint64_t number = 0; world.partition->FindSegment(0, number, mask.data(), view); ++number) {
+  for (uint64_t number = 0; world.partition->FindSegment(0, number, mask, view); ++number) {
     sizes.push_back(view.rows);
     EXPECT_EQ(view.kept, nullptr);
   }
   EXPECT_EQ(sizes, (std::vector<uint32_t>{65536, 65536, 65536, 65536, 2}));
+}
+
+TEST(TablePartitionTest, AMaskIsMadeBlockByBlockAndKeptWhileItsSnapshotIsHeld) {
+  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
+  TableWorld world(schema, 1);
+  const auto rows_of = [](int64_t first, int64_t last, int64_t step) {
+    std::vector<Row> rows;
+    for (int64_t i = first; i < last; i += step) rows.push_back({CellOf(i)});
+    return rows;
+  };
+  EXPECT_EQ(world.Put(rows_of(0, 10'000, 1)), 0u);
+  world.TakeSnapshot();
+  const uint64_t snapshot = world.held[0].epoch;
+  world.TakeSnapshot();
+  EXPECT_EQ(world.Erase(rows_of(0, 10'000, 3)), 0u);
+  SegmentMask mask;
+  ASSERT_TRUE(mask.Allocate());
+  SegmentView view;
+  uint64_t number = 0;
+  const auto find = [&](uint64_t at) {
+    number = 0;
+    ASSERT_TRUE(world.partition->FindSegment(at, number, mask, view));
+    ASSERT_EQ(view.kept, mask.words());
+  };
+  const auto seen = [&] {
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < view.rows; ++row) {
+      mask.Make(row);
+      count += view.kept[row / 64] >> row % 64 & 1;
+    }
+    return count;
+  };
+  find(snapshot);
+  mask.Make(kBlockRows);
+  EXPECT_EQ(mask.made(), 2u);
+  // Deaths and births after the snapshot change nothing of it.
+  EXPECT_EQ(world.Erase(rows_of(1, 10'000, 3)), 0u);
+  EXPECT_EQ(world.Put(rows_of(20'000, 25'000, 1)), 0u);
+  find(snapshot);
+  EXPECT_EQ(mask.made(), 2u);
+  EXPECT_EQ(seen(), 10'000u);
+  EXPECT_EQ(mask.made(), 31u);
+  find(snapshot);
+  EXPECT_EQ(mask.made(), 31u);
+  // Another snapshot, and what is there now.
+  find(world.held[1].epoch);
+  EXPECT_EQ(mask.made(), 0u);
+  find(0);
+  EXPECT_EQ(seen(), 10'000u / 3 + 5'000);
+  find(0);
+  EXPECT_EQ(mask.made(), 0u);
+  // Rows that go elsewhere are not seen here any more.
+  find(snapshot);
+  EXPECT_EQ(seen(), 10'000u);
+  ExchangeChunk chunk;
+  world.BeginTurn();
+  ASSERT_TRUE(world.partition->Extract(1'000, chunk).ok());
+  find(snapshot);
+  EXPECT_EQ(mask.made(), 0u);
+  const uint64_t gone = chunk.covers.hi->head - (uint64_t{1} << 63);
+  EXPECT_EQ(seen(), 10'000u - gone);
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ class TableWorld {
     uint64_t number = 0;
     uint32_t row = 0;
     TableModel seen{};
+    SegmentMask mask{};  // kept from call to call, whatever is written meanwhile
   };
 
   void BeginTurn() {
@@ -238,16 +239,17 @@ class TableWorld {
   // Reads `rows_max` rows of the scan at most. True: it is at its end.
   bool Advance(Scan& scan, uint32_t rows_max) { return Advance(*partition, scan, rows_max); }
   bool Advance(const TablePartition& table, Scan& scan, uint32_t rows_max) {
-    std::vector<uint64_t> mask(kSegmentRows / 64);
+    EXPECT_TRUE(scan.mask.Allocate());
     while (rows_max > 0) {
       uint64_t number = scan.number;
       SegmentView segment;
-      if (!table.FindSegment(scan.epoch, number, mask.data(), segment)) return true;
+      if (!table.FindSegment(scan.epoch, number, scan.mask, segment)) return true;
       EXPECT_LT(number, table.segment_end());
       if (number != scan.number) scan.row = 0;
       scan.number = number;
       for (; scan.row < segment.rows && rows_max > 0; ++scan.row, --rows_max) {
         const uint32_t row = scan.row;
+        if (segment.kept != nullptr) scan.mask.Make(row);
         if (segment.kept != nullptr && (segment.kept[row / 64] >> row % 64 & 1) == 0) continue;
         const Row read = ReadRow(segment, row);
         for (size_t c = 0; c < read.size(); ++c) {
@@ -256,6 +258,7 @@ class TableWorld {
         if (!scan.seen.emplace(KeyIn(*layout, segment, row), read).second) ++twice;
       }
       if (segment.kept != nullptr && segment.rows % 64 != 0) {
+        scan.mask.Make(segment.rows - 1);
         EXPECT_EQ(segment.kept[segment.rows / 64] >> segment.rows % 64, 0u);
       }
       if (scan.row < segment.rows) return false;
