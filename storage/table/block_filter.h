@@ -3,7 +3,8 @@
 //
 // Once per segment the bounds of its columns are asked: a condition that no row can pass prunes the
 // segment, one that all rows pass is left out, and one on strings with a dictionary is answered for
-// each code.
+// each code. The answers are kept while the filter stays in the segment: in a later slice only
+// codes that have come since are asked.
 #ifndef ERIS_STORAGE_TABLE_BLOCK_FILTER_H_
 #define ERIS_STORAGE_TABLE_BLOCK_FILTER_H_
 
@@ -34,6 +35,9 @@ class BlockFilter {
 
   // What a string condition says of each code of the segment's dictionary.
   struct CodeTable {
+    uint64_t segment = 0;  // by its id; 0: nobody's
+    uint32_t judged = 0;   // codes below have been asked
+    uint32_t passing = 0;  // of them
     bool one_run = false;  // first to last, and no other
     uint16_t first = 0, last = 0;
     std::vector<uint8_t> passes{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "storage/table/kernels.h"
 
@@ -10,7 +11,7 @@ namespace eris::storage {
 namespace {
 
 // Of all group columns' codes side by side: a table of as many words stays in the second cache and
-// is cleared quickly, since that is done in each slice.
+// is cleared quickly, where a segment's codes have changed between two slices.
 constexpr uint32_t kCodeBitsMax = 14;
 
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
@@ -52,21 +53,31 @@ bool BlockGroups::SmallDomain(const SegmentColumn& column, Coder& coder) const {
 }
 
 void BlockGroups::BeginSegment(const SegmentView& segment) {
-  direct_ = true;
+  const bool known = segment.id != 0 && segment.id == segment_;
+  segment_ = segment.id;
+  const bool was_direct = std::exchange(direct_, true);
+  bool same = known && was_direct;  // each code still stands for what it did
   uint32_t bits = 0;
   for (size_t i = 0; i < coders_.size(); ++i) {
     const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
     Coder& coder = coders_[i];
     coder.dictionary = column.dictionary != nullptr;
     if (coder.dictionary) {
-      coder.numbers.assign(column.dictionary->size, GroupTable::kNoGroup);
+      // Codes keep their strings, and strings their numbers.
+      if (!known) coder.numbers.clear();
+      coder.numbers.resize(column.dictionary->size, GroupTable::kNoGroup);
     }
     coder.shift = bits;
+    const uint32_t bits_before = coder.bits;
+    const uint32_t null_before = coder.null_code;
+    const uint64_t lo_before = std::exchange(coder.lo, 0);
     direct_ = direct_ && SmallDomain(column, coder);
+    same = same && coder.bits == bits_before && coder.null_code == null_before &&
+           coder.lo == lo_before;
     bits += coder.bits;
   }
   direct_ = direct_ && bits <= kCodeBitsMax;
-  if (direct_) groups_.assign(size_t{1} << bits, GroupTable::kNoGroup);
+  if (direct_ && !same) groups_.assign(size_t{1} << bits, GroupTable::kNoGroup);
 }
 
 void BlockGroups::AddCodes(const SegmentColumn& column, const Coder& coder, uint32_t base,

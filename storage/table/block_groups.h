@@ -2,7 +2,8 @@
 //
 // Where a segment's group columns have few codes together (dictionaries, integers between near
 // bounds), a row's codes side by side lead through one small table to its group; else its key goes
-// through the hash table of the groups.
+// through the hash table of the groups. What has been found of a segment's codes is kept for later
+// slices of it.
 #ifndef ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 #define ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 
@@ -32,7 +33,7 @@ class BlockGroups {
     uint32_t bits = 0;
     uint32_t shift = 0;
     uint32_t null_code = 0;
-    uint64_t lo = 0;                  // the value whose code is 0
+    uint64_t lo = 0;                  // the value whose code is 0; of dictionaries 0
     std::vector<uint32_t> numbers{};  // dictionary: of codes, the table's number of the string
   };
 
@@ -43,6 +44,7 @@ class BlockGroups {
 
   const PlanBody& plan_;
   std::vector<Coder> coders_;  // by group column
+  uint64_t segment_ = 0;       // whose codes these are, by its id; 0: nobody's
   bool direct_ = false;
   std::vector<uint32_t> groups_;  // direct: by codes side by side; kNoGroup: not known yet
 };
