@@ -81,7 +81,8 @@ void BlockValues::BoundsOf(uint32_t value) {
   switch (node.op) {
     case Op::kColumn: {
       const SegmentColumn& column = segment_->columns[node.column];
-      out.nulls = column.validity != nullptr;
+      out.nulls = column.validity != nullptr && (segment_->ever == 0 || column.nulls > 0);
+      out.all_null = out.nulls && segment_->ever > 0 && column.nulls == segment_->ever;
       if (node.value_class == ValueClass::kString) return;
       const SegmentColumn::Bounds* const bounds = column.bounds;
       if (node.value_class == ValueClass::kDouble) {
@@ -109,10 +110,11 @@ void BlockValues::BoundsOf(uint32_t value) {
       if (out.known) out.lo = out.hi = WideConstant(node);
       return;
     case Op::kNull:
-      out.nulls = true;
+      out.nulls = out.all_null = true;
       return;
     case Op::kToDouble:
       out.nulls = bounds_[node.left].nulls;
+      out.all_null = bounds_[node.left].all_null;
       out.checked = bounds_[node.left].checked;
       return;
     default:
@@ -121,6 +123,7 @@ void BlockValues::BoundsOf(uint32_t value) {
   const Bounds& a = bounds_[node.left];
   const Bounds& b = bounds_[node.right];
   out.nulls = a.nulls || b.nulls;
+  out.all_null = a.all_null || b.all_null;
   out.checked = a.checked || b.checked;
   if (node.value_class == ValueClass::kDouble) return;
   const Int128 left_power = kPowersOfTen[node.left_power];
@@ -139,10 +142,11 @@ void BlockValues::BoundsOf(uint32_t value) {
   out.known = true;
   out.leaves = !fits || out.lo < limits.min || out.hi > limits.max;
   if (out.leaves) {
-    out.checked = true;
     out.lo = limits.min;
     out.hi = limits.max;
   }
+  out.leaves = out.leaves && !out.all_null;  // of nothing there is no result
+  out.checked = out.checked || out.leaves;
 }
 
 bool BlockValues::Narrow(uint32_t value) const {
@@ -165,8 +169,8 @@ void BlockValues::Pick(const uint16_t* picks, uint32_t count) {
 }
 
 const uint64_t* BlockValues::Validity(uint32_t value) const {
-  const uint64_t* const validity = column(value).validity;
-  return validity == nullptr ? nullptr : validity + base_ / 64;
+  // Where nothing is null, no bitmap is looked at, though there may be one.
+  return bounds_[value].nulls ? column(value).validity + base_ / 64 : nullptr;
 }
 
 bool BlockValues::Evaluate(uint32_t value, const uint64_t* needed, BlockVector& out) {
@@ -259,9 +263,8 @@ void BlockValues::PickColumn(uint32_t value, BlockVector& out) {
     for (uint32_t i = 0; i < rows_; ++i) room[i] = values[picks_[i]];
   }
   out = {.kind = WideKind(node), .data = room};
-  if (from.validity != nullptr) {
+  if (const uint64_t* const validity = Validity(value); validity != nullptr) {
     uint64_t* const bits = ValidityRoom(value);
-    const uint64_t* const validity = from.validity + base_ / 64;
     std::fill_n(bits, (rows_ + 63) / 64, 0);
     for (uint32_t i = 0; i < rows_; ++i) {
       bits[i / 64] |= uint64_t{BitAt(validity, picks_[i])} << i % 64;

@@ -87,7 +87,7 @@ class BlockValues {
   [[nodiscard]] bool Evaluate(uint32_t value, const uint64_t* needed, BlockVector& out);
   // The same in 64 bits.
   [[nodiscard]] bool EvaluateWide(uint32_t value, const uint64_t* needed, BlockVector& out);
-  // Which of a string column's rows are not null; nullptr: all. Dense.
+  // Which of a column's rows are not null; nullptr: all. Dense.
   const uint64_t* Validity(uint32_t value) const;
 
   const SegmentView& segment() const { return *segment_; }
@@ -103,9 +103,10 @@ class BlockValues {
     bool known = false;  // lo and hi, or of a double real_lo and real_hi
     Int128 lo = 0, hi = 0;
     double real_lo = 0, real_hi = 0;
-    bool leaves = false;   // the value itself may be outside its type
-    bool checked = false;  // or one that it is made of
-    bool nulls = false;    // there may be some
+    bool leaves = false;    // the value itself may be outside its type
+    bool checked = false;   // or one that it is made of
+    bool nulls = false;     // there may be some
+    bool all_null = false;  // nothing else is there
   };
   const Bounds& bounds(uint32_t value) const { return bounds_[value]; }
   // Whether a block of such values adds up within 64 bits.

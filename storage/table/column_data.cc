@@ -1,6 +1,7 @@
 #include "storage/table/column_data.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -88,6 +89,20 @@ void ColumnData::PutValidity(const ColumnSource& source, const RowPick& pick, ui
     if (row % 64 == 0) word = 0;
     word = source.IsNull(pick[i]) ? word & ~bit : word | bit;
   }
+}
+
+void ColumnData::CountNulls(uint32_t first, uint32_t last) {
+  if (view_.validity == nullptr) return;
+  uint32_t valid = 0;
+  for (uint32_t row = first; row < last;) {
+    const uint32_t end = std::min(last, (row / 64 + 1) * 64);
+    const uint64_t bits = validity_[row / 64] >> row % 64;
+    const uint32_t count = end - row;
+    valid += static_cast<uint32_t>(
+        std::popcount(count == 64 ? bits : bits & ((uint64_t{1} << count) - 1)));
+    row = end;
+  }
+  view_.nulls += last - first - valid;
 }
 
 bool ColumnData::DictionaryServes(uint32_t rows) const {

@@ -40,6 +40,13 @@ class ColumnData {
                 uint32_t at, uint32_t capacity);
 
   const SegmentColumn& view() const { return view_; }
+  // Counts the nulls among rows [first, last), which the segment counts from now on; or anew those
+  // of the first `rows` rows, where rows were taken back.
+  void CountNulls(uint32_t first, uint32_t last);
+  void RecountNulls(uint32_t rows) {
+    view_.nulls = 0;
+    CountNulls(0, rows);
+  }
   // Of the strings of `rows` rows; 0 where there is a dictionary.
   uint32_t string_bytes(uint32_t rows) const {
     return view_.offsets == nullptr ? 0 : offsets_[rows];

@@ -65,6 +65,11 @@ void Segment::Commit(uint32_t count, const SnapshotView& snapshots, uint64_t bir
   if (dies_) {
     for (uint32_t row = rows_; row < rows_ + count; ++row) versions_.Live(row);
   }
+  for (uint32_t i = 0; i < columns_; ++i) {
+    if (Views()[i].validity == nullptr) continue;
+    Columns()[i].CountNulls(rows_, rows_ + count);
+    Views()[i].nulls = Columns()[i].view().nulls;
+  }
   rows_ += count;
 }
 
@@ -72,6 +77,11 @@ void Segment::TakeBack(uint32_t rows) {
   ERIS_DCHECK(!dies_ && rows <= rows_);
   rows_ = rows;
   versions_.Unborn(rows);
+  for (uint32_t i = 0; i < columns_; ++i) {
+    // Also where the piece that was refused has made room for the first null.
+    Columns()[i].RecountNulls(rows);
+    Views()[i].nulls = Columns()[i].view().nulls;
+  }
 }
 
 uint32_t SegmentList::LowerBound(uint64_t number) const {

@@ -43,6 +43,8 @@ struct SegmentColumn {
     } min, max;
   };
   const Bounds* bounds = nullptr;  // nullptr: not known, or a NaN is among them
+  // How many of the rows that the segment has ever had (SegmentView::ever) are null.
+  uint32_t nulls = 0;
 };
 
 struct SegmentView {
@@ -51,6 +53,9 @@ struct SegmentView {
   // Bit i of word i / 64: row i counts. nullptr: all of them. Bits from `rows` on are 0. Of blocks
   // that have been made (SegmentMask::Make).
   const uint64_t* kept = nullptr;
+  // Rows that the segment has ever had, those that have died or came later among them. 0: nulls
+  // have not been counted.
+  uint32_t ever = 0;
   // Of which segment: what has been found out about its values holds for a later view of it, too.
   // 0: not known.
   uint64_t id = 0;

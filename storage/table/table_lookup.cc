@@ -150,7 +150,7 @@ bool TablePartition::Body::FindSegment(uint64_t snapshot, uint64_t& number, Segm
     // Dead rows are seen as long as they have records.
     if (rows == 0 || (segment.live() == 0 && versions.records() == 0)) continue;
     number = segment.number();
-    view = {rows, segment.views(), nullptr, segment.id()};
+    view = {.rows = rows, .columns = segment.views(), .ever = segment.rows(), .id = segment.id()};
     if (versions.dead() > 0) {
       mask.Begin(segment.id(), versions, snapshot, rows);
       view.kept = mask.words();

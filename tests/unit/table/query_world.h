@@ -68,12 +68,20 @@ class QuerySegment {
   QuerySegment(QueryRandom& random, uint32_t rows, Spread spread, bool with_bounds, bool some_dead)
       : rows_(rows) {
     const auto& columns = QuerySchema().columns;
+    later_ = static_cast<uint32_t>(random() % 2);
+    later_nulls_ = later_ == 0 ? 0 : static_cast<uint32_t>(random() % 2);
+    // Of nullable columns some have no nulls, some nothing else.
+    for (size_t c = 0; c < columns.size(); ++c) nullness_.push_back(random() % 6);
     values_.resize(rows);
     segment_columns_.resize(columns.size());
     bounds_.resize(columns.size());
     for (size_t c = 0; c < columns.size(); ++c) {
       for (uint32_t i = 0; i < rows; ++i) {
         values_[i].push_back(OneValue(random, columns[c], spread));
+        if (!columns[c].nullable || nullness_[c] > 1) continue;
+        OracleValue& value = values_[i].back();
+        value = OracleValue{.type = value.type, .scale = value.scale};
+        value.null = nullness_[c] == 1;
       }
       Store(c, with_bounds);
     }
@@ -83,7 +91,13 @@ class QuerySegment {
       if (some_dead) counts_[i] = random() % 4 != 0;
       if (counts_[i]) kept_[i / 64] |= uint64_t{1} << i % 64;
     }
-    view_ = {.rows = rows, .columns = segment_columns_, .kept = some_dead ? kept_.data() : nullptr};
+    static uint64_t segments = 0;
+    // Where nulls are counted, also such as came later.
+    view_ = {.rows = rows,
+             .columns = segment_columns_,
+             .kept = some_dead ? kept_.data() : nullptr,
+             .ever = with_bounds ? rows + later_ : 0,
+             .id = with_bounds ? ++segments : 0};
   }
 
   const SegmentView& view() const { return view_; }
@@ -157,6 +171,8 @@ class QuerySegment {
         if (!values_[i][c].null) validity[i / 64] |= uint64_t{1} << i % 64;
       }
       out.validity = validity;
+      out.nulls = later_nulls_;
+      for (uint32_t i = 0; i < rows_; ++i) out.nulls += values_[i][c].null;
     }
     if (column.type == ColumnType::kString) {
       column.name == "few" ? StoreDictionary(c) : StoreText(c);
@@ -238,6 +254,9 @@ class QuerySegment {
   }
 
   const uint32_t rows_;
+  uint32_t later_ = 0;
+  uint32_t later_nulls_ = 0;
+  std::vector<uint64_t> nullness_;  // by column: 0: no nulls, 1: nulls alone, else some
   std::vector<QueryOracle::Row> values_;
   std::vector<std::unique_ptr<ColumnMemory>> memory_;
   std::vector<SegmentColumn> segment_columns_;

@@ -24,7 +24,13 @@ std::vector<Row> RowsOf(const TablePartition& partition, uint64_t snapshot) {
   SegmentView view;
   for (uint64_t number = 0; partition.FindSegment(snapshot, number, mask, view); ++number) {
     EXPECT_EQ(view.kept, nullptr);
-    for (uint32_t row = 0; row < view.rows; ++row) rows.push_back(ReadRow(view, row));
+    std::vector<uint32_t> nulls(view.columns.size());
+    for (uint32_t row = 0; row < view.rows; ++row) {
+      rows.push_back(ReadRow(view, row));
+      for (size_t c = 0; c < nulls.size(); ++c) nulls[c] += !rows.back()[c];
+    }
+    if (view.rows != view.ever) continue;
+    for (size_t c = 0; c < nulls.size(); ++c) EXPECT_EQ(view.columns[c].nulls, nulls[c]);
   }
   return rows;
 }

@@ -254,6 +254,8 @@ class TableWorld {
         const Row read = ReadRow(segment, row);
         for (size_t c = 0; c < read.size(); ++c) {
           if (!WithinBounds(segment.columns[c], read[c])) ++out_of_bounds;
+          const uint32_t nulls = segment.columns[c].nulls;
+          if (read[c] ? nulls >= segment.ever : nulls == 0) ++out_of_bounds;
         }
         if (!scan.seen.emplace(KeyIn(*layout, segment, row), read).second) ++twice;
       }
