@@ -216,6 +216,13 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
     return true;
   }
   const auto& partition = static_cast<const storage::TablePartition&>(*owned->partition);
+  for (RunningScan* scan : group_) {
+    if (!partition.Lost(scan->snapshot)) continue;
+    snapshots_.AbortEpoch(scan->snapshot);
+    End(*scan, PartOutcome::kAborted);
+  }
+  std::erase_if(group_, [](const RunningScan* scan) { return scan->end != PartOutcome::kRunning; });
+  if (group_.empty()) return true;
   const std::optional<uint64_t> number = FindSegments(partition, at);
   if (!number) {
     MoveTo({at.partition, TablePlace::kBehindPartition, 0});

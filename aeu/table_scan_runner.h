@@ -33,7 +33,7 @@ namespace eris::aeu {
 class TableScanRunner {
  public:
   // `port` is the AEU's own: scans into other objects send through it.
-  TableScanRunner(AeuId self, routing::Port& port, const routing::SnapshotRegistry& snapshots,
+  TableScanRunner(AeuId self, routing::Port& port, routing::SnapshotRegistry& snapshots,
                   Acknowledgements& acknowledgements, LoadCounters& counters)
       : self_(self),
         port_(port),
@@ -124,7 +124,7 @@ class TableScanRunner {
 
   const AeuId self_;
   routing::Port& port_;
-  const routing::SnapshotRegistry& snapshots_;
+  routing::SnapshotRegistry& snapshots_;
   Acknowledgements& acknowledgements_;
   LoadCounters& counters_;
   std::vector<std::unique_ptr<RunningScan>> scans_;

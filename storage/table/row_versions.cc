@@ -16,7 +16,7 @@ bool DeathRecordPool::Reserve(memory::LocalCache& cache, uint32_t records) {
 }
 
 DeathRecord* DeathRecordPool::Take() {
-  ERIS_DCHECK(free_ != nullptr);
+  if (free_ == nullptr) return nullptr;
   DeathRecord* const record = free_;
   free_ = record->next;
   --count_;
@@ -68,15 +68,16 @@ bool RowVersions::ReserveBits(memory::LocalCache& cache, uint32_t capacity, uint
   return dead_.Reserve(cache, (capacity + 63) / 64, HasBits() ? (rows + 63) / 64 : 0);
 }
 
-void RowVersions::Die(uint32_t row, uint64_t epoch, DeathRecord* record) {
+void RowVersions::Die(uint32_t row, uint64_t epoch, DeathRecord* record, uint32_t bytes) {
   ERIS_DCHECK(!Dead(row));
   dead_[row / 64] |= uint64_t{1} << row % 64;
   ++dead_count_;
   if (record == nullptr) return;
   DeathRecord*& first = records_[row / kBlockRows];
-  *record = {first, epoch, row};
+  *record = {first, epoch, row, bytes};
   first = record;
   ++records_count_;
+  record_bytes_ += bytes;
 }
 
 void RowVersions::Leave(uint32_t row) {
@@ -128,6 +129,7 @@ bool RowVersions::FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& p
       }
       *link = record->next;
       --records_count_;
+      record_bytes_ -= record->bytes;
       pool.Give(record);
     }
     if (*link != nullptr) return false;

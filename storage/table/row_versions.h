@@ -23,6 +23,7 @@ struct DeathRecord {
   DeathRecord* next;  // of the block, or of the pool
   uint64_t epoch;
   uint32_t row;
+  uint32_t bytes;  // that it keeps: its own and the row's
 };
 
 // Records that are at hand, so that a death is never refused half way. One per partition.
@@ -30,7 +31,7 @@ class DeathRecordPool {
  public:
   // False: no memory for as many.
   [[nodiscard]] bool Reserve(memory::LocalCache& cache, uint32_t records);
-  // REQUIRES: reserved.
+  // nullptr: there is none, which has not been reserved.
   DeathRecord* Take();
   void Give(DeathRecord* record);
   // Gives back what is not needed for a piece of work.
@@ -71,8 +72,8 @@ class RowVersions {
   [[nodiscard]] bool ReserveBits(memory::LocalCache& cache, uint32_t capacity, uint32_t rows);
   bool HasBits() const { return dead_.capacity() > 0; }
   bool Dead(uint32_t row) const { return HasBits() && (dead_[row / 64] >> row % 64 & 1) != 0; }
-  // `record` is used where it is not nullptr. REQUIRES: !Dead(row).
-  void Die(uint32_t row, uint64_t epoch, DeathRecord* record);
+  // `record` is used where it is not nullptr, and keeps so many bytes. REQUIRES: !Dead(row).
+  void Die(uint32_t row, uint64_t epoch, DeathRecord* record, uint32_t bytes = 0);
   // A row that no snapshot sees here any more: it stands elsewhere, or has never counted. REQUIRES:
   // !Dead(row).
   void Leave(uint32_t row);
@@ -82,6 +83,7 @@ class RowVersions {
   void Live(uint32_t row) { dead_[row / 64] &= ~(uint64_t{1} << row % 64); }
   uint32_t dead() const { return dead_count_; }
   uint32_t records() const { return records_count_; }
+  uint64_t record_bytes() const { return record_bytes_; }
   template <class What>
   void ForRecords(What what) const {
     if (records_count_ == 0) return;
@@ -130,6 +132,7 @@ class RowVersions {
   uint32_t marks_count_ = 0;
   uint32_t dead_count_ = 0;
   uint32_t records_count_ = 0;
+  uint64_t record_bytes_ = 0;
   uint32_t losses_ = 0;
   CacheArray<uint64_t> dead_;
   std::array<DeathRecord*, kBlocks> records_{};
@@ -153,6 +156,7 @@ void RowVersions::RemoveRecords(DeathRecordPool& pool, Leaves leaves) {
       }
       *link = record->next;
       --records_count_;
+      record_bytes_ -= record->bytes;
       pool.Give(record);
     }
   }

@@ -31,9 +31,9 @@ struct TablePartition::Body::Piece {
 TablePartition::Body::Body(const Range& range, memory::LocalCache& cache,
                            std::shared_ptr<const TableLayout> layout, std::optional<KeyIndex> keys)
     : cache_(cache), layout_(std::move(layout)), range_(range), keys_(std::move(keys)) {
-  constexpr uint32_t kStringBytes = 24;  // a guess: nobody counts old strings
   for (const ColumnSchema& column : layout_->schema().columns) {
-    row_bytes_ += column.type == ColumnType::kString ? kStringBytes : ColumnValueBytes(column.type);
+    row_bytes_ +=
+        column.type == ColumnType::kString ? sizeof(uint32_t) : ColumnValueBytes(column.type);
   }
 }
 
@@ -264,11 +264,26 @@ void TablePartition::Body::Kill(uint64_t word, const SnapshotView& snapshots) {
   if (snapshots.AnyBefore(snapshots.epoch) &&
       snapshots.Needs(versions.BirthOf(row), snapshots.epoch)) {
     record = records_pool_.Take();
+    if (record == nullptr) lost_before_ = std::max(lost_before_, snapshots.epoch);
+  }
+  uint32_t bytes = 0;
+  if (record != nullptr) {
+    bytes = KeptBytes(*Segment::Of(word), row);
     ++records_;
     ++recorded_;
+    record_bytes_ += bytes;
   }
-  versions.Die(row, snapshots.epoch, record);
+  versions.Die(row, snapshots.epoch, record, bytes);
   ++changes_;
+}
+
+uint32_t TablePartition::Body::KeptBytes(const Segment& segment, uint32_t row) const {
+  size_t bytes = sizeof(DeathRecord) + row_bytes_;
+  for (const SegmentColumn& column : segment.views()) {
+    // Those of a dictionary are kept by others as well.
+    if (column.offsets != nullptr) bytes += column.offsets[row + 1] - column.offsets[row];
+  }
+  return static_cast<uint32_t>(bytes);
 }
 
 void TablePartition::Body::EraseRows(const BatchPart& part, const SnapshotView& snapshots) {
@@ -279,15 +294,12 @@ void TablePartition::Body::EraseRows(const BatchPart& part, const SnapshotView& 
     uint64_t words[kPieceRows];
     KeyState states[kPieceRows];
     keys_->Find(keys, words, states);
-    if (!ReserveDeaths(count, snapshots)) {
-      for (uint32_t i = 0; i < count; ++i) {
-        if (states[i] == KeyState::kPresent) states[i] = KeyState::kNoMemory;
-      }
-    } else {
-      keys_->Erase(keys, states);  // of a key that comes twice the first one finds it
-      for (uint32_t i = 0; i < count; ++i) {
-        if (states[i] == KeyState::kPresent) Kill(words[i], snapshots);
-      }
+    // An erase always works, as it does on an index: without memory for its records it is the
+    // snapshots that are given up here.
+    (void)ReserveDeaths(count, snapshots);
+    keys_->Erase(keys, states);  // of a key that comes twice the first one finds it
+    for (uint32_t i = 0; i < count; ++i) {
+      if (states[i] == KeyState::kPresent) Kill(words[i], snapshots);
     }
     for (uint32_t i = 0; i < count; ++i) part.states_out[part.positions[begin + i]] = states[i];
   }

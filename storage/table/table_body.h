@@ -47,11 +47,12 @@ class TablePartition::Body {
   void LookupRows(const BatchPart& part, uint64_t& copied);
   bool FindSegment(uint64_t snapshot, uint64_t& number, SegmentMask& mask, SegmentView& view) const;
   uint64_t segment_end() const { return next_number_; }
+  bool Lost(uint64_t snapshot) const { return snapshot != 0 && snapshot < lost_before_; }
 
   // --- background (table_maintain.cc)
   bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max);
   bool Maintain(const SnapshotView& snapshots, uint32_t rows_max);
-  uint64_t version_bytes() const { return records_ * (sizeof(DeathRecord) + row_bytes_); }
+  uint64_t version_bytes() const { return record_bytes_; }
 
   // --- ranges (table_split.cc, table_exchange.cc)
   absl::StatusOr<std::unique_ptr<Body>> SplitAt(const Key& key);
@@ -109,7 +110,10 @@ class TablePartition::Body {
   bool ReserveDeaths(uint32_t rows, const SnapshotView& snapshots) {
     return !snapshots.AnyBefore(snapshots.epoch) || records_pool_.Reserve(cache_, rows);
   }
+  // Where a record is needed and none is left, the snapshots that see the row are lost.
   void Kill(uint64_t word, const SnapshotView& snapshots);
+  // What a record of that row keeps.
+  uint32_t KeptBytes(const Segment& segment, uint32_t row) const;
 
   // Appends rows of a segment anew, at the turn's epoch, and kills them where they stood. False: no
   // memory; rows moved before have moved. REQUIRES: alive.
@@ -147,7 +151,7 @@ class TablePartition::Body {
   // Immutable after construction.
   memory::LocalCache& cache_;
   const std::shared_ptr<const TableLayout> layout_;
-  uint32_t row_bytes_ = 0;  // about
+  uint32_t row_bytes_ = 0;  // of a row without the bytes of its strings
 
   // Owned by the AEU thread.
   const SnapshotView* snapshots_ = nullptr;
@@ -163,8 +167,10 @@ class TablePartition::Body {
   HeadBounds staying_;        // of those that stay
   DeathRecordPool records_pool_;
   uint64_t records_ = 0;
-  uint64_t recorded_ = 0;  // ever
-  bool marked_ = false;    // some segment may have births marked
+  uint64_t record_bytes_ = 0;  // that they keep, rows and all
+  uint64_t lost_before_ = 0;   // snapshots below it cannot be read here
+  uint64_t recorded_ = 0;      // ever
+  bool marked_ = false;        // some segment may have births marked
 
   // Where background work goes on.
   uint64_t free_at_ = 0;

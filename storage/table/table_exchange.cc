@@ -179,6 +179,7 @@ absl::Status TablePartition::Body::Extract(uint32_t rows_max, ExchangeChunk& out
   }
   DropVersions(leaves);
   ++changes_;
+  chunk.versions.lost_before = lost_before_;
   if (leaving_) {
     if (leaving_->hi && *leaving_->hi <= range().lo) {
       CancelExtract().IgnoreError();
@@ -212,6 +213,7 @@ void TablePartition::Body::DropVersions(const Range& leaves) {
     Segment& segment = *segments_[i];
     const uint32_t before = segment.versions().records();
     if (before == 0) continue;
+    record_bytes_ -= segment.versions().record_bytes();
     std::array<ColumnSource, kTableColumnsMax> sources;
     for (uint32_t j = 0; j < segment.columns(); ++j) {
       sources[j] = ColumnSource::Of(segment.views()[j]);
@@ -220,6 +222,7 @@ void TablePartition::Body::DropVersions(const Range& leaves) {
       return leaves.ContainsU64(KeyOfRow(*layout_, sources.data(), record.row).head);
     });
     records_ -= before - segment.versions().records();
+    record_bytes_ += segment.versions().record_bytes();
   }
 }
 
@@ -320,9 +323,11 @@ absl::Status TablePartition::Body::Ingest(const ExchangeChunk& chunk) {
       Segment& segment = *Segment::Of(words[i]);
       segment.WidenHeads(KeyOfRow(*layout_, sources.data(), static_cast<uint32_t>(i)).head);
       if (i < living) continue;
-      segment.versions().Die(Segment::RowOf(words[i]), chunk.rows.deaths[i - living],
-                             records_pool_.Take());
+      const uint32_t row = Segment::RowOf(words[i]);
+      const uint32_t bytes = KeptBytes(segment, row);
+      segment.versions().Die(row, chunk.rows.deaths[i - living], records_pool_.Take(), bytes);
       ++records_;
+      record_bytes_ += bytes;
       ++recorded_;
       ++changes_;
     }
@@ -330,6 +335,7 @@ absl::Status TablePartition::Body::Ingest(const ExchangeChunk& chunk) {
     TakeBack(words);
     return NoMemory(absl::StrCat("ingest ", count, " rows"));
   }
+  lost_before_ = std::max(lost_before_, chunk.versions.lost_before);
   return absl::OkStatus();
 }
 

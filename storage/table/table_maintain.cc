@@ -48,7 +48,9 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
   while (i < segments_.size()) {
     Segment& segment = *segments_[i];
     const uint32_t before = segment.versions().records();
+    record_bytes_ -= segment.versions().record_bytes();
     const bool complete = segment.versions().FreeUnneeded(snapshots, records_pool_, budget);
+    record_bytes_ += segment.versions().record_bytes();
     const uint32_t freed = before - segment.versions().records();
     records_ -= freed;
     changes_ += freed;

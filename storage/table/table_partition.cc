@@ -43,6 +43,7 @@ bool TablePartition::FindSegment(uint64_t snapshot, uint64_t& number, SegmentMas
                                  SegmentView& view) const {
   return body_->FindSegment(snapshot, number, mask, view);
 }
+bool TablePartition::Lost(uint64_t snapshot) const { return body_->Lost(snapshot); }
 uint64_t TablePartition::segment_end() const { return body_->segment_end(); }
 
 bool TablePartition::FreeVersions(const SnapshotView& snapshots, uint32_t records_max) {

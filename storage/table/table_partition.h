@@ -48,7 +48,8 @@ class TablePartition final : public Partition {
   void SetSnapshots(const SnapshotView* snapshots);
 
   // Of clustered tables: kPutRows, kErase, kLookupRows. A row refused for want of memory answers
-  // kNoMemory and changes nothing.
+  // kNoMemory and changes nothing. But an erase always works: where there is no memory to keep what
+  // a held snapshot sees, that snapshot is Lost.
   void Execute(const Batch& batch) override;
   // Of heap tables: appends rows [first, first + count) of `rows`, all or none. False: no memory.
   [[nodiscard]] bool Append(const RowBatch& rows, uint64_t first, uint32_t count,
@@ -59,6 +60,8 @@ class TablePartition final : public Partition {
   // number; `mask`, which is allocated, keeps what has been made of it before if it is the same,
   // and is what view.kept may point to. False: there is none.
   bool FindSegment(uint64_t snapshot, uint64_t& number, SegmentMask& mask, SegmentView& view) const;
+  // Whether rows that the snapshot sees are missing here: it cannot be read.
+  bool Lost(uint64_t snapshot) const;
   // One above the highest number that rows have been given: where a pass ends.
   uint64_t segment_end() const;
 

@@ -134,6 +134,7 @@ absl::StatusOr<std::unique_ptr<TablePartition::Body>> TablePartition::Body::Spli
   upper->snapshots_ = snapshots_;
   upper->next_number_ = next_number_;
   upper->marked_ = marked_;
+  upper->lost_before_ = lost_before_;
   leaving_.reset();
   std::array<Segment*, 2> open = std::exchange(open_, {});
   uint32_t kept = 0;
@@ -148,6 +149,8 @@ absl::StatusOr<std::unique_ptr<TablePartition::Body>> TablePartition::Body::Spli
     upper->segments_.Add(segment);
     upper->records_ += segment->versions().records();
     records_ -= segment->versions().records();
+    upper->record_bytes_ += segment->versions().record_bytes();
+    record_bytes_ -= segment->versions().record_bytes();
   }
   segments_.Truncate(kept);
   compacting_.reset();
@@ -184,6 +187,8 @@ absl::Status TablePartition::Body::Absorb(Body& other) {
   }
   other.segments_.Truncate(0);
   records_ += std::exchange(other.records_, 0);
+  record_bytes_ += std::exchange(other.record_bytes_, 0);
+  lost_before_ = std::max(lost_before_, other.lost_before_);
   heap_rows_ += std::exchange(other.heap_rows_, 0);
   marked_ = marked_ || other.marked_;
   ++changes_;

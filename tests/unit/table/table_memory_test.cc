@@ -50,6 +50,69 @@ TEST_P(TableMemoryTest, RefusedWritesChangeNothing) {
   }
 }
 
+TEST_P(TableMemoryTest, AnEraseAlwaysWorksAndLosesTheSnapshotsItHasNoMemoryFor) {
+  SCOPED_TRACE(SeedText());
+  for (const bool fails : {false, true}) {
+    TableWorld world(Schema(GetParam()), Seed());
+    for (int round = 0; round < 4; ++round) EXPECT_EQ(world.Put(world.RandomRows(700, 60)), 0u);
+    world.TakeSnapshot();
+    const uint64_t held = world.held[0].epoch;
+    const size_t before = world.model.size();
+    if (fails) world.memory.cache.ArmFailures(1, FailurePoint::Mode::kFromThen);
+    EXPECT_EQ(world.Erase(world.RandomRows(700, 60)), 0u);
+    world.memory.cache.ArmFailures(0, FailurePoint::Mode::kOnce);
+    EXPECT_LT(world.model.size(), before);
+    EXPECT_EQ(world.Differences(), "");
+    EXPECT_EQ(world.partition->Lost(held), fails);
+    EXPECT_FALSE(world.partition->Lost(0));
+    // A later one can be read; the loss goes where the rows go.
+    world.TakeSnapshot();
+    EXPECT_FALSE(world.partition->Lost(world.held[1].epoch));
+    world.Erase(world.RandomRows(100, 60));
+    EXPECT_EQ(world.Differences(), "");
+    auto target = *TablePartition::Create(Range{Key{}, Key{}}, world.memory.cache, world.layout);
+    ExchangeChunk chunk;
+    world.BeginTurn();
+    ASSERT_TRUE(world.partition->Extract(10, chunk).ok());
+    ASSERT_TRUE(target->Ingest(chunk).ok());
+    EXPECT_EQ(target->Lost(held), fails);
+  }
+}
+
+TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
+  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
+                                 {.name = "s", .type = ColumnType::kString}},
+                     .key = {0}};
+  TableWorld world(schema, 1);
+  // Different ones, so that there is no dictionary.
+  const auto rows_of = [](int64_t first, int64_t last, size_t bytes) {
+    std::vector<Row> rows;
+    for (int64_t i = first; i < last; ++i) {
+      std::string text = std::to_string(i);
+      text.resize(bytes, 'x');
+      rows.push_back({CellOf(i), text});
+    }
+    return rows;
+  };
+  EXPECT_EQ(world.Put(rows_of(0, 3'000, 1'000)), 0u);
+  world.TakeSnapshot();
+  EXPECT_EQ(world.partition->version_bytes(), 0u);
+  EXPECT_EQ(world.Erase(rows_of(0, 100, 1'000)), 0u);
+  EXPECT_GT(world.partition->version_bytes(), 100u * 1'000);
+  EXPECT_LT(world.partition->version_bytes(), 100u * 1'100);
+  world.Put(rows_of(100, 200, 10));
+  EXPECT_GT(world.partition->version_bytes(), 200u * 1'000);
+  ExchangeChunk chunk;
+  world.BeginTurn();
+  ASSERT_TRUE(world.partition->Extract(50, chunk).ok());
+  EXPECT_LT(world.partition->version_bytes(), 200u * 1'000);
+  world.ReleaseSnapshot(0);
+  world.BeginTurn();
+  while (world.partition->FreeVersions(world.view, 100)) {
+  }
+  EXPECT_EQ(world.partition->version_bytes(), 0u);
+}
+
 TEST_P(TableMemoryTest, RefusedBackgroundWorkChangesNothing) {
   SCOPED_TRACE(SeedText());
   TableWorld world(Schema(GetParam()), Seed());
