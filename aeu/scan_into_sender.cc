@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "storage/table/append_pieces.h"
 #include "storage/table/table_layout.h"
 
 namespace eris::aeu {
 
 using routing::CommandType;
-using routing::kAppendRowsMax;
 using routing::TableChunk;
 using storage::KeyState;
 
@@ -43,7 +43,8 @@ absl::Status ScanIntoSender::Send(TableChunk* chunk) {
   }
   chunk_ = chunk;
   if (appends()) {
-    std::vector<uint32_t> pieces((rows + kAppendRowsMax - 1) / kAppendRowsMax);
+    firsts_ = storage::AppendPieces(*target_.layout, *chunk->rows);
+    std::vector<uint32_t> pieces(firsts_.size() - 1);
     std::iota(pieces.begin(), pieces.end(), 0);
     // Before the first of them can be answered.
     target_.begin_chunk(chunk, static_cast<uint32_t>(pieces.size()));
@@ -102,10 +103,9 @@ void ScanIntoSender::SendPieces(std::vector<uint32_t> pieces) {
   // Where the rows are already, if that AEU holds a part of the target.
   const bool here = std::binary_search(holders.begin(), holders.end(), self_);
   for (const uint32_t piece : pieces) {
-    const uint32_t first = piece * kAppendRowsMax;
     const routing::AppendSegment segment{
-        .first = first,
-        .count = std::min(kAppendRowsMax, chunk_->rows_out.rows - first),
+        .first = firsts_[piece],
+        .count = static_cast<uint32_t>(firsts_[piece + 1] - firsts_[piece]),
         .position = piece};
     const routing::CommandHeader header{.type = CommandType::kAppendRows,
                                         .slot = target_.route->slot(),

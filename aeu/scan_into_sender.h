@@ -44,8 +44,9 @@ class ScanIntoSender {
   const routing::TableScanTarget& target_;
   routing::TableChunk* chunk_ = nullptr;  // of which something is left
   std::vector<uint64_t> heads_;
-  std::vector<uint64_t> tails_;  // of keys of two words
-  std::vector<uint32_t> left_;   // positions of keys, or numbers of pieces
+  std::vector<uint64_t> tails_;   // of keys of two words
+  std::vector<uint32_t> left_;    // positions of keys, or numbers of pieces
+  std::vector<uint64_t> firsts_;  // of appends: each piece's first row, and the end
 };
 
 }  // namespace eris::aeu

@@ -17,6 +17,7 @@
 #include "engine/table_call.h"
 #include "engine/table_resume.h"
 #include "engine/table_scan_state.h"
+#include "storage/table/append_pieces.h"
 #include "storage/table/table_plan.h"
 
 namespace eris::engine {
@@ -144,7 +145,15 @@ absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_
   if (type == CommandType::kLookupRows) {
     ERIS_ASSIGN_OR_RETURN(asked, ColumnsOf(layout, columns));
   }
-  const uint32_t count = appends ? AppendPieces(batch.rows) : static_cast<uint32_t>(batch.rows);
+  std::vector<uint64_t> pieces;
+  if (appends) {
+    try {
+      pieces = storage::AppendPieces(layout, batch);
+    } catch (const std::bad_alloc&) {
+      return NoMemoryFor(batch.rows);
+    }
+  }
+  const auto count = static_cast<uint32_t>(appends ? pieces.size() - 1 : batch.rows);
   const int64_t per_key =
       kBytesPerKey + TableBatch::AnswerBytesPerKey(layout, asked) + (layout.two_words() ? 16 : 0);
   const int64_t bytes = per_key * int64_t{count};
@@ -156,7 +165,7 @@ absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_
   Request* request = nullptr;
   try {
     auto rows = std::make_unique<TableBatch>(entry->layout, batch, std::move(holder));
-    if (!appends) rows->PackKeys(keys_only);
+    appends ? rows->SetPieces(std::move(pieces)) : rows->PackKeys(keys_only);
     rows->AskFor(asked);
     request = Request::Create(type, count, std::move(entry), core_.in_flight);
     request->HoldTable(std::move(rows));

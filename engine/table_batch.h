@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +35,10 @@ class TableBatch {
   // Makes the keys. Throws bad_alloc, as does AskFor.
   void PackKeys(bool keys_only);
   BatchColumns keys() const { return {.keys = heads_, .seconds = tails_}; }
+
+  // Of appends: the first row of each piece, then the number of rows (storage::AppendPieces).
+  void SetPieces(std::vector<uint64_t> firsts) { pieces_ = std::move(firsts); }
+  const std::vector<uint64_t>& pieces() const { return pieces_; }
 
   // Of look-ups: the table's columns that are answered, in this order.
   void AskFor(std::span<const uint32_t> columns);
@@ -62,6 +67,7 @@ class TableBatch {
   std::shared_ptr<const void> holder_;
   std::vector<uint64_t> heads_;
   std::vector<uint64_t> tails_;
+  std::vector<uint64_t> pieces_;
   std::vector<Answer> answers_;
   std::vector<storage::OutputColumn> outputs_;
   storage::OutputColumns columns_out_;

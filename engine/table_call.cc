@@ -9,12 +9,11 @@
 #include "engine/async_call.h"
 #include "engine/control_port.h"
 #include "engine/table_batch.h"
-#include "routing/table_scan_part.h"
+#include "routing/data_command.h"
 
 namespace eris::engine {
 
 using routing::CommandType;
-using routing::kAppendRowsMax;
 using storage::KeyState;
 
 namespace {
@@ -23,13 +22,12 @@ void SendPieces(routing::Port& port, Request& request, uint64_t next_holder) {
   const ObjectEntry& table = *request.object();
   const auto holders = table.holders.Pin();
   const std::vector<AeuId> aeus = holders->Owners();
-  const uint64_t rows = request.table()->rows().rows;
+  const std::vector<uint64_t>& firsts = request.table()->pieces();
   uint32_t refused = 0;
   for (uint32_t piece = 0; piece < request.count(); ++piece) {
-    const uint64_t first = uint64_t{piece} * kAppendRowsMax;
     const routing::AppendSegment segment{
-        .first = first,
-        .count = static_cast<uint32_t>(std::min<uint64_t>(kAppendRowsMax, rows - first)),
+        .first = firsts[piece],
+        .count = static_cast<uint32_t>(firsts[piece + 1] - firsts[piece]),
         .position = piece};
     const routing::CommandHeader header{.type = CommandType::kAppendRows,
                                         .slot = table.route.slot(),
@@ -51,10 +49,6 @@ void SendPieces(routing::Port& port, Request& request, uint64_t next_holder) {
 }
 
 }  // namespace
-
-uint32_t AppendPieces(uint64_t rows) {
-  return static_cast<uint32_t>((rows + kAppendRowsMax - 1) / kAppendRowsMax);
-}
 
 void SendTable(routing::Port& port, Request& request, uint64_t next_holder) {
   request.Expect(request.count());
@@ -80,11 +74,12 @@ void SendMoved(Request& request, const std::vector<uint32_t>& moved,
 
 absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused) {
   const uint64_t rows = request.table()->rows().rows;
+  const std::vector<uint64_t>& firsts = request.table()->pieces();
   uint64_t stored = 0;
   KeyState worst = KeyState::kAbsent;
   for (uint32_t piece = 0; piece < request.count(); ++piece) {
     if (request.states[piece] == KeyState::kAbsent) {
-      stored += std::min<uint64_t>(kAppendRowsMax, rows - uint64_t{piece} * kAppendRowsMax);
+      stored += firsts[piece + 1] - firsts[piece];
     } else if (worst != KeyState::kNoObject) {
       worst = request.states[piece];
     }

@@ -18,9 +18,6 @@
 
 namespace eris::engine {
 
-// Pieces of an append.
-uint32_t AppendPieces(uint64_t rows);
-
 // Announces and sends all of a table request's keys, or, of an append, its pieces: to the AEUs that
 // hold a part of the table in turn, from number `next_holder` on. May block for the Port's bound.
 void SendTable(routing::Port& port, Request& request, uint64_t next_holder);

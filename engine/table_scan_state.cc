@@ -13,6 +13,7 @@
 #include "engine/snapshot.h"
 #include "engine/table_chunk_shape.h"
 #include "engine/table_result.h"
+#include "storage/table/append_pieces.h"
 
 namespace eris::engine {
 
@@ -481,8 +482,10 @@ TableScanState::NextResult TableScanState::NextGroups() {
 void TableScanState::TakeAnswered(Chunk& chunk) {
   const bool appends = target_.type == CommandType::kAppendRows;
   const uint32_t rows = chunk.rows_out.rows;
-  const uint32_t answers =
-      appends ? (rows + routing::kAppendRowsMax - 1) / routing::kAppendRowsMax : rows;
+  const auto answers =
+      appends
+          ? static_cast<uint32_t>(storage::AppendPieces(*target_.layout, *chunk.rows).size() - 1)
+          : rows;
   std::vector<uint32_t> moved;
   for (uint32_t i = 0; i < answers; ++i) {
     switch (chunk.states[i]) {

@@ -36,8 +36,6 @@ namespace eris::routing {
 
 // Chunks that may circulate in one part.
 inline constexpr uint32_t kTablePartChunksMax = 4;
-// Rows that one command appends: the longest step of an AEU that appends are cut to.
-inline constexpr uint32_t kAppendRowsMax = 4096;
 
 // A row of an AEU's part of a table, in the order in which passes walk it: the partition (by the
 // first word of its range), the segment's number, the row. A row stays where it is as long as a

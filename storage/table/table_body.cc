@@ -186,6 +186,13 @@ void TablePartition::Body::PutRows(const BatchPart& part, const SnapshotView& sn
     }
   }
   copied += uint64_t{part.count} * row_bytes_;
+  for (uint32_t i = 0; i < layout_->columns(); ++i) {
+    if (layout_->column(i).type != ColumnType::kString) continue;
+    const uint32_t* const offsets = part.rows->columns[i].offsets;
+    for (uint32_t j = 0; j < part.count; ++j) {
+      copied += offsets[part.positions[j] + 1] - offsets[part.positions[j]];
+    }
+  }
 }
 
 void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSource> sources,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/snapshot.h"
+#include "storage/table/append_pieces.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/seed.h"
 #include "tests/support/table_rows.h"
@@ -356,6 +357,33 @@ TEST_F(TableScanStateTest, NullsDoNotGoWhereTheTargetHasNone) {
   EXPECT_EQ(written.status().code(), absl::StatusCode::kInvalidArgument) << written.status();
 }
 
+// A piece of many rows would be a long step of one AEU.
+TEST_F(TableScanStateTest, LongStringsAreAppendedAndSentOnInPiecesOfFewRows) {
+  const TableSchema long_rows = {.columns = {{.name = "s", .type = ColumnType::kString}}};
+  for (const char* const name : {"long", "copy"}) Create(name, long_rows);
+  Rows rows(long_rows.columns);
+  for (int i = 0; i < 200; ++i) rows.Add({std::string(60'000, 'a')});
+  EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("long", rows.batch()); }).ok());
+  TableQuery query;
+  query.aggregates = {{AggregateFunction::kCount, Column("s"), "n"}};
+  const auto expect_spread = [&](const char* name) {
+    const auto scanned = [&](uint32_t aeu) {
+      return engine_->aeu({aeu}).counters().rows_scanned.Read();
+    };
+    const uint64_t before[] = {scanned(0), scanned(1)};
+    auto scan = session_->OpenTableScan(name, query);
+    ASSERT_TRUE(scan.ok()) << scan.status();
+    EXPECT_EQ(test::TextOf(ReadAll(**scan)[0]), "200|");
+    EXPECT_GT(scanned(0) - before[0], 50u);
+    EXPECT_GT(scanned(1) - before[1], 50u);
+  };
+  expect_spread("long");
+  auto written = engine_.While([&] { return session_->ScanInto("long", {}, "copy"); });
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(*written, 200u);
+  expect_spread("copy");
+}
+
 TEST_F(TableScanStateTest, ADeadlineLeavesTheScanAndLaterCallsGoOn) {
   auto scan = Open(Count());
   EXPECT_EQ(scan->Next(absl::Now() + absl::Milliseconds(2)).status().code(),
@@ -375,7 +403,7 @@ class ManyAeusTest : public testing::Test {
         engine_.While([&] { return engine_->CreateTable("h", kHeap).status(); });
     EXPECT_TRUE(created.ok()) << created;
     // Each batch has a piece for each AEU.
-    constexpr uint64_t kBatch = kMany * routing::kAppendRowsMax;
+    constexpr uint64_t kBatch = kMany * storage::kAppendRowsMax;
     for (uint64_t first = 0; first < kMany * kRowsEach; first += kBatch) {
       Rows rows(kHeap.columns);
       for (uint64_t i = first; i < first + kBatch; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});

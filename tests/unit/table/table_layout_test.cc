@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/table/append_pieces.h"
 #include "tests/unit/storage/storage_fixture.h"
 #include "tests/unit/table/table_rows.h"
 
@@ -198,6 +199,47 @@ TEST(TableLayoutTest, PackedKeysOrderAsTheirColumnsDo) {
     for (uint32_t i = 0; i < rows.size(); ++i) {
       ASSERT_EQ((Key{heads[i], tails[i]}), columns.key(i));
       ASSERT_EQ(KeyOfRow(*layout, sources.data(), i), columns.key(i));
+    }
+  }
+}
+
+TEST(AppendPiecesTest, PiecesAreCutByRowsAndByBytes) {
+  const auto layout = *TableLayout::Create(
+      {.columns = {Column("n", T::kInt64), Column("s", T::kString), Column("t", T::kString)}});
+  Random random(5);
+  // 16 bytes beside the string, and the other one's.
+  constexpr uint64_t kBeside = 17;
+  const auto row_of = [](size_t bytes) {
+    return Row{CellOf(int64_t{1}), std::string(bytes, 'a'), std::string("b")};
+  };
+  const auto firsts_of = [&](const std::vector<Row>& rows) {
+    return AppendPieces(*layout, RowColumns(*layout, rows).batch());
+  };
+  EXPECT_EQ(firsts_of({}), std::vector<uint64_t>{0});
+  EXPECT_EQ(firsts_of({row_of(0)}), (std::vector<uint64_t>{0, 1}));
+  EXPECT_EQ(firsts_of(std::vector<Row>(9'000, row_of(10))),
+            (std::vector<uint64_t>{0, 4096, 8192, 9000}));
+  const uint64_t fit = kAppendBytesMax / (60'000 + kBeside);
+  EXPECT_EQ(firsts_of(std::vector<Row>(2 * fit + 1, row_of(60'000))),
+            (std::vector<uint64_t>{0, fit, 2 * fit, 2 * fit + 1}));
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Row> rows;
+    for (uint64_t i = 1 + random() % 3'000; i > 0; --i) {
+      rows.push_back(row_of(random() % 16 == 0 ? random() % 60'000 : random() % 50));
+    }
+    const std::vector<uint64_t> firsts = firsts_of(rows);
+    ASSERT_EQ(firsts.front(), 0u);
+    ASSERT_EQ(firsts.back(), rows.size());
+    for (size_t i = 1; i < firsts.size(); ++i) {
+      uint64_t bytes = 0;
+      for (uint64_t row = firsts[i - 1]; row < firsts[i]; ++row) {
+        bytes += kBeside + rows[row][1]->size();
+      }
+      ASSERT_LE(bytes, kAppendBytesMax);
+      ASSERT_LE(firsts[i] - firsts[i - 1], kAppendRowsMax);
+      if (firsts[i] == rows.size() || firsts[i] - firsts[i - 1] == kAppendRowsMax) continue;
+      // One more would not have fitted.
+      ASSERT_GT(bytes + kBeside + rows[firsts[i]][1]->size(), kAppendBytesMax);
     }
   }
 }
