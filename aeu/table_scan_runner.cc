@@ -51,7 +51,7 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
     End(*scan, PartOutcome::kNoObject);
   } else {
     // Here, so that its scratch memory is this AEU's from the first touch on.
-    auto run = storage::TableRun::Create(scan->part->plan);
+    auto run = storage::TableRun::Create(scan->part->plan, scan->part->memory);
     if (!scan->own.mask.Allocate()) {
       End(*scan, PartOutcome::kAnswered, absl::ResourceExhaustedError("no memory for a scan"));
     } else if (run.ok()) {

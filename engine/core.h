@@ -19,6 +19,7 @@
 #include "engine/table_chunk_pool.h"
 #include "eris/options.h"
 #include "routing/endpoint.h"
+#include "storage/table/run_memory.h"
 
 namespace eris::engine {
 
@@ -36,6 +37,7 @@ struct Core {
   ScanRegistry scans;
   JoinRegistry joins;
   std::shared_ptr<TableChunkPool> table_chunks;
+  std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
   OpenRegistry<TableScanState> table_scans;
   std::atomic<uint64_t> sessions{0};  // opened so far
 

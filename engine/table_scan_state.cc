@@ -90,6 +90,7 @@ absl::Status TableScanState::MakeParts() {
     part.owner = owners_[i];
     part.plan = request_.plan;
     part.from = handed_out_[i].cursor;
+    part.memory = core_.run_memory.get();
     if (request_.target) part.target = &target_;
     part_list_.push_back(&part);
   }
@@ -268,12 +269,13 @@ TableScanState::NextResult TableScanState::Next(absl::Time deadline) {
       base::MutexLock lock(&mu_);
       if (auto next = TryNext()) return *std::move(next);
     }
+    const bool merged = MergeOne();
     int64_t timeout_ns = -1;
     if (deadline != absl::InfiniteFuture()) {
       timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
       if (timeout_ns <= 0) return absl::DeadlineExceededError("no chunk came before the deadline");
     }
-    signal_.AwaitThread(events, timeout_ns);
+    if (!merged) signal_.AwaitThread(events, timeout_ns);
   }
 }
 
@@ -305,6 +307,11 @@ void TableScanState::Complete() {
       std::move (*callback)(*std::move(next));
       callback.reset();
       Unref();
+      return;
+    }
+    if (MergeOne()) {
+      // Others have their turn before the next one.
+      core_.completions.Push(this);
       return;
     }
     if (signal_.AwaitCallback(events)) return;  // the next notification pushes it
@@ -377,7 +384,7 @@ std::optional<TableScanState::NextResult> TableScanState::TryNext() {
       return NextResult(absl::FailedPreconditionError(
           absl::StrCat("the reader keeps all ", chunk_count_, " chunks that this scan may fill")));
     }
-    if (parts_left_ > 0 || chunks_away_ > 0) return std::nullopt;
+    if (parts_left_ > 0 || chunks_away_ > 0 || !ended_runs_.empty()) return std::nullopt;
     if (request_.plan->aggregates()) return NextGroups();
     finished_ = true;
   }
@@ -427,6 +434,7 @@ void TableScanState::EndPart(Part& part) {
     case PartOutcome::kAnswered:
       if (!part.status().ok()) return Fail(part.status());
       handed_out_[static_cast<size_t>(&part - parts_.get())].done = true;
+      if (request_.plan->aggregates()) ended_runs_.push_back(part.TakeRun());
       GiveSpare();
       return;
     case PartOutcome::kNoObject:
@@ -443,25 +451,38 @@ void TableScanState::EndPart(Part& part) {
   }
 }
 
-absl::Status TableScanState::MergeRuns() {
-  for (size_t i = 0; i < part_list_.size(); ++i) {
-    std::unique_ptr<storage::TableRun> run = parts_[i].TakeRun();
+bool TableScanState::MergeOne() {
+  std::unique_ptr<storage::TableRun> sum;
+  std::unique_ptr<storage::TableRun> run;
+  {
+    base::MutexLock lock(&mu_);
+    if (ended_runs_.empty() || !error_.ok()) return false;
+    run = std::move(ended_runs_.back());
+    ended_runs_.pop_back();
     if (merged_ == nullptr) {
       merged_ = std::move(run);
-    } else {
-      ERIS_RETURN_IF_ERROR(merged_->Merge(*run));
+      return true;
     }
+    sum = std::move(merged_);
   }
-  ERIS_ASSIGN_OR_RETURN(groups_, merged_->FinishGroups());
-  return absl::OkStatus();
+  if (sum->groups() < run->groups()) std::swap(sum, run);  // the smaller one is gone through
+  absl::Status fits = sum->Merge(*run);
+  run.reset();
+  base::MutexLock lock(&mu_);
+  merged_ = std::move(sum);
+  if (!fits.ok() && error_.ok()) Fail(std::move(fits));
+  return true;
 }
 
 TableScanState::NextResult TableScanState::NextGroups() {
-  if (merged_ == nullptr) {
-    if (absl::Status merged = MergeRuns(); !merged.ok()) {
-      Fail(merged);
-      return merged;
+  if (!groups_counted_) {
+    absl::StatusOr<uint64_t> groups = merged_->FinishGroups();
+    if (!groups.ok()) {
+      Fail(groups.status());
+      return groups.status();
     }
+    groups_ = *groups;
+    groups_counted_ = true;
   }
   if (next_group_ == groups_) {
     finished_ = true;

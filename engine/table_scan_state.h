@@ -122,8 +122,12 @@ class TableScanState final : public CompletionTask {
   std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   NextResult HandOut(Chunk& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndPart(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Of aggregates, when all parts have ended.
-  absl::Status MergeRuns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of aggregates. Adds what one part has added up to what has come before, as parts end: what
+  // several have stands there only until the reader comes to it. The adding itself is the reader's
+  // alone, without the lock: nobody who wants it waits for more than a move. False: there is
+  // nothing to add.
+  bool MergeOne() ABSL_LOCKS_EXCLUDED(mu_);
+  // When all parts have been added.
   NextResult NextGroups() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A chunk whose rows all have answers from the target.
   void TakeAnswered(Chunk& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -164,8 +168,10 @@ class TableScanState final : public CompletionTask {
   Chunk* answered_list_ ABSL_GUARDED_BY(mu_) = nullptr;
   uint64_t rows_left_ ABSL_GUARDED_BY(mu_);
   uint64_t rows_written_ ABSL_GUARDED_BY(mu_) = 0;
-  // Of aggregates: all that has been added up, once all parts have ended.
+  // Of aggregates: what parts that have ended have added up, and what of it has been put together.
+  std::vector<std::unique_ptr<storage::TableRun>> ended_runs_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<storage::TableRun> merged_ ABSL_GUARDED_BY(mu_);
+  bool groups_counted_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t groups_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t next_group_ ABSL_GUARDED_BY(mu_) = 0;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;

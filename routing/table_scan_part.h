@@ -124,6 +124,7 @@ class TableScanPart : public Reply {
   std::shared_ptr<const storage::TablePlan> plan;
   TableCursor from;                         // where it goes on; not chosen: a new scan
   const TableScanTarget* target = nullptr;  // nullptr: chunks go to the reader
+  storage::RunMemory* memory = nullptr;     // that its run counts what it takes in; nullptr: none
 
   // The reader. Gives an empty chunk; wakes nobody.
   void GiveChunk(TableChunk* chunk) {

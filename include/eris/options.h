@@ -51,7 +51,9 @@ struct Options {
   std::vector<uint32_t> aeu_cpus{};
 
   // What the engine may allocate for data, over all NumaNodes. 0: 80 % of the memory the process
-  // may use. More than the machine has is InvalidArgument.
+  // may use. More than the machine has is InvalidArgument. Beside it stands what queries of tables
+  // compute with, groups above all: of all of them together at most a sixteenth of it, or 64 MiB if
+  // that is more; a query for which there is none left ends with ResourceExhausted.
   uint64_t memory_limit_bytes = 0;
   MemoryPlacement memory_placement = MemoryPlacement::kLocal;
   uint32_t memory_numa_node = 0;  // for kOneNumaNode; one with memory

@@ -64,7 +64,7 @@ bool Apply(Op op, Int128 x, Int128 y, Int128& out) {
 
 BlockValues::BlockValues(const PlanBody& plan)
     : plan_(plan),
-      memory_(plan.values.size() * (kBlockRows + kBlockWords) * sizeof(uint64_t)),
+      memory_(BytesOf(plan)),
       slots_(plan.values.size()),
       bounds_(plan.values.size()) {}
 

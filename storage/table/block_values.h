@@ -73,6 +73,10 @@ struct BlockVector {
 class BlockValues {
  public:
   explicit BlockValues(const PlanBody& plan);
+  // Of the scratch memory.
+  static size_t BytesOf(const PlanBody& plan) {
+    return plan.values.size() * (kBlockRows + kBlockWords) * sizeof(uint64_t);
+  }
 
   // What the bounds of `segment` say of each value.
   void BeginSegment(const SegmentView& segment);

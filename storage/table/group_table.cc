@@ -36,13 +36,19 @@ uint64_t HashOf(std::string_view text) {
 }
 
 constexpr size_t kFirstSlots = 64;
+// Room that a run always has.
+constexpr size_t kFirstGroups = kFirstSlots / 2;
+constexpr size_t kFirstTextBytes = 4096;
+// Of a string beside its bytes: its end, and two slots.
+constexpr size_t kBytesBesideText = sizeof(uint64_t) + 2 * sizeof(uint32_t);
 
 }  // namespace
 
-GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types)
+GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, RunMemory* memory)
     : plan_(plan),
       types_(std::move(types)),
-      accumulators_(static_cast<uint32_t>(plan.accumulators.size())) {
+      accumulators_(static_cast<uint32_t>(plan.accumulators.size())),
+      share_(memory) {
   for (const Accumulator& accumulator : plan.accumulators) {
     Cell cell{.sum = 0};
     if (accumulator.kind == Accumulator::Kind::kMin) {
@@ -59,13 +65,17 @@ GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types)
 }
 
 void GroupTable::Clear() {
-  keys_.clear();
-  rows_.clear();
-  cells_.clear();
-  text_.clear();
-  text_ends_.assign(1, 0);
-  slots_.assign(kFirstSlots, kNoGroup);
-  text_slots_.assign(kFirstSlots, kNoGroup);
+  // With what they have room for.
+  std::vector<GroupKey>().swap(keys_);
+  std::vector<uint64_t>().swap(rows_);
+  std::vector<Cell>().swap(cells_);
+  std::vector<char>().swap(text_);
+  std::vector<uint64_t>(1, 0).swap(text_ends_);
+  std::vector<uint32_t>(kFirstSlots, kNoGroup).swap(slots_);
+  std::vector<uint32_t>(kFirstSlots, kNoGroup).swap(text_slots_);
+  share_.GiveAll();
+  groups_room_ = kFirstGroups;
+  text_room_ = kFirstTextBytes;
   // Without group columns there is one group, also of no rows.
   if (plan_.group_columns.empty()) FindOrAdd({});
 }
@@ -77,6 +87,32 @@ void GroupTable::Rehash(size_t slots) {
     while (slots_[at] != kNoGroup) at = (at + 1) & (slots - 1);
     slots_[at] = group;
   }
+}
+
+bool GroupTable::Take(uint64_t bytes) {
+  if (share_.Take(bytes)) return true;
+  status_ = absl::ResourceExhaustedError(
+      absl::StrCat("the groups of a query take ", bytes, " bytes more, of which the ",
+                   share_.bytes_max(), " bytes for all queries have not so many left"));
+  return false;
+}
+
+bool GroupTable::GrowGroups() {
+  const uint64_t each =
+      sizeof(GroupKey) + sizeof(uint64_t) + 2 * sizeof(uint32_t) + empty_.size() * sizeof(Cell);
+  if (!Take(groups_room_ * each)) return false;
+  groups_room_ *= 2;
+  keys_.reserve(groups_room_);
+  rows_.reserve(groups_room_);
+  cells_.reserve(groups_room_ * empty_.size());
+  return true;
+}
+
+bool GroupTable::GrowText(size_t bytes) {
+  const size_t more = std::max(text_room_, bytes);
+  if (!Take(more)) return false;
+  text_room_ += more;
+  return true;
 }
 
 uint32_t GroupTable::FindOrAdd(const GroupKey& key) {
@@ -96,6 +132,7 @@ uint32_t GroupTable::FindOrAdd(const GroupKey& key) {
                      " bytes with ", keys_.size(), " groups"));
     return kNoGroup;
   }
+  if (keys_.size() == groups_room_ && !GrowGroups()) return kNoGroup;
   const uint32_t group = size();
   keys_.push_back(key);
   rows_.push_back(0);
@@ -116,6 +153,8 @@ uint32_t GroupTable::Intern(std::string_view text) {
         "the strings that a query groups by take more than ", kGroupTextBytesMax, " bytes"));
     return kNoGroup;
   }
+  const size_t needed = text_.size() + text.size() + text_ends_.size() * kBytesBesideText;
+  if (needed > text_room_ && !GrowText(needed - text_room_)) return kNoGroup;
   const auto number = static_cast<uint32_t>(text_ends_.size() - 1);
   text_.insert(text_.end(), text.begin(), text.end());
   text_ends_.push_back(text_.size());

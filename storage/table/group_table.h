@@ -1,6 +1,6 @@
 // Groups and what has been added up of each: keys of up to four columns, strings among them kept
-// once, and one cell per accumulator. Grows by doubling, at most to kGroupsMax groups. Of one
-// TableRun; no latch. Paper: ERIS 3.1.
+// once, and one cell per accumulator. Grows by doubling, at most to kGroupsMax groups, and as far
+// as the memory of all runs allows. Of one TableRun; no latch. Paper: ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 #define ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 
@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "storage/table/plan_body.h"
+#include "storage/table/run_memory.h"
 
 namespace eris::storage {
 
@@ -46,8 +47,8 @@ class GroupTable {
     uint64_t count;
   };
 
-  // `types`: of the group columns.
-  GroupTable(const PlanBody& plan, std::vector<ColumnType> types);
+  // `types`: of the group columns. `memory`: of all runs; nullptr: no bound.
+  GroupTable(const PlanBody& plan, std::vector<ColumnType> types, RunMemory* memory);
 
   uint32_t size() const { return static_cast<uint32_t>(keys_.size()); }
   const GroupKey& key(uint32_t group) const { return keys_[group]; }
@@ -75,6 +76,10 @@ class GroupTable {
 
  private:
   void Rehash(size_t slots);
+  // Room for twice as many groups, or for `bytes` more of strings. False: too much, status().
+  bool GrowGroups();
+  bool GrowText(size_t bytes);
+  bool Take(uint64_t bytes);
 
   const PlanBody& plan_;
   const std::vector<ColumnType> types_;
@@ -87,6 +92,9 @@ class GroupTable {
   std::vector<char> text_;
   std::vector<uint64_t> text_ends_;   // of string i: [text_ends_[i], text_ends_[i + 1])
   std::vector<uint32_t> text_slots_;  // as slots_
+  RunShare share_;
+  size_t groups_room_ = 0;  // counted in share_, but for the first few
+  size_t text_room_ = 0;    // bytes, each string's own and what finds it
   absl::Status status_;
 };
 

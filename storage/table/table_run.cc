@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "storage/table/block_filter.h"
 #include "storage/table/block_groups.h"
@@ -146,13 +147,13 @@ void AddGrouped(const Accumulator& accumulator, const BlockVector& vector, const
 
 class TableRun::Body {
  public:
-  explicit Body(const TablePlan& plan)
+  Body(const TablePlan& plan, RunMemory* memory)
       : plan_(plan),
         body_(plan.body()),
         values_(body_),
         filter_(body_),
         groups_(body_),
-        table_(body_, GroupTypes(plan)) {}
+        table_(body_, GroupTypes(plan), memory) {}
 
   bool BeginSegment(const SegmentView& segment) {
     // Kept by value: the view's own columns live as long as it does.
@@ -216,6 +217,8 @@ class TableRun::Body {
     other.table_.Clear();
     return fits ? absl::OkStatus() : table_.status();
   }
+
+  uint64_t groups() const { return table_.size(); }
 
   uint64_t Finish() {
     table_.Sort(order_);
@@ -552,13 +555,21 @@ class TableRun::Body {
   alignas(64) uint32_t ids_[kBlockRows];
 };
 
-TableRun::TableRun(std::shared_ptr<const TablePlan> plan) : plan_(std::move(plan)) {}
+TableRun::TableRun(std::shared_ptr<const TablePlan> plan, RunMemory* memory)
+    : plan_(std::move(plan)), share_(memory) {}
 TableRun::~TableRun() = default;
 
-absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const TablePlan> plan) {
+absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const TablePlan> plan,
+                                                           RunMemory* memory) {
   try {
-    std::unique_ptr<TableRun> run(new TableRun(std::move(plan)));
-    run->body_ = std::make_unique<Body>(*run->plan_);
+    std::unique_ptr<TableRun> run(new TableRun(std::move(plan), memory));
+    const uint64_t bytes = sizeof(Body) + BlockValues::BytesOf(run->plan_->body());
+    if (!run->share_.Take(bytes)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("a run of a query takes ", bytes, " bytes, of which the ",
+                       run->share_.bytes_max(), " bytes for all queries have not so many left"));
+    }
+    run->body_ = std::make_unique<Body>(*run->plan_, memory);
     return run;
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("no memory for the run of a query");
@@ -598,6 +609,8 @@ absl::Status TableRun::Merge(TableRun& other) {
     return absl::ResourceExhaustedError("no memory for the groups of a query");
   }
 }
+
+uint64_t TableRun::groups() const { return body_->groups(); }
 
 absl::StatusOr<uint64_t> TableRun::FinishGroups() {
   if (!status_.ok()) return status_;

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "storage/table/result_rows.h"
+#include "storage/table/run_memory.h"
 #include "storage/table/segment_view.h"
 #include "storage/table/table_plan.h"
 
@@ -21,8 +22,10 @@ class GroupTable;  // partial aggregates by group
 
 class TableRun {
  public:
-  // Errors: ResourceExhausted (no memory).
-  static absl::StatusOr<std::unique_ptr<TableRun>> Create(std::shared_ptr<const TablePlan> plan);
+  // What the run takes is counted in `memory`, which outlives it; nullptr: nowhere. Errors:
+  // ResourceExhausted (no memory, or none left there).
+  static absl::StatusOr<std::unique_ptr<TableRun>> Create(std::shared_ptr<const TablePlan> plan,
+                                                          RunMemory* memory = nullptr);
   ~TableRun();
 
   // To be called before blocks of `segment` are run, in every slice anew. False: no row of it can
@@ -45,8 +48,11 @@ class TableRun {
   void Ride(uint32_t index, uint32_t of);
 
   // Of aggregates: adds what `other`, of the same plan, has added up; `other` is empty after that.
-  // Errors: ResourceExhausted (more than kGroupsMax groups, or no memory), OutOfRange.
+  // Errors: ResourceExhausted (more than kGroupsMax groups, no memory, or too much of it),
+  // OutOfRange.
   absl::Status Merge(TableRun& other);
+  // Of aggregates: how many groups there are by now.
+  uint64_t groups() const;
   // Of aggregates: how many result rows there are, and rows [first, first + out.capacity) of them
   // in the order of their groups. Errors: OutOfRange (a result outside its type).
   absl::StatusOr<uint64_t> FinishGroups();
@@ -55,9 +61,10 @@ class TableRun {
 
  private:
   class Body;
-  explicit TableRun(std::shared_ptr<const TablePlan> plan);
+  TableRun(std::shared_ptr<const TablePlan> plan, RunMemory* memory);
 
   const std::shared_ptr<const TablePlan> plan_;
+  RunShare share_;  // of scratch memory
   std::unique_ptr<Body> body_;
   absl::Status status_;
 };

@@ -452,5 +452,76 @@ TEST_F(ManyAeusTest, EachWorksOnAScanThatWantsFewRows) {
   EXPECT_EQ(OpenAndCount(), kMany);
 }
 
+// Each AEU has a row of each of 16,384 groups: what all of them add up is more than queries may
+// take, what two of them do is not.
+class ManyGroupsTest : public testing::Test {
+ protected:
+  static constexpr uint32_t kMany = 24;
+  static constexpr uint64_t kGroups = 4 * uint64_t{storage::kAppendRowsMax};
+
+  ManyGroupsTest() {
+    session_ = engine_->NewSession();
+    const absl::Status created =
+        engine_.While([&] { return engine_->CreateTable("h", kHeap).status(); });
+    EXPECT_TRUE(created.ok()) << created;
+    constexpr uint64_t kPiece = storage::kAppendRowsMax;
+    for (uint64_t first = 0; first < kGroups; first += kPiece) {
+      Rows rows(kHeap.columns);
+      for (uint64_t i = 0; i < kMany * kPiece; ++i) rows.Add({first + i % kPiece, int64_t{3}});
+      const absl::Status status =
+          engine_.While([&] { return session_->AppendRows("h", rows.batch()); });
+      EXPECT_TRUE(status.ok()) << status;
+    }
+    query_.group_by = {"id"};
+    for (int64_t i = 0; i < 16; ++i) {
+      query_.aggregates.push_back(
+          {AggregateFunction::kSum, Column("group") + Literal(i), absl::StrCat("sum", i)});
+    }
+  }
+  ~ManyGroupsTest() override {
+    scan_.reset();
+    engine_.StepUntil([&] { return engine_->core().table_scans.size() == 0; });
+    EXPECT_EQ(engine_->core().run_memory->used(), 0u);
+  }
+  void Open() {
+    auto scan = session_->OpenTableScan("h", query_);
+    ASSERT_TRUE(scan.ok()) << scan.status();
+    scan_ = *std::move(scan);
+  }
+
+  test::HandEngine engine_{kMany};
+  std::unique_ptr<Session> session_;
+  TableQuery query_;
+  std::unique_ptr<TableScan> scan_;
+};
+
+TEST_F(ManyGroupsTest, WhatPartsHaveAddedUpIsMergedAsTheyEnd) {
+  Open();
+  for (uint32_t aeu = 0; aeu < kMany; ++aeu) {
+    while (engine_->aeu({aeu}).Step({})) {
+    }
+    if (aeu + 1 == kMany) break;
+    EXPECT_EQ(scan_->Next(absl::Now() + absl::Milliseconds(1)).status().code(),
+              absl::StatusCode::kDeadlineExceeded);
+    // Those of one part, and at most what has come while the reader looked away.
+    EXPECT_LT(engine_->core().run_memory->used(), uint64_t{24} << 20);
+  }
+  absl::Status status;
+  const std::vector<Row> rows = engine_.While([&] { return test::ReadAll(*scan_, &status); });
+  EXPECT_TRUE(status.ok()) << status;
+  ASSERT_EQ(rows.size(), kGroups);
+  EXPECT_TRUE(test::TextOf(rows[5]).starts_with("5|72|96|")) << test::TextOf(rows[5]);
+}
+
+TEST_F(ManyGroupsTest, GroupsOfAllPartsAreBounded) {
+  EXPECT_EQ(engine_->core().run_memory->bytes_max(), uint64_t{64} << 20);
+  Open();
+  while (engine_.StepAll()) {
+  }
+  absl::Status status;
+  engine_.While([&] { return test::ReadAll(*scan_, &status); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+}
+
 }  // namespace
 }  // namespace eris
