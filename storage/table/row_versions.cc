@@ -48,9 +48,12 @@ void RowVersions::Born(const SnapshotView& snapshots, uint64_t birth, uint32_t r
 }
 
 uint64_t RowVersions::BirthOf(uint32_t row) const {
-  uint32_t i = marks_count_;
-  while (i > 0 && marks_[i - 1].row > row) --i;
-  return i == 0 ? 0 : marks_[i - 1].epoch;
+  // As many marks as snapshots may be held, and every death asks.
+  const BirthMark* const begin = marks_.data();
+  const BirthMark* const after =
+      std::upper_bound(begin, begin + marks_count_, row,
+                       [](uint32_t wanted, const BirthMark& mark) { return wanted < mark.row; });
+  return after == begin ? 0 : after[-1].epoch;
 }
 
 void RowVersions::Unborn(uint32_t row) {
