@@ -141,12 +141,6 @@ absl::Status CheckTree(const Expression& expression, uint32_t depth, uint32_t& s
   return absl::OkStatus();
 }
 
-bool SameNode(const ValueNode& a, const ValueNode& b) {
-  return a.op == b.op && a.value_class == b.value_class && a.type == b.type && a.scale == b.scale &&
-         a.column == b.column && a.constant.u64 == b.constant.u64 && a.left == b.left &&
-         a.right == b.right && a.left_power == b.left_power && a.right_power == b.right_power;
-}
-
 bool IsNumber(const ValueNode& value) {
   return value.value_class != ValueClass::kString && value.type != ColumnType::kDate;
 }
@@ -201,31 +195,40 @@ std::string PlanCompiler::Describe(const ValueNode& value) const {
   return absl::StrCat(value.text, " (", type, ")");
 }
 
+PlanCompiler::PlanCompiler(const TableLayout& layout, PlanBody& body)
+    : layout_(layout), body_(body) {
+  for (uint32_t i = 0; i < layout.columns(); ++i) columns_.emplace(layout.column(i).name, i);
+}
+
+PlanCompiler::ValueKey PlanCompiler::KeyOf(const ValueNode& node) {
+  return {node.op,           node.value_class, node.type,  node.scale,      node.column,
+          node.constant.u64, node.left,        node.right, node.left_power, node.right_power};
+}
+
 absl::StatusOr<uint32_t> PlanCompiler::AddValue(ValueNode node) {
-  // From the end: what is shared was mostly made just now.
-  for (size_t i = body_.values.size(); i-- > 0;) {
-    if (SameNode(body_.values[i], node)) return static_cast<uint32_t>(i);
-  }
+  const auto [at, is_new] =
+      values_.try_emplace(KeyOf(node), static_cast<uint32_t>(body_.values.size()));
+  if (!is_new) return at->second;
   if (body_.values.size() == kPlanValuesMax) {
+    values_.erase(at);
     return absl::InvalidArgumentError(
         absl::StrCat("a query computes more than ", kPlanValuesMax, " different values"));
   }
   body_.values.push_back(std::move(node));
-  return static_cast<uint32_t>(body_.values.size() - 1);
+  return at->second;
 }
 
 absl::StatusOr<uint32_t> PlanCompiler::Column(const std::string& name) {
-  const auto& columns = layout_.schema().columns;
-  const auto found = std::find_if(columns.begin(), columns.end(),
-                                  [&](const ColumnSchema& c) { return c.name == name; });
-  if (found == columns.end()) {
+  const auto at = columns_.find(name);
+  if (at == columns_.end()) {
     return absl::InvalidArgumentError(absl::StrCat("the table has no column ", name));
   }
+  const ColumnSchema* const found = &layout_.column(at->second);
   ValueNode node{.op = ValueNode::Op::kColumn,
                  .type = found->type,
                  .scale = found->scale,
                  .nullable = found->nullable,
-                 .column = static_cast<uint32_t>(found - columns.begin()),
+                 .column = at->second,
                  .text = name};
   switch (found->type) {
     case ColumnType::kUint64:
@@ -353,7 +356,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
           ExpressionText(expression), ": ", Describe(body_.values[side]), " is not a number"));
     }
   }
-  ValueNode node{.text = ExpressionText(expression)};
+  ValueNode node;
   node.op = expression.kind == Kind::kAdd        ? ValueNode::Op::kAdd
             : expression.kind == Kind::kSubtract ? ValueNode::Op::kSubtract
                                                  : ValueNode::Op::kMultiply;
@@ -375,8 +378,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
       const int scale =
           node.op == ValueNode::Op::kMultiply ? a.scale + b.scale : std::max(a.scale, b.scale);
       if (scale > kDecimalScaleMax) {
-        return absl::InvalidArgumentError(absl::StrCat(node.text, " has scale ", scale,
-                                                       ", decimals at most ",
+        return absl::InvalidArgumentError(absl::StrCat(ExpressionText(expression), " has scale ",
+                                                       scale, ", decimals at most ",
                                                        static_cast<int>(kDecimalScaleMax)));
       }
       node.scale = static_cast<uint8_t>(scale);
@@ -389,6 +392,9 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
       node.type = ColumnType::kUint64;
     }
   }
+  // Its text is only made where it is new: equal ones come again and again.
+  if (const auto known = values_.find(KeyOf(node)); known != values_.end()) return known->second;
+  node.text = ExpressionText(expression);
   return Fold(node);
 }
 

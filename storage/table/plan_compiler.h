@@ -1,12 +1,15 @@
 // Compiles expressions over a table's columns into a PlanBody. Control plane: allocates as it
-// likes; one thread. Errors are InvalidArgument and name what does not fit, and the limit.
+// likes; one thread. What is equal is found by its hash: the time grows with the expressions' parts
+// alone. Errors are InvalidArgument and name what does not fit, and the limit.
 #ifndef ERIS_STORAGE_TABLE_PLAN_COMPILER_H_
 #define ERIS_STORAGE_TABLE_PLAN_COMPILER_H_
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "storage/table/plan_body.h"
@@ -16,7 +19,7 @@ namespace eris::storage {
 
 class PlanCompiler {
  public:
-  PlanCompiler(const TableLayout& layout, PlanBody& body) : layout_(layout), body_(body) {}
+  PlanCompiler(const TableLayout& layout, PlanBody& body);
 
   // Size and depth, and how many arguments each kind has; to be asked before all else, of each
   // expression.
@@ -56,13 +59,27 @@ class PlanCompiler {
   absl::StatusOr<uint32_t> Between(const Expression& expression, bool negated);
   absl::StatusOr<uint32_t> In(const Expression& expression, bool negated);
   absl::StatusOr<uint32_t> Join(std::vector<uint32_t> children, bool conjunction);
+  // Makes one set of the equalities of a column that an `or` joins, and of the inequalities that
+  // an `and` does.
+  std::vector<uint32_t> MergeSets(const std::vector<uint32_t>& children, bool conjunction);
+  // Whether value is one of `set`, which need not be in order.
+  uint32_t Set(uint32_t value, std::vector<Scalar> set, bool negated);
+  uint32_t Set(uint32_t value, std::vector<std::string> strings, bool negated);
   // A range of a number, simplified to all or none where the class has no other values.
   uint32_t Range(uint32_t value, Scalar lo, Scalar hi, bool empty, bool negated);
   absl::Status CheckComparable(const ValueNode& value, const eris::Value& literal) const;
   std::string Describe(const ValueNode& value) const;
 
+  // What makes two values the same.
+  using ValueKey = std::tuple<ValueNode::Op, ValueClass, ColumnType, uint8_t, uint32_t, uint64_t,
+                              uint32_t, uint32_t, uint8_t, uint8_t>;
+  static ValueKey KeyOf(const ValueNode& node);
+
   const TableLayout& layout_;
   PlanBody& body_;
+  absl::flat_hash_map<std::string, uint32_t> columns_;  // of the table, by name
+  absl::flat_hash_map<ValueKey, uint32_t> values_;      // of the plan
+  absl::flat_hash_map<uint32_t, uint32_t> ranges_;      // by value, the conjunct that is its range
 };
 
 // "l_price * (1 - l_discount)", cut off where it gets long.

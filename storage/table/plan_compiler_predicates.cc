@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <compare>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -398,32 +399,85 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
   }
   // Not among values of which one is not known: that is true of nothing.
   if (null && negated) return Constant(false);
-  if (value_class == ValueClass::kString) {
-    if (node.strings.empty()) return Constant(false);
-    node.kind = PredicateNode::Kind::kString;
-    std::sort(node.strings.begin(), node.strings.end());
-    node.strings.erase(std::unique(node.strings.begin(), node.strings.end()), node.strings.end());
-    return AddPredicate(std::move(node));
-  }
+  return value_class == ValueClass::kString ? Set(value, std::move(node.strings), negated)
+                                            : Set(value, std::move(node.set), negated);
+}
+
+uint32_t PlanCompiler::Set(uint32_t value, std::vector<std::string> strings, bool negated) {
+  if (strings.empty()) return Constant(false);
+  std::sort(strings.begin(), strings.end());
+  strings.erase(std::unique(strings.begin(), strings.end()), strings.end());
+  return AddPredicate({.kind = PredicateNode::Kind::kString,
+                       .negated = negated,
+                       .value = value,
+                       .strings = std::move(strings)});
+}
+
+uint32_t PlanCompiler::Set(uint32_t value, std::vector<Scalar> set, bool negated) {
+  const ValueClass value_class = body_.values[value].value_class;
   const auto below = [&](Scalar a, Scalar b) { return Below(value_class, a, b); };
   const auto same = [&](Scalar a, Scalar b) { return !below(a, b) && !below(b, a); };
-  std::sort(node.set.begin(), node.set.end(), below);
-  node.set.erase(std::unique(node.set.begin(), node.set.end(), same), node.set.end());
-  if (node.set.empty()) return Range(value, {}, {}, true, negated);
-  const bool dense = value_class != ValueClass::kDouble &&
-                     node.set.back().u64 - node.set.front().u64 == node.set.size() - 1;
-  if (node.set.size() == 1 || dense) {
-    return Range(value, node.set.front(), node.set.back(), false, negated);
-  }
+  std::sort(set.begin(), set.end(), below);
+  set.erase(std::unique(set.begin(), set.end(), same), set.end());
+  if (set.empty()) return Range(value, {}, {}, true, negated);
+  const bool dense =
+      value_class != ValueClass::kDouble && set.back().u64 - set.front().u64 == set.size() - 1;
+  if (set.size() == 1 || dense) return Range(value, set.front(), set.back(), false, negated);
   if (body_.values[value].op == ValueNode::Op::kNull) return Constant(false);
   if (body_.values[value].op == ValueNode::Op::kConstant) {
     const Scalar constant = body_.values[value].constant;
-    const bool found = std::any_of(node.set.begin(), node.set.end(), [&](Scalar one) {
+    const bool found = std::any_of(set.begin(), set.end(), [&](Scalar one) {
       return value_class == ValueClass::kDouble ? one.f64 == constant.f64 : same(one, constant);
     });
     return Constant(found != negated);
   }
-  return AddPredicate(std::move(node));
+  return AddPredicate({.kind = PredicateNode::Kind::kSet,
+                       .negated = negated,
+                       .value = value,
+                       .set = std::move(set)});
+}
+
+std::vector<uint32_t> PlanCompiler::MergeSets(const std::vector<uint32_t>& children,
+                                              bool conjunction) {
+  using NodeKind = PredicateNode::Kind;
+  const auto is_set = [&](const PredicateNode& node) {
+    const ValueNode& value = body_.values[node.value];
+    if (node.negated != conjunction || !value.IsColumn()) return false;
+    return (node.kind == NodeKind::kString && !node.string_range) || node.kind == NodeKind::kSet ||
+           (node.kind == NodeKind::kRange && !Below(value.value_class, node.lo, node.hi));
+  };
+  struct Sets {
+    size_t at = 0;  // among those that are left
+    std::vector<uint32_t> members{};
+  };
+  std::vector<uint32_t> left;
+  absl::flat_hash_map<uint32_t, Sets> by_value;
+  for (const uint32_t child : children) {
+    const PredicateNode& node = body_.predicates[child];
+    if (is_set(node)) {
+      Sets& sets = by_value[node.value];
+      sets.members.push_back(child);
+      if (sets.members.size() > 1) continue;
+      sets.at = left.size();
+    }
+    left.push_back(child);
+  }
+  for (const auto& [value, sets] : by_value) {
+    if (sets.members.size() == 1) continue;
+    std::vector<std::string> strings;
+    std::vector<Scalar> numbers;
+    for (const uint32_t member : sets.members) {
+      PredicateNode& node = body_.predicates[member];
+      if (node.kind == NodeKind::kRange) numbers.push_back(node.lo);
+      numbers.insert(numbers.end(), node.set.begin(), node.set.end());
+      std::move(node.strings.begin(), node.strings.end(), std::back_inserter(strings));
+      // Nobody asks for it any more.
+      node = {.kind = NodeKind::kNone};
+    }
+    left[sets.at] = strings.empty() ? Set(value, std::move(numbers), conjunction)
+                                    : Set(value, std::move(strings), conjunction);
+  }
+  return left;
 }
 
 absl::StatusOr<uint32_t> PlanCompiler::Join(std::vector<uint32_t> children, bool conjunction) {
@@ -435,6 +489,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Join(std::vector<uint32_t> children, bool
     if (body_.predicates[child].kind == decides) return child;
     if (body_.predicates[child].kind != says_nothing) kept.push_back(child);
   }
+  kept = MergeSets(kept, conjunction);
   if (kept.empty()) return Constant(conjunction);
   if (kept.size() == 1) return kept[0];
   return AddPredicate(
@@ -494,9 +549,9 @@ absl::Status PlanCompiler::Filter(const Expression& expression, bool negated) {
   if (node.kind == PredicateNode::Kind::kAll) return absl::OkStatus();
   if (node.kind == PredicateNode::Kind::kRange && !node.negated) {
     // Two bounds of one column are looked at together.
-    for (const uint32_t earlier : body_.conjuncts) {
-      PredicateNode& other = body_.predicates[earlier];
-      if (other.kind != node.kind || other.negated || other.value != node.value) continue;
+    const auto [at, is_new] = ranges_.try_emplace(node.value, made);
+    if (!is_new) {
+      PredicateNode& other = body_.predicates[at->second];
       const Interval both =
           Intersect(body_.values[node.value].value_class, {.lo = other.lo, .hi = other.hi},
                     {.lo = node.lo, .hi = node.hi});

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "storage/table/plan_body.h"
@@ -40,6 +41,9 @@ class PlanBuilder {
       return absl::InvalidArgumentError(
           "a query either hands out columns or aggregates: group columns are handed out anyway");
     }
+    // Before any of them is looked at.
+    ERIS_RETURN_IF_ERROR(
+        CheckCount(query.columns.size() + query.group_by.size() + query.aggregates.size()));
     if (query.filter.has_value()) {
       ERIS_RETURN_IF_ERROR(PlanCompiler::CheckShape(*query.filter));
       ERIS_RETURN_IF_ERROR(compiler_.Filter(*query.filter, false));
@@ -56,6 +60,12 @@ class PlanBuilder {
   }
 
  private:
+  static absl::Status CheckCount(size_t columns) {
+    if (columns <= kTableColumnsMax) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("a query has ", columns, " result columns, at most ", kTableColumnsMax));
+  }
+
   absl::Status Columns(const TableQuery& query) {
     if (query.columns.empty()) {
       for (const ColumnSchema& column : layout_.schema().columns) {
@@ -173,31 +183,22 @@ class PlanBuilder {
   // Names that were given may not be there twice; those that were not are numbered until they fit.
   absl::Status NameColumns() {
     auto& columns = result_.columns;
-    if (columns.size() > kTableColumnsMax) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a query has ", columns.size(), " result columns, at most ", kTableColumnsMax));
-    }
-    const auto taken = [&](const std::string& name, size_t but) {
-      for (size_t i = 0; i < columns.size(); ++i) {
-        if (i != but && (named_[i] || i < but) && columns[i].name == name) return true;
-      }
-      return false;
-    };
+    absl::flat_hash_set<std::string> taken;
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].name.size() > kColumnNameBytesMax) {
         return absl::InvalidArgumentError(absl::StrCat("a result column's name has ",
                                                        columns[i].name.size(), " bytes, at most ",
                                                        kColumnNameBytesMax));
       }
-      if (named_[i]) {
-        if (taken(columns[i].name, i)) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("two result columns are called ", columns[i].name));
-        }
-        continue;
+      if (named_[i] && !taken.insert(columns[i].name).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("two result columns are called ", columns[i].name));
       }
+    }
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (named_[i]) continue;
       const std::string base = columns[i].name;
-      for (int number = 2; taken(columns[i].name, i); ++number) {
+      for (int number = 2; !taken.insert(columns[i].name).second; ++number) {
         columns[i].name = absl::StrCat(base.substr(0, kColumnNameBytesMax - 8), "_", number);
       }
     }

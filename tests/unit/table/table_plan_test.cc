@@ -159,5 +159,69 @@ TEST(TablePlanTest, TreesAreBounded) {
   Refuses(Filtered(unknown), "unknown kind 99");
 }
 
+TEST(TablePlanTest, EqualitiesThatAreJoinedAreOneSet) {
+  // Each column compared a thousand times, in any order; the other half of the `or` stays.
+  const auto joined = [](Expression::Kind kind, Expression::Kind compare) {
+    std::vector<Expression> parts;
+    for (int64_t i = 0; i < 600; ++i) {
+      parts.push_back(Pair(compare, Column("i64"), Literal(i * 7 % 1201)));
+      parts.push_back(Pair(compare, Column("few"), Literal(std::to_string(i % 500))));
+    }
+    parts.push_back(Column("u64") < Literal(5));
+    parts.push_back(In(Column("i64"), {Value(int64_t{-5}), Value(int64_t{0})}));
+    if (compare == Expression::Kind::kNotEqual) parts.back() = !std::move(parts.back());
+    return Of(kind, std::move(parts));
+  };
+  const auto expect_sets = [](const PlanBody& body, const std::vector<uint32_t>& children,
+                              bool negated) {
+    ASSERT_EQ(children.size(), 3u);
+    const PredicateNode& numbers = body.predicates[children[0]];
+    EXPECT_EQ(numbers.kind, PredicateNode::Kind::kSet);
+    EXPECT_EQ(numbers.negated, negated);
+    EXPECT_EQ(numbers.set.size(), 601u);
+    EXPECT_EQ(numbers.set.front().i64, -5);
+    const PredicateNode& strings = body.predicates[children[1]];
+    EXPECT_EQ(strings.kind, PredicateNode::Kind::kString);
+    EXPECT_EQ(strings.negated, negated);
+    EXPECT_EQ(strings.strings.size(), 500u);
+    EXPECT_EQ(body.predicates[children[2]].kind, PredicateNode::Kind::kRange);
+  };
+  const auto any = Plan(Filtered(joined(Expression::Kind::kOr, Expression::Kind::kEqual)));
+  ASSERT_TRUE(any.ok()) << any.status();
+  EXPECT_EQ(OnlyCondition(**any).kind, PredicateNode::Kind::kOr);
+  expect_sets((*any)->body(), OnlyCondition(**any).children, false);
+  // Inside an `or`, so that it is not taken apart.
+  const auto none = Plan(Filtered(joined(Expression::Kind::kAnd, Expression::Kind::kNotEqual) ||
+                                  Column("f64") < Literal(0.5)));
+  ASSERT_TRUE(none.ok()) << none.status();
+  const PlanBody& body = (*none)->body();
+  expect_sets(body, body.predicates[OnlyCondition(**none).children.at(0)].children, true);
+  // What is joined the other way stays apart.
+  constexpr auto kNotEqual = Expression::Kind::kNotEqual;
+  const auto apart = Plan(Filtered(
+      Of(Expression::Kind::kOr,
+         {Pair(kNotEqual, Column("i64"), Literal(1)), Pair(kNotEqual, Column("i64"), Literal(3)),
+          Pair(Expression::Kind::kEqual, Column("i64"), Literal(5))})));
+  ASSERT_TRUE(apart.ok());
+  EXPECT_EQ(OnlyCondition(**apart).children.size(), 3u);
+}
+
+TEST(TablePlanTest, LargeExpressionsThatComeAgainAreComputedOnce) {
+  // As many parts as there may be, in each of as many columns as there may be.
+  const auto large = [&](auto& self, int depth) -> Expression {
+    if (depth == 0) return Column("i64") * Column("u64n");
+    return self(self, depth - 1) + self(self, depth - 1);
+  };
+  const Expression expression = large(large, 9);
+  TableQuery query;
+  for (uint32_t i = 0; i < kTableColumnsMax; ++i) query.columns.push_back({expression, ""});
+  const auto plan = Plan(query);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ((*plan)->body().values.size(), 2u + 1 + 9);
+  EXPECT_EQ((*plan)->result().columns.back().name, "expression_256");
+  query.columns.push_back({expression, ""});
+  Refuses(query, "257 result columns");
+}
+
 }  // namespace
 }  // namespace eris::storage
