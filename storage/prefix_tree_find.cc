@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "storage/prefix_tree.h"
 
 namespace eris::storage {
@@ -13,18 +14,16 @@ namespace {
 // A group this small does not fill the time of a cache miss with work: whole runs come at once.
 constexpr uint32_t kFewProbes = 4;
 
-void Prefetch(const void* address) { __builtin_prefetch(address, 0, 3); }
-
 void PrefetchLines(TreeRef run) {
   const auto* block = static_cast<const char*>(run.block());
-  for (unsigned i = 0; i < run.lines(); ++i) Prefetch(block + i * base::kCacheLineBytes);
+  for (unsigned i = 0; i < run.lines(); ++i) base::Prefetch(block + i * base::kCacheLineBytes);
 }
 
 // What the next step with this reference and key will read first.
 void PrefetchStep(TreeRef ref, uint64_t key) {
-  Prefetch(ref.kind() == TreeNodeKind::k256
-               ? static_cast<void*>(&ref.node256()->slots[ref.Byte(key)])
-               : ref.block());
+  base::Prefetch(ref.kind() == TreeNodeKind::k256
+                     ? static_cast<void*>(&ref.node256()->slots[ref.Byte(key)])
+                     : ref.block());
 }
 
 // root_of(i) is where the search for keys[i] begins.
@@ -54,12 +53,12 @@ template <class RootOf>
       if (count <= kFewProbes) {
         PrefetchLines(ref);
       } else {
-        Prefetch(ref.block());
+        base::Prefetch(ref.block());
       }
       at_run[run_count++] = i;
     } else if (ref.IsPage()) {
-      Prefetch(ref.block());
-      Prefetch(&ref.page()->slots[ref.Byte(keys[i])]);
+      base::Prefetch(ref.block());
+      base::Prefetch(&ref.page()->slots[ref.Byte(keys[i])]);
       at_page[page_count++] = i;
     }
   };
@@ -72,7 +71,7 @@ template <class RootOf>
     for (uint32_t j = 0; j < going; ++j) {
       const uint8_t i = active[j];
       slots[i] = SlotOf(refs[i], refs[i].Byte(keys[i]));
-      Prefetch(slots[i]);
+      base::Prefetch(slots[i]);
     }
     active_count = 0;
     for (uint32_t j = 0; j < going; ++j) {
@@ -86,7 +85,7 @@ template <class RootOf>
     candidates[i] = run->Candidates(keys[i]);
     const Pair* const pairs = run->pairs();
     for (uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
-      Prefetch(pairs + std::countr_zero(rest));
+      base::Prefetch(pairs + std::countr_zero(rest));
     }
     if (purpose == PrefixTree::Purpose::kInsert && candidates[i] == 0) {
       if (run->count == run->capacity()) {

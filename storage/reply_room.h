@@ -7,12 +7,13 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "base/prefetch.h"
 #include "storage/byte_value.h"
 
 namespace eris::storage {
 
 inline void PrefetchRecord(uint64_t word) {
-  if (!IsShort(word)) __builtin_prefetch(RecordOf(word));
+  if (!IsShort(word)) base::Prefetch(RecordOf(word));
 }
 
 // The piece of reply memory that answers of one part are copied to.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "base/prefetch.h"
 #include "storage/scan_copy.h"
 
 namespace eris::storage {
@@ -19,7 +20,7 @@ constexpr unsigned kAheadMax = 6;
 void PrefetchBlock(TreeRef ref) {
   const auto* block = static_cast<const char*>(ref.block());
   const unsigned lines = ref.IsRun() ? ref.lines() : 4;
-  for (unsigned i = 0; i < lines; ++i) __builtin_prefetch(block + i * base::kCacheLineBytes, 0, 3);
+  for (unsigned i = 0; i < lines; ++i) base::Prefetch(block + i * base::kCacheLineBytes);
 }
 
 // The bits of the bytes from `first` to `last`, of the word that is asked for.

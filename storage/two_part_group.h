@@ -22,6 +22,7 @@
 
 #include "base/cache_line.h"
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "memory/local_cache.h"
 #include "storage/prefix_tree.h"
 #include "storage/tree_node.h"
@@ -77,8 +78,8 @@ class TwoPartGroup {
     const auto* const begin = reinterpret_cast<const char*>(seconds());
     const size_t bytes = to_copy || capacity() <= kSmallRows ? Bytes() : Bytes() / 2;
     // Of a block that is no multiple of a line the last byte may lie one line further.
-    for (size_t at = 0; at < bytes; at += base::kCacheLineBytes) __builtin_prefetch(begin + at);
-    __builtin_prefetch(begin + bytes - 1);
+    for (size_t at = 0; at < bytes; at += base::kCacheLineBytes) base::Prefetch(begin + at);
+    base::Prefetch(begin + bytes - 1);
   }
   bool IsSmallBlock() const { return capacity() <= kSmallRows; }
 

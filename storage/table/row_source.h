@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/string_view.h"
+#include "base/prefetch.h"
 #include "eris/table.h"
 #include "storage/table/segment_view.h"
 
@@ -53,11 +54,11 @@ struct ColumnSource {
 
   // Of strings: fetches what StringAt(row) will read, in two steps.
   void PrefetchOffsets(uint32_t row) const {
-    if (dictionary == nullptr) __builtin_prefetch(offsets + row);
+    if (dictionary == nullptr) base::Prefetch(offsets + row);
   }
   void PrefetchString(uint32_t row) const {
     if (dictionary == nullptr) {
-      __builtin_prefetch(static_cast<const char*>(values) + offsets[row]);
+      base::Prefetch(static_cast<const char*>(values) + offsets[row]);
     }
   }
 };
