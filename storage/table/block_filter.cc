@@ -294,16 +294,18 @@ bool BlockFilter::KeepAny(BlockValues& values, const PredicateNode& node, uint64
 }
 
 bool BlockFilter::KeepRange(BlockValues& values, const PredicateNode& node, uint64_t* mask) {
-  BlockVector vector;
-  if (!values.Evaluate(node.value, mask, vector)) return false;
+  const BlockVector* const made = values.Evaluate(node.value, mask);
+  if (made == nullptr) return false;
+  const BlockVector& vector = *made;
   if (vector.validity != nullptr) AndWords(mask, vector.validity, WordsOf(values));
   KeepInRange(vector, values.rows(), node.lo, node.hi, node.negated, mask);
   return true;
 }
 
 bool BlockFilter::KeepSet(BlockValues& values, const PredicateNode& node, uint64_t* mask) {
-  BlockVector vector;
-  if (!values.Evaluate(node.value, mask, vector)) return false;
+  const BlockVector* const made = values.Evaluate(node.value, mask);
+  if (made == nullptr) return false;
+  const BlockVector& vector = *made;
   const uint32_t words = WordsOf(values);
   if (vector.validity != nullptr) AndWords(mask, vector.validity, words);
   if (node.set.size() > kSetByVectorsMax) {
@@ -340,12 +342,14 @@ bool BlockFilter::KeepCompared(BlockValues& values, const PredicateNode& node, u
     });
     return true;
   }
-  BlockVector a;
-  BlockVector b;
-  if (!values.EvaluateWide(node.value, mask, a)) return false;
-  if (!values.EvaluateWide(node.other, mask, b)) return false;
-  for (const BlockVector& side : {a, b}) {
-    if (side.validity != nullptr) AndWords(mask, side.validity, WordsOf(values));
+  const BlockVector* const of_a = values.EvaluateWide(node.value, mask);
+  if (of_a == nullptr) return false;
+  const BlockVector* const of_b = values.EvaluateWide(node.other, mask);
+  if (of_b == nullptr) return false;
+  const BlockVector& a = *of_a;
+  const BlockVector& b = *of_b;
+  for (const uint64_t* const validity : {a.validity, b.validity}) {
+    if (validity != nullptr) AndWords(mask, validity, WordsOf(values));
   }
   const auto comparison = static_cast<kernels::Comparison>(node.comparison);
   const bool alike = a.kind == b.kind && a_node.scale == b_node.scale;
@@ -391,9 +395,9 @@ bool BlockFilter::KeepNulls(BlockValues& values, const PredicateNode& node, uint
   if (plan_.values[node.value].value_class == ValueClass::kString) {
     validity = values.Validity(node.value);
   } else {
-    BlockVector vector;
-    if (!values.Evaluate(node.value, mask, vector)) return false;
-    validity = vector.validity;
+    const BlockVector* const made = values.Evaluate(node.value, mask);
+    if (made == nullptr) return false;
+    validity = made->validity;
   }
   for (uint32_t w = 0; w < WordsOf(values); ++w) {
     const uint64_t valid = validity == nullptr ? ~uint64_t{0} : validity[w];

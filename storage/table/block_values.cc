@@ -173,39 +173,37 @@ const uint64_t* BlockValues::Validity(uint32_t value) const {
   return bounds_[value].nulls ? column(value).validity + base_ / 64 : nullptr;
 }
 
-bool BlockValues::Evaluate(uint32_t value, const uint64_t* needed, BlockVector& out) {
+const BlockVector* BlockValues::Evaluate(uint32_t value, const uint64_t* needed) {
   if (picks_ == nullptr) request_ = ++stamps_;
-  return Request(value, needed, out);
+  return Request(value, needed);
 }
 
-bool BlockValues::EvaluateWide(uint32_t value, const uint64_t* needed, BlockVector& out) {
+const BlockVector* BlockValues::EvaluateWide(uint32_t value, const uint64_t* needed) {
   if (picks_ == nullptr) request_ = ++stamps_;
-  return RequestWide(value, needed, out);
+  return RequestWide(value, needed);
 }
 
-bool BlockValues::Request(uint32_t value, const uint64_t* needed, BlockVector& out) {
+const BlockVector* BlockValues::Request(uint32_t value, const uint64_t* needed) {
   Slot& slot = slots_[value];
   const uint64_t stamp = bounds_[value].checked ? request_ : block_;
   if (slot.stamp != stamp) {
-    if (!Make(value, needed, slot.vector)) return false;
+    if (!Make(value, needed, slot.vector)) return nullptr;
     slot.stamp = stamp;
   }
-  out = slot.vector;
-  return true;
+  return &slot.vector;
 }
 
-bool BlockValues::RequestWide(uint32_t value, const uint64_t* needed, BlockVector& out) {
-  if (!Request(value, needed, out)) return false;
-  if (out.kind != BlockVector::Kind::kInt32) return true;
+const BlockVector* BlockValues::RequestWide(uint32_t value, const uint64_t* needed) {
+  const BlockVector* const made = Request(value, needed);
+  if (made == nullptr || made->kind != BlockVector::Kind::kInt32) return made;
   Slot& slot = slots_[value];  // of a column: nothing to check
   if (slot.wide_stamp != block_) {
     auto* const room = reinterpret_cast<int64_t*>(Room(value));
-    kernels::Widen(out.i32(), rows_, room);
-    slot.wide = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = out.validity};
+    kernels::Widen(made->i32(), rows_, room);
+    slot.wide = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = made->validity};
     slot.wide_stamp = block_;
   }
-  out = slot.wide;
-  return true;
+  return &slot.wide;
 }
 
 bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out) {
@@ -228,9 +226,9 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
       Fill(value, out);
       return true;
     case Op::kToDouble: {
-      BlockVector from;
-      if (!RequestWide(node.left, needed, from)) return false;
-      ToDouble(value, from, out);
+      const BlockVector* const from = RequestWide(node.left, needed);
+      if (from == nullptr) return false;
+      ToDouble(value, *from, out);
       return true;
     }
     default:
@@ -308,10 +306,12 @@ bool BlockValues::Arithmetic(uint32_t value, const uint64_t* needed, BlockVector
   // Constants need no vector, but where rows are computed one by one.
   const bool left_constant = left_node.op == Op::kConstant && !leaves;
   const bool right_constant = right_node.op == Op::kConstant && !leaves;
-  BlockVector left;
-  BlockVector right;
-  if (!left_constant && !RequestWide(node.left, needed, left)) return false;
-  if (!right_constant && !RequestWide(node.right, needed, right)) return false;
+  static constexpr BlockVector kNone{};
+  const BlockVector* const of_left = left_constant ? &kNone : RequestWide(node.left, needed);
+  const BlockVector* const of_right = right_constant ? &kNone : RequestWide(node.right, needed);
+  if (of_left == nullptr || of_right == nullptr) return false;
+  const BlockVector& left = *of_left;
+  const BlockVector& right = *of_right;
   out = {.kind = WideKind(node), .data = Room(value)};
   out.validity = BothValid(value, left.validity, right.validity);
   if (leaves) return CheckedArithmetic(value, needed, left, right, out);

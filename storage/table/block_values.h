@@ -85,12 +85,12 @@ class BlockValues {
   // Picked from now on: rows picks[0 .. count) of the block, ascending.
   void Pick(const uint16_t* picks, uint32_t count);
 
-  // The vector of a value that is not a string. Where rows are computed one by one, only those in
-  // `needed` (dense; nullptr: all) are good. False: one of those is outside its type, status()
-  // says which.
-  [[nodiscard]] bool Evaluate(uint32_t value, const uint64_t* needed, BlockVector& out);
+  // The vector of a value that is not a string; good until the next block, where rows are computed
+  // one by one until the next call. Then only those in `needed` (dense; nullptr: all) are good.
+  // nullptr: one of those is outside its type, status() says which.
+  [[nodiscard]] const BlockVector* Evaluate(uint32_t value, const uint64_t* needed);
   // The same in 64 bits.
-  [[nodiscard]] bool EvaluateWide(uint32_t value, const uint64_t* needed, BlockVector& out);
+  [[nodiscard]] const BlockVector* EvaluateWide(uint32_t value, const uint64_t* needed);
   // Which of a column's rows are not null; nullptr: all. Dense.
   const uint64_t* Validity(uint32_t value) const;
 
@@ -129,8 +129,10 @@ class BlockValues {
   bool Arithmetic(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool CheckedArithmetic(uint32_t value, const uint64_t* needed, const BlockVector& left,
                          const BlockVector& right, BlockVector& out);
-  bool Request(uint32_t value, const uint64_t* needed, BlockVector& out);
-  bool RequestWide(uint32_t value, const uint64_t* needed, BlockVector& out);
+  // Not copied: a copy of what has just been written, in loads wider than the stores, waits until
+  // everything before them is done, and with it the loads of the block before.
+  const BlockVector* Request(uint32_t value, const uint64_t* needed);
+  const BlockVector* RequestWide(uint32_t value, const uint64_t* needed);
   void PickColumn(uint32_t value, BlockVector& out);
   void Fill(uint32_t value, BlockVector& out);
   void ToDouble(uint32_t value, const BlockVector& from, BlockVector& out);

@@ -17,43 +17,59 @@
 HWY_BEFORE_NAMESPACE();
 namespace eris::storage::kernels::HWY_NAMESPACE {
 
-// Puts a vector's mask at row `first` of a word.
-template <class T, class M>
-HWY_INLINE void PutMask(M mask, size_t first, uint8_t* word) {
-  if constexpr (kLanes<T> >= 8) {
-    hn::StoreMaskBits(Tag<T>(), mask, word + first / 8);
+// The bits of a word's vectors, found(first row of a vector). In registers where they can be: a
+// word that is read where its bytes have just been written waits for all that was before.
+template <class T, class What>
+HWY_INLINE uint64_t WordOf(What what) {
+#if HWY_TARGET == HWY_AVX3
+  const auto bits = [&](size_t i) HWY_ATTR { return what(i).raw; };
+  if constexpr (sizeof(T) == 8) {
+    const auto pair = [&](size_t i) HWY_ATTR { return _mm512_kunpackb(bits(i + 8), bits(i)); };
+    const auto four = [&](size_t i) HWY_ATTR { return _mm512_kunpackw(pair(i + 16), pair(i)); };
+    return _mm512_kunpackd(four(32), four(0));
+  } else if constexpr (sizeof(T) == 4) {
+    const auto pair = [&](size_t i) HWY_ATTR { return _mm512_kunpackw(bits(i + 16), bits(i)); };
+    return _mm512_kunpackd(pair(32), pair(0));
   } else {
-    uint8_t bits[8] = {};
-    hn::StoreMaskBits(Tag<T>(), mask, bits);
-    const auto in_place = static_cast<uint8_t>(bits[0] << first % 8);
-    word[first / 8] = static_cast<uint8_t>(first % 8 == 0 ? in_place : word[first / 8] | in_place);
+    return _mm512_kunpackd(bits(32), bits(0));
   }
+#else
+  constexpr size_t kN = kLanes<T>;
+  uint64_t word = 0;
+  for (size_t i = 0; i < 64; i += kN) {
+    uint8_t bytes[8] = {};
+    hn::StoreMaskBits(Tag<T>(), what(i), bytes);
+    uint64_t found;
+    std::memcpy(&found, bytes, sizeof found);
+    word |= found << i;
+  }
+  return word;
+#endif
 }
 
 // mask &= what(first row of a vector), or its complement. Words without a row are not looked at.
 template <class T, class What>
 HWY_INLINE void Keep(uint32_t rows, bool complement, uint64_t* mask, What what) {
-  constexpr size_t kN = kLanes<T>;
-  // All of a word's bits are written before they are read as a word, and those of a block before
-  // any: a load that spans several stores still under way would wait for them.
-  alignas(64) uint64_t found[kBlockWords];
+  const uint64_t flip = complement ? ~uint64_t{0} : 0;
   const uint32_t words = rows / 64;
   for (uint32_t w = 0; w < words; ++w) {
-    if (mask[w] == 0) {
-      found[w] = 0;
-      continue;
-    }
-    auto* const bytes = reinterpret_cast<uint8_t*>(found + w);
-    for (size_t i = 0; i < 64; i += kN) PutMask<T>(what(w * 64 + i), i, bytes);
+    if (mask[w] == 0) continue;
+    const uint64_t found = WordOf<T>([&](size_t i) HWY_ATTR { return what(w * 64 + i); });
+    mask[w] &= found ^ flip;
   }
   if (const uint32_t rest = rows % 64; rest != 0) {
-    found[words] = 0;
-    auto* const bytes = reinterpret_cast<uint8_t*>(found + words);
-    for (size_t i = 0; i < rest; i += kN) PutMask<T>(what(words * 64 + i), i, bytes);
+    // Columns may be read up to the end of a vector, no further.
+    constexpr size_t kN = kLanes<T>;
+    uint64_t found = 0;
+    for (size_t i = 0; i < rest; i += kN) {
+      uint8_t bytes[8] = {};
+      hn::StoreMaskBits(Tag<T>(), what(words * 64 + i), bytes);
+      uint64_t bits;
+      std::memcpy(&bits, bytes, sizeof bits);
+      found |= bits << i;
+    }
+    mask[words] &= found ^ flip;
   }
-  const uint64_t flip = complement ? ~uint64_t{0} : 0;
-  const uint32_t all = (rows + 63) / 64;
-  for (uint32_t w = 0; w < all; ++w) mask[w] &= found[w] ^ flip;
 }
 
 template <class T>
@@ -73,8 +89,9 @@ void KeepInRange(const T* values, uint32_t rows, T lo, T hi, bool negated, uint6
   }
 }
 
-// Counters in vectors, eight vectors a turn: a mask taken to a general register costs more than the
-// comparison.
+// Counters in vectors: a mask taken to a general register costs more than the comparison. Four
+// vectors a turn, loaded before the first is compared: 1.7 times as fast, in the first cache, as
+// eight of which each is loaded, compared and added.
 template <class T>
 uint32_t CountInRange(const T* values, uint32_t rows, T lo, T hi) {
   constexpr size_t kN = kLanes<T>;
@@ -86,20 +103,17 @@ uint32_t CountInRange(const T* values, uint32_t rows, T lo, T hi) {
   auto b = a;
   auto c = a;
   auto e = a;
-  const auto inside = [&](size_t i) HWY_ATTR {
-    return hn::RebindMask(du, test.Inside(hn::LoadU(d, values + i)));
-  };
+  const auto inside = [&](auto v) HWY_ATTR { return hn::RebindMask(du, test.Inside(v)); };
   size_t i = 0;
-  for (; i + 8 * kN <= rows; i += 8 * kN) {
-    for (size_t k = 0; k < 8 * kN; k += 64 / sizeof(T)) Prefetch(values + i + k);
-    a = AddWhere(inside(i), a, one);
-    b = AddWhere(inside(i + kN), b, one);
-    c = AddWhere(inside(i + 2 * kN), c, one);
-    e = AddWhere(inside(i + 3 * kN), e, one);
-    a = AddWhere(inside(i + 4 * kN), a, one);
-    b = AddWhere(inside(i + 5 * kN), b, one);
-    c = AddWhere(inside(i + 6 * kN), c, one);
-    e = AddWhere(inside(i + 7 * kN), e, one);
+  for (; i + 4 * kN <= rows; i += 4 * kN) {
+    const auto v = hn::LoadU(d, values + i);
+    const auto w = hn::LoadU(d, values + i + kN);
+    const auto x = hn::LoadU(d, values + i + 2 * kN);
+    const auto y = hn::LoadU(d, values + i + 3 * kN);
+    a = AddWhere(inside(v), a, one);
+    b = AddWhere(inside(w), b, one);
+    c = AddWhere(inside(x), c, one);
+    e = AddWhere(inside(y), e, one);
   }
   const auto sum = hn::Add(hn::Add(a, b), hn::Add(c, e));
   auto count = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(du, sum)));

@@ -43,6 +43,13 @@ uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const int6
                     uint32_t rows, Int128& sum);
 uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const uint64_t* values,
                     uint32_t rows, Int128& sum);
+uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int64_t* values,
+                    uint32_t rows, Int128& sum);
+uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const uint64_t* values,
+                    uint32_t rows, Int128& sum);
+
+// How many rows a bitmap has.
+uint32_t CountRows(const uint64_t* mask, uint32_t rows);
 
 // Clears the rows of `mask` for which a `comparison` b is not true, or with `negated` is true.
 enum class Comparison : uint8_t { kEqual, kLess, kLessEqual };

@@ -190,13 +190,24 @@ void SumUint64(const uint64_t* values, uint32_t rows, const uint64_t* mask, bool
   Sum(values, rows, mask, narrow, out);
 }
 
-// A filter and a sum in one pass, without a bitmap: `test` of T, sum of U, of the same width.
-template <bool kSame, class T, class U, class Body>
-HWY_INLINE uint32_t VisitInRange(const T* tested, T lo, T hi, const U* values, uint32_t rows,
+// A vector of T, which is as wide as From or of twice its width, and then made of signed values.
+template <class T, class From>
+HWY_INLINE hn::Vec<Tag<T>> LoadAs(const From* values) {
+  if constexpr (sizeof(From) == sizeof(T)) {
+    return hn::LoadU(Tag<T>(), values);
+  } else {
+    const hn::Rebind<From, Tag<int64_t>> half;
+    return hn::BitCast(Tag<T>(), hn::PromoteTo(Tag<int64_t>(), hn::LoadU(half, values)));
+  }
+}
+
+// A filter and a sum in one pass, without a bitmap: values of From are tested as ones of T, values
+// of U, as wide as T, are summed.
+template <bool kSame, class T, class From, class U, class Body>
+HWY_INLINE uint32_t VisitInRange(const From* tested, T lo, T hi, const U* values, uint32_t rows,
                                  Body& body) {
   constexpr size_t kN = kLanes<T>;
   static_assert(sizeof(T) == sizeof(U));
-  const Tag<T> d;
   const Tag<U> dv;
   const hn::RebindToUnsigned<Tag<T>> du;
   const RangeTest<T> test(lo, hi);
@@ -205,13 +216,13 @@ HWY_INLINE uint32_t VisitInRange(const T* tested, T lo, T hi, const U* values, u
   auto count2 = count;
   size_t i = 0;
   for (; i + 4 * kN <= rows; i += 4 * kN) {
-    for (size_t k = 0; k < 4 * kN; k += 64 / sizeof(T)) Prefetch(tested + i + k);
+    for (size_t k = 0; k < 4 * kN; k += 64 / sizeof(From)) Prefetch(tested + i + k);
     if constexpr (!kSame) {
       for (size_t k = 0; k < 4 * kN; k += 64 / sizeof(U)) Prefetch(values + i + k);
     }
     for (size_t k = 0; k < 4 * kN; k += 2 * kN) {
-      const auto t = hn::LoadU(d, tested + i + k);
-      const auto t2 = hn::LoadU(d, tested + i + k + kN);
+      const auto t = LoadAs<T>(tested + i + k);
+      const auto t2 = LoadAs<T>(tested + i + k + kN);
       const auto first = test.Inside(t);
       const auto second = test.Inside(t2);
       count = AddWhere(hn::RebindMask(du, first), count, one);
@@ -230,7 +241,7 @@ HWY_INLINE uint32_t VisitInRange(const T* tested, T lo, T hi, const U* values, u
     // A last vector may be read whole, but counts in part.
     uint64_t bits = 0;
     for (size_t k = 0; k < std::min<size_t>(kN, rows - i); ++k) {
-      bits |= uint64_t{IsInside(tested[i + k], lo, hi)} << k;
+      bits |= uint64_t{IsInside(static_cast<T>(tested[i + k]), lo, hi)} << k;
     }
     rows_in += static_cast<uint32_t>(__builtin_popcountll(bits));
     body.template Some<0>(MaskOf<U>(&bits, 0), hn::LoadU(dv, values + i));
@@ -242,9 +253,9 @@ template <class T, class U, class Body>
 HWY_INLINE uint32_t SumsInRange(const T* tested, T lo, T hi, const U* values, uint32_t rows,
                                 Body& body) {
   if (static_cast<const void*>(tested) == static_cast<const void*>(values)) {
-    return VisitInRange<true>(tested, lo, hi, values, rows, body);
+    return VisitInRange<true, T>(tested, lo, hi, values, rows, body);
   }
-  return VisitInRange<false>(tested, lo, hi, values, rows, body);
+  return VisitInRange<false, T>(tested, lo, hi, values, rows, body);
 }
 
 uint32_t SumInRange32(const uint32_t* tested, uint32_t lo, uint32_t hi, const int32_t* values,
@@ -268,6 +279,27 @@ uint32_t SumInRangeInt64(const uint64_t* tested, uint64_t lo, uint64_t hi, const
   *out = sums.Total();
   return count;
 }
+
+uint32_t SumWhereInt32Uint64(const int32_t* tested, int32_t lo, int32_t hi, const uint64_t* values,
+                             uint32_t rows, Int128* out) {
+  WideSum<uint64_t> sums;
+  const uint32_t count =
+      VisitInRange<false>(tested, static_cast<uint64_t>(int64_t{lo}),
+                          static_cast<uint64_t>(int64_t{hi}), values, rows, sums);
+  *out = sums.Total();
+  return count;
+}
+uint32_t SumWhereInt32Int64(const int32_t* tested, int32_t lo, int32_t hi, const int64_t* values,
+                            uint32_t rows, Int128* out) {
+  WideSum<int64_t> sums;
+  const uint32_t count =
+      VisitInRange<false>(tested, static_cast<uint64_t>(int64_t{lo}),
+                          static_cast<uint64_t>(int64_t{hi}), values, rows, sums);
+  *out = sums.Total();
+  return count;
+}
+
+uint32_t CountBits(uint32_t rows, const uint64_t* mask) { return CountRows(rows, mask); }
 
 double SumDouble(const double* values, uint32_t rows, const uint64_t* mask) {
   PlainSum<double> sums;
@@ -379,6 +411,29 @@ uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const uint
       HWY_DYNAMIC_DISPATCH(SumInRangeUint64)(tested, lo, hi, values, rows, &added);
   sum += added;
   return count;
+}
+
+HWY_EXPORT(SumWhereInt32Int64);
+HWY_EXPORT(SumWhereInt32Uint64);
+HWY_EXPORT(CountBits);
+uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int64_t* values,
+                    uint32_t rows, Int128& sum) {
+  Int128 added = 0;
+  const uint32_t count =
+      HWY_DYNAMIC_DISPATCH(SumWhereInt32Int64)(tested, lo, hi, values, rows, &added);
+  sum += added;
+  return count;
+}
+uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const uint64_t* values,
+                    uint32_t rows, Int128& sum) {
+  Int128 added = 0;
+  const uint32_t count =
+      HWY_DYNAMIC_DISPATCH(SumWhereInt32Uint64)(tested, lo, hi, values, rows, &added);
+  sum += added;
+  return count;
+}
+uint32_t CountRows(const uint64_t* mask, uint32_t rows) {
+  return HWY_DYNAMIC_DISPATCH(CountBits)(rows, mask);
 }
 
 #define ERIS_EXPORT(T, Name)                                                               \

@@ -1,7 +1,6 @@
 #include "storage/table/table_run.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <new>
 #include <type_traits>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "storage/table/block_filter.h"
 #include "storage/table/block_groups.h"
 #include "storage/table/block_values.h"
@@ -34,16 +34,10 @@ std::vector<ColumnType> GroupTypes(const TablePlan& plan) {
   return types;
 }
 
-uint32_t CountRows(const uint64_t* mask, uint32_t rows) {
-  uint32_t count = 0;
-  for (uint32_t w = 0; w * 64 < rows; ++w) count += static_cast<uint32_t>(std::popcount(mask[w]));
-  return count;
-}
-
 void Add(const Accumulator& accumulator, const BlockVector& vector, uint32_t rows,
          const uint64_t* mask, bool narrow, GroupTable::Cell& cell) {
   if (accumulator.kind == Accumulator::Kind::kCount) {
-    cell.count += mask != nullptr ? CountRows(mask, rows) : rows;
+    cell.count += mask != nullptr ? kernels::CountRows(mask, rows) : rows;
     return;
   }
   if (accumulator.kind == Accumulator::Kind::kSum) {
@@ -195,7 +189,7 @@ class TableRun::Body {
       status = values_.status();
       return Outcome::kError;
     }
-    const uint32_t count = CountRows(mask, rows);
+    const uint32_t count = kernels::CountRows(mask, rows);
     if (count == 0) {
       at = end;
       return Outcome::kDone;
@@ -248,7 +242,7 @@ class TableRun::Body {
           static_cast<const char*>(segment_.columns[node.column].values) + base * width;
       for (size_t at = bytes * ride_index_ / ride_of_ / 64 * 64;
            at < bytes * (ride_index_ + 1) / ride_of_; at += 64) {
-        __builtin_prefetch(begin + at);
+        base::Prefetch(begin + at);
       }
     }
   }
@@ -283,10 +277,10 @@ class TableRun::Body {
     if (body_.accumulators.empty()) return Shortcut::kCount;
     const Accumulator& accumulator = body_.accumulators[0];
     const ValueNode& summed = body_.values[accumulator.value];
-    const bool alike = ColumnValueBytes(tested.type) == ColumnValueBytes(summed.type) &&
-                       tested.value_class != ValueClass::kDouble &&
-                       summed.value_class != ValueClass::kDouble;
-    return accumulator.kind == Kind::kSum && summed.IsColumn() && alike &&
+    const bool integers = tested.value_class != ValueClass::kDouble &&
+                          summed.value_class != ValueClass::kDouble &&
+                          ColumnValueBytes(tested.type) <= ColumnValueBytes(summed.type);
+    return accumulator.kind == Kind::kSum && summed.IsColumn() && integers &&
                    !values_.bounds(accumulator.value).nulls
                ? Shortcut::kSum
                : Shortcut::kNone;
@@ -322,9 +316,18 @@ class TableRun::Body {
     Int128& sum = table_.cells(0)[0].sum;
     uint64_t& count = table_.rows(0);
     if (ColumnValueBytes(column.type) == 4) {
-      count += kernels::SumInRange(
-          ColumnAt<int32_t>(column, base), static_cast<int32_t>(node.lo.i64),
-          static_cast<int32_t>(node.hi.i64), ColumnAt<int32_t>(summed, base), rows, sum);
+      const auto sum_of = [&]<class T>(const T* values) {
+        count +=
+            kernels::SumInRange(ColumnAt<int32_t>(column, base), static_cast<int32_t>(node.lo.i64),
+                                static_cast<int32_t>(node.hi.i64), values, rows, sum);
+      };
+      if (ColumnValueBytes(summed.type) == 4) {
+        sum_of(ColumnAt<int32_t>(summed, base));
+      } else if (body_.values[value].value_class == ValueClass::kUnsigned) {
+        sum_of(ColumnAt<uint64_t>(summed, base));
+      } else {
+        sum_of(ColumnAt<int64_t>(summed, base));
+      }
     } else if (body_.values[value].value_class == ValueClass::kUnsigned) {
       count += kernels::SumInRange(ColumnAt<uint64_t>(column, base), node.lo.u64, node.hi.u64,
                                    ColumnAt<uint64_t>(summed, base), rows, sum);
@@ -358,7 +361,7 @@ class TableRun::Body {
       for (uint32_t w = 0; w < words; ++w) {
         valid[w] = mask[w] & (validity != nullptr ? validity[w] : ~uint64_t{0});
       }
-      table_.cells(group)[i].count += CountRows(valid, rows);
+      table_.cells(group)[i].count += kernels::CountRows(valid, rows);
     }
   }
 
@@ -379,11 +382,12 @@ class TableRun::Body {
     for (size_t i = 0; i < body_.accumulators.size(); ++i) {
       const Accumulator& accumulator = body_.accumulators[i];
       if (OfStrings(accumulator)) continue;
-      BlockVector vector;
-      if (!values_.Evaluate(accumulator.value, mask, vector)) {
+      const BlockVector* const made = values_.Evaluate(accumulator.value, mask);
+      if (made == nullptr) {
         status = values_.status();
         return false;
       }
+      const BlockVector& vector = *made;
       const uint64_t* counting = mask;
       alignas(64) uint64_t valid[kBlockWords];
       if (vector.validity != nullptr) {
@@ -416,7 +420,7 @@ class TableRun::Body {
       std::copy_n(mask, (rows + 63) / 64, of_group);
       const auto id = static_cast<int32_t>(group);
       kernels::KeepInRange(reinterpret_cast<const int32_t*>(ids_), rows, id, id, false, of_group);
-      const uint32_t count = CountRows(of_group, rows);
+      const uint32_t count = kernels::CountRows(of_group, rows);
       if (count == 0) continue;
       table_.rows(group) += count;
       CountStrings(of_group, rows, group);
@@ -447,12 +451,12 @@ class TableRun::Body {
     for (size_t i = 0; i < stride; ++i) {
       const Accumulator& accumulator = body_.accumulators[i];
       if (OfStrings(accumulator)) continue;
-      BlockVector vector;
-      if (!values_.Evaluate(accumulator.value, nullptr, vector)) {
+      const BlockVector* const made = values_.Evaluate(accumulator.value, nullptr);
+      if (made == nullptr) {
         status = values_.status();
         return false;
       }
-      AddGrouped(accumulator, vector, ids_, count, table_.all_cells() + i, stride);
+      AddGrouped(accumulator, *made, ids_, count, table_.all_cells() + i, stride);
     }
     return true;
   }
@@ -473,12 +477,12 @@ class TableRun::Body {
         AppendColumn(values_.column(value), base, picks_, count, out.columns[i], out.rows);
         continue;
       }
-      BlockVector vector;
-      if (!values_.Evaluate(value, nullptr, vector)) {
+      const BlockVector* const made = values_.Evaluate(value, nullptr);
+      if (made == nullptr) {
         status = values_.status();
         return Outcome::kError;
       }
-      AppendVector(vector, count, out.columns[i], out.rows);
+      AppendVector(*made, count, out.columns[i], out.rows);
     }
     out.rows += count;
     at = count < picked ? base + picks_[count] : end;
