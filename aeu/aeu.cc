@@ -114,11 +114,14 @@ bool Aeu::Step(const StepBudget& budget) {
   const uint64_t begin_ns = NowNs();
   bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
   worked |= TakeCommands(budget);
-  if (scans_.running() > 0) worked |= scans_.Advance(NowNs() + budget.scan_ns);
-  if (joins_.running() > 0) worked |= joins_.Advance(NowNs() + budget.scan_ns);
-  if (table_scans_.running() > 0) worked |= table_scans_.Advance(NowNs() + budget.scan_ns);
-  // Everything written so far is complete here: the place for a log, before anyone hears of it.
+  // Everything written so far is complete here: the place for a log, before anyone hears of it. And
+  // before the slice of the scans: a look-up waits for the one that was under way, not for two.
   acknowledgements_.Send();
+  if (scans_.running() + joins_.running() + table_scans_.running() > 0) {
+    // From the turn's begin on, since a command waits for the whole turn; but a part in any case.
+    worked |= AdvanceScans(std::max(begin_ns + budget.scan_ns, NowNs() + budget.scan_ns / 4));
+    acknowledgements_.Send();
+  }
   if (version_bytes_ > 0) EnforceSnapshotLimits(begin_ns);
   if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
   if (maintain_) Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
@@ -135,6 +138,26 @@ bool Aeu::Step(const StepBudget& budget) {
     counters_.busy_ns.Add(NowNs() - begin_ns);
   }
   return worked;
+}
+
+bool Aeu::AdvanceScans(uint64_t deadline_ns) {
+  // One slice for all kinds: who comes second has what is left of it, or a single step. Each that
+  // runs comes first in its turn.
+  bool moved = false;
+  uint32_t first = kScanKinds;
+  for (uint32_t i = 0; i < kScanKinds; ++i) {
+    const uint32_t kind = (scans_first_ + i) % kScanKinds;
+    const auto advance = [&](auto& runner) {
+      if (runner.running() == 0) return;
+      if (first == kScanKinds) first = kind;
+      moved |= runner.Advance(deadline_ns);
+    };
+    if (kind == 0) advance(scans_);
+    if (kind == 1) advance(joins_);
+    if (kind == 2) advance(table_scans_);
+  }
+  scans_first_ = (first + 1) % kScanKinds;
+  return moved;
 }
 
 bool Aeu::HasWork() const {

@@ -43,8 +43,8 @@ class IdleWork {
 };
 
 struct StepBudget {
-  // One turn's scan slices, again its join slices, and again those of table scans.
-  uint64_t scan_ns = 200'000;
+  // One turn's slice of scans, joins and table scans together.
+  uint64_t scan_ns = 100'000;
   uint64_t idle_ns = 200'000;  // idle work
   // Of blocks from outside that one turn executes; at least one block.
   size_t ingress_bytes = 1 << 20;
@@ -92,6 +92,7 @@ class Aeu {
   // Cuts all sources of commands, and then reads the epoch: what comes later is the next turn's.
   // True: there is something.
   bool TakeCommands(const StepBudget& budget);
+  bool AdvanceScans(uint64_t deadline_ns);
   // After the cut, before anything is executed; once a turn.
   void ReadSnapshots();
   // Tells the registry what the partition keeps of old rows by now.
@@ -145,6 +146,8 @@ class Aeu {
   ScanRunner scans_;
   JoinRunner joins_;
   TableScanRunner table_scans_;
+  static constexpr uint32_t kScanKinds = 3;
+  uint32_t scans_first_ = 0;                        // the kind that comes first in the next turn
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   bool idle_work_left_ = false;

@@ -39,7 +39,7 @@ def tables(build, goal):
              f"8 scans with different predicates {words_of(shared['eight_ms'], 'ms')}, one {words_of(shared['one_ms'], 'ms')}")
         if "lookups" in found:
             looked = found["lookups"]
-            slice_us = 200  # Options::scan_slice_us
+            slice_us = looked["slice_us"]
             goal("tables.lookup_p99_more_us_beside_scans", looked["p99_more_us"]["median"], "<=", slice_us,
                  f"single look-ups, one AEU: p99 {looked['beside_scans']['p99_us']['median']:.0f} us beside full scans, "
                  f"{looked['alone']['p99_us']['median']:.0f} alone; a slice is {slice_us} us")

@@ -138,6 +138,7 @@ def columns(options, python, aeus, found):
         found["lookups"] = {name: {figure: spread([one[figure] for one in some]) for figure in
                                    ("lookups", "p50_us", "p99_us", "p999_us", "scans")}
                             for name, some in (("alone", alone), ("beside_scans", beside))}
+        found["lookups"]["slice_us"] = alone[0]["slice_us"]
         found["lookups"]["p99_more_us"] = spread([two["p99_us"] - one["p99_us"] for one, two in zip(alone, beside)])
     for one in labs.values():
         one.stop()

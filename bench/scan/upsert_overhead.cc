@@ -107,7 +107,7 @@ int Main(int argc, char** argv) {
   Upserts of_bare(*bare, keys), of_versioned(*versioned, keys), of_held(*held, keys);
   std::vector<double> speeds[3], ratios[2];
   for (int round = 0; round < rounds; ++round) {
-    double speed[3];
+    double speed[3] = {};
     // Who comes first changes.
     for (int i = 0; i < 3; ++i) {
       const int which = (i + round) % 3;

@@ -96,8 +96,9 @@ struct Options {
   // A snapshot older than that is given up, as soon as an AEU keeps old rows for it in a turn, or
   // somebody asks for it.
   uint32_t snapshot_age_ms_max = 600'000;
-  // How long one turn of an AEU spends on scans before it looks after other commands again.
-  uint32_t scan_slice_us = 200;
+  // How long one turn of an AEU spends on scans before it looks after other commands again: what a
+  // look-up beside scans waits at most. Scans are as fast with it as with four times as much.
+  uint32_t scan_slice_us = 100;
 };
 
 struct CreateOptions {
