@@ -45,33 +45,6 @@ Strength StrengthOf(const Expression& expression) {
   }
 }
 
-absl::string_view OperatorOf(Kind kind) {
-  switch (kind) {
-    case Kind::kAdd:
-      return " + ";
-    case Kind::kSubtract:
-      return " - ";
-    case Kind::kMultiply:
-      return " * ";
-    case Kind::kEqual:
-      return " = ";
-    case Kind::kNotEqual:
-      return " != ";
-    case Kind::kLess:
-      return " < ";
-    case Kind::kLessEqual:
-      return " <= ";
-    case Kind::kGreater:
-      return " > ";
-    case Kind::kGreaterEqual:
-      return " >= ";
-    case Kind::kAnd:
-      return " and ";
-    default:
-      return " or ";
-  }
-}
-
 void AppendQuoted(char quote, absl::string_view text, std::string& out) {
   out += quote;
   for (const char c : text) {
@@ -152,7 +125,7 @@ void AppendInside(const Expression& expression, std::string& out) {
   const bool leans_left = own == kSums || own == kProducts;
   const auto stronger = static_cast<Strength>(own + 1);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (i > 0) absl::StrAppend(&out, OperatorOf(expression.kind));
+    if (i > 0) absl::StrAppend(&out, " ", OperatorText(expression.kind), " ");
     Append(arguments[i], i == 0 && leans_left ? own : stronger, out);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cut_text.h"
 #include "clients/expression_token.h"
 #include "eris/table.h"
 
@@ -134,11 +135,9 @@ class Parser {
 
   absl::Status Comparison(Expression& out, uint32_t& depth) {
     ERIS_TEXT_TRY(Sum(out, depth));
-    static constexpr std::pair<const char*, Kind> kSymbols[] = {
-        {"=", Kind::kEqual},      {"!=", Kind::kNotEqual}, {"<", Kind::kLess},
-        {"<=", Kind::kLessEqual}, {">", Kind::kGreater},   {">=", Kind::kGreaterEqual}};
-    for (const auto& [symbol, kind] : kSymbols) {
-      if (!token_.IsSymbol(symbol)) continue;
+    for (const Kind kind : {Kind::kEqual, Kind::kNotEqual, Kind::kLess, Kind::kLessEqual,
+                            Kind::kGreater, Kind::kGreaterEqual}) {
+      if (!token_.IsSymbol(OperatorText(kind))) continue;
       ERIS_TEXT_TRY(Advance());
       return Second(kind, &Parser::Sum, out, depth);
     }
@@ -317,7 +316,7 @@ absl::Status List(Parser& parser, absl::string_view what, Item item) {
 // "as name", or what the text itself says.
 absl::Status TakeName(Parser& parser, size_t begin, std::string& name) {
   if (!parser.token().IsKeyword("as")) {
-    if (name.empty()) name = parser.TextFrom(begin).substr(0, kColumnNameBytesMax);
+    if (name.empty()) name = std::string(CutText(parser.TextFrom(begin), kColumnNameBytesMax));
     return absl::OkStatus();
   }
   ERIS_TEXT_TRY(parser.Advance());

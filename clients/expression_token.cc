@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cut_text.h"
 #include "eris/key_text.h"
 #include "eris/table.h"
 
@@ -85,11 +86,14 @@ absl::Status TakeNumber(absl::string_view text, ExpressionToken& token) {
       end = EndOfDigits(text, digits);
     }
   }
-  const absl::string_view shown = text.substr(at, std::min(end - at, kShownBytesMax));
+  const absl::string_view shown = CutText(text.substr(at, end - at), kShownBytesMax);
   if (end < text.size() && (IsNamePart(text[end]) || text[end] == '.')) {
-    return ExpressionError(
-        at, absl::StrCat("'", text.substr(at, std::min(end + 1 - at, kShownBytesMax)),
-                         "' is no number: expected digits, a point or an exponent"));
+    do {
+      ++end;  // a whole character
+    } while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+    return ExpressionError(at,
+                           absl::StrCat("'", CutText(text.substr(at, end - at), kShownBytesMax),
+                                        "' is no number: expected digits, a point or an exponent"));
   }
   token.end = end;
   if (has_exponent) {
@@ -134,7 +138,7 @@ absl::Status TakeDate(absl::string_view date, ExpressionToken& token) {
   int32_t days = 0;
   if (!ParseDate(date, days)) {
     return ExpressionError(
-        token.begin, absl::StrCat("'", date.substr(0, kShownBytesMax), "' is no date YYYY-MM-DD"));
+        token.begin, absl::StrCat("'", CutText(date, kShownBytesMax), "' is no date YYYY-MM-DD"));
   }
   token.kind = Kind::kLiteral;
   token.value = Date{days};
@@ -205,7 +209,7 @@ absl::Status TakeSymbol(absl::string_view text, ExpressionToken& token) {
 
 std::string ExpressionToken::Shown(absl::string_view whole) const {
   if (kind == Kind::kEnd) return "the end";
-  return absl::StrCat("'", whole.substr(begin, std::min(end - begin, kShownBytesMax)), "'");
+  return absl::StrCat("'", CutText(whole.substr(begin, end - begin), kShownBytesMax), "'");
 }
 
 absl::StatusOr<ExpressionToken> NextExpressionToken(absl::string_view text, size_t at) {

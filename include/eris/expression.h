@@ -27,6 +27,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace eris {
 
 struct Decimal {
@@ -67,6 +69,37 @@ struct Expression {
   std::vector<Expression> arguments{};
   friend bool operator==(const Expression&, const Expression&) = default;
 };
+
+// What stands between the arguments of an operator: "+", "<=", "and". Empty for kinds whose text is
+// another: columns, literals, between, in, is null, not.
+inline absl::string_view OperatorText(Expression::Kind kind) {
+  switch (kind) {
+    case Expression::Kind::kAdd:
+      return "+";
+    case Expression::Kind::kSubtract:
+      return "-";
+    case Expression::Kind::kMultiply:
+      return "*";
+    case Expression::Kind::kEqual:
+      return "=";
+    case Expression::Kind::kNotEqual:
+      return "!=";
+    case Expression::Kind::kLess:
+      return "<";
+    case Expression::Kind::kLessEqual:
+      return "<=";
+    case Expression::Kind::kGreater:
+      return ">";
+    case Expression::Kind::kGreaterEqual:
+      return ">=";
+    case Expression::Kind::kAnd:
+      return "and";
+    case Expression::Kind::kOr:
+      return "or";
+    default:
+      return "";
+  }
+}
 
 // Of one expression: TreeNodes of it, and levels.
 inline constexpr uint32_t kExpressionSizeMax = 4096;

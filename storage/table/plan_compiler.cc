@@ -15,35 +15,6 @@ using Kind = Expression::Kind;
 
 constexpr size_t kTextBytesMax = 200;
 
-const char* Operator(Kind kind) {
-  switch (kind) {
-    case Kind::kAdd:
-      return " + ";
-    case Kind::kSubtract:
-      return " - ";
-    case Kind::kMultiply:
-      return " * ";
-    case Kind::kEqual:
-      return " = ";
-    case Kind::kNotEqual:
-      return " <> ";
-    case Kind::kLess:
-      return " < ";
-    case Kind::kLessEqual:
-      return " <= ";
-    case Kind::kGreater:
-      return " > ";
-    case Kind::kGreaterEqual:
-      return " >= ";
-    case Kind::kAnd:
-      return " and ";
-    case Kind::kOr:
-      return " or ";
-    default:
-      return ", ";
-  }
-}
-
 std::string LiteralText(const Value& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return absl::StrCat(*number);
   if (const auto* number = std::get_if<uint64_t>(&value)) return absl::StrCat(*number);
@@ -75,7 +46,10 @@ void AppendText(const Expression& expression, std::string& out, bool inside) {
   if (expression.kind == Kind::kBetween) absl::StrAppend(&out, "between");
   if (brackets) out.push_back('(');
   for (size_t i = 0; i < expression.arguments.size(); ++i) {
-    if (i > 0) absl::StrAppend(&out, Operator(expression.kind));
+    if (i > 0) {
+      const absl::string_view between = OperatorText(expression.kind);
+      absl::StrAppend(&out, between.empty() ? "," : " ", between, " ");
+    }
     AppendText(expression.arguments[i], out, true);
   }
   if (brackets) out.push_back(')');

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cut_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"
@@ -154,6 +155,26 @@ TEST(ExpressionTextTest, ColumnsHaveNames) {
   EXPECT_THAT(*ParseNames("a, \"b c\""), ::testing::ElementsAre("a", "b c"));
   EXPECT_FALSE(ParseNames("a + 1").ok());
   EXPECT_FALSE(ParseColumns("a,,b").ok());
+}
+
+TEST(ExpressionTextTest, NamesAndMessagesEndBetweenCharacters) {
+  // 254 bytes, and one character of two.
+  const std::string text = "a + " + std::string(250, 'b') + "\xc3\xbc\xc3\xbc";
+  EXPECT_EQ((*ParseColumns(text))[0].name, text.substr(0, 254));
+  EXPECT_EQ((*ParseAggregates("sum(" + text + ")"))[0].name, ("sum(" + text).substr(0, 254));
+  EXPECT_THAT(ErrorOf("1\xc3\xbc"), HasSubstr("'1\xc3\xbc' is no number"));
+  EXPECT_THAT(ErrorOf("a b" + std::string(38, 'b') + "\xc3\xbc"),
+              HasSubstr("found 'b" + std::string(38, 'b') + "'"));
+}
+
+TEST(CutTextTest, CutsBetweenCharactersAndOtherBytesAnywhere) {
+  const std::string text = "a\xc3\xbc\xf0\x9f\x98\x80z";
+  const size_t ends[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
+  for (size_t most = 0; most < std::size(ends); ++most) {
+    EXPECT_EQ(CutText(text, most), text.substr(0, ends[most])) << most;
+  }
+  EXPECT_EQ(CutText(std::string(20, '\x80'), 10).size(), 10u);
+  EXPECT_EQ(CutText(std::string(20, '\x80'), 3).size(), 3u);
 }
 
 // Random trees as the parser can give them back.
