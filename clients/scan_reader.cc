@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "clients/bytes_columns.h"
 #include "clients/columns.h"
-#include "clients/rpc_status.h"
 
 namespace eris::client {
 
@@ -18,27 +17,11 @@ ScanReader::ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Dura
       refusal_(std::move(refusal)),
       request_(std::move(request)) {}
 
-ScanReader::~ScanReader() {
-  if (!reader_) return;
-  context_->TryCancel();
-  (void)Close();
-}
-
 void ScanReader::Open() {
-  context_ = std::make_unique<grpc::ClientContext>();
-  context_->set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
-  reader_ = stub_.Scan(context_.get(), request_);
+  stream_.emplace(timeout_, [this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+    return stub_.PrepareAsyncScan(context, request_, queue);
+  });
   progressed_ = false;
-}
-
-absl::Status ScanReader::Close() {
-  // gRPC wants the stream read to its end before Finish.
-  while (reader_->Read(&response_)) {
-  }
-  absl::Status status = ToAbslStatus(reader_->Finish());
-  reader_.reset();
-  context_.reset();
-  return status;
 }
 
 absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
@@ -51,9 +34,9 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
     ended_ = true;
     return refusal_;
   }
-  if (!reader_) Open();
-  while (!reader_->Read(&response_)) {
-    const absl::Status status = Close();
+  if (!stream_) Open();
+  while (!stream_->Read(&response_)) {
+    const absl::Status status = stream_->Finish();
     if (status.ok()) {
       ended_ = true;
       return false;

@@ -4,17 +4,15 @@
 #ifndef ERIS_CLIENTS_SCAN_READER_H_
 #define ERIS_CLIENTS_SCAN_READER_H_
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/support/sync_stream.h>
-
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "clients/message_stream.h"
 #include "eris/bytes_column.h"
 #include "eris/types.h"
 #include "eris/v1/data.grpc.pb.h"
@@ -35,13 +33,11 @@ struct ScanRows {
 
 class ScanReader {
  public:
-  // `timeout` bounds each stream, not the whole scan. `stub` must outlive the reader. Keys of other
-  // parts than `key_type` end the scan. A `refusal` is what the first Next returns: nothing is
-  // sent.
+  // `timeout` bounds the wait for each message, not the whole scan. `stub` must outlive the reader.
+  // Destroying it cancels what is under way. Keys of other parts than `key_type` end the scan. A
+  // `refusal` is what the first Next returns: nothing is sent.
   ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout,
              const KeyTypes& key_type = {}, absl::Status refusal = absl::OkStatus());
-  // Cancels what is under way.
-  ~ScanReader();
 
   // Reads the next chunk into `rows`; false after the last. Blocks until it is there.
   // Errors: as Client; after one the scan has ended.
@@ -49,7 +45,6 @@ class ScanReader {
 
  private:
   void Open();
-  absl::Status Close();
 
   // Immutable after construction.
   v1::Data::Stub& stub_;
@@ -61,8 +56,7 @@ class ScanReader {
   absl::Status refusal_;
   v1::ScanRequest request_;
   v1::ScanResponse response_;
-  std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientReader<v1::ScanResponse>> reader_;
+  std::optional<MessageStream<v1::ScanResponse>> stream_;
   bool progressed_ = false;  // since the stream was opened
   bool ended_ = false;
 };

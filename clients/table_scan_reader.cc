@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "clients/rpc_status.h"
 #include "clients/table_messages.h"
 
 namespace eris::client {
@@ -11,34 +10,24 @@ TableScanReader::TableScanReader(v1::Tables::Stub& stub, v1::ScanTableRequest re
                                  absl::Duration timeout)
     : stub_(stub), timeout_(timeout), request_(std::move(request)) {}
 
-TableScanReader::~TableScanReader() {
-  if (!reader_) return;
-  context_->TryCancel();
-  (void)Close();
-}
-
 void TableScanReader::Open() {
-  context_ = std::make_unique<grpc::ClientContext>();
-  context_->set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
-  reader_ = stub_.ScanTable(context_.get(), request_);
+  stream_.emplace(timeout_, [this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+    return stub_.PrepareAsyncScanTable(context, request_, queue);
+  });
   progressed_ = false;
 }
 
 absl::Status TableScanReader::Close() {
-  // gRPC wants the stream read to its end before Finish.
-  while (reader_->Read(&response_)) {
-  }
-  absl::Status status = ToAbslStatus(reader_->Finish());
-  reader_.reset();
-  context_.reset();
+  absl::Status status = stream_->Finish();
+  stream_.reset();
   return status;
 }
 
 absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) {
   rows.rows = 0;
   while (!ended_) {
-    if (!reader_) Open();
-    if (reader_->Read(&response_)) {
+    if (!stream_) Open();
+    if (stream_->Read(&response_)) {
       absl::Status status = Take(rows);
       if (!status.ok()) {
         ended_ = true;
@@ -77,7 +66,6 @@ absl::Status TableScanReader::Take(OwnedRows& rows) {
   const uint64_t limit = request_.query().limit();
   if (limit != 0 && rows.rows >= limit) {
     ended_ = true;
-    context_->TryCancel();
     (void)Close();
   } else if (limit != 0) {
     request_.mutable_query()->set_limit(limit - rows.rows);

@@ -4,16 +4,14 @@
 #ifndef ERIS_CLIENTS_TABLE_SCAN_READER_H_
 #define ERIS_CLIENTS_TABLE_SCAN_READER_H_
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/support/sync_stream.h>
-
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "clients/message_stream.h"
 #include "clients/table_rows.h"
 #include "eris/table.h"
 #include "eris/v1/table.grpc.pb.h"
@@ -22,10 +20,9 @@ namespace eris::client {
 
 class TableScanReader {
  public:
-  // `timeout` bounds each stream, not the whole scan. `stub` must outlive the reader.
+  // `timeout` bounds the wait for each message, not the whole scan. `stub` must outlive the reader.
+  // Destroying it cancels what is under way.
   TableScanReader(v1::Tables::Stub& stub, v1::ScanTableRequest request, absl::Duration timeout);
-  // Cancels what is under way.
-  ~TableScanReader();
 
   // Reads the next chunk into `rows`, whose memory is used again; false after the last. Blocks
   // until it is there. Errors: as Client, OutOfRange (arithmetic outside its type), Aborted (the
@@ -50,8 +47,7 @@ class TableScanReader {
   v1::ScanTableResponse response_;
   TableSchema schema_;
   std::vector<ColumnType> types_;
-  std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientReader<v1::ScanTableResponse>> reader_;
+  std::optional<MessageStream<v1::ScanTableResponse>> stream_;
   uint32_t resumed_ = 0;
   bool progressed_ = false;  // since the stream was opened
   bool ended_ = false;

@@ -1,4 +1,4 @@
-// A data service in this process, on a free port of the loopback, whose methods a test overrides.
+// A service in this process, on a free port of the loopback, whose methods a test overrides.
 #ifndef ERIS_TESTS_UNIT_CLIENTS_FAKE_DATA_SERVER_H_
 #define ERIS_TESTS_UNIT_CLIENTS_FAKE_DATA_SERVER_H_
 
@@ -17,7 +17,7 @@ namespace eris::client {
 class FakeDataServer {
  public:
   // `service` must outlive the server.
-  explicit FakeDataServer(v1::Data::Service& service) {
+  explicit FakeDataServer(grpc::Service& service) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

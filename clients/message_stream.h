@@ -1,0 +1,96 @@
+// A stream of messages from the server, each of which has a time limit of its own: how long a scan
+// is, and how slow its reader, does not matter. One thread at a time.
+#ifndef ERIS_CLIENTS_MESSAGE_STREAM_H_
+#define ERIS_CLIENTS_MESSAGE_STREAM_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "clients/rpc_status.h"
+
+namespace eris::client {
+
+template <class Response>
+class MessageStream {
+ public:
+  // `prepare(context, queue)` is the stub's PrepareAsync method, with the request. A message that
+  // is not there `timeout` after it was asked for ends the stream.
+  template <class Prepare>
+  MessageStream(absl::Duration timeout, const Prepare& prepare)
+      : timeout_(timeout), reader_(prepare(&context_, &queue_)) {
+    reader_->StartCall(nullptr);
+    open_ = Await();
+  }
+  MessageStream(const MessageStream&) = delete;
+  MessageStream& operator=(const MessageStream&) = delete;
+  // Cancels what is under way.
+  ~MessageStream() {
+    (void)Finish();
+    queue_.Shutdown();
+    void* tag = nullptr;
+    for (bool ok = false; queue_.Next(&tag, &ok);) {
+    }
+  }
+
+  // Blocks until the next message is there; false: the stream has ended, Finish says how.
+  bool Read(Response* response) {
+    if (!open_) return false;
+    reader_->Read(response, nullptr);
+    open_ = Await();
+    return open_;
+  }
+
+  // Of a stream that has not ended: cancels it. Errors: DeadlineExceeded (a message did not come in
+  // time), the server's.
+  absl::Status Finish() {
+    if (std::exchange(finished_, true)) return status_;
+    if (open_) context_.TryCancel();
+    // gRPC wants the stream read to its end before.
+    for (Response rest; Read(&rest);) {
+    }
+    grpc::Status status;
+    reader_->Finish(&status, nullptr);
+    (void)Await();
+    status_ = ToAbslStatus(status);
+    if (late_) {
+      status_ = absl::DeadlineExceededError(
+          absl::StrCat("no message for ", absl::FormatDuration(timeout_), " on the stream"));
+    }
+    return status_;
+  }
+
+ private:
+  // Of the one step under way.
+  bool Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    const auto deadline = absl::ToChronoTime(absl::Now() + timeout_);
+    if (queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::TIMEOUT) {
+      late_ = true;
+      context_.TryCancel();
+      (void)queue_.Next(&tag, &ok);
+    }
+    return ok;
+  }
+
+  const absl::Duration timeout_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::ClientAsyncReader<Response>> reader_;
+  bool open_ = false;
+  bool late_ = false;
+  bool finished_ = false;
+  absl::Status status_;
+};
+
+}  // namespace eris::client
+
+#endif  // ERIS_CLIENTS_MESSAGE_STREAM_H_
