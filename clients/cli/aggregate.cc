@@ -11,6 +11,7 @@
 #include "clients/cli/object_key.h"
 #include "clients/cli/output.h"
 #include "clients/cli/range_flags.h"
+#include "clients/cli/table_verbs.h"
 
 namespace eris::cli {
 namespace {
@@ -60,6 +61,11 @@ void PrintAggregate(const RangeAggregate& rows, const KeyTypes& keys, bool json,
 int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
+  const absl::Status no_table = CheckNoTable(
+      to->info, absl::StrCat("eris scan ", flags.object, " --agg '",
+                             count_only ? "count(*)" : "count(*), min(a), max(a), sum(a)",
+                             "' --filter ... does that"));
+  if (!no_table.ok()) return Report(no_table);
   const KeyTypes& types = to->info.key_type;
   AggregateOptions options{.count_only = count_only};
   const auto range = flags.range.Keys(types);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/byte_text.h"
 #include "clients/cli/field_text.h"
+#include "clients/cli/key_sample.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/schema_text.h"
 #include "clients/expression_text.h"
@@ -44,6 +45,13 @@ void AppendWide(const client::OwnedRows& rows, size_t index, uint64_t row, uint8
 void AppendDouble(double number, std::string* text) {
   char digits[64];
   text->append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
+}
+
+// Of UTF-8, which is all that is shown.
+size_t CharactersOf(absl::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 
 bool IsRight(ColumnType type) { return type != ColumnType::kString && type != ColumnType::kDate; }
@@ -84,44 +92,74 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
   }
 }
 
-void CellPrinter::Head(const TableSchema& schema, const client::OwnedRows& rows) {
+void CellPrinter::Begin(const TableSchema& schema, const client::OwnedRows& rows,
+                        const client::RowBits* present) {
+  constexpr size_t kWidthMax = 60;
+  const size_t columns = schema.columns.size();
+  cells_.clear();
+  cells_.resize(json_ ? 0 : rows.rows * columns);
+  widths_.resize(columns);
+  for (size_t i = 0; i < columns && !json_; ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    if (!begun_) widths_[i] = CharactersOf(ShowBytes(ByteFormat::kText, column.name));
+    for (uint64_t row = 0; row < rows.rows; ++row) {
+      if (present != nullptr && !(*present)[row]) continue;
+      std::string& cell = cells_[row * columns + i];
+      AppendShown(column, rows, i, row, &cell);
+      const size_t width = CharactersOf(cell);
+      if (column.type != ColumnType::kString || width <= kWidthMax) {
+        widths_[i] = std::max(widths_[i], width);
+      }
+    }
+  }
   if (std::exchange(begun_, true)) return;
   if (json_) return output_.Write("[");
-  constexpr size_t kWidthMax = 60;
-  for (size_t i = 0; i < schema.columns.size(); ++i) {
-    const ColumnSchema& column = schema.columns[i];
-    size_t width = column.name.size();
-    for (uint64_t row = 0; row < rows.rows; ++row) {
-      text_.clear();
-      AppendShown(column, rows, i, row, &text_);
-      width = std::max(width, std::min(text_.size(), kWidthMax));
-    }
-    widths_.push_back(width);
-    const int shown =
-        static_cast<int>(i + 1 == schema.columns.size() && !IsRight(column.type) ? 0 : width);
-    output_.Write(absl::StrFormat("%s%*s", i == 0 ? "" : "  ",
-                                  IsRight(column.type) ? shown : -shown, column.name));
+  for (size_t i = 0; i < columns; ++i) {
+    AppendAligned(schema.columns[i], ShowBytes(ByteFormat::kText, schema.columns[i].name), i);
   }
-  output_.Write("\n");
+  WriteLine();
 }
 
-void CellPrinter::Add(const TableSchema& schema, const client::OwnedRows& rows) {
-  Head(schema, rows);
+void CellPrinter::AppendAligned(const ColumnSchema& column, absl::string_view text, size_t i) {
+  if (i > 0) {
+    line_ += "  ";
+    line_width_ += 2;
+    line_planned_ += 2;
+  }
+  line_planned_ += widths_[i];
+  const size_t width = CharactersOf(text);
+  const size_t pad = line_planned_ - std::min(line_planned_, line_width_ + width);
+  const bool right = IsRight(column.type);
+  if (right) line_.append(pad, ' ');
+  line_.append(text.data(), text.size());
+  if (!right) line_.append(pad, ' ');
+  line_width_ += width + pad;
+}
+
+void CellPrinter::WriteLine() {
+  line_.erase(line_.find_last_not_of(' ') + 1);
+  line_ += '\n';
+  output_.Write(line_);
+  line_.clear();
+  line_width_ = line_planned_ = 0;
+}
+
+void CellPrinter::Add(const TableSchema& schema, const client::OwnedRows& rows,
+                      const client::RowBits* present) {
+  Begin(schema, rows, present);
+  const size_t columns = schema.columns.size();
   for (uint64_t row = 0; row < rows.rows && output_.open(); ++row) {
-    if (json_) {
+    const bool missing = present != nullptr && !(*present)[row];
+    if (json_ && missing) {
+      output_.Write(std::exchange(first_, false) ? "\n  null" : ",\n  null");
+    } else if (json_) {
       AddJson(schema, rows, row);
-      continue;
+    } else if (!missing) {
+      for (size_t i = 0; i < columns; ++i) {
+        AppendAligned(schema.columns[i], cells_[row * columns + i], i);
+      }
+      WriteLine();
     }
-    std::string line;
-    for (size_t i = 0; i < schema.columns.size(); ++i) {
-      text_.clear();
-      AppendShown(schema.columns[i], rows, i, row, &text_);
-      const std::string pad(widths_[i] - std::min(widths_[i], text_.size()), ' ');
-      const bool right = IsRight(schema.columns[i].type);
-      absl::StrAppend(&line, i == 0 ? "" : "  ", right ? pad : "", text_, right ? "" : pad);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    output_.Write(line + "\n");
   }
 }
 
@@ -152,7 +190,7 @@ void CellPrinter::AddJson(const TableSchema& schema, const client::OwnedRows& ro
 }
 
 void CellPrinter::End(const TableSchema& schema) {
-  Head(schema, {});
+  if (!begun_) Begin(schema, {}, nullptr);
   if (json_) output_.Write(first_ ? "]\n" : "\n]\n");
 }
 
@@ -185,6 +223,23 @@ Value BoundOf(KeyType type, uint64_t key) {
     default:
       return key;
   }
+}
+
+std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_t> sample,
+                                 size_t partitions) {
+  const absl::StatusOr<KeyType> type = SampleTypeOf(column);
+  if (!type.ok()) return {};
+  if (column.type == ColumnType::kInt32) {
+    std::erase_if(sample, [](uint64_t key) {
+      const int64_t number = Int64FromKey(key);
+      return number != static_cast<int32_t>(number);
+    });
+  }
+  std::vector<Value> bounds;
+  for (const uint64_t point : SplitPoints(std::move(sample), partitions)) {
+    bounds.push_back(BoundOf(*type, point));
+  }
+  return bounds;
 }
 
 absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,

@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/output.h"
+#include "clients/cli/row_sink.h"
+#include "clients/columns.h"
 #include "clients/table_client.h"
 #include "clients/table_rows.h"
 #include "eris/expression.h"
@@ -22,26 +24,40 @@ namespace eris::cli {
 void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_t index,
                 uint64_t row, std::string* text);
 
-// Rows as a table, whose columns are as wide as the first chunk needs, or as a JSON array of
-// objects: numbers of 32 bits and doubles as numbers, others as text, so that no digit is lost.
-class CellPrinter {
+// Rows as a table, or as a JSON array of objects: numbers of 32 bits and doubles as numbers, others
+// as text, so that no digit is lost.
+//
+// Columns of a table are as wide as the chunks so far need, strings up to a limit; a longer one
+// takes from the blanks behind it, so that its row is in line again as soon as can be.
+class CellPrinter final : public RowSink {
  public:
   CellPrinter(Output& output, bool json) : output_(output), json_(json) {}
-  // `rows` has the columns of `schema`, the same each time.
-  void Add(const TableSchema& schema, const client::OwnedRows& rows);
-  // Without any rows: the head alone.
-  void End(const TableSchema& schema);
+  absl::Status Add(const TableSchema& schema, const client::OwnedRows& rows) override {
+    Add(schema, rows, nullptr);
+    return absl::OkStatus();
+  }
+  // Rows without their bit in `present` are missing: the table leaves them out, JSON has null
+  // there.
+  void Add(const TableSchema& schema, const client::OwnedRows& rows,
+           const client::RowBits* present);
+  void End(const TableSchema& schema) override;
 
  private:
-  void Head(const TableSchema& schema, const client::OwnedRows& rows);
+  void Begin(const TableSchema& schema, const client::OwnedRows& rows,
+             const client::RowBits* present);
   void AddJson(const TableSchema& schema, const client::OwnedRows& rows, uint64_t row);
+  void AppendAligned(const ColumnSchema& column, absl::string_view text, size_t i);
+  void WriteLine();
 
   Output& output_;
   const bool json_;
   bool begun_ = false;
-  bool first_ = true;  // of JSON
-  std::vector<size_t> widths_;
-  std::string text_;
+  bool first_ = true;               // of JSON
+  std::vector<size_t> widths_;      // in characters
+  std::vector<std::string> cells_;  // of the chunk
+  std::string line_;
+  size_t line_width_ = 0;    // what line_ has
+  size_t line_planned_ = 0;  // what it would have if all were as wide as their column
 };
 
 // How a sample of the key column is read and ordered; of decimals there is none. Errors:
@@ -49,6 +65,10 @@ class CellPrinter {
 absl::StatusOr<KeyType> SampleTypeOf(const ColumnSchema& column);
 // A key of SampleTypeOf as a bound of a table.
 Value BoundOf(KeyType type, uint64_t key);
+// Inner bounds of `partitions` equal shares of a sample of the column. What is no value of it is
+// left out: the lines it comes from are bad.
+std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_t> sample,
+                                 size_t partitions);
 // "LO:HI" or "LO:", and "10,20,30", of a table's first key column. Errors: InvalidArgument.
 absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
                                                      absl::string_view expect,

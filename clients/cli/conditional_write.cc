@@ -11,6 +11,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/row_printer.h"
+#include "clients/cli/table_verbs.h"
 
 namespace eris::cli {
 namespace {
@@ -135,6 +136,9 @@ int RunConditionalWrite(const Cli& cli, WriteMode mode, const std::string& objec
                         const std::vector<std::string>& arguments) {
   const auto to = cli.ConnectTo(object);
   if (!to.ok()) return Report(to.status());
+  const absl::Status no_table =
+      CheckNoTable(to->info, "counters and conditions are for the values of indexes and hashes");
+  if (!no_table.ok()) return Report(no_table);
   return ConditionalWriter(cli, mode, object, to->info.key_type).Run(*to->client, arguments);
 }
 

@@ -1,4 +1,4 @@
-// eris export: an object's rows in key order, as a file.
+// eris export: an object's rows as a file, which eris import reads again.
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,10 +7,13 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
+#include "clients/cli/row_text.h"
+#include "clients/cli/table_verbs.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -48,9 +51,53 @@ absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows&
   return count;
 }
 
+// `write` puts the rows into an output and counts them. Returns the exit code.
+int WriteTo(const Cli& cli, const std::string& path,
+            absl::FunctionRef<absl::StatusOr<uint64_t>(Output&)> write) {
+  if (path == "-") {
+    Output output;
+    const absl::StatusOr<uint64_t> count = write(output);
+    return output.Finish(Report(count.status()));
+  }
+  // Written beside its place and renamed: the file is there whole or not at all.
+  const std::string part = path + ".part";
+  std::FILE* file = std::fopen(part.c_str(), "w");
+  if (file == nullptr) {
+    return Report(absl::InvalidArgumentError(
+        absl::StrCat("cannot write ", part, ": ", std::strerror(errno))));
+  }
+  Output output(file);
+  const absl::StatusOr<uint64_t> count = write(output);
+  int code = output.Finish(Report(count.status()));
+  if (std::fclose(file) != 0 || (code == kExitOk && std::rename(part.c_str(), path.c_str()) != 0)) {
+    std::fprintf(stderr, "eris: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+    code = kExitRefused;
+  }
+  if (code != kExitOk) {
+    unlink(part.c_str());
+    return code;
+  }
+  Output summary;
+  if (cli.json()) {
+    summary.WriteJson(nlohmann::ordered_json{{"rows", std::to_string(*count)}, {"file", path}});
+  } else {
+    summary.Write(absl::StrCat(*count, " rows written to ", path, "\n"));
+  }
+  return summary.Finish(kExitOk);
+}
+
 int RunExport(const Cli& cli, const ExportFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
+  const bool tbl = flags.format == "tbl";
+  if (IsTable(to->info)) {
+    const auto reader = client::TableClient(*to->client).Scan(flags.object, {});
+    return WriteTo(cli, flags.path, [&](Output& output) -> absl::StatusOr<uint64_t> {
+      RowText text(output, tbl);
+      if (absl::Status status = WriteScan(*reader, output, text); !status.ok()) return status;
+      return text.rows();
+    });
+  }
   const KeyTypes& types = to->info.key_type;
   const auto reader = to->client->Scan(flags.object, {}, 0, types);
   client::ScanRows rows;
@@ -61,50 +108,22 @@ int RunExport(const Cli& cli, const ExportFlags& flags) {
         absl::StrCat("values of object \"", flags.object, "\" are byte strings, which neither csv ",
                      "nor tbl holds; eris scan --output json shows all of them")));
   }
-  const bool tbl = flags.format == "tbl";
-  if (flags.path == "-") {
-    Output output;
-    const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, types, output);
-    return output.Finish(Report(count.status()));
-  }
-  // Written beside its place and renamed: the file is there whole or not at all.
-  const std::string part = flags.path + ".part";
-  std::FILE* file = std::fopen(part.c_str(), "w");
-  if (file == nullptr) {
-    return Report(absl::InvalidArgumentError(
-        absl::StrCat("cannot write ", part, ": ", std::strerror(errno))));
-  }
-  Output output(file);
-  const absl::StatusOr<uint64_t> count = WriteRows(*reader, rows, *first, tbl, types, output);
-  int code = output.Finish(Report(count.status()));
-  if (std::fclose(file) != 0 ||
-      (code == kExitOk && std::rename(part.c_str(), flags.path.c_str()) != 0)) {
-    std::fprintf(stderr, "eris: cannot write %s: %s\n", flags.path.c_str(), std::strerror(errno));
-    code = kExitRefused;
-  }
-  if (code != kExitOk) {
-    unlink(part.c_str());
-    return code;
-  }
-  Output summary;
-  if (cli.json()) {
-    summary.WriteJson(
-        nlohmann::ordered_json{{"rows", std::to_string(*count)}, {"file", flags.path}});
-  } else {
-    summary.Write(absl::StrCat(*count, " rows written to ", flags.path, "\n"));
-  }
-  return summary.Finish(kExitOk);
+  return WriteTo(cli, flags.path, [&](Output& output) {
+    return WriteRows(*reader, rows, *first, tbl, types, output);
+  });
 }
 
 }  // namespace
 
 void AddExport(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<ExportFlags>();
-  CLI::App* verb = app.add_subcommand("export", "Write an object's rows to a file, in key order");
+  CLI::App* verb =
+      app.add_subcommand("export", "Write an object's rows to a file; of an index in key order");
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("file", flags->path, "File, or - for standard output")->required();
   verb->add_option("--format", flags->format,
-                   "csv (with the header key,value or key,second_key,value) or tbl")
+                   "csv (with a header: key,value or key,second_key,value; of a table its columns) "
+                   "or tbl")
       ->check(CLI::IsMember({"csv", "tbl"}))
       ->capture_default_str();
   verb->footer(
@@ -113,9 +132,20 @@ void AddExport(CLI::App& app, Cli& cli) {
       "1,2), and --key-type\n"
       "unless they are u64,u64.\n"
       "\n"
+      "A table's rows are those of one moment, in no order. Of csv nothing is lost: a null is an "
+      "empty\n"
+      "field, an empty string stands in quotes. tbl has no quotes: strings that it cannot hold "
+      "are\n"
+      "refused. `eris scan --format csv` writes some of the rows, or columns. What the columns are "
+      "says\n"
+      "`eris list NAME --output json`.\n"
+      "\n"
       "Examples:\n"
       "  eris export orders orders.csv\n"
-      "  eris export orders - --format tbl | sort -t '|' -k 2n | head\n");
+      "  eris export orders - --format tbl | sort -t '|' -k 2n | head\n"
+      "  eris export trades trades.csv && eris import copy trades.csv --schema \"$(eris list "
+      "trades "
+      "--output json | jq -r '.[0].schema')\" --key id\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunExport(cli, *flags); }; });
 }
 

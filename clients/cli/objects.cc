@@ -175,9 +175,13 @@ int RunList(const Cli& cli, const std::string& object) {
                      {"MEMORY"},
                      {"PARTITIONS"}});
     for (const ObjectInfo& info : objects) {
-      const bool is_table = IsTable(info);
-      table.Add({info.name, KindName(info.kind), is_table ? "-" : KeyTypesName(info.key_type),
-                 is_table ? "columns" : ValueTypeName(info.value_type), std::to_string(info.keys),
+      std::string key = KeyTypesName(info.key_type), values = ValueTypeName(info.value_type);
+      if (IsTable(info)) {
+        const auto found = client::TableClient(**client).Get(info.name);
+        key = found.ok() ? TableKeyTypesText(found->schema) : "-";
+        values = found.ok() ? absl::StrCat(found->schema.columns.size(), " columns") : "columns";
+      }
+      table.Add({info.name, KindName(info.kind), key, values, std::to_string(info.keys),
                  FormatBytes(info.memory_bytes), std::to_string(info.partition_starts.size())});
     }
     output.Write(table.ToString());
@@ -192,18 +196,23 @@ void AddCreate(CLI::App& app, Cli& cli) {
   CLI::App* verb =
       app.add_subcommand("create", "Create an empty data object: keys to values, or a table");
   verb->add_option("object", flags->object, "Name")->required();
-  CLI::Option* schema = verb->add_option(
-      "--schema", flags->schema, "A table of these columns: a:int64,b:decimal(2),c:string?");
+  CLI::Option* schema = verb->add_option("--schema", flags->schema,
+                                         "A table of these columns: a:int64,b:decimal(2),c:string?")
+                            ->check(CheckNotEmpty);
   verb->add_option("--key", flags->key,
-                   "Of a table: key columns, up to four; default: none, a heap table");
+                   "Of a table: key columns by name, up to four; default: none (a heap table), but "
+                   "for tpch:")
+      ->check(CheckNotEmpty);
   verb->add_option("--kind", flags->kind, "index (ordered), or hash (faster look-ups, no scans)")
       ->check(CLI::IsMember({"index", "hash"}))
       ->excludes(schema)
       ->capture_default_str();
   CLI::Option* expect =
       verb->add_option("--expect", flags->expect,
-                       "LO:HI, where keys are expected: partitions are even pieces of it");
+                       "LO:HI, where keys are expected: partitions are even pieces of it")
+          ->check(CheckNotEmpty);
   verb->add_option("--split", flags->split, "Inner partition bounds, ascending: 100,200,300")
+      ->check(CheckNotEmpty)
       ->excludes(expect);
   verb->add_option("--key-type", flags->key_type,
                    "What keys are: u64, i64, f64 or date, or two of them: u64,date")
@@ -266,7 +275,7 @@ void AddList(CLI::App& app, Cli& cli) {
   CLI::App* verb = app.add_subcommand("list", "List the data objects");
   verb->add_option("object", *object, "This one alone");
   verb->footer(
-      "JSON has the partition bounds and their AEUs as well.\n"
+      "JSON has the partition bounds and their AEUs as well, and of a table its columns and key.\n"
       "\n"
       "Examples:\n"
       "  eris list\n"

@@ -18,6 +18,16 @@ bool ParseU64(absl::string_view text, uint64_t& value) {
   return error == std::errc() && stop == end && !text.empty();
 }
 
+std::string CheckNotEmpty(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == text.npos ? "is empty" : "";
+}
+
+std::string CheckU64(const std::string& text) {
+  uint64_t value = 0;
+  if (ParseU64(text, value)) return "";
+  return absl::StrCat("'", text, "' is no ", KeyTypeRange(KeyType::kUint64));
+}
+
 absl::StatusOr<uint64_t> ParseValue(absl::string_view text) {
   return KeyFromText(KeyType::kUint64, text);
 }

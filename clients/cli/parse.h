@@ -52,6 +52,10 @@ absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type = KeyTy
 absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text,
                                                    KeyType type = KeyType::kUint64);
 
+// For CLI11's check(): what is wrong with the text, or nothing. CLI11 itself takes -1 for 2^64-1.
+std::string CheckNotEmpty(const std::string& text);
+std::string CheckU64(const std::string& text);
+
 // "4GiB", "512 MiB", "64KiB", "4096".
 absl::StatusOr<uint64_t> ParseBytes(absl::string_view text);
 

@@ -14,6 +14,7 @@
 #include "clients/cli/key_input.h"
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
+#include "clients/cli/table_verbs.h"
 
 namespace eris::cli {
 namespace {
@@ -63,6 +64,10 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
   const KeyTypes& types = to->info.key_type;
+  const absl::Status no_table = CheckNoTable(
+      to->info, absl::StrCat("eris import ", flags.object,
+                             " FILE (or -) loads rows, and replaces those whose key is there"));
+  if (!no_table.ok()) return Report(no_table);
   if (to->info.value_type == ValueType::kBytes) {
     return RunPutBytes(cli, *to, flags.mode(), flags.arguments, flags.bytes);
   }
@@ -99,6 +104,7 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
 int RunErase(const Cli& cli, const WriteFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
+  if (IsTable(to->info)) return RunEraseOfTable(cli, *to->client, flags.object, flags.arguments);
   const KeyTypes& types = to->info.key_type;
   ArgumentReader reader(flags.arguments, std::cin);
   Written written;
@@ -188,6 +194,10 @@ void AddErase(CLI::App& app, Cli& cli) {
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
   verb->footer(
+      "Keys are written as in eris get: those of two parts FIRST/SECOND, those of a table with a "
+      "/\n"
+      "between its columns. Of a table the rows go.\n"
+      "\n"
       "Examples:\n"
       "  eris erase orders 1 2 3\n"
       "  eris erase lineitem 1/1 1/2\n"

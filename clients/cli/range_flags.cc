@@ -24,10 +24,14 @@ absl::Status Read(absl::string_view option, const std::string& text, absl::Statu
 
 void RangeFlags::AddTo(CLI::App& verb) {
   verb.add_option("--from", from,
-                  "First key; default: from the lowest. Of two-part keys FIRST/SECOND, or FIRST");
-  verb.add_option("--to", to, "First key behind the range; default: to the end");
-  verb.add_option("--min-value", min_value, "Only rows whose value is not below it");
-  verb.add_option("--max-value", max_value, "Only rows whose value is not above it");
+                  "First key; default: from the lowest. Of two-part keys FIRST/SECOND, or FIRST")
+      ->check(CheckNotEmpty);
+  verb.add_option("--to", to, "First key behind the range; default: to the end")
+      ->check(CheckNotEmpty);
+  verb.add_option("--min-value", min_value, "Only rows whose value is not below it")
+      ->check(CheckNotEmpty);
+  verb.add_option("--max-value", max_value, "Only rows whose value is not above it")
+      ->check(CheckNotEmpty);
 }
 
 absl::StatusOr<KeyRange> RangeFlags::Keys(const KeyTypes& types) const {

@@ -7,6 +7,7 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
+#include "clients/cli/parse.h"
 #include "clients/cli/range_flags.h"
 #include "clients/cli/row_printer.h"
 #include "clients/cli/string_printer.h"
@@ -78,7 +79,8 @@ int RunScan(const Cli& cli, const ScanFlags& flags) {
   if (flags.table.any()) {
     return Report(absl::InvalidArgumentError(absl::StrCat(
         flags.object,
-        " is no table: --filter, --columns, --agg, --group-by and --into are for tables")));
+        " is no table: --filter, --columns, --agg, --group-by, --into and --format are for tables; "
+        "eris export writes its rows as csv or tbl")));
   }
   const KeyTypes& types = to->info.key_type;
   const absl::StatusOr<ScanOptions> options = OptionsOf(flags, types);
@@ -114,7 +116,9 @@ void AddScan(CLI::App& app, Cli& cli) {
       "scan", "Show the rows of a key range in key order, or of a table what a query asks for");
   verb->add_option("object", flags->object, "Name")->required();
   flags->range.AddTo(*verb);
-  verb->add_option("--limit", flags->limit, "Rows at most; 0: all")->capture_default_str();
+  verb->add_option("--limit", flags->limit, "Rows at most; 0: all")
+      ->check(CheckU64)
+      ->capture_default_str();
   verb->add_flag("--reverse", flags->reverse, "Descending keys, from the end of the range");
   verb->add_flag("--keys-only", flags->keys_only, "Without the values");
   AddBytesFlags(*verb, flags->bytes, /*raw=*/false);
@@ -126,6 +130,7 @@ void AddScan(CLI::App& app, Cli& cli) {
       "Of a table the rows come in no order, all as of one moment. Expressions: columns, numbers,\n"
       "'text', 1994-01-01; + - *; = != < <= > >=; between, in (...), is null; and, or, not. Names\n"
       "that are no words stand in double quotes. 0.05 is a decimal, 1e3 a double.\n"
+      "Shown as a table a null is -; exact are --format csv, tbl and json.\n"
       "\n"
       "Examples:\n"
       "  eris scan orders | head\n"
@@ -141,7 +146,8 @@ void AddScan(CLI::App& app, Cli& cli) {
       "    --agg 'sum(l_extendedprice * l_discount) as revenue'\n"
       "  eris scan lineitem --agg 'count(*), avg(l_quantity)' --group-by "
       "l_returnflag,l_linestatus\n"
-      "  eris scan lineitem --filter 'l_quantity = 50' --into large_orders\n");
+      "  eris scan lineitem --filter 'l_quantity = 50' --into large_orders\n"
+      "  eris scan trades --filter \"note = 'late'\" --format csv > late.csv\n");
   verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunScan(cli, *flags); }; });
 }
 

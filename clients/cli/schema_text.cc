@@ -61,23 +61,37 @@ absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
   return column;
 }
 
+std::string NamesText(const TableSchema& schema) {
+  constexpr size_t kNamesMax = 32;
+  std::string text;
+  for (size_t i = 0; i < std::min(schema.columns.size(), kNamesMax); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", schema.columns[i].name);
+  }
+  if (schema.columns.size() > kNamesMax) text += ", ...";
+  return text;
+}
+
+}  // namespace
+
 absl::Status SetKey(absl::string_view key, TableSchema& schema) {
   schema.key.clear();
+  if (key == "none") return absl::OkStatus();
   for (const absl::string_view part : absl::StrSplit(key, ',')) {
     const absl::string_view name = absl::StripAsciiWhitespace(part);
     const auto found =
         std::find_if(schema.columns.begin(), schema.columns.end(),
                      [&](const ColumnSchema& column) { return column.name == name; });
     if (found == schema.columns.end()) {
+      uint64_t number = 0;
       return absl::InvalidArgumentError(
-          absl::StrCat("key column '", name, "' is no column of the schema"));
+          absl::StrCat("--key: the table has no column '", name, "', its columns are ",
+                       NamesText(schema), ParseU64(name, number) ? " (by name, not by number)" : "",
+                       "; none: a table without a key"));
     }
     schema.key.push_back(static_cast<uint32_t>(found - schema.columns.begin()));
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<TableSchema> ParseSchema(absl::string_view text, absl::string_view key) {
   TableSchema schema;
@@ -93,9 +107,7 @@ absl::StatusOr<TableSchema> ParseSchema(absl::string_view text, absl::string_vie
       schema.columns.push_back(*std::move(column));
     }
   }
-  if (key == "none") {
-    schema.key.clear();
-  } else if (!key.empty()) {
+  if (!key.empty()) {
     if (absl::Status status = SetKey(key, schema); !status.ok()) return status;
   }
   return schema;
@@ -127,6 +139,14 @@ std::string TableKeyText(const TableSchema& schema) {
     absl::StrAppend(&text, text.empty() ? "" : ",", schema.columns[column].name);
   }
   return text;
+}
+
+std::string TableKeyTypesText(const TableSchema& schema) {
+  std::string text;
+  for (const uint32_t column : schema.key) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", ColumnTypeText(schema.columns[column]));
+  }
+  return text.empty() ? "-" : text;
 }
 
 std::string ColumnRangeText(const ColumnSchema& column) {

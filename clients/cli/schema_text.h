@@ -16,11 +16,15 @@ namespace eris::cli {
 // Errors: InvalidArgument, naming the text and what was expected.
 absl::StatusOr<TableSchema> ParseSchema(absl::string_view schema, absl::string_view key);
 
+// The same of columns that are known, for a `key` that is not empty.
+absl::Status SetKey(absl::string_view key, TableSchema& schema);
+
 // "int32", "decimal(2)", "string?". Sums are "decimal128(2)".
 std::string ColumnTypeText(const ColumnSchema& column);
 std::string SchemaText(const TableSchema& schema);
-// "a,b"
+// "a,b", and "int64,date"; empty, and "-", of a heap table.
 std::string TableKeyText(const TableSchema& schema);
+std::string TableKeyTypesText(const TableSchema& schema);
 
 // What a field of the column must be: "number from -2147483648 to 2147483647".
 std::string ColumnRangeText(const ColumnSchema& column);

@@ -1,4 +1,5 @@
 // eris stats: the counters of a running server.
+#include <map>
 #include <memory>
 #include <string>
 
@@ -8,6 +9,9 @@
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
+#include "clients/cli/schema_text.h"
+#include "clients/cli/table_verbs.h"
+#include "clients/table_client.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -24,7 +28,41 @@ nlohmann::ordered_json ToJson(const RoutingStats& routing) {
           {"writer_waits", std::to_string(routing.writer_waits)}};
 }
 
-nlohmann::ordered_json ToJson(const EngineStats& stats) {
+// Of the tables among the objects, by name. One that has been dropped since is not there.
+using Schemas = std::map<std::string, TableSchema>;
+
+Schemas SchemasOf(client::Client& client, const EngineStats& stats) {
+  Schemas schemas;
+  for (const ObjectInfo& object : stats.objects) {
+    if (!IsTable(object)) continue;
+    const absl::StatusOr<client::TableInfo> info = client::TableClient(client).Get(object.name);
+    if (info.ok()) schemas[object.name] = info->schema;
+  }
+  return schemas;
+}
+
+nlohmann::ordered_json ToJson(const ObjectInfo& object, const Schemas& schemas) {
+  if (IsTable(object)) {
+    nlohmann::ordered_json json{{"name", object.name}, {"kind", KindName(object.kind)}};
+    if (const auto schema = schemas.find(object.name); schema != schemas.end()) {
+      json["schema"] = SchemaText(schema->second);
+      json["key"] = TableKeyText(schema->second);
+    }
+    json["rows"] = std::to_string(object.keys);
+    json["memory_bytes"] = std::to_string(object.memory_bytes);
+    json["partitions"] = object.partition_starts.size();
+    return json;
+  }
+  return {{"name", object.name},
+          {"kind", KindName(object.kind)},
+          {"key_type", KeyTypesName(object.key_type)},
+          {"value_type", ValueTypeName(object.value_type)},
+          {"keys", std::to_string(object.keys)},
+          {"memory_bytes", std::to_string(object.memory_bytes)},
+          {"partitions", object.partition_starts.size()}};
+}
+
+nlohmann::ordered_json ToJson(const EngineStats& stats, const Schemas& schemas) {
   using Json = nlohmann::ordered_json;
   Json aeus = Json::array();
   for (const AeuStats& aeu : stats.aeus) {
@@ -50,13 +88,7 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
   }
   Json objects = Json::array();
   for (const ObjectInfo& object : stats.objects) {
-    objects.push_back({{"name", object.name},
-                       {"kind", KindName(object.kind)},
-                       {"key_type", KeyTypesName(object.key_type)},
-                       {"value_type", ValueTypeName(object.value_type)},
-                       {"keys", std::to_string(object.keys)},
-                       {"memory_bytes", std::to_string(object.memory_bytes)},
-                       {"partitions", object.partition_starts.size()}});
+    objects.push_back(ToJson(object, schemas));
   }
   return {{"aeus", std::move(aeus)},
           {"numa_nodes", std::move(numa_nodes)},
@@ -68,7 +100,7 @@ nlohmann::ordered_json ToJson(const EngineStats& stats) {
           {"sessions_routing", ToJson(stats.sessions_routing)}};
 }
 
-std::string ToText(const EngineStats& stats) {
+std::string ToText(const EngineStats& stats, const Schemas& schemas) {
   uint64_t rows = 0;
   for (const AeuStats& aeu : stats.aeus) rows += aeu.rows;
   TextTable aeus({{"AEU"},
@@ -124,21 +156,41 @@ std::string ToText(const EngineStats& stats) {
                      {"MEMORY"},
                      {"BYTES/KEY"},
                      {"PARTITIONS"}});
+  TextTable tables({{"TABLE", false},
+                    {"KIND", false},
+                    {"KEY", false},
+                    {"COLUMNS"},
+                    {"ROWS"},
+                    {"MEMORY"},
+                    {"BYTES/ROW"},
+                    {"PARTITIONS"}});
+  bool any_table = false;
   for (const ObjectInfo& object : stats.objects) {
     const std::string per_key =
         object.keys == 0 ? "-"
                          : absl::StrFormat("%.1f", static_cast<double>(object.memory_bytes) /
                                                        static_cast<double>(object.keys));
+    if (IsTable(object)) {
+      any_table = true;
+      const auto schema = schemas.find(object.name);
+      const bool known = schema != schemas.end();
+      tables.Add({object.name, KindName(object.kind),
+                  known && schema->second.clustered() ? TableKeyText(schema->second) : "-",
+                  known ? absl::StrCat(schema->second.columns.size()) : "-",
+                  absl::StrCat(object.keys), FormatBytes(object.memory_bytes), per_key,
+                  absl::StrCat(object.partition_starts.size())});
+      continue;
+    }
     objects.Add({object.name, KindName(object.kind), KeyTypesName(object.key_type),
                  ValueTypeName(object.value_type), absl::StrCat(object.keys),
                  FormatBytes(object.memory_bytes), per_key,
                  absl::StrCat(object.partition_starts.size())});
   }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",
-                      objects.ToString(), "\n", "memory limit ",
-                      FormatBytes(stats.memory_limit_bytes), "; requests in flight ",
-                      stats.requests_in_flight, "; scans open ", stats.scans_open,
-                      "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
+                      objects.ToString(), "\n", any_table ? tables.ToString() + "\n" : "",
+                      "memory limit ", FormatBytes(stats.memory_limit_bytes),
+                      "; requests in flight ", stats.requests_in_flight, "; scans open ",
+                      stats.scans_open, "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
 }
 
 int RunStats(const Cli& cli) {
@@ -148,9 +200,9 @@ int RunStats(const Cli& cli) {
   if (!stats.ok()) return Report(stats.status());
   Output output;
   if (cli.json()) {
-    output.WriteJson(ToJson(*stats));
+    output.WriteJson(ToJson(*stats, SchemasOf(**client, *stats)));
   } else {
-    output.Write(ToText(*stats));
+    output.Write(ToText(*stats, SchemasOf(**client, *stats)));
   }
   return output.Finish(kExitOk);
 }

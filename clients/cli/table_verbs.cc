@@ -9,6 +9,8 @@
 #include "clients/cli/exit_code.h"
 #include "clients/cli/key_input.h"
 #include "clients/cli/output.h"
+#include "clients/cli/parse.h"
+#include "clients/cli/row_text.h"
 #include "clients/cli/schema_text.h"
 #include "clients/expression_text.h"
 
@@ -37,19 +39,62 @@ int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {
   return output.Finish(kExitOk);
 }
 
+// Of a table whose rows have keys.
+absl::StatusOr<TableSchema> SchemaWithKey(client::Client& client, const std::string& table) {
+  absl::StatusOr<client::TableInfo> info = client::TableClient(client).Get(table);
+  if (!info.ok()) return info.status();
+  if (info->schema.clustered()) return std::move(info->schema);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "table ", table, " has no key to name rows by; eris scan ", table, " --filter shows some"));
+}
+
+// Hands the keys that the arguments name to `send`, in batches, with their texts. Errors:
+// InvalidArgument (one that is no key); those of `send`.
+template <class Send>
+absl::Status InBatches(const TableSchema& schema, const std::vector<std::string>& arguments,
+                       Send send) {
+  ArgumentReader reader(arguments, std::cin);
+  client::OwnedRows keys;
+  std::vector<std::string> texts;
+  std::string text;
+  for (bool more = true; more;) {
+    more = reader.Next(text);
+    if (more) {
+      texts.emplace_back(absl::StripAsciiWhitespace(text));
+      if (absl::Status status = AddKeyRow(schema, texts.back(), keys); !status.ok()) return status;
+    }
+    if (keys.rows == 0 || (more && keys.rows < kKeysPerRequest)) continue;
+    if (absl::Status status = send(keys, texts); !status.ok()) return status;
+    keys = {};
+    texts.clear();
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddTableScanFlags(CLI::App& verb, TableScanFlags& flags) {
-  verb.add_option("--filter", flags.filter, "Of a table: only rows for which this is true");
+  verb.add_option("--filter", flags.filter, "Of a table: only rows for which this is true")
+      ->check(CheckNotEmpty);
   CLI::Option* columns = verb.add_option("--columns", flags.columns,
-                                         "Of a table: what is shown of each row: a, b * 2 as c");
+                                         "Of a table: what is shown of each row: a, b * 2 as c")
+                             ->check(CheckNotEmpty);
   verb.add_option(
           "--agg", flags.aggregates,
           "Of a table: count, sum, min, max, avg instead of rows: sum(a * b) as s, count(*)")
+      ->check(CheckNotEmpty)
       ->excludes(columns);
-  verb.add_option("--group-by", flags.group_by, "Of a table, with --agg: up to four columns");
-  verb.add_option("--into", flags.into,
-                  "Of a table: write the rows into this object, inside the server");
+  verb.add_option("--group-by", flags.group_by, "Of a table, with --agg: up to four columns")
+      ->check(CheckNotEmpty);
+  CLI::Option* into = verb.add_option("--into", flags.into,
+                                      "Of a table: write the rows into this object, inside the "
+                                      "server")
+                          ->check(CheckNotEmpty);
+  verb.add_option("--format", flags.format,
+                  "Of a table: table, json, or as a file that import reads again: csv, tbl; "
+                  "default: as --output says")
+      ->check(CLI::IsMember({"table", "json", "csv", "tbl"}))
+      ->excludes(into);
 }
 
 absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit) {
@@ -68,6 +113,23 @@ absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit) 
   return query;
 }
 
+absl::Status CheckNoTable(const ObjectInfo& info, absl::string_view instead) {
+  if (!IsTable(info)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(info.name, " is a table; ", instead));
+}
+
+absl::Status WriteScan(client::TableScanReader& reader, const Output& output, RowSink& sink) {
+  client::OwnedRows rows;
+  absl::StatusOr<bool> more = reader.Next(rows);
+  while (more.ok() && *more && output.open()) {
+    if (absl::Status status = sink.Add(reader.schema(), rows); !status.ok()) return status;
+    more = reader.Next(rows);
+  }
+  if (!more.ok()) return more.status();
+  sink.End(reader.schema());
+  return absl::OkStatus();
+}
+
 int RunScanOfTable(const Cli& cli, client::Client& client, const std::string& table,
                    const TableScanFlags& flags, uint64_t limit) {
   const absl::StatusOr<TableQuery> query = QueryOf(flags, limit);
@@ -79,53 +141,66 @@ int RunScanOfTable(const Cli& cli, client::Client& client, const std::string& ta
     return ShowRowsWritten(cli, flags.into, *rows);
   }
   const auto reader = tables.Scan(table, *query);
-  client::OwnedRows rows;
-  absl::StatusOr<bool> more = reader->Next(rows);
-  if (!more.ok()) return Report(more.status());
   Output output;
-  CellPrinter printer(output, cli.json());
-  while (*more && output.open()) {
-    printer.Add(reader->schema(), rows);
-    more = reader->Next(rows);
-    if (!more.ok()) return output.Finish(Report(more.status()));
-  }
-  printer.End(reader->schema());
-  return output.Finish(kExitOk);
+  CellPrinter cells(output, flags.format.empty() ? cli.json() : flags.format == "json");
+  RowText text(output, flags.format == "tbl");
+  const bool delimited = flags.format == "csv" || flags.format == "tbl";
+  RowSink& sink = delimited ? static_cast<RowSink&>(text) : cells;
+  return output.Finish(Report(WriteScan(*reader, output, sink)));
 }
 
 int RunGetOfTable(const Cli& cli, client::Client& client, const std::string& table,
                   const std::vector<std::string>& arguments) {
-  client::TableClient tables(client);
-  const absl::StatusOr<client::TableInfo> info = tables.Get(table);
-  if (!info.ok()) return Report(info.status());
-  const TableSchema& schema = info->schema;
-  if (!schema.clustered()) {
-    return Report(absl::InvalidArgumentError(
-        absl::StrCat("table ", table, " has no key to get rows by; use eris scan")));
-  }
-  ArgumentReader reader(arguments, std::cin);
+  const absl::StatusOr<TableSchema> schema = SchemaWithKey(client, table);
+  if (!schema.ok()) return Report(schema.status());
   Output output;
   CellPrinter printer(output, cli.json());
-  client::OwnedRows keys;
   uint64_t missing = 0;
-  std::string text;
-  for (bool more = true; more && output.open();) {
-    more = reader.Next(text);
-    if (more) {
-      const absl::Status status = AddKeyRow(schema, absl::StripAsciiWhitespace(text), keys);
-      if (!status.ok()) return output.Finish(Report(status));
-    }
-    if (keys.rows == 0 || (more && keys.rows < kKeysPerRequest)) continue;
-    const absl::StatusOr<client::FoundRows> found = tables.LookUp(table, schema, keys);
-    if (!found.ok()) return output.Finish(Report(found.status()));
-    // Missing keys are rows of nulls.
-    printer.Add(schema, found->rows);
-    missing += keys.rows - found->found.Count();
-    keys = {};
-  }
-  printer.End(schema);
-  if (missing > 0) std::cerr << "eris: " << missing << " keys not found\n";
+  const absl::Status status =
+      InBatches(*schema, arguments, [&](client::OwnedRows& keys, const auto& texts) {
+        const absl::StatusOr<client::FoundRows> found =
+            client::TableClient(client).LookUp(table, *schema, keys);
+        if (!found.ok()) return found.status();
+        printer.Add(*schema, found->rows, &found->found);
+        for (size_t i = 0; i < texts.size(); ++i) {
+          if (found->found[i]) continue;
+          ++missing;
+          if (!cli.json()) std::cerr << "eris: key " << texts[i] << ": not found\n";
+        }
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return output.Finish(Report(status));
+  printer.End(*schema);
   return output.Finish(missing == 0 ? kExitOk : kExitNotFound);
+}
+
+int RunEraseOfTable(const Cli& cli, client::Client& client, const std::string& table,
+                    const std::vector<std::string>& arguments) {
+  const absl::StatusOr<TableSchema> schema = SchemaWithKey(client, table);
+  if (!schema.ok()) return Report(schema.status());
+  uint64_t asked = 0, erased = 0;
+  const absl::Status status =
+      InBatches(*schema, arguments, [&](client::OwnedRows& keys, const auto&) {
+        const absl::StatusOr<client::RowBits> existed =
+            client::TableClient(client).Erase(table, *schema, keys);
+        if (!existed.ok()) return existed.status();
+        asked += keys.rows;
+        erased += existed->Count();
+        return absl::OkStatus();
+      });
+  if (!status.ok()) {
+    return Report(absl::Status(
+        status.code(), asked == 0 ? std::string(status.message())
+                                  : absl::StrCat(status.message(), " (after ", asked, " keys)")));
+  }
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(nlohmann::ordered_json{{"keys", std::to_string(asked)},
+                                            {"erased", std::to_string(erased)}});
+  } else {
+    output.Write(absl::StrCat(asked, " keys asked, ", erased, " erased\n"));
+  }
+  return output.Finish(kExitOk);
 }
 
 }  // namespace eris::cli

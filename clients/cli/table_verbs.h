@@ -1,5 +1,5 @@
-// What the verbs create, list, get, scan and import do with tables. One thread; import has one
-// more.
+// What the verbs create, list, get, erase, scan, export and import do with tables. One thread;
+// import has one more.
 #ifndef ERIS_CLIENTS_CLI_TABLE_VERBS_H_
 #define ERIS_CLIENTS_CLI_TABLE_VERBS_H_
 
@@ -11,6 +11,8 @@
 
 #include "absl/status/status.h"
 #include "clients/cli/cli.h"
+#include "clients/cli/output.h"
+#include "clients/cli/row_sink.h"
 #include "clients/cli/table_file.h"
 #include "clients/table_client.h"
 
@@ -23,9 +25,10 @@ struct TableScanFlags {
   std::string aggregates{};
   std::string group_by{};
   std::string into{};
+  std::string format{};  // empty: as the program's --output says
   bool any() const {
     return !filter.empty() || !columns.empty() || !aggregates.empty() || !group_by.empty() ||
-           !into.empty();
+           !into.empty() || !format.empty();
   }
 };
 void AddTableScanFlags(CLI::App& verb, TableScanFlags& flags);
@@ -36,11 +39,20 @@ inline bool IsTable(const ObjectInfo& info) {
   return info.kind == ObjectKind::kTable || info.kind == ObjectKind::kHeapTable;
 }
 
-// Both return the exit code.
+// For verbs that are for keys and values. Errors: InvalidArgument, saying what to do `instead`.
+absl::Status CheckNoTable(const ObjectInfo& info, absl::string_view instead);
+
+// Writes the rows to the sink, up to the end or until nobody reads `output`, which the sink writes
+// to, any more. Errors: those of both.
+absl::Status WriteScan(client::TableScanReader& reader, const Output& output, RowSink& sink);
+
+// All return the exit code. Arguments are keys, or "-".
 int RunScanOfTable(const Cli& cli, client::Client& client, const std::string& table,
                    const TableScanFlags& flags, uint64_t limit);
 int RunGetOfTable(const Cli& cli, client::Client& client, const std::string& table,
                   const std::vector<std::string>& arguments);
+int RunEraseOfTable(const Cli& cli, client::Client& client, const std::string& table,
+                    const std::vector<std::string>& arguments);
 
 // What is read from where, and how it is sent.
 struct TableImport {

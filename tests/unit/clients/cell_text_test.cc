@@ -8,6 +8,7 @@
 #include "absl/numeric/int128.h"
 #include "clients/cli/schema_text.h"
 #include "clients/cli/table_verbs.h"
+#include "eris/key_encoding.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -84,6 +85,18 @@ TEST(CellTextTest, BoundsAreValuesOfTheFirstKeyColumn) {
   EXPECT_TRUE(ParseTableBounds(*ParseSchema("a:decimal(2)", "a"), "", "").ok());
 }
 
+TEST(CellTextTest, BoundsFromASampleAreValuesOfTheColumn) {
+  const ColumnSchema narrow{.name = "a", .type = ColumnType::kInt32};
+  std::vector<uint64_t> sample;
+  for (const int64_t one : {int64_t{-5}, int64_t{1} << 32, int64_t{7}, -(int64_t{1} << 40),
+                            int64_t{20}, int64_t{1} << 50}) {
+    sample.push_back(KeyFromInt64(one));
+  }
+  EXPECT_EQ(SampledBounds(narrow, sample, 3), (std::vector<Value>{int64_t{7}, int64_t{20}}));
+  const ColumnSchema wide{.name = "a", .type = ColumnType::kInt64};
+  EXPECT_EQ(SampledBounds(wide, sample, 2), (std::vector<Value>{int64_t{20}}));
+}
+
 TEST(CellTextTest, QueriesNameTheFlagThatIsWrong) {
   const auto error = [](const TableScanFlags& flags) {
     return std::string(QueryOf(flags, 0).status().message());
@@ -112,7 +125,8 @@ class CellPrinterTest : public ::testing::Test {
     std::FILE* const file = std::tmpfile();
     Output output(file);
     CellPrinter printer(output, json);
-    if (any) printer.Add(schema_, rows_);
+    if (any) EXPECT_TRUE(printer.Add(schema_, rows_).ok());
+    if (second_ != nullptr) printer.Add(schema_, *second_, &present_);
     printer.End(schema_);
     output.Finish(0);
     std::string text(static_cast<size_t>(std::ftell(file)), '\0');
@@ -121,8 +135,22 @@ class CellPrinterTest : public ::testing::Test {
     std::fclose(file);
     return text;
   }
-  const TableSchema schema_ = *ParseSchema("n:int64?,text:string", "");
+  static void SetStrings(const std::vector<std::string>& strings, client::OwnedRows& rows) {
+    rows.rows = strings.size();
+    rows.columns = std::vector<ColumnBuffers>(2);
+    rows.columns[0].values.assign(strings.size() * sizeof(int64_t), '\0');
+    uint32_t end = 0;
+    rows.columns[1].offsets.assign(sizeof(end), '\0');
+    for (const std::string& one : strings) {
+      rows.columns[1].values += one;
+      end += static_cast<uint32_t>(one.size());
+      rows.columns[1].offsets.append(reinterpret_cast<const char*>(&end), sizeof(end));
+    }
+  }
+  TableSchema schema_ = *ParseSchema("n:int64?,text:string", "");
   client::OwnedRows rows_;
+  const client::OwnedRows* second_ = nullptr;  // a chunk with missing rows
+  client::RowBits present_;
 };
 
 TEST_F(CellPrinterTest, TableHasAlignedColumns) {
@@ -131,6 +159,41 @@ TEST_F(CellPrinterTest, TableHasAlignedColumns) {
             "12345  a\"b\n"
             "    -  \\n\n");
   EXPECT_EQ(Printed(false, false), "n  text\n");
+}
+
+TEST_F(CellPrinterTest, WidthsAreOfCharactersAndGrowFromChunkToChunk) {
+  std::swap(schema_.columns[0], schema_.columns[1]);
+  SetStrings({"gr\xc3\xbc\xc3\x9f", "a"}, rows_);
+  std::swap(rows_.columns[0], rows_.columns[1]);
+  client::OwnedRows wider;
+  SetStrings({"longer words", std::string(70, 'x'), "b"}, wider);
+  std::swap(wider.columns[0], wider.columns[1]);
+  second_ = &wider;
+  present_ = client::RowBits(std::string(1, '\7'), 3);
+  EXPECT_EQ(Printed(false, true),
+            "text  n\n"
+            "gr\xc3\xbc\xc3\x9f  0\n"
+            "a     0\n"
+            "longer words  0\n" +
+                std::string(70, 'x') + "  0\n" + "b             0\n");
+}
+
+TEST_F(CellPrinterTest, LongStringTakesFromTheBlanksBehindIt) {
+  schema_ = *ParseSchema("text:string,wide_name:int64,last:string", "");
+  const std::string longest(63, 'x');
+  SetStrings({longest, std::string(60, 'y')}, rows_);
+  rows_.columns = {rows_.columns[1], rows_.columns[0], rows_.columns[1]};
+  EXPECT_EQ(Printed(false, true), "text" + std::string(58, ' ') + "wide_name  last\n" + longest +
+                                      "       0  " + longest + "\n" + std::string(60, 'y') +
+                                      "          0  " + std::string(60, 'y') + "\n");
+}
+
+TEST_F(CellPrinterTest, MissingRowsAreLeftOutOrNull) {
+  second_ = &rows_;
+  present_ = client::RowBits(std::string(1, '\1'), 2);
+  EXPECT_EQ(Printed(false, false), "    n  text\n12345  a\"b\n");
+  EXPECT_EQ(nlohmann::json::parse(Printed(true, false)),
+            nlohmann::json::parse(R"([{"n": "12345", "text": "a\"b"}, null])"));
 }
 
 TEST_F(CellPrinterTest, JsonIsAnArrayOfObjects) {
