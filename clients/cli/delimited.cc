@@ -130,6 +130,19 @@ absl::StatusOr<DelimitedReader::Result> DelimitedReader::Next(
   for (;;) {
     const absl::string_view text = absl::string_view(buffer_).substr(begin_);
     if (text.empty() && at_end_) return Result::kEnd;
+    if (in_bad_line_ && !text.empty()) {
+      const size_t newline = text.find('\n');
+      in_bad_line_ = newline == text.npos;
+      if (!in_bad_line_) ++next_line_;
+      Take(in_bad_line_ ? text.size() : newline + 1);
+      continue;
+    }
+    // The byte order mark that some programs write.
+    constexpr absl::string_view kMark = "\xef\xbb\xbf";
+    if (bytes_ == 0 && absl::StartsWith(text, kMark)) {
+      Take(kMark.size());
+      continue;
+    }
     size_t consumed = 0;
     SplitResult result =
         text.empty() ? SplitResult::kNeedMore
@@ -142,19 +155,16 @@ absl::StatusOr<DelimitedReader::Result> DelimitedReader::Next(
       }
       // Give up its first line (or what there is of it) and go on behind.
       reason = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
+      in_bad_line_ = text.find('\n') == text.npos;
       consumed = std::min(text.find('\n'), text.size() - 1) + 1;
       result = SplitResult::kBad;
     }
     const absl::string_view record = text.substr(0, consumed);
     line_ = next_line_;
     next_line_ += std::count(record.begin(), record.end(), '\n');
-    begin_ += consumed;
-    bytes_ += consumed;
+    Take(consumed);
     if (result == SplitResult::kBad) return Result::kBad;
-    if (line_ == 1 && bytes_ == consumed && absl::StartsWith(fields[0], "\xef\xbb\xbf")) {
-      fields[0].remove_prefix(3);  // the byte order mark that some programs write
-    }
-    if (fields.size() == 1 && fields[0].empty()) continue;
+    if (record.find_first_not_of("\r\n") == record.npos) continue;
     return Result::kRecord;
   }
 }

@@ -52,12 +52,17 @@ class DelimitedReader {
 
  private:
   absl::Status Fill();
+  void Take(size_t bytes) {
+    begin_ += bytes;
+    bytes_ += bytes;
+  }
 
   const int fd_;
   const DelimitedFormat format_;
   std::string buffer_;
   size_t begin_ = 0;  // what is left of buffer_
   bool at_end_ = false;
+  bool in_bad_line_ = false;  // what comes up to the next line end belongs to one given up
   uint64_t bytes_ = 0;
   uint64_t line_ = 0;
   uint64_t next_line_ = 1;

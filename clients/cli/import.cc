@@ -29,6 +29,10 @@
 namespace eris::cli {
 namespace {
 
+absl::string_view KeyColumns(const ImportFlags& flags) {
+  return flags.key.empty() ? absl::string_view("1") : flags.key;
+}
+
 absl::StatusOr<ImportFormat> FormatOf(const ImportFlags& flags) {
   ImportFormat format;
   const bool tbl = flags.IsTbl();
@@ -39,7 +43,7 @@ absl::StatusOr<ImportFormat> FormatOf(const ImportFlags& flags) {
   format.table = flags.table;
   const absl::string_view table = TableOfPath(flags.path);
   if (tbl && flags.table.empty() && !TpchColumns(table).empty()) format.table = std::string(table);
-  const absl::string_view key = flags.key;
+  const absl::string_view key = KeyColumns(flags);
   const size_t comma = key.find(',');
   format.key = std::string(absl::StripAsciiWhitespace(key.substr(0, comma)));
   if (comma != key.npos) {
@@ -60,9 +64,9 @@ absl::Status CheckKeyColumns(const ImportFlags& flags, const KeyTypes& types) {
   const bool two_columns = flags.key.find(',') != std::string::npos;
   if (two_columns == types.two_parts()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "--key ", flags.key, two_columns ? " names 2 columns" : " names 1 column", ", the keys of ",
-      flags.object, types.two_parts() ? " have 2 parts (" : " have 1 part (", KeyTypesName(types),
-      ")", types.two_parts() ? ": give two columns, as in --key 1,4" : ""));
+      "--key ", KeyColumns(flags), two_columns ? " names 2 columns" : " names 1 column",
+      ", the keys of ", flags.object, types.two_parts() ? " have 2 parts (" : " have 1 part (",
+      KeyTypesName(types), ")", types.two_parts() ? ": give two columns, as in --key 1,4" : ""));
 }
 
 // Errors: InvalidArgument unless an object that exists is as the flags say.
@@ -308,17 +312,18 @@ void AddImport(CLI::App& app, Cli& cli) {
       verb->add_option("--schema", flags->schema,
                        "Load into a table of these columns (a:int64,b:decimal(2),c:string?, or "
                        "tpch:lineitem), which "
-                       "is created if it is missing; of a table that exists not needed");
+                       "is created if it is missing; of a table that exists not needed")
+          ->check(CheckNotEmpty);
   verb->add_flag("--dry-run", flags->dry_run,
                  "Read and check the file by --schema, and send nothing: needs no server")
       ->needs(schema);
   verb->add_option("--table", flags->table,
                    "TPC-H table that names the columns; default: from the name of a .tbl file");
-  verb->add_option(
-          "--key", flags->key,
-          "Key column, by name or by number from 1; of two-part keys two: 1,4. Of a table: "
-          "key columns by name, or none")
-      ->capture_default_str();
+  verb->add_option("--key", flags->key,
+                   "Key column, by name or by number from 1 (default: the first); of two-part keys "
+                   "two: 1,4. Of a new table: up to four key columns by name, or none (default, "
+                   "but for tpch:)")
+      ->check(CheckNotEmpty);
   verb->add_option("--value", flags->value,
                    "Value column, by name or by number from 1; default: the first that is no key")
       ->excludes(schema);
@@ -329,7 +334,8 @@ void AddImport(CLI::App& app, Cli& cli) {
       ->excludes(schema);
   verb->add_option("--expect", flags->expect,
                    "LO:HI for a new object (of two-part keys: first parts), instead of bounds from "
-                   "a sample of the file");
+                   "a sample of the file")
+      ->check(CheckNotEmpty);
   verb->add_option("--key-type", flags->key_type,
                    "u64 (default), i64, f64 or date, or two of them as u64,date: what the keys of "
                    "a new object are")

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/parse.h"
 #include "clients/cli/tpch_tables.h"
+#include "clients/cut_text.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -118,7 +119,7 @@ bool ImportFile::Parse(const Column& column, KeyType type, uint64_t& number,
   const absl::string_view field = fields_[column.index];
   if (ParseKeyText(type, field, number)) return true;
   complaint =
-      absl::StrCat(column.name, " is '", field.substr(0, kShownBytesMax),
+      absl::StrCat(column.name, " is '", client::CutText(field, kShownBytesMax),
                    field.size() > kShownBytesMax ? "..." : "", "', no ", KeyTypeRange(type));
   return false;
 }

@@ -21,7 +21,7 @@ struct ImportFlags {
   std::string delimiter;
   std::optional<bool> header;
   std::string table;
-  std::string key = "1";
+  std::string key;    // empty: column 1; of a table none
   std::string value;  // empty: the first column that is no key
   bool create = true;
   std::string kind;  // empty: the object's, index for a new one

@@ -1,4 +1,5 @@
-// eris import into a table: creates it with bounds from a sample of its first key column.
+// eris import into a table: creates it with bounds from a sample of its first key column. A table
+// that was created and got no row is dropped again.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -24,7 +25,6 @@ namespace {
 
 // More of them fill no message better.
 constexpr uint64_t kBatchRowsMax = 65536;
-constexpr const char* kKeyDefault = "1";  // of --key, which is for indexes
 
 // The schema, and whether the table is still to be created.
 struct Target {
@@ -39,9 +39,8 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
     return absl::InvalidArgumentError(absl::StrCat(
         "--value, --kind, --key-type and --table are for indexes, ", flags.object, " is a table"));
   }
-  const std::string key = flags.key == kKeyDefault ? "" : flags.key;
   if (!flags.schema.empty()) {
-    absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, key);
+    absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, flags.key);
     if (!schema.ok()) return schema.status();
     target.schema = *std::move(schema);
   }
@@ -51,10 +50,16 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
     return target;
   }
   if (!found.ok()) return found.status();
-  if (!flags.schema.empty() && target.schema != found->schema) {
+  if (flags.schema.empty() && !flags.key.empty()) {
+    // The table has its key; what is said of it must be that.
+    target.schema = found->schema;
+    if (absl::Status status = SetKey(flags.key, target.schema); !status.ok()) return status;
+  }
+  if (!(flags.schema.empty() && flags.key.empty()) && target.schema != found->schema) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "table ", flags.object, ", which exists, has columns ", SchemaText(found->schema),
-        " and key '", TableKeyText(found->schema), "', not those of --schema and --key"));
+        "table ", flags.object, ", which exists, has columns ", SchemaText(found->schema), " and ",
+        found->schema.clustered() ? absl::StrCat("key ", TableKeyText(found->schema)) : "no key",
+        flags.schema.empty() ? ", not that of --key" : ", not those of --schema and --key"));
   }
   target.schema = found->schema;
   return target;
@@ -77,9 +82,8 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
           SampleKeys(input.fd(), input.bytes(), *flags.Delimited(), file.FieldOf(schema.key[0]),
                      kSampleRecordsMax, *type);
       if (!sample.ok()) return sample.status();
-      for (const uint64_t point : SplitPoints(*std::move(sample), stats->aeus.size())) {
-        bounds->splits.push_back(BoundOf(*type, point));
-      }
+      bounds->splits =
+          SampledBounds(schema.columns[schema.key[0]], *std::move(sample), stats->aeus.size());
     }
   }
   client::TableClient tables(client);
@@ -89,6 +93,15 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
   // Another import has been faster: its table must be as ours would be.
   const absl::StatusOr<client::TableInfo> other = tables.Get(flags.object);
   return other.ok() && other->schema == schema ? absl::OkStatus() : info.status();
+}
+
+// The table that a failed import has created. Returns what has become of it.
+std::string DropIfEmpty(client::Client& client, const std::string& table) {
+  const absl::StatusOr<ObjectInfo> info = client.Get(table);
+  if (info.ok() && info->keys > 0)
+    return "";  // another import has rows in it, or ours lost answers
+  if (info.ok() && client.Drop(table).ok()) return absl::StrCat(", ", table, " is not kept");
+  return absl::StrCat(", ", table, " may be there, empty");
 }
 
 absl::StatusOr<TableFileFormat> FormatOf(const ImportFlags& flags) {
@@ -151,14 +164,15 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
   status = ImportRows(client, target->schema, options, file, imported);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
-    return Report(absl::Status(status.code(), absl::StrCat(status.message(), "; stopped after ",
-                                                           imported.rows, " rows were loaded")));
+    std::string what = absl::StrCat("; stopped after ", imported.rows, " rows were loaded");
+    if (created && imported.rows == 0) what += DropIfEmpty(client, flags.object);
+    return Report(absl::Status(status.code(), absl::StrCat(status.message(), what)));
   }
   return Show(cli, flags, imported, created, seconds);
 }
 
 int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {
-  const absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, "");
+  const absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, flags.key);
   if (!schema.ok()) return Report(schema.status());
   const absl::StatusOr<TableFileFormat> format = FormatOf(flags);
   if (!format.ok()) return Report(format.status());

@@ -1,9 +1,12 @@
 #include "clients/cli/table_file.h"
 
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -12,6 +15,7 @@
 #include "clients/cli/delimiter_index.h"
 #include "clients/cli/field_text.h"
 #include "clients/cli/schema_text.h"
+#include "clients/cut_text.h"
 
 namespace eris::cli {
 namespace {
@@ -34,6 +38,7 @@ struct TableFile::Field {
   ColumnType type = ColumnType::kInt128;  // of no column: passed over
   uint8_t scale = 0;
   bool nullable = false;
+  bool key = false;
 };
 
 // Of one field each; a field that is passed over has none.
@@ -122,8 +127,10 @@ struct TableFile::Cursors {
         return ParseField({text, length}, reinterpret_cast<int64_t*>(cursor.values)[row]);
       case ColumnType::kUint64:
         return ParseField({text, length}, reinterpret_cast<uint64_t*>(cursor.values)[row]);
-      case ColumnType::kFloat64:
-        return ParseField({text, length}, reinterpret_cast<double*>(cursor.values)[row]);
+      case ColumnType::kFloat64: {
+        double& number = reinterpret_cast<double*>(cursor.values)[row];
+        return ParseField({text, length}, number) && !(field.key && std::isnan(number));
+      }
       case ColumnType::kDate:
         return ParseDateField({text, length}, reinterpret_cast<int32_t*>(cursor.values)[row]);
       case ColumnType::kDecimal:
@@ -170,16 +177,50 @@ struct TableFile::Cursors {
 };
 
 TableFile::TableFile(int fd, std::string name, const TableFileFormat& format, TableSchema schema)
-    : fd_(fd), name_(std::move(name)), format_(format), schema_(std::move(schema)) {
+    : fd_(fd),
+      interrupt_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      name_(std::move(name)),
+      format_(format),
+      schema_(std::move(schema)) {
   fields_.resize(schema_.columns.size());
   for (size_t i = 0; i < fields_.size(); ++i) {
     const ColumnSchema& column = schema_.columns[i];
     fields_[i] = {i, column.type, column.scale, column.nullable};
   }
+  for (const uint32_t column : schema_.key) fields_[column].key = true;
 }
-TableFile::~TableFile() = default;
+TableFile::~TableFile() {
+  if (interrupt_fd_ >= 0) close(interrupt_fd_);
+}
+
+void TableFile::Interrupt() {
+  const uint64_t one = 1;
+  if (interrupt_fd_ >= 0) (void)!write(interrupt_fd_, &one, sizeof(one));
+}
+
+// Until there is something to read, or the end. Files are always ready.
+absl::Status TableFile::AwaitInput() {
+  pollfd waits[] = {{fd_, POLLIN, 0}, {interrupt_fd_, POLLIN, 0}};  // poll passes -1 over
+  while (poll(waits, 2, -1) < 0) {
+    if (errno != EINTR && errno != EAGAIN) {
+      return absl::UnavailableError(absl::StrCat("cannot wait: ", std::strerror(errno)));
+    }
+  }
+  if (waits[1].revents != 0) return absl::CancelledError("reading was interrupted");
+  return absl::OkStatus();
+}
+
+// Which some programs write first, also where there is no header.
+void TableFile::SkipByteOrderMark() {
+  constexpr absl::string_view kMark = "\xef\xbb\xbf";
+  const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
+  if (!at_start_ || (absl::StartsWith(kMark, text) && text != kMark && !at_end_)) return;
+  at_start_ = false;
+  if (absl::StartsWith(text, kMark)) Take(kMark.size());
+}
 
 absl::Status TableFile::Fill() {
+  if (absl::Status status = AwaitInput(); !status.ok()) return status;
   // What is left is the beginning of one record.
   const size_t left = end_ - begin_;
   if (buffer_.size() < left + kReadBytes + kPadBytes) {
@@ -195,6 +236,7 @@ absl::Status TableFile::Fill() {
   if (got < 0) return absl::UnavailableError(absl::StrCat("cannot read: ", std::strerror(errno)));
   if (got == 0) at_end_ = true;
   end_ += static_cast<size_t>(got);
+  SkipByteOrderMark();
   std::memset(buffer_.data() + end_, 0, kPadBytes);  // no delimiter
   // Ends of the text, which are no delimiters, stop a record that is not whole.
   const size_t stops = fields_.size() + 2;
@@ -237,8 +279,7 @@ absl::Status TableFile::Open() {
     std::vector<Field> fields(split_.size());
     std::vector<bool> named(schema_.columns.size());
     for (size_t i = 0; i < split_.size(); ++i) {
-      absl::string_view name = split_[i];
-      if (i == 0 && absl::StartsWith(name, "\xef\xbb\xbf")) name.remove_prefix(3);
+      const absl::string_view name = split_[i];
       for (size_t column = 0; column < schema_.columns.size(); ++column) {
         if (schema_.columns[column].name != name) continue;
         if (named[column]) {
@@ -309,6 +350,20 @@ TableFile::Step TableFile::FastRecord(Cursors& to, std::string& complaint) {
   return Step::kRow;
 }
 
+TableFile::Step TableFile::SkipRestOfLine() {
+  const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
+  const size_t newline = text.find('\n');
+  if (newline == text.npos) {
+    Take(text.size());
+    return Step::kMore;
+  }
+  in_bad_line_ = false;
+  ++line_;
+  Take(newline + 1);
+  while (places_[next_place_] < begin_) ++next_place_;
+  return Step::kBlank;
+}
+
 // Quotes, empty lines, bad lines, and those that are not whole yet.
 TableFile::Step TableFile::SlowRecord(Cursors& to, std::string& complaint) {
   const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
@@ -321,11 +376,13 @@ TableFile::Step TableFile::SlowRecord(Cursors& to, std::string& complaint) {
     if (text.size() <= kRecordBytesMax) return Step::kMore;
     // Give up its first line (or what there is of it) and go on behind.
     problem = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
+    in_bad_line_ = text.find('\n') == text.npos;
     consumed = std::min(text.find('\n'), text.size() - 1) + 1;
     result = SplitResult::kBad;
   }
-  const bool blank = result == SplitResult::kRecord && split_.size() == 1 && split_[0].empty() &&
-                     fields_.size() > 0;
+  const bool empty = result == SplitResult::kRecord &&
+                     text.substr(0, consumed).find_first_not_of("\r\n") == text.npos;
+  const bool blank = empty && !(fields_.size() == 1 && fields_[0].nullable);
   if (result == SplitResult::kRecord && !blank) {
     if (split_.size() != fields_.size()) {
       problem = absl::StrCat(split_.size(), " fields, expected ", fields_.size());
@@ -377,17 +434,22 @@ std::string TableFile::Complaint(size_t field, absl::string_view text,
                         "expected a ",
                         what);
   }
-  return absl::StrCat("column ", field + 1, " (", name, ") is '", text.substr(0, kShownBytesMax),
-                      text.size() > kShownBytesMax ? "..." : "", "', no ", what);
+  const bool is_nan = fields_[field].key && fields_[field].type == ColumnType::kFloat64;
+  return absl::StrCat("column ", field + 1, " (", name, ") is '",
+                      client::CutText(text, kShownBytesMax),
+                      text.size() > kShownBytesMax ? "..." : "", "', no ", what,
+                      is_nan ? "; a key is not NaN" : "");
 }
 
 absl::StatusOr<TableFile::Result> TableFile::Read(uint64_t rows_max, client::OwnedRows& rows,
                                                   std::string& complaint) {
   Cursors to(fields_, schema_, rows_max, rows);
-  const uint64_t start = bytes_;
+  if (to.row == 0) batch_begin_ = bytes_;
   absl::StatusOr<Result> result = Result::kFull;
-  while (to.row < rows_max && bytes_ - start < kBatchTextBytesMax) {
-    const Step step = places_.empty() ? Step::kMore : FastRecord(to, complaint);
+  while (to.row < rows_max && bytes_ - batch_begin_ < kBatchTextBytesMax) {
+    const Step step = places_.empty() ? Step::kMore
+                      : in_bad_line_  ? SkipRestOfLine()
+                                      : FastRecord(to, complaint);
     if (step == Step::kBad) {
       result = Result::kBadLine;
       break;

@@ -1,7 +1,7 @@
 // Files of delimited text as columns of a table: the part of `eris import` into tables that needs
 // no server. Two passes over blocks that stay in the cache: where fields end (delimiter_index.h),
 // then their values, straight into buffers of Arrow's layout. Some 1 GB/s of text on one core. One
-// thread at a time.
+// thread at a time, but for Interrupt.
 #ifndef ERIS_CLIENTS_CLI_TABLE_FILE_H_
 #define ERIS_CLIENTS_CLI_TABLE_FILE_H_
 
@@ -47,10 +47,13 @@ class TableFile {
   };
   // Appends rows to `rows`, which is fresh, or as an earlier call has left it; where it comes from
   // a batch that was used, Reset it before. An empty field is null in a column that may be;
-  // in quotes it is an empty string. Errors: Unavailable.
+  // in quotes it is an empty string. Empty lines are passed over, but in files of one field that
+  // may be null. Errors: Unavailable, Cancelled (Interrupt).
   absl::StatusOr<Result> Read(uint64_t rows_max, client::OwnedRows& rows, std::string& complaint);
   // Makes rows empty, and keeps their memory.
   static void Reset(client::OwnedRows& rows) { rows.rows = 0; }
+  // A Read that waits for a pipe, and all later ones, end with Cancelled. Any thread.
+  void Interrupt();
 
   uint64_t bytes_read() const { return bytes_; }  // up to the end of the last record
   // Which field of a record the table's column is; after Open.
@@ -61,7 +64,10 @@ class TableFile {
   struct Cursors;  // where the values of the next row go
   enum class Step { kRow, kBlank, kMore, kBad };
 
+  absl::Status AwaitInput();
   absl::Status Fill();
+  void SkipByteOrderMark();
+  Step SkipRestOfLine();
   Step FastRecord(Cursors& to, std::string& complaint);
   Step SlowRecord(Cursors& to, std::string& complaint);
   std::string Complaint(size_t field, absl::string_view text, absl::string_view what) const;
@@ -69,6 +75,7 @@ class TableFile {
 
   // Immutable after Open.
   const int fd_;
+  const int interrupt_fd_;  // -1: cannot be interrupted
   const std::string name_;
   const TableFileFormat format_;
   const TableSchema schema_;
@@ -77,11 +84,14 @@ class TableFile {
   std::vector<char> buffer_;  // the text in [begin_, end_), and a pad behind it
   size_t begin_ = 0;
   size_t end_ = 0;
+  bool at_start_ = true;          // of the file: nothing has been looked at
   bool at_end_ = false;           // of the file
+  bool in_bad_line_ = false;      // what comes up to the next line end belongs to one given up
   std::vector<uint32_t> places_;  // of delimiters and line ends in the text, then end_ repeatedly
   size_t next_place_ = 0;         // of the record at begin_
   uint64_t bytes_ = 0;
-  uint64_t line_ = 1;  // of the record at begin_
+  uint64_t batch_begin_ = 0;  // bytes_ where the rows of the batch being filled begin
+  uint64_t line_ = 1;         // of the record at begin_
   std::vector<absl::string_view> split_;
   std::string scratch_;
   std::string padded_;

@@ -16,6 +16,8 @@ namespace {
 
 // Read ahead of the sender.
 constexpr size_t kBatchesMax = 2;
+// While a slow file gives nothing, the stream is looked at so often.
+constexpr absl::Duration kLookAtStream = absl::Milliseconds(200);
 
 // Batches between the two threads: full ones one way, used ones back.
 class Batches {
@@ -53,13 +55,16 @@ class Batches {
     skipped_ = skipped;
   }
 
-  // The next full one; nullopt: the reader has ended.
-  std::optional<Batch> TakeFull() {
+  // The next full one; nullopt: there was none within the time, or the reader has ended.
+  std::optional<Batch> TakeFull(absl::Duration wait, bool& ended) {
     absl::MutexLock lock(&mu_);
-    mu_.Await(absl::Condition(
-        +[](Batches* self)
-             ABSL_NO_THREAD_SAFETY_ANALYSIS { return self->ended_ || !self->full_.empty(); },
-        this));
+    (void)mu_.AwaitWithTimeout(absl::Condition(
+                                   +[](Batches* self) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                     return self->ended_ || !self->full_.empty();
+                                   },
+                                   this),
+                               wait);
+    ended = ended_ && full_.empty();
     if (full_.empty()) return std::nullopt;
     Batch batch = std::move(full_.front());
     full_.pop_front();
@@ -161,16 +166,22 @@ absl::Status ImportRows(client::Client& client, const TableSchema& schema,
   std::thread reader([&] { ReadBatches(options, file, batches); });
   absl::Status status;
   uint64_t sent = 0;
-  while (status.ok()) {
-    std::optional<Batches::Batch> batch = batches.TakeFull();
-    if (!batch) break;
+  for (bool ended = false; status.ok();) {
+    std::optional<Batches::Batch> batch = batches.TakeFull(kLookAtStream, ended);
+    if (ended) break;
     status = acknowledged.error();
+    if (!batch) {
+      // Nothing to send: the server may be gone, and the file give nothing for ever.
+      if (status.ok()) status = stream.AwaitRoom();
+      continue;
+    }
     if (status.ok()) status = stream.Send(options.table, schema, batch->rows);
     sent += batch->rows.rows;
     bar.Show(batch->bytes_read, sent);
     batches.PutFree(*std::move(batch));
   }
   batches.Close();
+  if (!status.ok()) file.Interrupt();
   reader.join();
   const absl::Status end = stream.Finish();
   acknowledged.Into(imported);

@@ -62,6 +62,7 @@ class Server:
     def __init__(self, programs, *serve_args):
         self.programs = programs
         self.serve_args = serve_args
+        self.killed = False
 
     def __enter__(self):
         self.directory = tempfile.TemporaryDirectory()
@@ -96,12 +97,16 @@ class Server:
             return file.read()
 
     def kill(self):
+        """Leaving the block then expects nothing of it."""
+        self.killed = True
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
 
     def stop(self):
         """SIGTERM, unless the server has ended; then exit code 0."""
+        if self.killed:
+            return
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         self.await_end()

@@ -231,6 +231,155 @@ def test_a_bad_row_stops_or_is_skipped(case):
     harness.check("which exists" in refused.stderr, refused.stderr)
 
 
+def test_bad_rows_do_not_move_the_bounds(case):
+    path = case.path("bounds.csv")
+    with open(path, "w") as file:
+        for key in range(100):
+            file.write(f"{key},x\n4294967296000{key},x\nnan,x\n")
+    done = case.server.eris("import", "narrow", path, "--schema", "a:int32,b:string", "--key", "a", "--on-error", "skip")
+    harness.check("100 rows loaded" in done.stdout and "200 lines skipped" in done.stdout, done.stdout)
+    done = case.server.eris("import", "real", path, "--schema", "a:double,b:string", "--key", "a", "--on-error", "skip")
+    harness.check("200 rows loaded" in done.stdout and "100 lines skipped" in done.stdout, done.stdout)
+    harness.check("line 3: column 1 (a) is 'nan'" in done.stderr, done.stderr)
+
+
+def test_keys_are_columns_that_are_there(case):
+    for arguments in (("import", "none", case.tbl, "--schema", SCHEMA, "--key", "1"),
+                      ("import", "none", case.tbl, "--schema", SCHEMA, "--key", "1", "--dry-run"),
+                      ("import", "trades", case.tbl, "--key", "nosuch"),
+                      ("create", "none", "--schema", SCHEMA, "--key", "id,nosuch")):
+        refused = case.server.eris(*arguments, code=INVALID)
+        harness.check("its columns are id, day, price" in refused.stderr, f"{arguments}: {refused.stderr}")
+    refused = case.server.eris("import", "trades", case.tbl, "--key", "day", code=INVALID)
+    harness.check("key id, not that of --key" in refused.stderr, refused.stderr)
+    case.server.eris("import", "none", case.tbl, "--schema", SCHEMA, "--key", "", code=INVALID)
+    case.server.eris("import", "trades", case.tbl, "--key", "id")
+
+
+def test_a_table_without_a_row_is_not_kept(case):
+    refused = case.server.eris("import", "empty", "-", "--schema", "a:int32", input="x\n1\n", code=INVALID)
+    harness.check("0 rows were loaded, empty is not kept" in refused.stderr, refused.stderr)
+    case.server.eris("list", "empty", code=NOT_FOUND)
+    case.server.eris("create", "empty", "--schema", "a:int32")
+    case.server.eris("import", "empty", "-", input="x\n1\n", code=INVALID)
+    case.server.eris("list", "empty")  # it was there before
+
+
+def test_import_ends_with_its_server(case):
+    with harness.Server(case.server.programs) as other:
+        importer = subprocess.Popen([other.programs.eris, "import", "a", "-", "--schema", "a:int32"], env=other.env,
+                                    stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        importer.stdin.write("1\n" * 100_000)
+        importer.stdin.flush()
+        harness.wait_until(lambda: "a " in other.eris("list").stdout, "the table")
+        other.kill()
+        harness.check_equal(importer.wait(30), UNAVAILABLE, "the pipe stays open")
+        importer.stdin.close()
+        importer.stderr.close()
+
+
+def test_rows_are_erased_by_key(case):
+    erase = case.server.eris
+    done = erase("--output", "json", "erase", "trades", "--", "-4000", "-3997", "1000001")
+    harness.check_equal(json.loads(done.stdout), {"keys": "3", "erased": "2"}, "erase")
+    got = case.server.eris("--output", "json", "get", "trades", "--", "-4000", "-3994", code=NOT_FOUND)
+    harness.check_equal([row and row["id"] for row in json.loads(got.stdout)], [None, "-3994"], "what is left")
+    shown = case.server.eris("get", "trades", "--", "-4000", "-3994", code=NOT_FOUND)
+    harness.check("key -4000: not found" in shown.stderr and len(shown.stdout.splitlines()) == 2, shown)
+    done = erase("erase", "trades", "-", input="-3994\n-3991\n")
+    harness.check_equal(done.stdout, "2 keys asked, 2 erased\n", "keys of standard input")
+    erase("erase", "trades", "x", code=INVALID)
+    case.server.eris("import", "trades", case.tbl)  # as it was
+    case.server.eris("create", "heap", "--schema", "a:int32")
+    refused = erase("erase", "heap", "1", code=INVALID)
+    harness.check("has no key" in refused.stderr, refused.stderr)
+
+
+def test_files_that_are_written_are_read_again(case):
+    csv, tbl = case.path("out.csv"), case.path("out.tbl")
+    words = ["", "a|b", "say \"x\", y", "line\nend", "\r", " ", "ünïcode", "-"]
+    with open(csv, "w", newline="") as file:
+        file.write("k,text,real,may\n")
+        for key, word in enumerate(words):
+            quoted = word.replace('"', '""')
+            file.write(f'{key},"{quoted}",{[0.1, -0.0, 5e-324, 1.7976931348623157e308, float("inf")][key % 5]},'
+                       f'{["", key, chr(34) * 2][key % 3]}\n')
+    schema = ("--schema", "k:int64,text:string,real:double,may:string?", "--key", "k")
+    case.server.eris("import", "odd", csv, *schema)
+    def rows_of(table):
+        return sorted(case.server.eris_json("scan", table), key=lambda row: int(row["k"]))
+    rows = rows_of("odd")
+    harness.check_equal([row["text"] for row in rows], words, "strings")
+    def read(path):
+        with open(path, "rb") as file:
+            return sorted(file.read().split(b"\n"))
+    case.server.eris("export", "odd", csv)
+    first = read(csv)
+    harness.check(b"7,-,5e-324,7" in first and b"1,a|b,-0,1" in first and b'5, ,0.1,""' in first, first)
+    case.server.eris("import", "again", csv, *schema)
+    harness.check_equal(rows_of("again"), rows, "csv comes back")
+    case.server.eris("export", "again", csv)
+    harness.check_equal(read(csv), first, "to the last bit")
+    harness.check_equal(sorted(case.server.eris("scan", "again", "--format", "csv").stdout.encode().split(b"\n")),
+                        sorted(b"\n".join(first).replace(b"\r", b"\n").split(b"\n")), "scan")
+    case.server.eris("drop", "again")
+    refused = case.server.eris("export", "odd", tbl, "--format", "tbl", code=INVALID)
+    harness.check("column text" in refused.stderr and not os.path.exists(tbl), refused.stderr)
+    done = case.server.eris_json("export", "trades", tbl, "--format", "tbl")
+    harness.check_equal(done, {"rows": str(ROWS), "file": tbl}, "export")
+    case.server.eris("import", "again", tbl, "--schema", SCHEMA, "--key", "id")
+    harness.check_equal(by_id(case.server.eris_json("scan", "again")), by_id(map(shown, case.rows)), "tbl comes back")
+    some = case.server.eris("scan", "trades", "--filter", "size = 7", "--columns", "id, size * 2 as double",
+                            "--format", "csv").stdout.splitlines()
+    harness.check_equal((some[0], len(some) - 1), ("id,double", sum(row["size"] == 7 for row in case.rows)), "columns")
+    case.server.eris("create", "plain")
+    case.server.eris("scan", "plain", "--format", "csv", code=INVALID)
+
+
+def test_verbs_of_indexes_say_what_to_do_instead(case):
+    for arguments, hint in ((("put", "trades", "1=2"), "eris import trades"),
+                            (("count", "trades"), "eris scan trades --agg 'count(*)'"),
+                            (("aggregate", "trades"), "eris scan trades --agg"),
+                            (("add", "trades", "1=2"), "is a table")):
+        refused = case.server.eris(*arguments, code=INVALID)
+        harness.check(hint in refused.stderr, f"{arguments}: {refused.stderr}")
+
+
+def test_empty_and_negative_flags_are_errors(case):
+    for arguments in (("--filter", ""), ("--columns", ""), ("--agg", " "), ("--agg", "count(*)", "--group-by", ""),
+                      ("--into", ""), ("--limit", "-1"), ("--limit", "x")):
+        refused = case.server.eris("scan", "trades", *arguments, code=INVALID)
+        flag = [one for one in arguments if one.startswith("--")][-1]
+        harness.check(flag in refused.stderr + refused.stdout, f"{arguments}: {refused.stderr}")
+    case.server.eris("create", "none", "--schema", "", code=INVALID)
+    case.server.eris("create", "none", "--schema", "a:int32", "--key", "", code=INVALID)
+
+
+def test_bounds_are_named_as_values(case):
+    refused = case.server.eris("create", "none", "--schema", "a:date,b:int32", "--key", "a",
+                               "--split", "2000-01-01,1999-01-01", code=INVALID)
+    harness.check("1999-01-01" in refused.stderr and "2000-01-01" in refused.stderr, refused.stderr)
+
+
+def test_stats_show_tables(case):
+    stats = case.server.stats()
+    one = next(object for object in stats["objects"] if object["name"] == "trades")
+    harness.check_equal((one["kind"], one["key"], one["schema"], one["rows"], "key_type" in one),
+                        ("table", "id", SCHEMA, str(ROWS), False), "stats")
+    text = case.server.eris("stats").stdout
+    line = next(line for line in text.splitlines() if line.startswith("trades "))
+    harness.check_equal(line.split()[1:5], ["table", "id", "9", str(ROWS)], "stats as text")
+
+
+def test_scan_into_names_what_does_not_fit(case):
+    case.server.eris("create", "narrow_target", "--schema", "id:int64,price:decimal(4)")
+    refused = case.server.eris("scan", "trades", "--columns", "id, price", "--into", "narrow_target", code=INVALID)
+    harness.check('"price", is decimal(2)' in refused.stderr and "decimal(4)" in refused.stderr, refused.stderr)
+    case.server.eris("create", "no_nulls", "--schema", "id:int64,note:string")
+    refused = case.server.eris("scan", "trades", "--columns", "id, note", "--into", "no_nulls", code=INVALID)
+    harness.check('"no_nulls"' in refused.stderr and "column note" in refused.stderr, refused.stderr)
+
+
 def test_scan_into(case):
     case.server.eris("create", "large", "--schema", "id:int64,price:decimal(2)", "--key", "id")
     done = case.server.eris_json("scan", "trades", "--filter", "size = 50", "--columns", "id, price", "--into", "large")

@@ -117,6 +117,19 @@ TEST(DelimitedReaderTest, EndlessQuoteIsGivenUpAfterTheLimitAndReadingGoesOn) {
   EXPECT_EQ(seen[2], "3:[5][6]");
 }
 
+TEST(DelimitedReaderTest, TailOfALineThatIsTooLongIsNoRecord) {
+  // Cut behind the fifth block.
+  const TempFile file(std::string(5 << 18, 'x') + "3,4\n5,6\n");
+  DelimitedReader reader(file.fd(), kCsv);
+  EXPECT_EQ(ReadAll(reader), (Fields{"1:BAD", "2:[5][6]"}));
+}
+
+TEST(DelimitedReaderTest, ByteOrderMarkStandsBeforeAQuoteToo) {
+  const TempFile file("\xef\xbb\xbf\"a\",b\n");
+  DelimitedReader reader(file.fd(), kCsv);
+  EXPECT_EQ(ReadAll(reader), (Fields{"1:[a][b]"}));
+}
+
 TEST(DelimitedReaderTest, TextInRandomPiecesGivesTheSameRecords) {
   const uint64_t seed = 20240611;
   std::mt19937_64 random(seed);

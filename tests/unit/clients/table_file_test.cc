@@ -2,10 +2,13 @@
 // named and lose nothing before them.
 #include "clients/cli/table_file.h"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -115,7 +118,10 @@ TEST(SchemaTextTest, TextAndSchemaAreTheSame) {
                           "a:int64(2)", "a:decimal(x)", "a:int64,,b:int64", "tpch:nothing"}) {
     EXPECT_EQ(ParseSchema(bad, "").status().code(), absl::StatusCode::kInvalidArgument) << bad;
   }
-  EXPECT_FALSE(ParseSchema("a:int64", "b").ok());
+  EXPECT_THAT(std::string(ParseSchema("a:int64,b:date", "nosuch").status().message()),
+              HasSubstr("no column 'nosuch', its columns are a, b"));
+  EXPECT_THAT(std::string(ParseSchema("a:int64,b:date", "1").status().message()),
+              HasSubstr("no column '1', its columns are a, b (by name, not by number)"));
 }
 
 TEST(SchemaTextTest, LineitemOfTpchHasItsTypesAndKey) {
@@ -301,6 +307,94 @@ TEST(TableFileTest, LongStringsAreTakenUpToTheirLimit) {
   const ReadRows endless = ReadAll(std::string(3 << 20, 'x') + "\nq|4|\n", kTbl, schema);
   EXPECT_THAT(endless.lines, ElementsAre("q|4"));
   EXPECT_FALSE(endless.complaints.empty());
+}
+
+TEST(TableFileTest, TailOfALineThatIsTooLongIsNoRow) {
+  const TableSchema schema = Schema("a:string,b:int32");
+  // Cut behind the fifth block, with what could be a row behind it.
+  const ReadRows read =
+      ReadAll(absl::StrCat(std::string(5 << 18, 'x'), "1|2|3|\n", "y|4|\n"), kTbl, schema);
+  EXPECT_THAT(read.lines, ElementsAre("y|4"));
+  EXPECT_THAT(read.complaints, ElementsAre(HasSubstr("f line 1: longer than 1048576 bytes")));
+  const ReadRows last = ReadAll(absl::StrCat("z|1|\n", std::string(5 << 18, 'x'), "1|2|"), kTbl,
+                                Schema("a:string,b:int32"));
+  EXPECT_THAT(last.lines, ElementsAre("z|1"));
+  EXPECT_EQ(last.complaints.size(), 1u);
+}
+
+TEST(TableFileTest, BadLinesDoNotWidenABatch) {
+  constexpr uint64_t kTextMax = 9 << 20;  // 8 MiB, and a record
+  const TableSchema schema = Schema("a:string,b:int32");
+  std::string text;
+  for (int i = 0; i < 400; ++i) {
+    absl::StrAppend(&text, std::string(60'000, 'x'), "|", i % 7 == 6 ? "bad" : "1", "|\n");
+  }
+  const TempFile temp(text);
+  TableFile file(temp.fd(), "f", kTbl, schema);
+  ASSERT_TRUE(file.Open().ok());
+  client::OwnedRows rows;
+  std::string complaint;
+  uint64_t count = 0;
+  for (;;) {
+    const absl::StatusOr<TableFile::Result> result = file.Read(100'000, rows, complaint);
+    ASSERT_TRUE(result.ok()) << result.status();
+    if (*result == TableFile::Result::kBadLine) continue;
+    EXPECT_LE(rows.columns[0].values.size(), kTextMax);
+    count += rows.rows;
+    TableFile::Reset(rows);
+    if (*result == TableFile::Result::kEnd) break;
+  }
+  EXPECT_EQ(count, 400u - 400 / 7);
+}
+
+TEST(TableFileTest, KeysThatAreNotNumbersAreBadLines) {
+  const absl::StatusOr<TableSchema> schema = ParseSchema("a:double,b:double", "a");
+  ASSERT_TRUE(schema.ok());
+  const ReadRows read = ReadAll("1.5|nan|\nnan|2|\n-inf|3|\n-NAN|4|\n", kTbl, *schema);
+  EXPECT_THAT(read.lines, ElementsAre("1.5|nan", "-inf|3"));
+  ASSERT_EQ(read.complaints.size(), 2u);
+  EXPECT_THAT(read.complaints[0], HasSubstr("f line 2: column 1 (a) is 'nan', no number"));
+  EXPECT_THAT(read.complaints[0], HasSubstr("a key is not NaN"));
+}
+
+TEST(TableFileTest, ByteOrderMarkIsNoPartOfTheFirstField) {
+  const std::string mark = "\xef\xbb\xbf";
+  const TableSchema schema = Schema("a:int64,b:string");
+  EXPECT_THAT(ReadAll(mark + "1,x\n2,y\n", kCsv, schema).lines, ElementsAre("1|x", "2|y"));
+  TableFileFormat either = kCsv;
+  either.header.reset();
+  EXPECT_THAT(ReadAll(mark + "1,x\n", either, schema).lines, ElementsAre("1|x"));
+  EXPECT_THAT(ReadAll(mark + "\"1\",x\n", kCsv, schema).lines, ElementsAre("1|x"));
+  EXPECT_THAT(ReadAll(mark + "a,b\n1,x\n", either, schema).lines, ElementsAre("1|x"));
+  EXPECT_THAT(ReadAll(mark, kCsv, schema).complaints, ElementsAre());
+  EXPECT_THAT(ReadAll("1," + mark + "\n", kCsv, schema).lines, ElementsAre("1|" + mark));
+}
+
+TEST(TableFileTest, OneFieldInQuotesIsARowAndNoEmptyLine) {
+  EXPECT_THAT(ReadAll("\"\"\na\n\n\"\"\r\n\r\n", kCsv, Schema("a:string")).lines,
+              ElementsAre("", "a", ""));
+  // Where the one field may be null an empty line is one.
+  EXPECT_THAT(ReadAll("\"\"\na\n\n", kCsv, Schema("a:string?")).lines, ElementsAre("", "a", "-"));
+  EXPECT_THAT(ReadAll("1\n\n", kCsv, Schema("a:int32?")).lines, ElementsAre("1", "-"));
+  const ReadRows quotes = ReadAll("\"\"\n1,2\n", kCsv, Schema("a:int32,b:int32"));
+  EXPECT_THAT(quotes.lines, ElementsAre("1|2"));
+  EXPECT_THAT(quotes.complaints, ElementsAre("f line 1: 1 fields, expected 2"));
+}
+
+TEST(TableFileTest, InterruptEndsAReadThatWaitsForAPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "1|\n", 3), 3);
+  TableFile file(ends[0], "f", kTbl, Schema("a:int32"));
+  client::OwnedRows rows;
+  std::string complaint;
+  absl::Status status;
+  std::thread reader([&] { status = file.Read(10, rows, complaint).status(); });
+  file.Interrupt();
+  reader.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 // Random rows, some of them bad, in batches of all sizes, over many blocks.

@@ -1,0 +1,176 @@
+// What is written as CSV or .tbl is read as the same rows, bit for bit.
+#include "clients/cli/row_text.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "clients/cli/cell_text.h"
+#include "clients/cli/schema_text.h"
+#include "clients/cli/table_file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/seed.h"
+#include "tests/unit/clients/temp_file.h"
+
+namespace eris::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Written(const TableSchema& schema, const client::OwnedRows& rows, bool tbl,
+                    absl::Status* error = nullptr) {
+  std::FILE* const file = std::tmpfile();
+  Output output(file);
+  RowText text(output, tbl);
+  const absl::Status status = text.Add(schema, rows);
+  if (error != nullptr) *error = status;
+  text.End(schema);
+  output.Finish(0);
+  std::string bytes(static_cast<size_t>(std::ftell(file)), '\0');
+  std::rewind(file);
+  EXPECT_EQ(std::fread(bytes.data(), 1, bytes.size(), file), bytes.size());
+  std::fclose(file);
+  return bytes;
+}
+
+client::OwnedRows ReadBack(const TableSchema& schema, const std::string& text, bool tbl) {
+  const TempFile temp(text);
+  TableFileFormat format;
+  format.delimited = tbl ? DelimitedFormat{'|', false, true} : DelimitedFormat{};
+  format.header = tbl ? std::optional<bool>(false) : std::nullopt;
+  TableFile file(temp.fd(), "f", format, schema);
+  EXPECT_TRUE(file.Open().ok());
+  client::OwnedRows rows;
+  std::string complaint;
+  const auto result = file.Read(1'000'000, rows, complaint);
+  EXPECT_TRUE(result.ok() && *result == TableFile::Result::kEnd) << complaint;
+  return rows;
+}
+
+template <class T>
+void AppendValue(const T& value, std::string& to) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// nullopt: null.
+void AddStrings(const std::vector<std::optional<std::string>>& values, ColumnBuffers& column) {
+  AppendValue(uint32_t{0}, column.offsets);
+  column.validity.assign((values.size() + 7) / 8, '\0');
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i]) {
+      column.values += *values[i];
+      column.validity[i >> 3] = static_cast<char>(column.validity[i >> 3] | 1 << (i & 7));
+    }
+    AppendValue(static_cast<uint32_t>(column.values.size()), column.offsets);
+  }
+}
+
+TEST(RowTextTest, CsvHasAHeaderNullsAndQuotes) {
+  TableSchema schema = *ParseSchema("n:int32,b:string?", "");
+  schema.columns[1].name = "a,b";
+  client::OwnedRows rows{.rows = 5, .columns = std::vector<ColumnBuffers>(2)};
+  for (const int32_t n : {1, 2, 3, 4, 5}) AppendValue(n, rows.columns[0].values);
+  AddStrings({"x", std::nullopt, "", "say \"a\",\nb", "\r"}, rows.columns[1]);
+  EXPECT_EQ(Written(schema, rows, false),
+            "n,\"a,b\"\n1,x\n2,\n3,\"\"\n4,\"say \"\"a\"\",\nb\"\n5,\"\r\"\n");
+  EXPECT_EQ(Written(schema, {.rows = 0, .columns = std::vector<ColumnBuffers>(2)}, false),
+            "n,\"a,b\"\n");
+}
+
+TEST(RowTextTest, TblRefusesWhatItCannotHold) {
+  const TableSchema schema = *ParseSchema("a:string?", "");
+  for (const char* bad : {"", "a|b", "a\nb"}) {
+    client::OwnedRows rows{.rows = 2, .columns = std::vector<ColumnBuffers>(1)};
+    AddStrings({"fine", bad}, rows.columns[0]);
+    absl::Status status;
+    EXPECT_EQ(Written(schema, rows, true, &status), "fine|\n");
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("column a of row 2"));
+  }
+}
+
+// All types, in both forms, with the worst strings that each can hold.
+TEST(RowTextTest, RowsComeBackBitForBit) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE(test::SeedText(seed));
+  std::mt19937_64 random(seed);
+  constexpr uint64_t kRows = 3000;
+  const TableSchema schema = *ParseSchema(
+      "s:string?,d:double?,i:int32,l:int64,u:uint64,day:date,m:decimal(4)?,t:string", "");
+  for (const bool tbl : {false, true}) {
+    client::OwnedRows rows{.rows = kRows, .columns = std::vector<ColumnBuffers>(8)};
+    const std::string letters = tbl ? std::string("ab,\"\r\0 \xc3\xbc\xff", 10)
+                                    : std::string("ab,\"\r\n|\0 \xc3\xbc\xff", 12);
+    const auto word = [&] {
+      std::string text;
+      for (uint64_t n = random() % 6; n > 0; --n) text += letters[random() % letters.size()];
+      return text;
+    };
+    std::vector<std::optional<std::string>> nullable, whole;
+    const double special[] = {0.0,
+                              -0.0,
+                              0.1,
+                              std::numeric_limits<double>::infinity(),
+                              -std::numeric_limits<double>::infinity(),
+                              std::numeric_limits<double>::denorm_min(),
+                              std::numeric_limits<double>::max(),
+                              std::numeric_limits<double>::quiet_NaN()};
+    for (const size_t column : {1u, 6u}) {
+      rows.columns[column].validity.resize((kRows + 7) / 8);
+      for (char& bits : rows.columns[column].validity) bits = static_cast<char>(random());
+    }
+    for (uint64_t row = 0; row < kRows; ++row) {
+      std::string text = word();
+      if (tbl && text.empty()) text = "x";
+      nullable.push_back(random() % 5 == 0 ? std::nullopt : std::optional(text));
+      whole.push_back(word());
+      double real = std::bit_cast<double>(random());
+      if (std::isnan(real) || row % 7 == 0) real = special[random() % std::size(special)];
+      const auto at = [&](size_t column) -> std::string& { return rows.columns[column].values; };
+      AppendValue(rows.IsNull(1, row) ? 0.0 : real, at(1));
+      AppendValue(static_cast<int32_t>(random()), at(2));
+      AppendValue(static_cast<int64_t>(random()), at(3));
+      AppendValue(random(), at(4));
+      AppendValue(static_cast<int32_t>(random()), at(5));
+      AppendValue(rows.IsNull(6, row) ? int64_t{0} : static_cast<int64_t>(random()), at(6));
+    }
+    AddStrings(nullable, rows.columns[0]);
+    AddStrings(whole, rows.columns[7]);
+    rows.columns[7].validity.clear();
+
+    absl::Status status;
+    const std::string text = Written(schema, rows, tbl, &status);
+    ASSERT_TRUE(status.ok()) << status;
+    const client::OwnedRows back = ReadBack(schema, text, tbl);
+    ASSERT_EQ(back.rows, rows.rows);
+    for (size_t i = 0; i < schema.columns.size(); ++i) {
+      EXPECT_EQ(back.columns[i].values, rows.columns[i].values) << schema.columns[i].name;
+      EXPECT_EQ(back.columns[i].offsets, rows.columns[i].offsets) << schema.columns[i].name;
+      for (uint64_t row = 0; row < kRows; ++row) {
+        ASSERT_EQ(back.IsNull(i, row), rows.IsNull(i, row)) << schema.columns[i].name;
+      }
+    }
+  }
+}
+
+TEST(RowTextTest, NullsOfASingleColumnComeBack) {
+  const TableSchema schema = *ParseSchema("a:string?", "");
+  client::OwnedRows rows{.rows = 4, .columns = std::vector<ColumnBuffers>(1)};
+  AddStrings({std::nullopt, "", "x", std::nullopt}, rows.columns[0]);
+  const client::OwnedRows back = ReadBack(schema, Written(schema, rows, false), false);
+  ASSERT_EQ(back.rows, 4u);
+  EXPECT_TRUE(back.IsNull(0, 0));
+  EXPECT_FALSE(back.IsNull(0, 1));
+  EXPECT_EQ(back.GetString(0, 2), "x");
+  EXPECT_TRUE(back.IsNull(0, 3));
+}
+
+}  // namespace
+}  // namespace eris::cli
