@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "storage/table/append_pieces.h"
 #include "storage/table/table_layout.h"
@@ -35,10 +36,11 @@ absl::Status ScanIntoSender::Send(TableChunk* chunk) {
     absl::Status fits = target_.layout->Check(*chunk->rows, /*keys_only=*/false);
     if (!fits.ok()) return fits;
   } else {
-    for (const storage::ResultColumn& column : chunk->rows_out.columns) {
-      if (column.any_null) {
-        return absl::InvalidArgumentError("a key or value of the scan into an index is null");
-      }
+    const auto& columns = chunk->rows_out.columns;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (!columns[i].any_null) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("column ", i + 1, ", the ", i == 0 ? "key" : "value", ", of a row is null"));
     }
   }
   chunk_ = chunk;

@@ -154,7 +154,7 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
             "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
         break;
       case PartOutcome::kAborted:
-        status_ = SnapshotAborted(snapshot_epoch_);
+        status_ = SnapshotAborted(core_, snapshot_epoch_, snapshot_.get());
         break;
       case PartOutcome::kCancelled:
       case PartOutcome::kRunning:

@@ -314,7 +314,7 @@ void ScanState::PartEnded(Lane& lane) {
           "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
       return;
     case PartOutcome::kAborted:
-      error_ = SnapshotAborted(snapshot_epoch_);
+      error_ = SnapshotAborted(core_, snapshot_epoch_, snapshot_.get());
       return;
     case PartOutcome::kCancelled:
     case PartOutcome::kRunning:

@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "engine/table_resume.h"
 #include "engine/table_scan_state.h"
 #include "storage/table/append_pieces.h"
+#include "storage/table/plan_compiler.h"
 #include "storage/table/table_plan.h"
 
 namespace eris::engine {
@@ -91,6 +93,24 @@ absl::StatusOr<std::vector<uint32_t>> ColumnsOf(const storage::TableLayout& layo
   return columns;
 }
 
+std::string TypeText(const ColumnSchema& column) {
+  const bool scaled = column.type == ColumnType::kDecimal ||
+                      (column.type == ColumnType::kInt128 && column.scale > 0);
+  return absl::StrCat(storage::TypeName(column.type),
+                      scaled ? absl::StrCat("(", uint32_t{column.scale}, ")") : "");
+}
+
+// "a int64, b decimal(2)"
+std::string ColumnsText(const std::vector<ColumnSchema>& columns) {
+  constexpr size_t kShownMax = 16;
+  std::string text;
+  for (size_t i = 0; i < std::min(columns.size(), kShownMax); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", columns[i].name, " ", TypeText(columns[i]));
+  }
+  if (columns.size() > kShownMax) text += ", ...";
+  return text;
+}
+
 // Whether the rows of `result` can be written to `target`.
 absl::Status CheckTarget(const TableSchema& result, const ObjectEntry& target) {
   if (!target.is_table()) {
@@ -100,24 +120,24 @@ absl::Status CheckTarget(const TableSchema& result, const ObjectEntry& target) {
         result.columns[1].type == ColumnType::kUint64) {
       return absl::OkStatus();
     }
-    return absl::InvalidArgumentError(absl::StrCat("object \"", target.name,
-                                                   "\" is an index or a hash: the scan needs two "
-                                                   "columns of u64, key and value"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("object \"", target.name, "\" takes two columns of uint64, key and value; ",
+                     "the scan hands out ", ColumnsText(result.columns)));
   }
   const storage::TableLayout& layout = *target.layout;
   if (layout.columns() != result.columns.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("table \"", target.name, "\" has ",
-                                                   layout.columns(), " columns, the scan ",
-                                                   result.columns.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("table \"", target.name, "\" has ", layout.columns(), " columns, ",
+                     ColumnsText(layout.schema().columns), "; the scan hands out ",
+                     result.columns.size(), ", ", ColumnsText(result.columns)));
   }
   for (uint32_t i = 0; i < layout.columns(); ++i) {
     const ColumnSchema& from = result.columns[i];
     const ColumnSchema& to = layout.column(i);
     if (from.type == to.type && from.scale == to.scale) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "column ", i, " of the scan, \"", from.name, "\", has another type than column \"", to.name,
-        "\" of table \"", target.name, "\": ", static_cast<int>(from.type), " (scale ", from.scale,
-        ") for ", static_cast<int>(to.type), " (scale ", to.scale, ")"));
+        "column ", i + 1, " of the scan, \"", from.name, "\", is ", TypeText(from), "; column ",
+        i + 1, " of table \"", target.name, "\", \"", to.name, "\", is ", TypeText(to)));
   }
   return absl::OkStatus();
 }

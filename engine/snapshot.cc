@@ -2,6 +2,7 @@
 
 #include <new>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "aeu/clock.h"
@@ -43,14 +44,28 @@ absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core) {
 absl::StatusOr<std::shared_ptr<Snapshot>> SnapshotFor(Core& core,
                                                       const std::shared_ptr<Snapshot>& given) {
   if (given == nullptr) return TakeSnapshot(core);
-  if (given->aborted()) return SnapshotAborted(given->epoch());
+  if (given->aborted()) return SnapshotAborted(core, given->epoch(), given.get());
   return given;
 }
 
-absl::Status SnapshotAborted(uint64_t epoch) {
-  return absl::AbortedError(absl::StrCat(
-      "snapshot ", epoch,
-      " was given up: it got too old, or the rows kept for snapshots took too much memory"));
+absl::Status SnapshotAborted(const Core& core, uint64_t epoch, const Snapshot* snapshot) {
+  const std::string what = absl::StrCat("snapshot ", epoch, " was given up: ");
+  const std::string age =
+      absl::StrCat("snapshot_age_ms_max (", core.options.snapshot_age_ms_max, " ms)");
+  const std::string memory =
+      absl::StrCat("version_bytes_max (", core.options.version_bytes_max, " bytes)");
+  if (snapshot == nullptr) {
+    return absl::AbortedError(absl::StrCat(what, "it got older than ", age,
+                                           ", or the old rows kept for snapshots took more than ",
+                                           memory));
+  }
+  // Who gives one up leaves no reason; one that is young was not given up for its age.
+  const uint64_t begun_ns = static_cast<const SnapshotImpl*>(snapshot)->begun_ns();
+  if (aeu::NowNs() - begun_ns > core.directory.snapshots().age_ns_max()) {
+    return absl::AbortedError(absl::StrCat(what, "it got older than ", age));
+  }
+  return absl::AbortedError(absl::StrCat(what, "the old rows kept for snapshots took more than ",
+                                         memory, ", or an erase found no memory to keep one"));
 }
 
 }  // namespace eris::engine

@@ -26,6 +26,7 @@ class SnapshotImpl final : public Snapshot {
   uint64_t epoch() const override { return held_.epoch; }
   // Gives it up itself when it has got too old. AEUs do, too, while they write.
   bool aborted() const override;
+  uint64_t begun_ns() const { return begun_ns_; }
 
  private:
   Core& core_;
@@ -43,8 +44,9 @@ absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core);
 absl::StatusOr<std::shared_ptr<Snapshot>> SnapshotFor(Core& core,
                                                       const std::shared_ptr<Snapshot>& given);
 
-// What a scan ends with whose snapshot was given up.
-absl::Status SnapshotAborted(uint64_t epoch);
+// What a scan ends with whose snapshot was given up: which limit it was. `snapshot` may be null,
+// where it has been let go.
+absl::Status SnapshotAborted(const Core& core, uint64_t epoch, const Snapshot* snapshot);
 
 }  // namespace eris::engine
 

@@ -347,7 +347,7 @@ std::optional<TableScanState::NextResult> TableScanState::TryNext() {
     if (!error_.ok()) return NextResult(error_);
     if (finished_) return NextResult(nullptr);
     if (request_.snapshot->aborted()) {
-      Fail(SnapshotAborted(request_.snapshot->epoch()));
+      Fail(SnapshotAborted(core_, request_.snapshot->epoch(), request_.snapshot.get()));
       continue;
     }
     if (answered_list_ == nullptr) answered_list_ = answered_chunks_.TakeAll();
@@ -432,6 +432,11 @@ void TableScanState::EndPart(Part& part) {
   }
   switch (part.outcome()) {
     case PartOutcome::kAnswered:
+      if (!part.status().ok() && request_.target != nullptr) {
+        return Fail(absl::Status(part.status().code(),
+                                 absl::StrCat("scan into object \"", request_.target->name,
+                                              "\": ", part.status().message())));
+      }
       if (!part.status().ok()) return Fail(part.status());
       handed_out_[static_cast<size_t>(&part - parts_.get())].done = true;
       if (request_.plan->aggregates()) ended_runs_.push_back(part.TakeRun());
@@ -443,7 +448,7 @@ void TableScanState::EndPart(Part& part) {
     case PartOutcome::kRefused:
       return Fail(NoRoom());
     case PartOutcome::kAborted:
-      return Fail(SnapshotAborted(request_.snapshot->epoch()));
+      return Fail(SnapshotAborted(core_, request_.snapshot->epoch(), request_.snapshot.get()));
     case PartOutcome::kMoved:
     case PartOutcome::kCancelled:
     case PartOutcome::kRunning:

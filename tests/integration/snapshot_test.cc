@@ -1,12 +1,14 @@
 // Snapshots of a running engine: writers move money from account to account, and what a scan adds
 // up never shows more money than there is, nor less than what is just under way. On real threads,
 // with accounts in the partitions of several AEUs.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@ constexpr uint64_t kMoneyOfAccount = 100;
 constexpr uint64_t kTransferMax = 20;
 constexpr uint64_t kSpan = 1'000'000;
 constexpr uint64_t kAll = kWriters * kAccountsOfWriter * kMoneyOfAccount;
+using ::testing::HasSubstr;
 using Rows = std::vector<std::pair<uint64_t, uint64_t>>;
 
 class SnapshotTest : public testing::Test {
@@ -196,8 +199,9 @@ TEST_F(SnapshotTest, BeyondTheMemoryForOldRowsTheOldestIsGivenUp) {
     ASSERT_TRUE(session->Upsert("accounts", keys, values).ok());
   }
   EXPECT_TRUE((*old)->aborted());
-  EXPECT_EQ(session->OpenScan("accounts", {.snapshot = *old}).status().code(),
-            absl::StatusCode::kAborted);
+  const absl::Status given_up = session->OpenScan("accounts", {.snapshot = *old}).status();
+  EXPECT_EQ(given_up.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(given_up.message()), HasSubstr("version_bytes_max (1048576 bytes)"));
   EXPECT_EQ(session->Aggregate("accounts", {.snapshot = *old}).status().code(),
             absl::StatusCode::kAborted);
   // A new one is as good as ever.
@@ -214,8 +218,10 @@ TEST_F(SnapshotTest, TooOldOneIsGivenUp) {
   ASSERT_TRUE(snapshot.ok());
   while (!(*snapshot)->aborted()) std::this_thread::yield();
   const auto session = engine_->NewSession();
-  EXPECT_EQ(session->OpenScan("accounts", {.snapshot = *snapshot}).status().code(),
-            absl::StatusCode::kAborted);
+  const absl::Status given_up = session->OpenScan("accounts", {.snapshot = *snapshot}).status();
+  EXPECT_EQ(given_up.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(given_up.message()),
+              HasSubstr("given up: it got older than snapshot_age_ms_max (20 ms)"));
 }
 
 TEST_F(SnapshotTest, AsManyAsTheRegistryHolds) {

@@ -408,6 +408,24 @@ TEST_P(TableTest, RowsGoIntoOtherObjects) {
   EXPECT_EQ(session_->ScanInto("h", {}, "h").status().code(), kInvalid);
   EXPECT_EQ(session_->ScanInto("h", {}, "c").status().code(), kInvalid);  // types
   EXPECT_EQ(session_->ScanInto("h", {}, "index").status().code(), kInvalid);
+  ASSERT_TRUE(
+      engine_
+          ->CreateTable("unlike",
+                        {.columns = {{.name = "a", .type = ColumnType::kInt32},
+                                     {.name = "b", .type = ColumnType::kDecimal, .scale = 2}}})
+          .ok());
+  TableQuery two;
+  two.columns = {{.expression = expressions::Literal(1), .name = "x"},
+                 {.expression = expressions::Literal(2), .name = "y"}};
+  EXPECT_EQ(session_->ScanInto("h", two, "unlike").status().message(),
+            "column 1 of the scan, \"x\", is int64; column 1 of table \"unlike\", \"a\", is int32");
+  EXPECT_EQ(
+      session_->ScanInto("h", two, "index").status().message(),
+      "object \"index\" takes two columns of uint64, key and value; the scan hands out x int64, "
+      "y int64");
+  two.columns.pop_back();
+  EXPECT_EQ(session_->ScanInto("h", two, "unlike").status().message(),
+            "table \"unlike\" has 2 columns, a int32, b decimal(2); the scan hands out 1, x int64");
   EXPECT_EQ(session_->ScanInto("h", sum, "index").status().code(), kInvalid);
   EXPECT_EQ(session_->ScanInto("h", query, "nowhere").status().code(), absl::StatusCode::kNotFound);
 }

@@ -1,9 +1,11 @@
 #include "engine/boundaries.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "eris/key_encoding.h"
@@ -16,6 +18,7 @@ constexpr uint64_t kKeyMax = std::numeric_limits<uint64_t>::max();
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 __extension__ using Wide = unsigned __int128;
+using ::testing::HasSubstr;
 using Starts = std::vector<uint64_t>;
 
 TEST(InitialStartsTest, AnyExpectedRangeFallsIntoEvenPieces) {
@@ -154,6 +157,32 @@ TEST(InitialTableStartsTest, BoundsAreTheFirstEightBytesOfTheKey) {
             (std::vector<uint64_t>{0, 7, 9}));
   EXPECT_EQ(InitialTableStarts(i64, {.split_points = {9, 7}}, 2).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(InitialTableStartsTest, BoundsAreNamedAsValuesOfTheColumn) {
+  const auto message = [](ColumnType type, uint64_t first, uint64_t second) {
+    const TableSchema schema{.columns = {{.name = "k", .type = type, .scale = 2}}, .key = {0}};
+    return std::string(
+        InitialTableStarts(schema, {.split_points = {first, second}}, 2).status().message());
+  };
+  EXPECT_EQ(message(ColumnType::kInt32, KeyFromDate(7) << 32, KeyFromDate(-5) << 32),
+            "split points must be above -2147483648, up to 2147483647 and strictly ascending: -5 "
+            "comes after 7");
+  EXPECT_THAT(message(ColumnType::kDate, KeyFromDate(1) << 32, KeyFromDate(0) << 32),
+              HasSubstr("1970-01-01 comes after 1970-01-02"));
+  EXPECT_THAT(message(ColumnType::kInt64, KeyFromInt64(7), KeyFromInt64(-5)),
+              HasSubstr("-5 comes after 7"));
+  EXPECT_THAT(message(ColumnType::kDecimal, KeyFromInt64(7), KeyFromInt64(-5)),
+              HasSubstr("-0.05 comes after 0.07"));
+  EXPECT_THAT(message(ColumnType::kFloat64, KeyFromFloat64(1.5), KeyFromFloat64(-2)),
+              HasSubstr("-2 comes after 1.5"));
+  EXPECT_THAT(message(ColumnType::kUint64, 7, 5), HasSubstr("5 comes after 7"));
+  const TableSchema dates{.columns = {{.name = "k", .type = ColumnType::kDate}}, .key = {0}};
+  EXPECT_THAT(std::string(InitialTableStarts(
+                              dates, {.expected = {KeyFromDate(1) << 32, KeyFromDate(0) << 32}}, 2)
+                              .status()
+                              .message()),
+              HasSubstr("[1970-01-02, 1970-01-01) holds no key"));
 }
 
 TEST(InitialTableStartsTest, DatesAreExpectedInTwoCenturies) {
