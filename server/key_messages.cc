@@ -27,22 +27,7 @@ absl::StatusOr<KeyType> KeyTypeFrom(absl::string_view name, v1::KeyType type) {
 
 }  // namespace
 
-absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
-  KeyTypes types;
-  if (type != v1::KEY_TYPE_UNSPECIFIED) {
-    ERIS_ASSIGN_OR_RETURN(types.first, KeyTypeFrom("key_type", type));
-  }
-  if (second != v1::KEY_TYPE_UNSPECIFIED) {
-    ERIS_ASSIGN_OR_RETURN(types.second, KeyTypeFrom("second_key_type", second));
-  }
-  return types;
-}
-
-v1::KeyType ToMessage(KeyType type) { return static_cast<v1::KeyType>(type); }
-
-namespace {
-
-const char* FieldOf(KeyType type) {
+absl::string_view FieldOf(KeyType type) {
   switch (type) {
     case KeyType::kInt64:
       return "i64";
@@ -55,7 +40,7 @@ const char* FieldOf(KeyType type) {
   }
 }
 
-const char* FieldOf(const v1::Key& key) {
+absl::string_view FieldOf(const v1::Key& key) {
   switch (key.value_case()) {
     case v1::Key::kU64:
       return "u64";
@@ -70,7 +55,20 @@ const char* FieldOf(const v1::Key& key) {
   }
 }
 
-}  // namespace
+absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
+  KeyTypes types;
+  if (type != v1::KEY_TYPE_UNSPECIFIED) {
+    ERIS_ASSIGN_OR_RETURN(types.first, KeyTypeFrom("key_type", type));
+  }
+  if (second != v1::KEY_TYPE_UNSPECIFIED) {
+    ERIS_ASSIGN_OR_RETURN(types.second, KeyTypeFrom("second_key_type", second));
+  }
+  return types;
+}
+
+v1::KeyType ToMessage(KeyType type) { return static_cast<v1::KeyType>(type); }
+
+namespace {}  // namespace
 
 absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key) {
   if (type == KeyType::kUint64 && key.has_u64()) return key.u64();

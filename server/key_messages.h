@@ -18,6 +18,8 @@ namespace eris::server {
 absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second);
 v1::KeyType ToMessage(KeyType type);
 
+// What is set in it: "i64"; "none".
+absl::string_view FieldOf(const v1::Key& key);
 // `name` ("range.start") stands in messages. Errors: InvalidArgument, naming both types; NaN.
 absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key);
 // Errors: as KeyFrom; the short form where it does not belong, or both forms; a second part where

@@ -11,19 +11,13 @@
 #include "server/key_messages.h"
 #include "server/ranges.h"
 #include "server/rpc_status.h"
-#include "server/unary_call.h"
 
 namespace eris::server {
 
 ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context,
                           const v1::ScanRequest& request) {
   auto* call = new ScanCall(server, context);
-  const absl::Status status = call->Open(request);
-  if (status.ok()) {
-    call->Fetch();
-  } else {
-    call->End(status);
-  }
+  call->ScanStream::Begin(call->Open(request));
   return call;
 }
 
@@ -91,8 +85,7 @@ absl::StatusOr<ScanOptions> ScanCall::Resume(const v1::ScanRequest& request) {
   return options;
 }
 
-void ScanCall::Fetch() {
-  if (const auto reason = stop_->reason()) return End(*reason);
+void ScanCall::FetchNext() {
   scan_->NextAsync(
       [this](absl::StatusOr<std::optional<ScanChunk>> chunk) { OnChunk(std::move(chunk)); });
 }
@@ -103,8 +96,7 @@ void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
   if (!chunk->has_value()) return End(absl::OkStatus());
   Fill(**chunk);
   chunk->reset();  // before the write: an AEU may fill it while the client reads this one
-  stall_.Begin();
-  StartWrite(&response_);
+  Write();
 }
 
 namespace {
@@ -162,25 +154,6 @@ void ScanCall::Fill(const ScanChunk& chunk) {
                                .keys_only = options_.keys_only,
                                .values = options_.values.value_or(ValueRange{})}));
   }
-}
-
-void ScanCall::End(const absl::Status& status) {
-  stall_.Begin();  // the status waits behind the last chunk
-  Finish(ToRpcStatus(status));
-}
-
-void ScanCall::OnWriteDone(bool ok) {
-  stall_.End();
-  if (!ok) return End(stop_->reason().value_or(absl::CancelledError("the client has gone")));
-  if (last_) return End(absl::OkStatus());
-  Fetch();
-}
-
-void ScanCall::OnCancel() { stop_->Stop(CancelledStatus(context_)); }
-
-void ScanCall::OnDone() {
-  stop_->Detach();
-  delete this;
 }
 
 }  // namespace eris::server

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "eris/key_encoding.h"
+#include "server/key_messages.h"
 
 namespace eris::server {
 namespace {
@@ -89,29 +90,14 @@ absl::StatusOr<Expression> ExpressionFrom(const v1::Expression& message) {
   return out;
 }
 
-absl::string_view TypeOf(const v1::Key& key) {
-  switch (key.value_case()) {
-    case v1::Key::kU64:
-      return "u64";
-    case v1::Key::kI64:
-      return "i64";
-    case v1::Key::kF64:
-      return "f64";
-    case v1::Key::kDate32:
-      return "date32";
-    default:
-      return "unset";
-  }
-}
-
 // The first eight bytes of the keys that begin with that value.
 absl::StatusOr<uint64_t> HeadFrom(absl::string_view name, const ColumnSchema& column,
                                   const v1::Key& key) {
   constexpr int kNarrowShift = 32;  // narrow values stand at the top of the word
   const auto refuse = [&](absl::string_view expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " is ", TypeOf(key), ", must be ", expected, ": the first key column \"",
-                     column.name, "\" is ", v1::ColumnType_Name(ToMessage(column.type))));
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is ", FieldOf(key), ", must be ", expected, ": the first key column \"",
+        column.name, "\" is ", v1::ColumnType_Name(ToMessage(column.type))));
   };
   switch (column.type) {
     case ColumnType::kInt64:
@@ -246,7 +232,9 @@ absl::StatusOr<TableOptions> TableOptionsFrom(const TableSchema& schema,
                           HeadFrom("expected_end", first, request.expected_end()));
   }
   if (options.expected.Inverted()) {
-    return absl::InvalidArgumentError("expected_end lies before expected_start");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected_end (", request.expected_end().ShortDebugString(),
+        ") lies before expected_start (", request.expected_start().ShortDebugString(), ")"));
   }
   for (const v1::Key& key : request.split_keys()) {
     const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");

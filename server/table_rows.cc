@@ -183,6 +183,17 @@ void FillRows(const TableChunk& chunk, v1::Rows* message) {
   }
 }
 
+uint64_t ExpectedChunkBytes(const TableSchema& schema, uint64_t rows_max, uint64_t bytes_max) {
+  constexpr uint64_t kStringBytes = 32;
+  uint64_t row_bytes = 0;
+  for (const ColumnSchema& column : schema.columns) {
+    const uint64_t width = ColumnValueBytes(column.type);
+    row_bytes += 1 + (width == 0 ? sizeof(uint32_t) + kStringBytes : width);
+  }
+  if (rows_max == 0 || rows_max >= bytes_max / row_bytes) return bytes_max;
+  return rows_max * row_bytes;
+}
+
 uint64_t ChunkBytes(const TableChunk& chunk) {
   const std::vector<ColumnSchema>& columns = chunk.schema().columns;
   uint64_t bytes = 0;

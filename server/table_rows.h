@@ -41,6 +41,9 @@ void FillRows(uint64_t rows, absl::Span<const ColumnType> types, std::vector<Col
 void FillRows(const TableChunk& chunk, v1::Rows* message);
 // What that takes.
 uint64_t ChunkBytes(const TableChunk& chunk);
+// What it can be expected to take, of chunks of at most `rows_max` rows (0: any number), but never
+// more than `bytes_max`; nobody knows before how long strings are.
+uint64_t ExpectedChunkBytes(const TableSchema& schema, uint64_t rows_max, uint64_t bytes_max);
 
 }  // namespace eris::server
 

@@ -7,19 +7,13 @@
 #include "server/rpc_status.h"
 #include "server/table_messages.h"
 #include "server/table_rows.h"
-#include "server/unary_call.h"
 
 namespace eris::server {
 
 TableScanCall* TableScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context,
                                     const v1::ScanTableRequest& request) {
   auto* call = new TableScanCall(server, context);
-  const absl::Status status = call->Open(request);
-  if (status.ok()) {
-    call->Fetch();
-  } else {
-    call->End(status);
-  }
+  call->ScanStream::Begin(call->Open(request));
   return call;
 }
 
@@ -27,8 +21,9 @@ absl::Status TableScanCall::Open(const v1::ScanTableRequest& request) {
   stay_ = server_.gate.TryEnter(stop_);
   if (!stay_) return DrainGate::RefusedStatus();
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.table()));
-  charge_ = server_.budget.TryTake(kMessageBytes);
-  if (!charge_) return OverBudgetStatus(server_.budget, kMessageBytes);
+  const uint64_t request_bytes = request.SpaceUsedLong();
+  charge_ = server_.budget.TryTake(request_bytes);
+  if (!charge_) return OverBudgetStatus(server_.budget, request_bytes);
   ERIS_ASSIGN_OR_RETURN(TableQuery query, QueryFrom(request.query()));
   has_tokens_ = query.aggregates.empty() && query.group_by.empty();
   fingerprint_ = QueryFingerprint(request.table(), request.query());
@@ -36,6 +31,9 @@ absl::Status TableScanCall::Open(const v1::ScanTableRequest& request) {
   session_ = server_.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(scan_, session_->OpenTableScan(request.table(), query));
   stop_->Attach(scan_.get());
+  const bool one_row = !query.aggregates.empty() && query.group_by.empty();
+  message_bytes_ = ExpectedChunkBytes(scan_->schema(), one_row ? 1 : query.limit, kMessageBytes);
+  if (!charge_.TryGrow(message_bytes_)) return OverBudgetStatus(server_.budget, message_bytes_);
   if (!use_ && has_tokens_ && server_.config.scan_resume_ms > 0) {
     use_ = server_.leases().AddForScan(scan_->snapshot(),
                                        std::chrono::milliseconds(server_.config.scan_resume_ms));
@@ -68,8 +66,7 @@ absl::Status TableScanCall::SetStart(const v1::ScanTableRequest& request, TableQ
   return absl::OkStatus();
 }
 
-void TableScanCall::Fetch() {
-  if (const auto reason = stop_->reason()) return End(*reason);
+void TableScanCall::FetchNext() {
   scan_->NextAsync([this](TableScan::NextResult chunk) { OnChunk(std::move(chunk)); });
 }
 
@@ -84,13 +81,15 @@ void TableScanCall::OnChunk(TableScan::NextResult chunk) {
     if (absl::Status status = Fill(**chunk); !status.ok()) return End(status);
     chunk->reset();  // before the write: an AEU may fill it while the client reads this one
   }
+  FillSchemaOnce();
   Write();
 }
 
 absl::Status TableScanCall::Fill(const TableChunk& chunk) {
   const uint64_t bytes = ChunkBytes(chunk);
-  if (bytes > charge_.bytes() && !charge_.TryGrow(bytes - charge_.bytes())) {
-    return AnswerOverBudgetStatus(bytes);
+  if (bytes > message_bytes_) {
+    if (!charge_.TryGrow(bytes - message_bytes_)) return AnswerOverBudgetStatus(bytes);
+    message_bytes_ = bytes;
   }
   FillRows(chunk, response_.mutable_rows());
   if (use_ && has_tokens_) {
@@ -109,12 +108,6 @@ void TableScanCall::FillSchemaOnce() {
   }
 }
 
-void TableScanCall::Write() {
-  FillSchemaOnce();
-  stall_.Begin();
-  StartWrite(&response_);
-}
-
 void TableScanCall::End(const absl::Status& status) {
   if (status.ok() && use_ && use_.of_scan()) {
     if (several_) {
@@ -123,22 +116,7 @@ void TableScanCall::End(const absl::Status& status) {
       (void)server_.leases().Release(use_.id());
     }
   }
-  stall_.Begin();  // the status waits behind the last chunk
-  Finish(ToRpcStatus(status));
-}
-
-void TableScanCall::OnWriteDone(bool ok) {
-  stall_.End();
-  if (!ok) return End(stop_->reason().value_or(absl::CancelledError("the client has gone")));
-  if (last_) return End(absl::OkStatus());
-  Fetch();
-}
-
-void TableScanCall::OnCancel() { stop_->Stop(CancelledStatus(context_)); }
-
-void TableScanCall::OnDone() {
-  stop_->Detach();
-  delete this;
+  ScanStream::End(status);
 }
 
 }  // namespace eris::server

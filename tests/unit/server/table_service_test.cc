@@ -11,6 +11,7 @@
 #include "clients/table_client.h"
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"
+#include "server/table_rows.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {
@@ -440,6 +441,45 @@ TEST_F(TableServiceTest, IndexesAreNotMadeOfTableKinds) {
 }
 
 // The first stream's deadline passes while the engine holds its second chunk back.
+class SmallBudgetTest : public TableServiceTest {
+ protected:
+  static ServerConfig Small() {
+    ServerConfig config;
+    config.in_flight_bytes_max = 64 << 10;
+    return config;
+  }
+  SmallBudgetTest() : TableServiceTest(Small()) {}
+};
+
+TEST_F(SmallBudgetTest, ScanIsChargedForTheRowsItAsksFor) {
+  Load(300);
+  const auto scan = [&](uint64_t limit, bool count) {
+    v1::ScanTableRequest request = All();
+    request.mutable_query()->set_limit(limit);
+    if (count) {
+      v1::AggregateColumn* const column = request.mutable_query()->add_aggregates();
+      column->set_function(v1::AggregateColumn::FUNCTION_COUNT);
+      column->set_name("n");
+    }
+    std::vector<v1::ScanTableResponse> responses;
+    return Scan(request, &responses);
+  };
+  EXPECT_TRUE(scan(0, true).ok());
+  EXPECT_TRUE(scan(100, false).ok());
+  const grpc::Status refused = scan(0, false);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("1048576"));
+}
+
+TEST(ExpectedChunkBytesTest, GrowsWithRowsUpToItsLimit) {
+  const TableSchema schema{.columns = {{.name = "a", .type = ColumnType::kInt32},
+                                       {.name = "b", .type = ColumnType::kString}}};
+  EXPECT_EQ(ExpectedChunkBytes(schema, 1, 1 << 20), 5u + 37u);
+  EXPECT_EQ(ExpectedChunkBytes(schema, 100, 1 << 20), 100 * (5u + 37u));
+  EXPECT_EQ(ExpectedChunkBytes(schema, 0, 1 << 20), uint64_t{1} << 20);
+  EXPECT_EQ(ExpectedChunkBytes(schema, ~uint64_t{0}, 1 << 20), uint64_t{1} << 20);
+}
+
 TEST_F(TableServiceTest, ReaderResumesByItselfBehindWhatItHas) {
   Load(2500);
   const auto impatient = *client::Client::Connect(
