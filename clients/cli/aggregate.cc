@@ -62,9 +62,9 @@ int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
   const absl::Status no_table = CheckNoTable(
-      to->info, absl::StrCat("eris scan ", flags.object, " --agg '",
+      to->info, absl::StrCat("use eris scan ", flags.object, " --agg '",
                              count_only ? "count(*)" : "count(*), min(a), max(a), sum(a)",
-                             "' --filter ... does that"));
+                             "', with --filter for some of its rows"));
   if (!no_table.ok()) return Report(no_table);
   const KeyTypes& types = to->info.key_type;
   AggregateOptions options{.count_only = count_only};
@@ -105,6 +105,7 @@ void AddAggregate(CLI::App& app, Cli& cli) {
           "Count, minimum, maximum, sum and average of the values in a key range", false)
       ->footer(
           "The server adds up where the rows are; none of them is sent. The sum has 128 bits.\n"
+          "Of a table: eris scan NAME --agg 'count(*), min(a), max(a), sum(a), avg(a)'\n"
           "Examples:\n"
           "  eris aggregate orders\n"
           "  eris aggregate orders --from 100 --to 200 --min-value 10 --output json\n");
@@ -114,6 +115,7 @@ void AddCount(CLI::App& app, Cli& cli) {
   AddVerb(app, cli, "count", "Count the rows of a key range", true)
       ->footer(
           "Without a filter on the values no row is read, however many there are.\n"
+          "Of a table: eris scan NAME --agg 'count(*)'\n"
           "Examples:\n"
           "  eris count orders --from 100 --to 200\n"
           "  eris count orders --max-value 9\n"

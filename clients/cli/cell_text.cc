@@ -47,13 +47,6 @@ void AppendDouble(double number, std::string* text) {
   text->append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
 }
 
-// Of UTF-8, which is all that is shown.
-size_t CharactersOf(absl::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
 bool IsRight(ColumnType type) { return type != ColumnType::kString && type != ColumnType::kDate; }
 
 // For a table: strings without what would break its lines.
@@ -92,19 +85,15 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
   }
 }
 
-void CellPrinter::Begin(const TableSchema& schema, const client::OwnedRows& rows,
-                        const client::RowBits* present) {
+void CellPrinter::Collect(const TableSchema& schema, const client::OwnedRows& rows,
+                          const client::RowBits* present) {
   constexpr size_t kWidthMax = 60;
-  const size_t columns = schema.columns.size();
-  cells_.clear();
-  cells_.resize(json_ ? 0 : rows.rows * columns);
-  widths_.resize(columns);
-  for (size_t i = 0; i < columns && !json_; ++i) {
-    const ColumnSchema& column = schema.columns[i];
-    if (!begun_) widths_[i] = CharactersOf(ShowBytes(ByteFormat::kText, column.name));
-    for (uint64_t row = 0; row < rows.rows; ++row) {
-      if (present != nullptr && !(*present)[row]) continue;
-      std::string& cell = cells_[row * columns + i];
+  widths_.resize(schema.columns.size());
+  for (uint64_t row = 0; row < rows.rows; ++row) {
+    if (present != nullptr && !(*present)[row]) continue;
+    for (size_t i = 0; i < schema.columns.size(); ++i) {
+      const ColumnSchema& column = schema.columns[i];
+      std::string& cell = cells_.emplace_back();
       AppendShown(column, rows, i, row, &cell);
       const size_t width = CharactersOf(cell);
       if (column.type != ColumnType::kString || width <= kWidthMax) {
@@ -112,12 +101,24 @@ void CellPrinter::Begin(const TableSchema& schema, const client::OwnedRows& rows
       }
     }
   }
-  if (std::exchange(begun_, true)) return;
-  if (json_) return output_.Write("[");
-  for (size_t i = 0; i < columns; ++i) {
-    AppendAligned(schema.columns[i], ShowBytes(ByteFormat::kText, schema.columns[i].name), i);
+}
+
+void CellPrinter::WriteCells(const TableSchema& schema) {
+  const size_t columns = schema.columns.size();
+  if (!std::exchange(begun_, true)) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < columns; ++i) {
+      names.push_back(ShowBytes(ByteFormat::kText, schema.columns[i].name));
+      widths_[i] = std::max(widths_[i], CharactersOf(names[i]));
+    }
+    for (size_t i = 0; i < columns; ++i) AppendAligned(schema.columns[i], names[i], i);
+    WriteLine();
   }
-  WriteLine();
+  for (size_t at = 0; at < cells_.size() && output_.open(); ++at) {
+    AppendAligned(schema.columns[at % columns], cells_[at], at % columns);
+    if (at % columns == columns - 1) WriteLine();
+  }
+  cells_.clear();
 }
 
 void CellPrinter::AppendAligned(const ColumnSchema& column, absl::string_view text, size_t i) {
@@ -146,19 +147,17 @@ void CellPrinter::WriteLine() {
 
 void CellPrinter::Add(const TableSchema& schema, const client::OwnedRows& rows,
                       const client::RowBits* present) {
-  Begin(schema, rows, present);
-  const size_t columns = schema.columns.size();
+  if (!json_) {
+    Collect(schema, rows, present);
+    if (begun_ || cells_.size() >= kRowsBeforeHead * schema.columns.size()) WriteCells(schema);
+    return;
+  }
+  if (!std::exchange(begun_, true)) output_.Write("[");
   for (uint64_t row = 0; row < rows.rows && output_.open(); ++row) {
-    const bool missing = present != nullptr && !(*present)[row];
-    if (json_ && missing) {
-      output_.Write(std::exchange(first_, false) ? "\n  null" : ",\n  null");
-    } else if (json_) {
+    if (present == nullptr || (*present)[row]) {
       AddJson(schema, rows, row);
-    } else if (!missing) {
-      for (size_t i = 0; i < columns; ++i) {
-        AppendAligned(schema.columns[i], cells_[row * columns + i], i);
-      }
-      WriteLine();
+    } else {
+      output_.Write(std::exchange(first_, false) ? "\n  null" : ",\n  null");
     }
   }
 }
@@ -190,8 +189,9 @@ void CellPrinter::AddJson(const TableSchema& schema, const client::OwnedRows& ro
 }
 
 void CellPrinter::End(const TableSchema& schema) {
-  if (!begun_) Begin(schema, {}, nullptr);
-  if (json_) output_.Write(first_ ? "]\n" : "\n]\n");
+  Add(schema, {}, nullptr);
+  if (!json_) return WriteCells(schema);
+  output_.Write(first_ ? "]\n" : "\n]\n");
 }
 
 absl::StatusOr<KeyType> SampleTypeOf(const ColumnSchema& column) {

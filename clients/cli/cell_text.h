@@ -27,10 +27,13 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
 // Rows as a table, or as a JSON array of objects: numbers of 32 bits and doubles as numbers, others
 // as text, so that no digit is lost.
 //
-// Columns of a table are as wide as the chunks so far need, strings up to a limit; a longer one
-// takes from the blanks behind it, so that its row is in line again as soon as can be.
+// Columns of a table are as wide as the first rows need, which are kept until there are enough, and
+// then as the chunks so far do, strings up to a limit; a longer one takes from the blanks behind
+// it, so that its row is in line again as soon as can be.
 class CellPrinter final : public RowSink {
  public:
+  static constexpr size_t kRowsBeforeHead = 1000;
+
   CellPrinter(Output& output, bool json) : output_(output), json_(json) {}
   absl::Status Add(const TableSchema& schema, const client::OwnedRows& rows) override {
     Add(schema, rows, nullptr);
@@ -43,8 +46,9 @@ class CellPrinter final : public RowSink {
   void End(const TableSchema& schema) override;
 
  private:
-  void Begin(const TableSchema& schema, const client::OwnedRows& rows,
-             const client::RowBits* present);
+  void Collect(const TableSchema& schema, const client::OwnedRows& rows,
+               const client::RowBits* present);
+  void WriteCells(const TableSchema& schema);
   void AddJson(const TableSchema& schema, const client::OwnedRows& rows, uint64_t row);
   void AppendAligned(const ColumnSchema& column, absl::string_view text, size_t i);
   void WriteLine();
@@ -54,7 +58,7 @@ class CellPrinter final : public RowSink {
   bool begun_ = false;
   bool first_ = true;               // of JSON
   std::vector<size_t> widths_;      // in characters
-  std::vector<std::string> cells_;  // of the chunk
+  std::vector<std::string> cells_;  // of rows that are not written yet
   std::string line_;
   size_t line_width_ = 0;    // what line_ has
   size_t line_planned_ = 0;  // what it would have if all were as wide as their column

@@ -307,7 +307,8 @@ void AddImport(CLI::App& app, Cli& cli) {
   // By function: a flag bound to an optional is set even when it is not given.
   verb->add_flag_function(
       "--header,!--no-header", [flags](int64_t count) { flags->header = count > 0; },
-      "The first line is (not) a header; default: it is one if none of its key fields is a key");
+      "The first line is (not) a header; default: it is one if none of its key fields is a key; "
+      "of a table, if it names its columns");
   CLI::Option* schema =
       verb->add_option("--schema", flags->schema,
                        "Load into a table of these columns (a:int64,b:decimal(2),c:string?, or "
@@ -344,7 +345,7 @@ void AddImport(CLI::App& app, Cli& cli) {
   verb->add_option("--on-error", flags->on_error, "What a bad line does: abort or skip")
       ->check(CLI::IsMember({"abort", "skip"}))
       ->capture_default_str();
-  verb->add_option("--batch", flags->batch, "Rows in one request")
+  verb->add_option("--batch", flags->batch, "Rows in one request; of a table at most 65536")
       ->check(CLI::Range(1u, kBatchKeysMax))
       ->capture_default_str();
   verb->add_option("--in-flight", flags->in_flight, "Requests under way at once")
@@ -363,7 +364,11 @@ void AddImport(CLI::App& app, Cli& cli) {
       "\n"
       "Into a table every column is read by its type; a field that is empty is null where the "
       "column\n"
-      "may be. A header, if it names all columns of the table, says which field is which.\n"
+      "may be, one of \"\" an empty string. A header names all columns of the table, in any order, "
+      "and\n"
+      "maybe others, which are passed over. Rows whose key is there are replaced; without a key "
+      "they\n"
+      "are appended. A new table that gets no row is not kept.\n"
       "\n"
       "Examples:\n"
       "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"

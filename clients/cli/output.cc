@@ -36,18 +36,24 @@ int Output::Finish(int code) {
   return kExitRefused;
 }
 
+size_t CharactersOf(absl::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
 std::string TextTable::ToString() const {
   std::vector<size_t> widths;
-  for (const Column& column : columns_) widths.push_back(column.title.size());
+  for (const Column& column : columns_) widths.push_back(CharactersOf(column.title));
   for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], CharactersOf(row[i]));
   }
   std::string text;
   auto add_line = [&](auto cell) {
     std::string line;
     for (size_t i = 0; i < columns_.size(); ++i) {
       const std::string& value = cell(i);
-      const std::string pad(widths[i] - value.size(), ' ');
+      const std::string pad(widths[i] - CharactersOf(value), ' ');
       if (i > 0) line += "  ";
       line += columns_[i].right ? pad + value : value + pad;
     }

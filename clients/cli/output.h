@@ -37,6 +37,9 @@ class Output {
   int error_ = 0;  // errno of the write that failed
 };
 
+// Of UTF-8.
+size_t CharactersOf(absl::string_view text);
+
 // Rows of text in aligned columns; numbers to the right.
 class TextTable {
  public:

@@ -65,8 +65,9 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
   if (!to.ok()) return Report(to.status());
   const KeyTypes& types = to->info.key_type;
   const absl::Status no_table = CheckNoTable(
-      to->info, absl::StrCat("eris import ", flags.object,
-                             " FILE (or -) loads rows, and replaces those whose key is there"));
+      to->info,
+      absl::StrCat("use eris import ", flags.object,
+                   " FILE (or -), which inserts rows and replaces those whose key is there"));
   if (!no_table.ok()) return Report(no_table);
   if (to->info.value_type == ValueType::kBytes) {
     return RunPutBytes(cli, *to, flags.mode(), flags.arguments, flags.bytes);
@@ -148,7 +149,7 @@ void AddPut(CLI::App& app, Cli& cli) {
   verb->footer(
       "With a condition each key is tested and written in one step, and shown with the value that\n"
       "was there before. Keys that were not written make the exit code 1.\n"
-      "Keys of two parts are written FIRST/SECOND.\n"
+      "Keys of two parts are written FIRST/SECOND. Rows of tables come in by eris import.\n"
       "A byte string is what stands behind the =, or a file's content: key=@path (key=@@text "
       "begins\n"
       "with @); a line of stdin has a key, blanks, and the value up to its end.\n"
@@ -190,13 +191,15 @@ void AddAdd(CLI::App& app, Cli& cli) {
 
 void AddErase(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<WriteFlags>();
-  CLI::App* verb = app.add_subcommand("erase", "Remove keys; keys that are not there are no error");
+  CLI::App* verb = app.add_subcommand("erase",
+                                      "Remove keys, or of a table the rows with those keys; keys "
+                                      "that are not there are no error");
   verb->add_option("object", flags->object, "Name")->required();
   verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
   verb->footer(
       "Keys are written as in eris get: those of two parts FIRST/SECOND, those of a table with a "
       "/\n"
-      "between its columns. Of a table the rows go.\n"
+      "between its columns.\n"
       "\n"
       "Examples:\n"
       "  eris erase orders 1 2 3\n"

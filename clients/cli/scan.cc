@@ -136,7 +136,6 @@ void AddScan(CLI::App& app, Cli& cli) {
       "  eris scan orders | head\n"
       "  eris scan orders --from 100 --to 200 --limit 10 --output json\n"
       "  eris scan rainfall --from 2024-01-01 --to 2025-01-01\n"
-      "  eris scan lineitem --from 7 --to 8\n"
       "  eris scan visits --from 7/2024-01-01 --to 7/2025-01-01 --reverse\n"
       "  eris scan orders --reverse --limit 3 --min-value 1000 --keys-only\n"
       "  eris scan lineitem --filter \"l_shipmode in ('AIR', 'MAIL')\" --columns l_orderkey "

@@ -164,7 +164,7 @@ std::string ToText(const EngineStats& stats, const Schemas& schemas) {
                     {"MEMORY"},
                     {"BYTES/ROW"},
                     {"PARTITIONS"}});
-  bool any_table = false;
+  bool any_table = false, any_other = false;
   for (const ObjectInfo& object : stats.objects) {
     const std::string per_key =
         object.keys == 0 ? "-"
@@ -181,16 +181,18 @@ std::string ToText(const EngineStats& stats, const Schemas& schemas) {
                   absl::StrCat(object.partition_starts.size())});
       continue;
     }
+    any_other = true;
     objects.Add({object.name, KindName(object.kind), KeyTypesName(object.key_type),
                  ValueTypeName(object.value_type), absl::StrCat(object.keys),
                  FormatBytes(object.memory_bytes), per_key,
                  absl::StrCat(object.partition_starts.size())});
   }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",
-                      objects.ToString(), "\n", any_table ? tables.ToString() + "\n" : "",
-                      "memory limit ", FormatBytes(stats.memory_limit_bytes),
-                      "; requests in flight ", stats.requests_in_flight, "; scans open ",
-                      stats.scans_open, "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
+                      any_other || !any_table ? objects.ToString() + "\n" : "",
+                      any_table ? tables.ToString() + "\n" : "", "memory limit ",
+                      FormatBytes(stats.memory_limit_bytes), "; requests in flight ",
+                      stats.requests_in_flight, "; scans open ", stats.scans_open,
+                      "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
 }
 
 int RunStats(const Cli& cli) {
@@ -220,7 +222,7 @@ void AddStats(CLI::App& app, Cli& cli) {
       "answered, went back to their sender because the range had moved or a buffer was full.\n"
       "WRITER WAITS grow where AEUs lose their cores to other threads. Of memory, `eris memory` "
       "tells\n"
-      "what it is used for.\n"
+      "what it is used for. Tables are listed with the columns of their key; - is a heap table's.\n"
       "\n"
       "Examples:\n"
       "  eris stats\n"

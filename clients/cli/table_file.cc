@@ -290,11 +290,17 @@ absl::Status TableFile::Open() {
         fields[i] = fields_[column];
       }
     }
-    for (size_t column = 0; column < named.size(); ++column) {
-      if (named[column]) continue;
-      if (!certain) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat(
-          name_, ": the header has no column '", schema_.columns[column].name, "' of the table"));
+    const auto first = std::find(named.begin(), named.end(), true);
+    const auto missing = std::find(named.begin(), named.end(), false);
+    if (!certain && first == named.end()) return absl::OkStatus();
+    if (missing != named.end()) {
+      // To read it as a row would give fields to columns that they are not of.
+      const auto name = [&](const auto& at) { return schema_.columns[at - named.begin()].name; };
+      return absl::InvalidArgumentError(
+          absl::StrCat(name_, ": the header has no column '", name(missing), "' of the table",
+                       certain ? ""
+                               : absl::StrCat("; if the first line, with '", name(first),
+                                              "' in it, is a row, say --no-header")));
     }
     fields_ = std::move(fields);
     const absl::string_view record = text.substr(0, consumed);

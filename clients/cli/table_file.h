@@ -24,7 +24,8 @@ namespace eris::cli {
 struct TableFileFormat {
   DelimitedFormat delimited{};
   // The first record names the columns, in any order; those that the table has not are passed over.
-  // Without it fields are the table's columns, in order. Unset: it is one if it names them all.
+  // Without it fields are the table's columns, in order. Unset: it is one if it names any, and must
+  // name all.
   std::optional<bool> header = false;
 };
 

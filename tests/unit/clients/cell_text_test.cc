@@ -161,7 +161,7 @@ TEST_F(CellPrinterTest, TableHasAlignedColumns) {
   EXPECT_EQ(Printed(false, false), "n  text\n");
 }
 
-TEST_F(CellPrinterTest, WidthsAreOfCharactersAndGrowFromChunkToChunk) {
+TEST_F(CellPrinterTest, WidthsAreOfCharactersAndOfTheFirstRowsTogether) {
   std::swap(schema_.columns[0], schema_.columns[1]);
   SetStrings({"gr\xc3\xbc\xc3\x9f", "a"}, rows_);
   std::swap(rows_.columns[0], rows_.columns[1]);
@@ -171,11 +171,25 @@ TEST_F(CellPrinterTest, WidthsAreOfCharactersAndGrowFromChunkToChunk) {
   second_ = &wider;
   present_ = client::RowBits(std::string(1, '\7'), 3);
   EXPECT_EQ(Printed(false, true),
-            "text  n\n"
-            "gr\xc3\xbc\xc3\x9f  0\n"
-            "a     0\n"
+            "text          n\n"
+            "gr\xc3\xbc\xc3\x9f          0\n"
+            "a             0\n"
             "longer words  0\n" +
                 std::string(70, 'x') + "  0\n" + "b             0\n");
+}
+
+TEST_F(CellPrinterTest, WidthsGrowBehindTheFirstRows) {
+  std::swap(schema_.columns[0], schema_.columns[1]);
+  SetStrings(std::vector<std::string>(CellPrinter::kRowsBeforeHead, "word"), rows_);
+  std::swap(rows_.columns[0], rows_.columns[1]);
+  client::OwnedRows wider;
+  SetStrings({"longer words", "b"}, wider);
+  std::swap(wider.columns[0], wider.columns[1]);
+  second_ = &wider;
+  present_ = client::RowBits(std::string(1, '\3'), 2);
+  const std::string text = Printed(false, true);
+  EXPECT_EQ(text.substr(0, 16), "text  n\nword  0\n");
+  EXPECT_EQ(text.substr(text.size() - 32), "longer words  0\nb             0\n");
 }
 
 TEST_F(CellPrinterTest, LongStringTakesFromTheBlanksBehindIt) {

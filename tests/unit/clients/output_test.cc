@@ -44,10 +44,12 @@ TEST(OutputTest, TableAlignsNumbersRightAndTextLeft) {
   TextTable table({{"NAME", false}, {"N"}});
   table.Add({"a", "100"});
   table.Add({"longer", "7"});
+  table.Add({"gr\xc3\xbc\xc3\x9f", "8"});
   EXPECT_EQ(table.ToString(),
             "NAME      N\n"
             "a       100\n"
-            "longer    7\n");
+            "longer    7\n"
+            "gr\xc3\xbc\xc3\x9f      8\n");
 }
 
 TEST(OutputTest, BytesHaveOneDecimalAndTheLargestUnitUnderThem) {

@@ -295,6 +295,14 @@ TEST(TableFileTest, HeaderNamesTheColumnsInAnyOrder) {
   EXPECT_THAT(ReadAll("a,b,a\n1,x,1\n", format, schema).complaints,
               ElementsAre(HasSubstr("'a' twice")));
   EXPECT_THAT(ReadAll("", format, schema).complaints, ElementsAre(HasSubstr("no column")));
+  format.header.reset();
+  EXPECT_THAT(ReadAll("b,a\nx,1\n", format, schema).lines, ElementsAre("1|x"));
+  EXPECT_THAT(ReadAll("1,x\n", format, schema).lines, ElementsAre("1|x"));
+  EXPECT_THAT(
+      ReadAll("a,c\n1,x\n", format, schema).complaints,
+      ElementsAre("f: the header has no column 'b' of the table; if the first line, with 'a' "
+                  "in it, is a row, say --no-header"));
+  EXPECT_THAT(ReadAll("", format, schema).complaints, ElementsAre());
 }
 
 TEST(TableFileTest, LongStringsAreTakenUpToTheirLimit) {
