@@ -8,7 +8,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/byte_text.h"
 #include "clients/cli/field_text.h"
@@ -268,9 +268,9 @@ absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
 absl::Status AddKeyRow(const TableSchema& schema, absl::string_view text, client::OwnedRows& keys) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
   if (parts.size() != schema.key.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' has ", parts.size(),
-                                                   " parts, the key has ", schema.key.size(), " (",
-                                                   TableKeyText(schema), ")"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", text, "' has ", parts.size(), parts.size() == 1 ? " part" : " parts", ", the key has ",
+        schema.key.size(), " (", absl::StrReplaceAll(TableKeyText(schema), {{",", "/"}}), ")"));
   }
   keys.columns.resize(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -87,8 +87,8 @@ void AddTableScanFlags(CLI::App& verb, TableScanFlags& flags) {
   verb.add_option("--group-by", flags.group_by, "Of a table, with --agg: up to four columns")
       ->check(CheckNotEmpty);
   CLI::Option* into = verb.add_option("--into", flags.into,
-                                      "Of a table: write the rows into this object, inside the "
-                                      "server")
+                                      "Of a table: write the rows into this object, which is there "
+                                      "already, inside the server and within --timeout")
                           ->check(CheckNotEmpty);
   verb.add_option("--format", flags.format,
                   "Of a table: table, json, or as a file that import reads again: csv, tbl; "

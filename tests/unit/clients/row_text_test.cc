@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"
+#include "tests/unit/clients/output_text.h"
 #include "tests/unit/clients/temp_file.h"
 
 namespace eris::cli {
@@ -26,18 +26,12 @@ using ::testing::HasSubstr;
 
 std::string Written(const TableSchema& schema, const client::OwnedRows& rows, bool tbl,
                     absl::Status* error = nullptr) {
-  std::FILE* const file = std::tmpfile();
-  Output output(file);
-  RowText text(output, tbl);
-  const absl::Status status = text.Add(schema, rows);
-  if (error != nullptr) *error = status;
-  text.End(schema);
-  output.Finish(0);
-  std::string bytes(static_cast<size_t>(std::ftell(file)), '\0');
-  std::rewind(file);
-  EXPECT_EQ(std::fread(bytes.data(), 1, bytes.size(), file), bytes.size());
-  std::fclose(file);
-  return bytes;
+  return OutputText([&](Output& output) {
+    RowText text(output, tbl);
+    const absl::Status status = text.Add(schema, rows);
+    if (error != nullptr) *error = status;
+    text.End(schema);
+  });
 }
 
 client::OwnedRows ReadBack(const TableSchema& schema, const std::string& text, bool tbl) {
