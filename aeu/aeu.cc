@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aeu/clock.h"
+#include "aeu/turn_points.h"
 #include "base/check.h"
 #include "memory/memory_manager.h"
 #include "storage/bytes_partition.h"
@@ -168,6 +169,7 @@ bool Aeu::HasWork() const {
 }
 
 bool Aeu::TakeCommands(const StepBudget& budget) {
+  ERIS_AT_TURN_POINT(kBeforeCut);
   const auto records = endpoint_.incoming.TryTake();
   if (!records && endpoint_.incoming.WaitsForWriter()) counters_.writer_waits.Add(1);
   if (routing::Block* block = endpoint_.ingress.TakeAll()) {
@@ -198,15 +200,20 @@ bool Aeu::TakeCommands(const StepBudget& budget) {
     blocks_ = read->next;
     routing::BlockPool::Release(read);
   }
+  ERIS_AT_TURN_POINT(kCommandsExecuted);
   return true;
 }
 
 void Aeu::ReadSnapshots() {
+  ERIS_AT_TURN_POINT(kBeforeEpoch);
   const routing::SnapshotRegistry::Mark mark = registry_.Now();
-  if (mark == snapshots_mark_) return;
-  registry_.Read(mark, snapshots_);
-  snapshots_mark_ = mark;
-  free_versions_ = version_bytes_ > 0;
+  if (mark != snapshots_mark_) {
+    ERIS_AT_TURN_POINT(kBeforeRegistry);
+    registry_.Read(mark, snapshots_);
+    snapshots_mark_ = mark;
+    free_versions_ = version_bytes_ > 0;
+  }
+  ERIS_AT_TURN_POINT(kSnapshotsRead);
 }
 
 void Aeu::SettleVersions(OwnedRange& owned) {

@@ -37,6 +37,12 @@ struct AeuTestPeer {
   // Merges range `index` with the next, if they touch.
   static bool MergeRanges(ObjectSlot& slot, size_t index);
 
+  // What the AEU's turn knows of snapshots, and of when.
+  static storage::SnapshotView& SnapshotsOf(Aeu& aeu) { return aeu.snapshots_; }
+  static routing::SnapshotRegistry::Mark& MarkOf(Aeu& aeu) { return aeu.snapshots_mark_; }
+  // A second drain of the turn that is under way.
+  static void DrainAgain(Aeu& aeu) { aeu.TakeCommands({}); }
+
   // From the n-th on all of the AEU's allocations for the object fail; 0: none.
   static void FailAllocationsFrom(ObjectSlot& slot, uint64_t nth);
 };

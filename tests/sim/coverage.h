@@ -47,6 +47,7 @@ enum class Event : uint8_t {
   kScanPartsMoved,
   kScanPartsNoObject,
   kScanPartsRefused,
+  kMovesInsideTurns,
   kCount,
 };
 
@@ -86,7 +87,8 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "scan parts",
                                               "scan parts moved",
                                               "scan parts without object",
-                                              "scan parts refused"};
+                                              "scan parts refused",
+                                              "moves inside turns"};
 static_assert(sizeof kEventNames / sizeof *kEventNames == static_cast<size_t>(Event::kCount));
 
 class Coverage {

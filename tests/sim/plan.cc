@@ -59,6 +59,7 @@ Plan::Plan(Random& random) {
   aeu_weight = static_cast<uint32_t>(random.Between(1, 8));
   client_weight = static_cast<uint32_t>(random.Between(1, 8));
   fault_weight = static_cast<uint32_t>(random.Between(1, 3));
+  busy_turns = random.OneIn(2) ? static_cast<uint32_t>(random.Between(1, 4)) : 0;
 }
 
 std::string Plan::Text() const {
@@ -82,6 +83,7 @@ std::string Plan::Text() const {
   add(cancels, "cancels");
   add(allocation_faults, "allocation-faults");
   add(lazy_flushes, "lazy-flushes");
+  add(busy_turns > 0, "busy-turns");
   return text;
 }
 

@@ -39,6 +39,7 @@ struct Plan {
   bool allocation_faults = false;
   bool lazy_flushes = false;  // clients leave commands buffered
   bool free_at_once = false;  // requests are freed with their last reference, not at the end
+  uint32_t busy_turns = 0;  // others move inside an AEU's turn, at one of so many points; 0: never
   // Weights of who moves next.
   uint32_t aeu_weight = 4;
   uint32_t client_weight = 4;

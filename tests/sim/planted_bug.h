@@ -1,6 +1,17 @@
 // Bugs that a simulation can be given, to show that it finds them. None needs a word in the code
 // under test: they act on what is on its way to an AEU, on the hand-over of a range (which is the
-// simulation's own), or on how a client takes its answers.
+// simulation's own), on how a client takes its answers, or on what a turn knows at its points
+// (aeu/turn_points.h), between which others move.
+//
+// Of the rule of snapshots (docs/snapshots.md), what may be wrong and where it is found:
+//   E read before the cut            kEpochBeforeCut; E_BEFORE_CUT in tests/models/snapshot.pml
+//   registry read before E           kRegistryBeforeEpoch; REGISTRY_BEFORE_E in the model
+//   a second drain under the old E   kSecondDrain; SECOND_DRAIN in the model
+//   registered after the advance     REGISTERED_LATE in the model
+//   a slot freed at cancel           kEndSnapshotEarly; FREED_AT_CANCEL in the model
+//   a pointer cursor across a split  kPointerCursor
+//   versions left behind by a move   kLeaveVersions
+//   min/max narrowed too early       of tables: tests/unit/table/table_fault_test.cc
 #ifndef ERIS_TESTS_SIM_PLANTED_BUG_H_
 #define ERIS_TESTS_SIM_PLANTED_BUG_H_
 
@@ -10,25 +21,28 @@ namespace eris::sim {
 
 enum class PlantedBug : uint8_t {
   kNone,
-  kInterposed,          // no bug: records are taken out and put back as they were
-  kLoseRecord,          // one record of a run is lost
-  kDoubleRecord,        // one record of a run comes twice
-  kSwapRecords,         // two records of one Port change places
-  kAnswerForeignKeys,   // an AEU answers keys that it does not own
-  kForwardAndAnswer,    // an AEU passes keys on and answers them, too
-  kAcknowledgeEarly,    // a write is acknowledged before it is executed
-  kWrongGeneration,     // a command for a dropped object runs on the next one in its slot
-  kKeepBlock,           // a block that has been read does not go home
-  kLoseRedirect,        // a key that has been redirected is never answered
-  kExecuteRedirected,   // a key is redirected and executed
-  kAddRedirected,       // an add is redirected and executed: the one sent again counts twice
-  kPublishEarly,        // a table is published before the range has been handed over
-  kServeAfterHandOver,  // the source of a hand-over goes on serving the range
-  kWriteWithoutMemory,  // an upsert refused for want of memory takes effect later
-  kSkipScanRow,         // a scan whose part has moved goes on one key too far
-  kPointerCursor,       // a scan's place is lost when its range is cut: it goes on behind it
-  kLeaveVersions,       // a hand-over leaves the versions of its rows behind
-  kEndSnapshotEarly,    // a scan's snapshot ends before its parts have been answered
+  kInterposed,           // no bug: records are taken out and put back as they were
+  kLoseRecord,           // one record of a run is lost
+  kDoubleRecord,         // one record of a run comes twice
+  kSwapRecords,          // two records of one Port change places
+  kAnswerForeignKeys,    // an AEU answers keys that it does not own
+  kForwardAndAnswer,     // an AEU passes keys on and answers them, too
+  kAcknowledgeEarly,     // a write is acknowledged before it is executed
+  kWrongGeneration,      // a command for a dropped object runs on the next one in its slot
+  kKeepBlock,            // a block that has been read does not go home
+  kLoseRedirect,         // a key that has been redirected is never answered
+  kExecuteRedirected,    // a key is redirected and executed
+  kAddRedirected,        // an add is redirected and executed: the one sent again counts twice
+  kPublishEarly,         // a table is published before the range has been handed over
+  kServeAfterHandOver,   // the source of a hand-over goes on serving the range
+  kWriteWithoutMemory,   // an upsert refused for want of memory takes effect later
+  kSkipScanRow,          // a scan whose part has moved goes on one key too far
+  kPointerCursor,        // a scan's place is lost when its range is cut: it goes on behind it
+  kLeaveVersions,        // a hand-over leaves the versions of its rows behind
+  kEndSnapshotEarly,     // a scan's snapshot ends before its parts have been answered
+  kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
+  kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
+  kSecondDrain,          // a turn drains its sources twice under one epoch
   kCount,
 };
 
@@ -51,9 +65,17 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "skip-scan-row",
                                                    "pointer-cursor",
                                                    "leave-versions",
-                                                   "end-snapshot-early"};
+                                                   "end-snapshot-early",
+                                                   "epoch-before-cut",
+                                                   "registry-before-epoch",
+                                                   "second-drain"};
 static_assert(sizeof kPlantedBugNames / sizeof *kPlantedBugNames ==
               static_cast<size_t>(PlantedBug::kCount));
+
+// Of the order of a turn's steps: others have to move inside it.
+constexpr bool IsOfTurn(PlantedBug bug) {
+  return bug >= PlantedBug::kEpochBeforeCut && bug < PlantedBug::kCount;
+}
 
 }  // namespace eris::sim
 

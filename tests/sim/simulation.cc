@@ -103,8 +103,8 @@ void Simulation::StepAeu(uint32_t aeu) {
   const bool whole_scans = random_.OneIn(2);
   const size_t ingress_bytes = random_.OneIn(3) ? 1 : 1 << 20;
   Note("AEU turns", aeu, whole_scans, ingress_bytes);
-  if (options_.bug != PlantedBug::kNone) Interpose(aeu);
-  world_.Step(aeu, whole_scans, ingress_bytes);
+  if (options_.bug != PlantedBug::kNone && !IsOfTurn(options_.bug)) Interpose(aeu);
+  Turns(aeu, whole_scans, ingress_bytes);
   if (AeuTestPeer::HasBuffered(world_[aeu])) outcome_.coverage.Add(Event::kAeuFlushesFailed);
   for (Client& client : clients_) {
     if (client.scan != nullptr && client.scan->out) ObserveScan(*client.scan);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "aeu/turn_points.h"
 #include "tests/sim/coverage.h"
 #include "tests/sim/history.h"
 #include "tests/sim/plan.h"
@@ -146,6 +147,11 @@ class Simulation {
   // Takes note of a decision or an answer.
   void Note(const char* what, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0);
 
+  // --- turn_points.cc: inside a turn
+  void Turns(uint32_t aeu, bool whole_scans, size_t ingress_bytes);
+  void AtTurnPoint(aeu::Aeu& turning, aeu::TurnPoint point);
+  void OthersMove(aeu::TurnPoint point);
+
   // --- clients.cc: batches
   void ClientStep(uint32_t client);
   SimObject* PickObject();
@@ -228,6 +234,15 @@ class Simulation {
   };
   std::vector<LateRows> late_rows_;
   std::unique_ptr<test::TestReply> sink_;
+
+  // The turn under way, and what a planted bug of its order keeps meanwhile.
+  struct Turn {
+    uint32_t aeu;
+    bool drains_again = false;
+    routing::SnapshotRegistry::Mark mark{};
+    storage::SnapshotView view{};
+  };
+  std::optional<Turn> turn_;
 
   World world_;
   std::unique_ptr<routing::Port> control_;

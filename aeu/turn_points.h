@@ -1,0 +1,31 @@
+// Places inside an AEU's turn at which a test build (ERIS_TURN_POINTS) lets others move, so that
+// the order of the turn's own steps is tested. No other build has a word of them.
+#ifndef ERIS_AEU_TURN_POINTS_H_
+#define ERIS_AEU_TURN_POINTS_H_
+
+#ifdef ERIS_TURN_POINTS
+#include <cstdint>
+
+namespace eris::aeu {
+
+class Aeu;
+
+enum class TurnPoint : uint8_t {
+  kBeforeCut,        // of the sources of commands
+  kBeforeEpoch,      // before the epoch is loaded, wherever the turn does it
+  kBeforeRegistry,   // the epoch is loaded, the held snapshots are not read yet
+  kSnapshotsRead,    // or nothing has changed since the last turn
+  kCommandsExecuted  // scans go on next, and then the turn acknowledges
+};
+
+inline void (*at_turn_point)(Aeu& aeu, TurnPoint point) = nullptr;
+
+}  // namespace eris::aeu
+
+#define ERIS_AT_TURN_POINT(point) \
+  if (at_turn_point != nullptr) at_turn_point(*this, TurnPoint::point)
+#else
+#define ERIS_AT_TURN_POINT(point) static_cast<void>(0)
+#endif
+
+#endif  // ERIS_AEU_TURN_POINTS_H_
