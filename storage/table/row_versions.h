@@ -100,6 +100,8 @@ class RowVersions {
   // Frees marks and records that nobody needs; looks at `budget` records at most and takes them off
   // it. False: the budget did not suffice; the next call goes on behind.
   bool FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool, uint32_t& budget);
+  // The next FreeUnneeded begins at the first record.
+  void LookAtAll() { looked_at_ = nullptr; }
   // Takes the records out for which `leaves(record)`.
   template <class Leaves>
   void RemoveRecords(DeathRecordPool& pool, Leaves leaves);

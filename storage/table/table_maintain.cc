@@ -43,6 +43,8 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
   if (free_at_ == 0) {
     freed_for_ = Fingerprint(snapshots);
     recorded_before_ = recorded_;
+    // A pass that a split or an absorption has ended may have stopped inside a segment.
+    for (uint32_t j = 0; j < segments_.size(); ++j) segments_[j]->versions().LookAtAll();
   }
   uint32_t i = segments_.LowerBound(free_at_);
   while (i < segments_.size()) {
