@@ -9,8 +9,8 @@
 //   a second drain under the old E   kSecondDrain; SECOND_DRAIN in the model
 //   registered after the advance     REGISTERED_LATE in the model
 //   a slot freed at cancel           kEndSnapshotEarly; FREED_AT_CANCEL in the model
-//   a pointer cursor across a split  kPointerCursor
-//   versions left behind by a move   kLeaveVersions
+//   a pointer cursor across a split  kPointerCursor; of tables in tests/sim/table_moves.h, too
+//   versions left behind by a move   kLeaveVersions; the same
 //   min/max narrowed too early       of tables: tests/unit/table/table_fault_test.cc
 #ifndef ERIS_TESTS_SIM_PLANTED_BUG_H_
 #define ERIS_TESTS_SIM_PLANTED_BUG_H_
