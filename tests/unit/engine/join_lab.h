@@ -23,6 +23,7 @@
 #include "engine/join_state.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
+#include "tests/support/moving_ranges.h"
 
 namespace eris::test {
 
@@ -115,17 +116,9 @@ class JoinLab {
   }
   // Puts the table in force that says who owns what now.
   void Publish(engine::ObjectEntry& object) {
-    std::map<uint64_t, AeuId> owners;
-    for (uint32_t i = 0; i < size(); ++i) {
-      for (const aeu::OwnedRange& owned : Slot(object, AeuId{i}).ranges()) {
-        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
-      }
-    }
-    std::vector<uint64_t> starts;
-    std::vector<AeuId> by_start;
-    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
-    object.route.Publish(
-        std::make_unique<routing::RangeTable>(object.route.Pin()->version() + 1, starts, by_start),
+    PublishOwners(
+        object.route, size(),
+        [&](uint32_t aeu) -> aeu::ObjectSlot& { return Slot(object, AeuId{aeu}); },
         core_.directory.table_readers());
   }
   aeu::ObjectSlot& Slot(engine::ObjectEntry& object, AeuId aeu) {

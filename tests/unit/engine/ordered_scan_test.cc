@@ -9,21 +9,17 @@
 #include <numeric>
 #include <optional>
 #include <random>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/moving_ranges.h"
 #include "tests/support/seed.h"
 
 namespace eris {
 namespace {
 
-using aeu::AeuTestPeer;
-using storage::Key;
-using storage::Range;
 using Rows = std::vector<std::pair<uint64_t, uint64_t>>;
 
 constexpr uint32_t kAeus = 3;
@@ -37,7 +33,11 @@ class OrderedScanTest : public testing::Test {
                  return engine_->Create("o", {.expected = {0, kKeys}}).status();
                })
             .ok());
-    object_ = *engine_->core().catalogue.Find("o");
+    // Turns of the shortest slices, and many moves.
+    moving_.emplace(
+        engine_, random_, "o",
+        test::MovingRanges::Options{
+            .keys = kKeys, .move_one_in = 4, .publish_one_in = 6, .budget = {.scan_ns = 0}});
     session_ = engine_->NewSession();
     for (uint64_t key = 0; key < kKeys; ++key) {
       if (random_() % 4 != 0) rows_.emplace_back(key, random_() % 100);
@@ -57,49 +57,10 @@ class OrderedScanTest : public testing::Test {
     EXPECT_EQ(engine_->core().chunks->in_use(), 0u);
   }
 
-  aeu::ObjectSlot& Slot(uint32_t aeu) {
-    return *AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
-  }
-  // A piece of a range changes hands; no table says so yet.
-  void MoveSome() {
-    const auto from = static_cast<uint32_t>(random_() % kAeus);
-    if (Slot(from).ranges().empty()) return;
-    Range range = Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
-    const Key lo = Key::FromU64(random_() % kKeys), hi = Key::FromU64(random_() % kKeys);
-    if (range.Contains(lo)) range.lo = lo;
-    if (range.Contains(hi) && range.lo < hi) range.hi = hi;
-    if (range.Empty()) return;
-    storage::ExchangeChunk rows;
-    if (!AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
-    AeuTestPeer::GiveRange(Slot((from + 1 + random_() % (kAeus - 1)) % kAeus), rows, true);
-    ++moves_;
-  }
-  void Publish() {
-    std::map<uint64_t, AeuId> owners;
-    for (uint32_t i = 0; i < kAeus; ++i) {
-      for (const aeu::OwnedRange& owned : Slot(i).ranges()) {
-        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
-      }
-    }
-    std::vector<uint64_t> starts;
-    std::vector<AeuId> by_start;
-    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
-    object_->route.Publish(std::make_unique<routing::RangeTable>(
-                               object_->route.Pin()->version() + 1, starts, by_start),
-                           engine_->core().directory.table_readers());
-  }
-  // One AEU's turn of the shortest slices, and now and then a move or a new table.
-  void StepOne() {
-    if (random_() % 4 == 0) MoveSome();
-    if (random_() % 6 == 0) Publish();
-    if (!engine_->aeu({static_cast<uint32_t>(random_() % kAeus)}).Step({.scan_ns = 0})) {
-      sched_yield();
-    }
-  }
   void StepUntil(const std::function<bool()>& done) {
     const absl::Time end = absl::Now() + absl::Minutes(1);
     while (!done()) {
-      StepOne();
+      moving_->StepOne();
       ASSERT_LT(absl::Now(), end);
     }
   }
@@ -133,10 +94,9 @@ class OrderedScanTest : public testing::Test {
   std::mt19937_64 random_;
   test::HandEngine engine_{
       kAeus, [](Options& options) { options.session_in_flight_bytes_max = 12 << 10; }};
-  engine::ObjectRef object_;
+  std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
   Rows rows_;
-  uint64_t moves_ = 0;
 };
 
 TEST_F(OrderedScanTest, EachRowComesOnceInOrderWhileRangesMove) {
@@ -176,7 +136,7 @@ TEST_F(OrderedScanTest, EachRowComesOnceInOrderWhileRangesMove) {
     }
     ASSERT_EQ(rows, expected) << "round " << round;
   }
-  EXPECT_GT(moves_, 100u);
+  EXPECT_GT(moving_->moves(), 100u);
 }
 
 TEST_F(OrderedScanTest, EachRowCountsOnceWhileRangesMove) {
@@ -202,7 +162,7 @@ TEST_F(OrderedScanTest, EachRowCountsOnceWhileRangesMove) {
       ASSERT_EQ(*got, expected) << "round " << round;
     }
   }
-  EXPECT_GT(moves_, 100u);
+  EXPECT_GT(moving_->moves(), 100u);
 }
 
 TEST_F(OrderedScanTest, CancelCallsBackOnceAndNothingIsLeft) {
@@ -214,7 +174,7 @@ TEST_F(OrderedScanTest, CancelCallsBackOnceAndNothingIsLeft) {
       calls.fetch_add(1);
     });
     ASSERT_TRUE(pending.ok());
-    for (int step = 0; step < round; ++step) StepOne();
+    for (int step = 0; step < round; ++step) moving_->StepOne();
     (*pending)->Cancel(absl::AbortedError("enough"));
     (*pending)->Cancel(absl::AbortedError("enough"));
     test::HandEngine::Await([&] { return calls.load() > 0; });  // no AEU has to move for it

@@ -3,29 +3,24 @@
 // stepped by hand; ranges move between their turns.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "storage/table/table_partition.h"
-#include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/moving_ranges.h"
 #include "tests/support/seed.h"
 #include "tests/support/table_rows.h"
 
 namespace eris {
 namespace {
 
-using aeu::AeuTestPeer;
-using storage::Key;
-using storage::Range;
 using test::Row;
 using test::Rows;
 
@@ -49,85 +44,19 @@ class TableResendTest : public testing::Test {
     for (uint64_t at = 5; at < kFirsts; at += 5) options.split_points.push_back(at);
     EXPECT_TRUE(
         engine_.While([&] { return engine_->CreateTable("t", kSchema, options).status(); }).ok());
-    table_ = *engine_->core().catalogue.Find("t");
+    const auto layout = (*engine_->core().catalogue.Find("t"))->layout;
+    const auto make = [layout](const storage::Range& range, memory::LocalCache& cache) {
+      return *storage::TablePartition::Create(range, cache, layout);
+    };
+    moving_.emplace(engine_, random_, "t",
+                    test::MovingRanges::Options{.keys = kFirsts, .make = make});
     session_ = engine_->NewSession();
   }
-  ~TableResendTest() override { Settle(); }
+  ~TableResendTest() override { moving_->Settle(); }
 
-  aeu::ObjectSlot& Slot(uint32_t aeu) {
-    return *AeuTestPeer::SlotOf(engine_->aeu({aeu}), table_->route);
-  }
-  // A piece of a range changes hands; no table says so yet.
-  void MoveSome() {
-    const auto from = static_cast<uint32_t>(random_() % kAeus);
-    if (Slot(from).ranges().empty()) return;
-    Range range = Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
-    const Key lo = Key::FromU64(random_() % kFirsts), hi = Key::FromU64(random_() % kFirsts);
-    if (cuts_ && range.Contains(lo)) range.lo = lo;
-    if (cuts_ && range.Contains(hi) && range.lo < hi) range.hi = hi;
-    if (range.Empty()) return;
-    storage::ExchangeChunk rows;
-    if (!AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
-    Give(Slot((from + 1 + random_() % (kAeus - 1)) % kAeus), rows);
-  }
-  void Give(aeu::ObjectSlot& slot, const storage::ExchangeChunk& rows) {
-    auto partition = storage::TablePartition::Create({rows.covers.lo, rows.covers.lo}, slot.cache(),
-                                                     table_->layout);
-    ASSERT_TRUE(partition.ok());
-    const absl::Status ingested = (*partition)->Ingest(rows);
-    ASSERT_TRUE(ingested.ok()) << ingested;
-    auto& ranges = slot.ranges();
-    const auto after = std::find_if(ranges.begin(), ranges.end(), [&](const aeu::OwnedRange& one) {
-      return rows.covers.lo < one.partition->range().lo;
-    });
-    ranges.insert(after,
-                  {*std::move(partition), std::make_shared<aeu::PartitionLoad>(rows.covers)});
-  }
-  void Publish() {
-    std::map<uint64_t, AeuId> owners;
-    for (uint32_t i = 0; i < kAeus; ++i) {
-      for (const aeu::OwnedRange& owned : Slot(i).ranges()) {
-        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
-      }
-    }
-    std::vector<uint64_t> starts;
-    std::vector<AeuId> by_start;
-    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
-    table_->route.Publish(
-        std::make_unique<routing::RangeTable>(table_->route.Pin()->version() + 1, starts, by_start),
-        engine_->core().directory.table_readers());
-  }
-  // One AEU's turn, and now and then a move or a new table.
-  void StepOne() {
-    if (random_() % 8 == 0) MoveSome();
-    if (random_() % 24 == 0) Publish();
-    if (!engine_->aeu({static_cast<uint32_t>(random_() % kAeus)}).Step({})) sched_yield();
-  }
-  void Settle() {
-    Publish();
-    engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
-  }
-  // `call` runs beside AEUs whose ranges move.
-  template <class Call>
-  void WhileRangesMove(Call call) {
-    std::atomic<bool> done{false};
-    std::thread caller([&] {
-      call();
-      done.store(true);
-    });
-    while (!done.load()) StepOne();
-    caller.join();
-  }
-  uint64_t Sum(uint64_t RoutingStats::*counter) {
-    uint64_t sum = 0;
-    for (const AeuStats& aeu : engine_->Stats().aeus) sum += aeu.routing.*counter;
-    return sum;
-  }
-
-  bool cuts_ = true;  // ranges are cut where they leave; not while snapshots are held
   std::mt19937_64 random_;
   test::HandEngine engine_{kAeus};
-  engine::ObjectRef table_;
+  std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
 };
 
@@ -137,7 +66,7 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
   std::mt19937_64 random(test::Seed() + 1);  // the caller's; random_ is the stepping thread's
   std::map<Pair, Value> model;
   std::string error;
-  WhileRangesMove([&] {
+  moving_->While([&] {
     for (int round = 0; round < 300 && error.empty(); ++round) {
       // Without duplicates: keys that are sent again lose their order in the batch.
       std::set<Pair> distinct;
@@ -190,9 +119,9 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
     }
   });
   EXPECT_EQ(error, "");
-  EXPECT_GT(Sum(&RoutingStats::redirected), 0u);
-  EXPECT_GT(Sum(&RoutingStats::forwarded), 0u);
-  Settle();
+  EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
+  EXPECT_GT(moving_->Sum(&RoutingStats::forwarded), 0u);
+  moving_->Settle();
   auto scan = session_->OpenTableScan("t", {});
   ASSERT_TRUE(scan.ok());
   std::vector<Row> want;
@@ -201,7 +130,7 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
 }
 
 TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
-  cuts_ = false;
+  moving_->SetCuts(false);  // not while snapshots are held
   const TableSchema heap = {.columns = kSchema.columns};
   EXPECT_TRUE(engine_.While([&] { return engine_->CreateTable("h", heap).status(); }).ok());
   Rows rows(heap.columns);
@@ -211,12 +140,12 @@ TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
   EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("h", rows.batch()); }).ok());
   absl::StatusOr<uint64_t> written = 0;
   for (int round = 0; round < 30; ++round) {
-    WhileRangesMove([&] { written = session_->ScanInto("h", {}, "t"); });
+    moving_->While([&] { written = session_->ScanInto("h", {}, "t"); });
     ASSERT_TRUE(written.ok()) << written.status() << " " << test::SeedText(test::Seed());
     EXPECT_EQ(*written, kFirsts * kSeconds);
   }
-  Settle();
-  EXPECT_GT(Sum(&RoutingStats::redirected) + Sum(&RoutingStats::forwarded), 0u);
+  moving_->Settle();
+  EXPECT_GT(moving_->Sum(&RoutingStats::redirected) + moving_->Sum(&RoutingStats::forwarded), 0u);
   auto copy = session_->OpenTableScan("t", {});
   auto original = session_->OpenTableScan("h", {});
   ASSERT_TRUE(copy.ok() && original.ok());

@@ -8,24 +8,20 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "storage/two_part_partition.h"
-#include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/moving_ranges.h"
 #include "tests/support/seed.h"
 
 namespace eris {
 namespace {
-
-using aeu::AeuTestPeer;
-using storage::Key;
-using storage::Range;
 
 constexpr uint32_t kAeus = 3;
 constexpr uint64_t kFirsts = 60;
@@ -39,89 +35,18 @@ class TwoPartResendTest : public testing::Test {
     const CreateOptions options{.expected = {0, kFirsts},
                                 .key_type = {KeyType::kUint64, KeyType::kUint64}};
     EXPECT_TRUE(engine_.While([&] { return engine_->Create("o", options).status(); }).ok());
-    object_ = *engine_->core().catalogue.Find("o");
+    const auto make = [](const storage::Range& range, memory::LocalCache& cache) {
+      return *storage::TwoPartPartition::Create(range, cache);
+    };
+    moving_.emplace(engine_, random_, "o",
+                    test::MovingRanges::Options{.keys = kFirsts, .make = make});
     session_ = engine_->NewSession();
   }
-  ~TwoPartResendTest() override { Settle(); }
-
-  aeu::ObjectSlot& Slot(uint32_t aeu) {
-    return *AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
-  }
-  // A piece of a range changes hands; no table says so yet.
-  void MoveSome() {
-    const auto from = static_cast<uint32_t>(random_() % kAeus);
-    if (Slot(from).ranges().empty()) return;
-    Range range = Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
-    const Key lo = Key::FromU64(random_() % kFirsts), hi = Key::FromU64(random_() % kFirsts);
-    if (range.Contains(lo)) range.lo = lo;
-    if (range.Contains(hi) && range.lo < hi) range.hi = hi;
-    if (range.Empty()) return;
-    storage::ExchangeChunk rows;
-    if (!AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
-    Give(Slot((from + 1 + random_() % (kAeus - 1)) % kAeus), rows);
-  }
-  static void Give(aeu::ObjectSlot& slot, const storage::ExchangeChunk& rows) {
-    auto partition =
-        storage::TwoPartPartition::Create({rows.covers.lo, rows.covers.lo}, slot.cache());
-    ASSERT_TRUE(partition.ok());
-    const absl::Status ingested = (*partition)->Ingest(rows);
-    ASSERT_TRUE(ingested.ok()) << ingested;
-    auto& ranges = slot.ranges();
-    const auto after = std::find_if(ranges.begin(), ranges.end(), [&](const aeu::OwnedRange& one) {
-      return rows.covers.lo < one.partition->range().lo;
-    });
-    ranges.insert(after,
-                  {*std::move(partition), std::make_shared<aeu::PartitionLoad>(rows.covers)});
-  }
-  void Publish() {
-    std::map<uint64_t, AeuId> owners;
-    for (uint32_t i = 0; i < kAeus; ++i) {
-      for (const aeu::OwnedRange& owned : Slot(i).ranges()) {
-        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
-      }
-    }
-    std::vector<uint64_t> starts;
-    std::vector<AeuId> by_start;
-    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
-    object_->route.Publish(std::make_unique<routing::RangeTable>(
-                               object_->route.Pin()->version() + 1, starts, by_start),
-                           engine_->core().directory.table_readers());
-  }
-  // One AEU's turn, and now and then a move or a new table.
-  void StepOne() {
-    if (random_() % 8 == 0) MoveSome();
-    if (random_() % 24 == 0) Publish();
-    if (!engine_->aeu({static_cast<uint32_t>(random_() % kAeus)}).Step({})) sched_yield();
-  }
-  void Settle() {
-    Publish();
-    engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
-  }
-  // `call` runs beside AEUs whose ranges move.
-  template <class Call>
-  void WhileRangesMove(Call call) {
-    std::atomic<bool> done{false};
-    std::thread caller([&] {
-      call();
-      done.store(true);
-    });
-    while (!done.load()) StepOne();
-    caller.join();
-  }
-  uint64_t Redirected() {
-    uint64_t redirected = 0;
-    for (const AeuStats& aeu : engine_->Stats().aeus) redirected += aeu.routing.redirected;
-    return redirected;
-  }
-  uint64_t Forwarded() {
-    uint64_t forwarded = 0;
-    for (const AeuStats& aeu : engine_->Stats().aeus) forwarded += aeu.routing.forwarded;
-    return forwarded;
-  }
+  ~TwoPartResendTest() override { moving_->Settle(); }
 
   std::mt19937_64 random_;
   test::HandEngine engine_{kAeus};
-  engine::ObjectRef object_;
+  std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
 };
 
@@ -150,12 +75,12 @@ TEST_F(TwoPartResendTest, EveryAddCountsOnceAndNoTwoAnswerTheSameSum) {
                   call.done.store(true);
                 })
             .ok());
-    for (uint64_t steps = random_() % 6; steps > 0; --steps) StepOne();
+    for (uint64_t steps = random_() % 6; steps > 0; --steps) moving_->StepOne();
   }
-  for (int i = 0; i < 2000; ++i) StepOne();
-  Settle();
-  EXPECT_GT(Redirected(), 0u);
-  EXPECT_GT(Forwarded(), 0u);
+  for (int i = 0; i < 2000; ++i) moving_->StepOne();
+  moving_->Settle();
+  EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
+  EXPECT_GT(moving_->Sum(&RoutingStats::forwarded), 0u);
   std::map<Pair, std::multiset<uint64_t>> sums;
   for (const auto& call : calls) {
     test::HandEngine::Await([&] { return call->done.load(); });
@@ -180,7 +105,7 @@ TEST_F(TwoPartResendTest, WaitingCallsAgreeWithAMap) {
   std::mt19937_64 random(test::Seed() + 1);  // the caller's; random_ is the stepping thread's
   std::map<Pair, uint64_t> model;
   std::string error;
-  WhileRangesMove([&] {
+  moving_->While([&] {
     for (int round = 0; round < 300 && error.empty(); ++round) {
       // Without duplicates: keys that are sent again lose their order in the batch.
       std::set<Pair> distinct;
@@ -226,7 +151,7 @@ TEST_F(TwoPartResendTest, WaitingCallsAgreeWithAMap) {
     }
   });
   EXPECT_EQ(error, "");
-  EXPECT_GT(Redirected(), 0u);
+  EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
 }
 
 // Bounds inside first parts, in both directions, over ranges that go away under the scan.
@@ -241,7 +166,7 @@ TEST_F(TwoPartResendTest, ScansAndAggregatesSeeEachRowOnce) {
     model[{firsts.back(), seconds.back()}] = i;
   }
   std::string error;
-  WhileRangesMove([&] {
+  moving_->While([&] {
     if (!session_->Upsert("o", {firsts, seconds}, values).ok()) error = "upsert";
     for (int round = 0; round < 200 && error.empty(); ++round) {
       const auto [lo, hi] = std::minmax({Pair(random() % kFirsts, random() % kSeconds),

@@ -2,26 +2,21 @@
 // and each takes effect exactly once. AEUs are stepped by hand; ranges move between their turns.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
-#include <thread>
 #include <vector>
 
-#include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/moving_ranges.h"
 #include "tests/support/seed.h"
 
 namespace eris {
 namespace {
-
-using aeu::AeuTestPeer;
-using storage::Key;
-using storage::Range;
 
 constexpr uint32_t kAeus = 3;
 constexpr uint64_t kKeys = 600;
@@ -34,56 +29,11 @@ class WriteResendTest : public testing::Test {
                  return engine_->Create("o", {.expected = {0, kKeys}}).status();
                })
             .ok());
-    object_ = *engine_->core().catalogue.Find("o");
+    moving_.emplace(engine_, random_, "o", test::MovingRanges::Options{.keys = kKeys});
     session_ = engine_->NewSession();
   }
-  ~WriteResendTest() override { Settle(); }
+  ~WriteResendTest() override { moving_->Settle(); }
 
-  aeu::ObjectSlot& Slot(uint32_t aeu) {
-    return *AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
-  }
-  // A piece of a range changes hands; no table says so yet.
-  void MoveSome() {
-    const auto from = static_cast<uint32_t>(random_() % kAeus);
-    if (Slot(from).ranges().empty()) return;
-    Range range = Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
-    const Key lo = Key::FromU64(random_() % kKeys), hi = Key::FromU64(random_() % kKeys);
-    if (range.Contains(lo)) range.lo = lo;
-    if (range.Contains(hi) && range.lo < hi) range.hi = hi;
-    if (range.Empty()) return;
-    storage::ExchangeChunk rows;
-    if (!AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
-    AeuTestPeer::GiveRange(Slot((from + 1 + random_() % (kAeus - 1)) % kAeus), rows, true);
-  }
-  void Publish() {
-    std::map<uint64_t, AeuId> owners;
-    for (uint32_t i = 0; i < kAeus; ++i) {
-      for (const aeu::OwnedRange& owned : Slot(i).ranges()) {
-        if (!owned.partition->range().Empty()) owners[owned.partition->range().lo.head] = AeuId{i};
-      }
-    }
-    std::vector<uint64_t> starts;
-    std::vector<AeuId> by_start;
-    for (const auto& [start, owner] : owners) starts.push_back(start), by_start.push_back(owner);
-    object_->route.Publish(std::make_unique<routing::RangeTable>(
-                               object_->route.Pin()->version() + 1, starts, by_start),
-                           engine_->core().directory.table_readers());
-  }
-  // One AEU's turn, and now and then a move or a new table.
-  void StepOne() {
-    if (random_() % 8 == 0) MoveSome();
-    if (random_() % 24 == 0) Publish();
-    if (!engine_->aeu({static_cast<uint32_t>(random_() % kAeus)}).Step({})) sched_yield();
-  }
-  void Settle() {
-    Publish();
-    engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
-  }
-  uint64_t Redirected() {
-    uint64_t redirected = 0;
-    for (const AeuStats& aeu : engine_->Stats().aeus) redirected += aeu.routing.redirected;
-    return redirected;
-  }
   std::vector<uint64_t> SomeKeys(size_t keys_max) {
     std::vector<uint64_t> keys(1 + random_() % keys_max);
     for (uint64_t& key : keys) key = random_() % kKeys;
@@ -92,7 +42,7 @@ class WriteResendTest : public testing::Test {
 
   std::mt19937_64 random_;
   test::HandEngine engine_{kAeus};
-  engine::ObjectRef object_;
+  std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
 };
 
@@ -117,11 +67,11 @@ TEST_F(WriteResendTest, EveryAddCountsOnceAndNoTwoAnswerTheSameSum) {
                                    call.done.store(true);
                                  })
                     .ok());
-    for (uint64_t steps = random_() % 6; steps > 0; --steps) StepOne();
+    for (uint64_t steps = random_() % 6; steps > 0; --steps) moving_->StepOne();
   }
-  for (int i = 0; i < 2000; ++i) StepOne();
-  Settle();
-  EXPECT_GT(Redirected(), 0u);
+  for (int i = 0; i < 2000; ++i) moving_->StepOne();
+  moving_->Settle();
+  EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
   std::map<uint64_t, std::multiset<uint64_t>> sums;
   for (const auto& call : calls) {
     test::HandEngine::Await([&] { return call->done.load(); });
@@ -147,8 +97,7 @@ TEST_F(WriteResendTest, WaitingCallsAgreeWithAMap) {
   std::mt19937_64 random(test::Seed() + 1);  // the caller's; random_ is the stepping thread's
   std::map<uint64_t, uint64_t> model;
   std::string error;
-  std::atomic<bool> done{false};
-  std::thread caller([&] {
+  moving_->While([&] {
     for (int round = 0; round < 300 && error.empty(); ++round) {
       // Without duplicates: keys that are sent again lose their order in the batch.
       std::set<uint64_t> distinct;
@@ -195,12 +144,9 @@ TEST_F(WriteResendTest, WaitingCallsAgreeWithAMap) {
         }
       }
     }
-    done.store(true);
   });
-  while (!done.load()) StepOne();
-  caller.join();
   EXPECT_EQ(error, "");
-  EXPECT_GT(Redirected(), 0u);
+  EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
 }
 
 }  // namespace
