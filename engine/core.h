@@ -11,11 +11,9 @@
 #include "engine/completion_queue.h"
 #include "engine/control_port.h"
 #include "engine/in_flight.h"
-#include "engine/join_registry.h"
 #include "engine/open_registry.h"
 #include "engine/request.h"
 #include "engine/scan_chunk_pool.h"
-#include "engine/scan_registry.h"
 #include "engine/table_chunk_pool.h"
 #include "eris/options.h"
 #include "routing/endpoint.h"
@@ -23,6 +21,8 @@
 
 namespace eris::engine {
 
+class JoinState;
+class ScanState;
 class TableScanState;
 
 struct Core {
@@ -34,8 +34,8 @@ struct Core {
   CompletionQueue completions;
   std::unique_ptr<ControlPort> control;
   std::shared_ptr<ScanChunkPool> chunks;
-  ScanRegistry scans;
-  JoinRegistry joins;
+  OpenRegistry<ScanState> scans;
+  OpenRegistry<JoinState> joins;
   std::shared_ptr<TableChunkPool> table_chunks;
   std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
   OpenRegistry<TableScanState> table_scans;

@@ -64,7 +64,7 @@ absl::StatusOr<JoinState*> JoinState::Create(Core& core, ObjectRef outer, Object
 }
 
 JoinState::JoinState(Core& core, ObjectRef outer, ObjectRef inner, const JoinOptions& options)
-    : core_(core),
+    : ReaderState(core),
       outer_(std::move(outer)),
       inner_(std::move(inner)),
       table_(outer_->route.Pin()),
@@ -116,24 +116,6 @@ absl::Status JoinState::MakeBlocks(const JoinSizes& sizes) {
   return absl::OkStatus();
 }
 
-bool JoinState::TryRef() {
-  uint32_t references = references_.load(std::memory_order_relaxed);  // the CAS decides
-  while (references != 0) {
-    if (references_.compare_exchange_weak(references, references + 1, std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void JoinState::Unref() {
-  // acq_rel: the last one sees what the others did before the end.
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // The last one may be an AEU, which takes no mutex and frees no join: it only posts.
-  dying_ = true;
-  core_.completions.Push(this);
-}
-
 void JoinState::PartEnded(routing::Reply* reply, uint32_t) noexcept {
   auto* part = static_cast<Part*>(reply);
   JoinState* join = part->join;
@@ -166,61 +148,6 @@ void JoinState::BlockAnswered(routing::Reply* reply, uint32_t keys) noexcept {
   join->Notify();
   join->Unref();
   in_flight.Leave();
-}
-
-void JoinState::Notify() {
-  // With the reference that the waiting one holds.
-  if (signal_.Notify()) core_.completions.Push(this);
-}
-
-JoinState::NextResult JoinState::Next(absl::Time deadline) {
-  for (;;) {
-    const uint32_t events = signal_.events();
-    {
-      base::MutexLock lock(&mu_);
-      if (auto next = TryNext()) return *std::move(next);
-    }
-    int64_t timeout_ns = -1;
-    if (deadline != absl::InfiniteFuture()) {
-      timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
-      if (timeout_ns <= 0) return absl::DeadlineExceededError("no chunk came before the deadline");
-    }
-    signal_.AwaitThread(events, timeout_ns);
-  }
-}
-
-void JoinState::NextAsync(Join::Callback done) {
-  {
-    base::MutexLock lock(&mu_);
-    ERIS_CHECK(!callback_);  // one call at a time
-    callback_ = std::move(done);
-  }
-  Ref();
-  core_.completions.Push(this);
-}
-
-void JoinState::Complete() {
-  if (dying_) {
-    delete this;
-    return;
-  }
-  for (;;) {
-    const uint32_t events = signal_.events();
-    std::optional<NextResult> next;
-    std::optional<Join::Callback> callback;
-    {
-      base::MutexLock lock(&mu_);
-      next = TryNext();
-      if (next) callback = std::exchange(callback_, std::nullopt);
-    }
-    if (next) {
-      std::move (*callback)(*std::move(next));
-      callback.reset();
-      Unref();
-      return;
-    }
-    if (signal_.AwaitCallback(events)) return;  // the next notification pushes it
-  }
 }
 
 void JoinState::Cancel(absl::Status reason) {

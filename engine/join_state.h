@@ -18,12 +18,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/mutex.h"
-#include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/handover_stack.h"
 #include "engine/object_entry.h"
-#include "engine/reader_signal.h"
+#include "engine/reader_state.h"
 #include "eris/engine.h"
 #include "routing/data_command.h"
 #include "routing/join_part.h"
@@ -41,9 +39,8 @@ struct JoinSizes {
   uint32_t blocks_max = UINT32_MAX;
 };
 
-class JoinState final : public CompletionTask {
+class JoinState final : public ReaderState<absl::StatusOr<std::optional<JoinChunk>>> {
  public:
-  using NextResult = absl::StatusOr<std::optional<JoinChunk>>;
   struct Part;
 
   // Rows on their way to the reader and in its hands.
@@ -62,20 +59,12 @@ class JoinState final : public CompletionTask {
   // control Port's bound. Errors: ResourceExhausted (no chunk free), Unavailable.
   static absl::StatusOr<JoinState*> Create(Core& core, ObjectRef outer, ObjectRef inner,
                                            const JoinOptions& options, const JoinSizes& sizes = {});
-  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
-  bool TryRef();  // false when the last one has gone
-  void Unref();
 
-  // As eris::Join.
-  NextResult Next(absl::Time deadline);
-  void NextAsync(Join::Callback done);
   // The first reason stays. Any thread.
   void Cancel(absl::Status reason);
 
   // A block that the reader is done with. Any thread.
   void ReturnBlock(Block* block);
-
-  void Complete() override;  // on the completion thread
 
   struct Part final : routing::JoinPart {
     JoinState* join = nullptr;
@@ -99,14 +88,12 @@ class JoinState final : public CompletionTask {
   static void PartEnded(routing::Reply* reply, uint32_t ended) noexcept;
   static void BeginBlock(routing::JoinBlock* block, uint32_t keys) noexcept;
   static void BlockAnswered(routing::Reply* reply, uint32_t keys) noexcept;
-  void Notify();
 
   // Before the first command.
   absl::Status MakeBlocks(const JoinSizes& sizes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The next thing for the reader; nullopt: wait for a notification.
-  std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Takes note of a part's end and sends out what comes next.
   void EndPart(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -130,7 +117,6 @@ class JoinState final : public CompletionTask {
   void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
-  Core& core_;
   const ObjectRef outer_;
   const ObjectRef inner_;
   const std::shared_ptr<const routing::RangeTable> table_;  // of outer_, for the whole join
@@ -147,7 +133,6 @@ class JoinState final : public CompletionTask {
   std::vector<AeuId> targets_;                 // their owners
 
   // Guarded by mu_, which no AEU takes.
-  base::Mutex mu_;
   std::vector<Block*> spare_ ABSL_GUARDED_BY(mu_);
   size_t next_part_ ABSL_GUARDED_BY(mu_) = 0;  // where GiveSpare looks first
   uint32_t parts_left_ ABSL_GUARDED_BY(mu_) = 0;
@@ -158,14 +143,10 @@ class JoinState final : public CompletionTask {
   uint32_t moved_ ABSL_GUARDED_BY(mu_) = 0;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
-  std::optional<Join::Callback> callback_ ABSL_GUARDED_BY(mu_);
 
   // Shared: written by AEUs, taken by the reader.
   HandoverStack<Part> ended_;
   HandoverStack<Block> answered_blocks_;
-  ReaderSignal signal_;
-  std::atomic<uint32_t> references_{1};
-  bool dying_ = false;  // written by the last reference before it is pushed
 };
 
 }  // namespace eris::engine

@@ -1,4 +1,4 @@
-// The table scans that are open, so that closing the engine can end them. Thread-safe.
+// The scans, or joins, that are open, so that closing the engine can end them. Thread-safe.
 #ifndef ERIS_ENGINE_OPEN_REGISTRY_H_
 #define ERIS_ENGINE_OPEN_REGISTRY_H_
 

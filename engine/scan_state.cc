@@ -47,7 +47,7 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
 
 ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
                      std::shared_ptr<Snapshot> snapshot, std::vector<ScanChunkBuffer*> chunks)
-    : core_(core),
+    : ReaderState(core),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
       query_{.direction = options.direction,
@@ -75,24 +75,6 @@ ScanState::~ScanState() {
   core_.scans.Remove(this);
 }
 
-bool ScanState::TryRef() {
-  uint32_t references = references_.load(std::memory_order_relaxed);  // the CAS decides
-  while (references != 0) {
-    if (references_.compare_exchange_weak(references, references + 1, std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void ScanState::Unref() {
-  // acq_rel: the last one sees what the others did before the end.
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // The last one may be an AEU, which takes no mutex and frees no scan: it only posts.
-  dying_ = true;
-  core_.completions.Push(this);
-}
-
 void ScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcept {
   auto* lane = static_cast<Lane*>(reply);
   ScanState* scan = lane->scan;
@@ -105,74 +87,6 @@ void ScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcept {
   scan->Notify();
   scan->Unref();
   in_flight.Leave();
-}
-
-void ScanState::Notify() {
-  events_.fetch_add(1, std::memory_order_seq_cst);
-  uint32_t waiting = waiting_.load(std::memory_order_seq_cst);
-  if (waiting == kSleeping) {
-    base::FutexWakeAll(events_);
-  } else if (waiting == kCallback &&
-             waiting_.compare_exchange_strong(waiting, kNobody, std::memory_order_seq_cst)) {
-    core_.completions.Push(this);  // with the reference that the waiting one holds
-  }
-}
-
-ScanState::NextResult ScanState::Next(absl::Time deadline) {
-  for (;;) {
-    const uint32_t events = events_.load(std::memory_order_seq_cst);
-    {
-      base::MutexLock lock(&mu_);
-      if (auto next = TryNext()) return *std::move(next);
-    }
-    int64_t timeout_ns = -1;
-    if (deadline != absl::InfiniteFuture()) {
-      timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
-      if (timeout_ns <= 0) return absl::DeadlineExceededError("no chunk came before the deadline");
-    }
-    waiting_.store(kSleeping, std::memory_order_seq_cst);
-    base::FutexWait(events_, events, timeout_ns);
-    waiting_.store(kNobody, std::memory_order_seq_cst);
-  }
-}
-
-void ScanState::NextAsync(Scan::Callback done) {
-  {
-    base::MutexLock lock(&mu_);
-    ERIS_CHECK(!callback_);  // one call at a time
-    callback_ = std::move(done);
-  }
-  Ref();
-  core_.completions.Push(this);
-}
-
-void ScanState::Complete() {
-  if (dying_) {
-    delete this;
-    return;
-  }
-  for (;;) {
-    const uint32_t events = events_.load(std::memory_order_seq_cst);
-    std::optional<NextResult> next;
-    std::optional<Scan::Callback> callback;
-    {
-      base::MutexLock lock(&mu_);
-      next = TryNext();
-      if (next) callback = std::exchange(callback_, std::nullopt);
-    }
-    if (next) {
-      std::move (*callback)(*std::move(next));
-      callback.reset();
-      Unref();
-      return;
-    }
-    uint32_t waiting = kCallback;
-    waiting_.store(kCallback, std::memory_order_seq_cst);
-    if (events_.load(std::memory_order_seq_cst) == events)
-      return;  // the next notification pushes it
-    // Something came in between. Whoever takes the mark goes on.
-    if (!waiting_.compare_exchange_strong(waiting, kNobody, std::memory_order_seq_cst)) return;
-  }
 }
 
 void ScanState::Cancel(absl::Status reason) {

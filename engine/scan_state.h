@@ -15,10 +15,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/mutex.h"
-#include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/object_entry.h"
+#include "engine/reader_state.h"
 #include "eris/engine.h"
 #include "eris/table_query.h"
 #include "routing/scan_part.h"
@@ -30,29 +29,19 @@ namespace eris::engine {
 inline constexpr uint32_t kScanLanes = 2;
 inline constexpr uint32_t kScanChunksWanted = 4;
 
-class ScanState final : public CompletionTask {
+class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChunk>>> {
  public:
-  using NextResult = absl::StatusOr<std::optional<ScanChunk>>;
-
   // Takes the scan's snapshot first, before it looks at a partition table. The caller's reference
   // is in the result. Errors: ResourceExhausted (no chunk free, no snapshot), Aborted (the given
   // one).
   static absl::StatusOr<ScanState*> Create(Core& core, ObjectRef object,
                                            const ScanOptions& options);
-  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
-  bool TryRef();  // false when the last one has gone
-  void Unref();
 
-  // As eris::Scan.
-  NextResult Next(absl::Time deadline);
-  void NextAsync(Scan::Callback done);
   // The first reason stays. Any thread.
   void Cancel(absl::Status reason);
 
   // A chunk that the reader is done with. Any thread.
   void ReturnChunk(uint32_t lane, routing::ScanChunkBuffer* chunk);
-
-  void Complete() override;  // on the completion thread
 
  private:
   struct Lane final : routing::ScanPart {
@@ -77,10 +66,8 @@ class ScanState final : public CompletionTask {
 
   // The completion function of scan commands.
   static void PartAnswered(routing::Reply* reply, uint32_t ended) noexcept;
-  void Notify();
 
-  // The next thing for the reader; nullopt: wait for a notification.
-  std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   NextResult MakeChunk(Lane& lane, routing::ScanChunkBuffer* chunk)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Takes note of the end of the front lane's part and sends out what comes next.
@@ -102,7 +89,6 @@ class ScanState final : public CompletionTask {
   std::optional<KeyRange> RestBehind(const storage::Key& key) const;
 
   // Immutable after construction.
-  Core& core_;
   const ObjectRef object_;
   const storage::Range range_;
   const storage::ScanQuery query_;
@@ -110,7 +96,6 @@ class ScanState final : public CompletionTask {
   const std::vector<routing::ScanChunkBuffer*> chunks_;
 
   // Guarded by mu_, which no AEU takes.
-  base::Mutex mu_;
   std::array<Lane, kScanLanes> lanes_;
   uint32_t lane_count_ = 0;
   const uint64_t snapshot_epoch_;
@@ -121,15 +106,6 @@ class ScanState final : public CompletionTask {
   uint32_t moved_ ABSL_GUARDED_BY(mu_) = 0;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
-  std::optional<Scan::Callback> callback_ ABSL_GUARDED_BY(mu_);
-
-  // Shared: written by AEUs and the reader (seq_cst: one of the two sees the other).
-  std::atomic<uint32_t> events_{
-      0};  // grows with each notification; the synchronous reader sleeps on it
-  enum Waiting : uint32_t { kNobody, kSleeping, kCallback };
-  std::atomic<uint32_t> waiting_{kNobody};
-  std::atomic<uint32_t> references_{1};
-  bool dying_ = false;  // written by the last reference before it is pushed
 };
 
 }  // namespace eris::engine

@@ -46,7 +46,7 @@ absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, Request reque
 }
 
 TableScanState::TableScanState(Core& core, Request request)
-    : core_(core),
+    : ReaderState(core),
       request_(std::move(request)),
       pool_(core.table_chunks),
       rows_left_(request_.limit > 0 ? request_.limit : kNoLimit) {}
@@ -201,24 +201,6 @@ void TableScanState::SendAll() {
   }
 }
 
-bool TableScanState::TryRef() {
-  uint32_t references = references_.load(std::memory_order_relaxed);  // the CAS decides
-  while (references != 0) {
-    if (references_.compare_exchange_weak(references, references + 1, std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void TableScanState::Unref() {
-  // acq_rel: the last one sees what the others did before the end.
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // The last one may be an AEU, which takes no mutex and frees no scan: it only posts.
-  dying_ = true;
-  core_.completions.Push(this);
-}
-
 void TableScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcept {
   auto* part = static_cast<Part*>(reply);
   TableScanState* scan = part->scan;
@@ -255,67 +237,6 @@ void TableScanState::ChunkAnswered(routing::Reply* reply, uint32_t answers) noex
   scan->Notify();
   scan->Unref();
   in_flight.Leave();
-}
-
-void TableScanState::Notify() {
-  // With the reference that the waiting one holds.
-  if (signal_.Notify()) core_.completions.Push(this);
-}
-
-TableScanState::NextResult TableScanState::Next(absl::Time deadline) {
-  for (;;) {
-    const uint32_t events = signal_.events();
-    {
-      base::MutexLock lock(&mu_);
-      if (auto next = TryNext()) return *std::move(next);
-    }
-    const bool merged = MergeOne();
-    int64_t timeout_ns = -1;
-    if (deadline != absl::InfiniteFuture()) {
-      timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
-      if (timeout_ns <= 0) return absl::DeadlineExceededError("no chunk came before the deadline");
-    }
-    if (!merged) signal_.AwaitThread(events, timeout_ns);
-  }
-}
-
-void TableScanState::NextAsync(TableScan::Callback done) {
-  {
-    base::MutexLock lock(&mu_);
-    ERIS_CHECK(!callback_);  // one call at a time
-    callback_ = std::move(done);
-  }
-  Ref();
-  core_.completions.Push(this);
-}
-
-void TableScanState::Complete() {
-  if (dying_) {
-    delete this;
-    return;
-  }
-  for (;;) {
-    const uint32_t events = signal_.events();
-    std::optional<NextResult> next;
-    std::optional<TableScan::Callback> callback;
-    {
-      base::MutexLock lock(&mu_);
-      next = TryNext();
-      if (next) callback = std::exchange(callback_, std::nullopt);
-    }
-    if (next) {
-      std::move (*callback)(*std::move(next));
-      callback.reset();
-      Unref();
-      return;
-    }
-    if (MergeOne()) {
-      // Others have their turn before the next one.
-      core_.completions.Push(this);
-      return;
-    }
-    if (signal_.AwaitCallback(events)) return;  // the next notification pushes it
-  }
 }
 
 void TableScanState::Cancel(absl::Status reason) {
@@ -456,7 +377,7 @@ void TableScanState::EndPart(Part& part) {
   }
 }
 
-bool TableScanState::MergeOne() {
+bool TableScanState::Work() {
   std::unique_ptr<storage::TableRun> sum;
   std::unique_ptr<storage::TableRun> run;
   {

@@ -21,12 +21,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/mutex.h"
-#include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/handover_stack.h"
 #include "engine/object_entry.h"
-#include "engine/reader_signal.h"
+#include "engine/reader_state.h"
 #include "engine/table_chunk_pool.h"
 #include "engine/table_resume.h"
 #include "eris/engine.h"
@@ -35,9 +33,8 @@
 
 namespace eris::engine {
 
-class TableScanState final : public CompletionTask {
+class TableScanState final : public ReaderState<TableScan::NextResult> {
  public:
-  using NextResult = TableScan::NextResult;
   struct Part;
 
   // Memory for rows.
@@ -78,17 +75,12 @@ class TableScanState final : public CompletionTask {
   // control Port's bound. Errors: InvalidArgument (a resume token that does not fit),
   // ResourceExhausted (no chunk free), Unavailable.
   static absl::StatusOr<TableScanState*> Create(Core& core, Request request);
-  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
-  bool TryRef();  // false when the last one has gone
-  void Unref();
 
   const TableSchema& schema() const { return request_.plan->result(); }
   const std::shared_ptr<const storage::TablePlan>& plan() const { return request_.plan; }
   const std::shared_ptr<Snapshot>& snapshot() const { return request_.snapshot; }
 
-  // As eris::TableScan. Of a scan into another object: its end, or the error it ended with.
-  NextResult Next(absl::Time deadline);
-  void NextAsync(TableScan::Callback done);
+  // Next, of a scan into another object: its end, or the error it ended with.
   // The first reason stays. Any thread.
   void Cancel(absl::Status reason);
   // Of a scan into another object, after its end.
@@ -100,8 +92,6 @@ class TableScanState final : public CompletionTask {
   // has one, not only with the last reference.
   void ReleaseChunks();
 
-  void Complete() override;  // on the completion thread
-
  private:
   TableScanState(Core& core, Request request);
   ~TableScanState();
@@ -110,7 +100,6 @@ class TableScanState final : public CompletionTask {
   static void PartAnswered(routing::Reply* reply, uint32_t ended) noexcept;
   static void BeginChunk(routing::TableChunk* chunk, uint32_t answers) noexcept;
   static void ChunkAnswered(routing::Reply* reply, uint32_t answers) noexcept;
-  void Notify();
 
   // Before the command is sent.
   absl::Status MakeParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -118,15 +107,14 @@ class TableScanState final : public CompletionTask {
   void MakeTarget();
   void SendAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The next thing for the reader; nullopt: wait for a notification.
-  std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   NextResult HandOut(Chunk& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndPart(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Of aggregates. Adds what one part has added up to what has come before, as parts end: what
   // several have stands there only until the reader comes to it. The adding itself is the reader's
   // alone, without the lock: nobody who wants it waits for more than a move. False: there is
   // nothing to add.
-  bool MergeOne() ABSL_LOCKS_EXCLUDED(mu_);
+  bool Work() override ABSL_LOCKS_EXCLUDED(mu_);
   // When all parts have been added.
   NextResult NextGroups() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A chunk whose rows all have answers from the target.
@@ -141,7 +129,6 @@ class TableScanState final : public CompletionTask {
   void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
-  Core& core_;
   const Request request_;
   const std::shared_ptr<TableChunkPool> pool_;
 
@@ -157,7 +144,6 @@ class TableScanState final : public CompletionTask {
   std::vector<AeuId> target_holders_;
 
   // Guarded by mu_, which no AEU takes.
-  base::Mutex mu_;
   std::vector<Chunk*> spare_ ABSL_GUARDED_BY(mu_);
   std::vector<TablePartState> handed_out_ ABSL_GUARDED_BY(mu_);  // by part
   size_t next_part_ ABSL_GUARDED_BY(mu_) = 0;                    // whose chunks come next
@@ -176,13 +162,9 @@ class TableScanState final : public CompletionTask {
   uint64_t next_group_ ABSL_GUARDED_BY(mu_) = 0;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
-  std::optional<TableScan::Callback> callback_ ABSL_GUARDED_BY(mu_);
 
   // Shared: written by AEUs, taken by the reader.
   HandoverStack<Chunk> answered_chunks_;
-  ReaderSignal signal_;
-  std::atomic<uint32_t> references_{1};
-  bool dying_ = false;  // written by the last reference before it is pushed
 };
 
 }  // namespace eris::engine
