@@ -90,10 +90,11 @@ class Maps:
         return names
 
 
-def explain(result):
+def explain(result, phases):
+    """Lines: where the remote accesses of these phases, by name, come from and go to. The program has printed its maps."""
     maps = Maps(result.output)
     functions = maps.functions({site.instruction for site in result.sites})
-    for name, phase in LOCAL.items():
+    for name, phase in phases.items():
         places = collections.Counter()
         for site in result.sites:
             if site.phase == phase:
@@ -118,7 +119,7 @@ def main():
     try:
         if args.explain:
             result = measure(args.build, "--maps", sites=EXPLAINED_SITES)
-            print(*describe(result), *explain(result), sep="\n")
+            print(*describe(result), *explain(result, LOCAL), sep="\n")
         else:
             print(*describe(measure(args.build)), sep="\n")
     except counting.CANNOT_COUNT as error:

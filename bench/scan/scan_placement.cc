@@ -1,0 +1,349 @@
+// Figure 9 of the paper in spirit: full scans of a column by all AEUs, where the column lies as the
+// engine places it, interleaved over all NumaNodes, or all on one of them.
+//
+//   scan_placement [--placements local,interleaved,one] [--aeus 0] [--rows 67108864] [--rounds 7]
+//     GB/s of each AEU while it scans, and of all together as the caller sees it. 0 AEUs: one per
+//     core. Rounds are interleaved, their order rotates.
+//   scan_placement --counted [--placements ...] [--rows 1048576] [--maps]
+//     for the access counter (tests/numa/scan_placement.py): one AEU on each NumaNode, every other
+//     thread on other cpus, one scan of each kind counted.
+//
+// Prints a JSON object a line for each placement and query. Every answer is compared with what was
+// stored.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "bench/key_order.h"
+#include "bench/routing/machine.h"
+#include "engine/engine_impl.h"
+#include "eris/engine.h"
+#include "eris/expression.h"
+#include "tests/numa/phase_marks.h"
+#include "tests/numa/plugin/node_memory.h"
+#include "topology/topology.h"
+
+namespace eris::bench {
+namespace {
+
+using nlohmann::json;
+using namespace eris::expressions;
+
+__extension__ typedef unsigned __int128 Uint128;
+
+constexpr uint64_t kBelow = ~uint64_t{0} / 10;  // a tenth of the rows
+constexpr char kTable[] = "columns";
+
+struct LabOptions {
+  std::vector<std::string> placements = {"local", "interleaved", "one"};
+  uint32_t aeus = 0;
+  uint64_t rows = 0;
+  int rounds = 7;
+  bool counted = false;
+  bool maps = false;
+};
+
+template <class T>
+T Must(absl::StatusOr<T> result) {
+  if (!result.ok()) Die("scan_placement: " + std::string(result.status().message()));
+  return *std::move(result);
+}
+void Must(const absl::Status& status) {
+  if (!status.ok()) Die("scan_placement: " + std::string(status.message()));
+}
+
+MemoryPlacement PlacementOf(const std::string& name) {
+  if (name == "local") return MemoryPlacement::kLocal;
+  if (name == "interleaved") return MemoryPlacement::kInterleaved;
+  if (name == "one") return MemoryPlacement::kOneNumaNode;
+  Die("scan_placement: no placement " + name);
+}
+
+void AllowThread(pid_t thread, const std::vector<uint32_t>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const uint32_t cpu : cpus) CPU_SET(cpu, &set);
+  if (sched_setaffinity(thread, sizeof set, &set) != 0) Die("scan_placement: pinning failed");
+}
+
+// Which cpus AEUs get when accesses are counted, and what is left for all other threads.
+struct CountedCpus {
+  std::vector<uint32_t> aeus;
+  std::vector<uint32_t> others;
+
+  static CountedCpus Find() {
+    const auto topology = Must(topology::Topology::Discover());
+    CountedCpus found;
+    std::vector<bool> has_aeu(topology.numa_nodes().size());
+    for (const topology::Core& core : topology.cores()) {
+      const bool first = !has_aeu[core.home_numa_node.value];
+      has_aeu[core.home_numa_node.value] = true;
+      for (const uint32_t cpu : core.cpus) {
+        (first && cpu == core.cpus.front() ? found.aeus : found.others).push_back(cpu);
+      }
+    }
+    if (found.aeus.size() < 2 || found.others.empty()) {
+      Die("scan_placement: --counted needs two NumaNodes, and a cpu beside the AEUs'");
+    }
+    return found;
+  }
+
+  // To be called before an engine looks at the machine, and after it has pinned its AEUs.
+  void AllowAll() const {
+    std::vector<uint32_t> all = aeus;
+    all.insert(all.end(), others.begin(), others.end());
+    AllowThread(0, all);
+  }
+  void KeepOthersAway() const {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      const auto thread = static_cast<pid_t>(std::stol(task.path().filename()));
+      cpu_set_t set;
+      if (sched_getaffinity(thread, sizeof set, &set) != 0) continue;  // it has ended
+      if (CPU_COUNT(&set) > 1) AllowThread(thread, others);
+    }
+  }
+};
+
+struct Query {
+  const char* name;
+  TableQuery query;
+  Uint128 answer;
+};
+
+std::vector<Query> Queries(uint64_t rows) {
+  Uint128 sum = 0;
+  uint64_t below = 0;
+  for (uint64_t i = 0; i < rows; ++i) {
+    sum += Mix(i);
+    below += Mix(i) < kBelow;
+  }
+  return {{"sum_a", {.aggregates = {{AggregateFunction::kSum, Column("a"), "sum"}}}, sum},
+          {"count_a",
+           {.filter = Column("a") < Literal(kBelow),
+            .aggregates = {{AggregateFunction::kCount, std::nullopt, "count"}}},
+           below}};
+}
+
+// What one run of a query took.
+struct Taken {
+  double gb_s = 0;
+  std::vector<double> gb_s_of_aeus;
+};
+
+// A table whose memory is placed one way.
+class PlacedTable {
+ public:
+  PlacedTable(const LabOptions& options, std::string placement, const CountedCpus* cpus)
+      : placement_(std::move(placement)), rows_(options.rows) {
+    Options open{.aeu_count = options.aeus, .memory_placement = PlacementOf(placement_)};
+    if (cpus != nullptr) {
+      cpus->AllowAll();
+      open.aeu_cpus = cpus->aeus;
+      // A few huge pages would be local or not by luck.
+      if (placement_ == "interleaved") open.huge_pages = HugePages::kNone;
+    }
+    engine_ = Must(engine::EngineImpl::Open(open, engine::EngineImpl::Threads::kStart));
+    for (const std::string& note : engine_->Notes()) std::fprintf(stderr, "%s\n", note.c_str());
+    if (cpus != nullptr) cpus->KeepOthersAway();
+    session_ = engine_->NewSession();
+    Fill();
+  }
+  ~PlacedTable() {
+    session_.reset();
+    engine_->Close();
+  }
+
+  const std::string& placement() const { return placement_; }
+  engine::EngineImpl& engine() { return *engine_; }
+
+  void Scan(const Query& query) {
+    const auto scan = Must(session_->OpenTableScan(kTable, query.query));
+    const auto chunk = Must(scan->Next());
+    if (chunk == nullptr || chunk->rows() != 1) Die("scan_placement: no answer");
+    Uint128 answer = 0;
+    std::memcpy(&answer, chunk->column(0).values,
+                ColumnValueBytes(chunk->schema().columns[0].type));
+    if (answer != query.answer) Die(std::string("scan_placement: a wrong answer of ") + query.name);
+    if (Must(scan->Next()) != nullptr) Die("scan_placement: two answers");
+  }
+
+  Taken ScanAndMeasure(const Query& query) {
+    const EngineStats before = AtRest();
+    const uint64_t begin_ns = NowNs();
+    Scan(query);
+    Taken taken;
+    taken.gb_s = GbPerS(rows_, NowNs() - begin_ns);
+    const EngineStats after = AtRest();
+    for (size_t i = 0; i < after.aeus.size(); ++i) {
+      taken.gb_s_of_aeus.push_back(GbPerS(after.aeus[i].rows_scanned - before.aeus[i].rows_scanned,
+                                          after.aeus[i].busy_ns - before.aeus[i].busy_ns));
+    }
+    return taken;
+  }
+
+ private:
+  static double GbPerS(uint64_t rows, uint64_t ns) {
+    return ns == 0 ? 0 : static_cast<double>(rows * sizeof(uint64_t)) / static_cast<double>(ns);
+  }
+
+  void Fill() {
+    Must(engine_->CreateTable(kTable, {{{.name = "a", .type = ColumnType::kUint64}}}));
+    constexpr uint64_t kBatch = 1 << 18;
+    std::vector<uint64_t> a(kBatch);
+    for (uint64_t at = 0; at < rows_; at += kBatch) {
+      const uint64_t rows = std::min(kBatch, rows_ - at);
+      for (uint64_t i = 0; i < rows; ++i) a[i] = Mix(at + i);
+      const ColumnView columns[] = {{a.data()}};
+      Must(session_->AppendRows(kTable, {rows, columns}));
+    }
+  }
+
+  // The figures once the AEUs' last turns are in them.
+  EngineStats AtRest() {
+    const auto busy = [](const EngineStats& stats) {
+      uint64_t ns = 0;
+      for (const AeuStats& aeu : stats.aeus) ns += aeu.busy_ns;
+      return ns;
+    };
+    for (EngineStats stats = engine_->Stats();;) {
+      absl::SleepFor(absl::Milliseconds(2));
+      EngineStats later = engine_->Stats();
+      if (busy(later) == busy(stats)) return later;
+      stats = std::move(later);
+    }
+  }
+
+  const std::string placement_;
+  const uint64_t rows_;
+  std::unique_ptr<engine::EngineImpl> engine_;
+  std::unique_ptr<Session> session_;
+};
+
+void Print(const json& line) {
+  std::printf("%s\n", line.dump().c_str());
+  std::fflush(stdout);
+}
+
+// For those who look at single places: where the program's code and data stand.
+void PrintMaps() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) std::printf("map\t%s\n", line.c_str());
+}
+
+int Count(const LabOptions& options) {
+  if (const std::string wrong = numa_lab::ReadKnownPages(); !wrong.empty()) {
+    Die("scan_placement: " + wrong);
+  }
+  const CountedCpus cpus = CountedCpus::Find();
+  const std::vector<Query> queries = Queries(options.rows);
+  uint8_t phase = 0;
+  for (const std::string& placement : options.placements) {
+    PlacedTable table(options, placement, &cpus);
+    const auto marks = Must(numa_lab::PhaseMarks::Create(table.engine()));
+    for (const Query& query : queries) {
+      // Not counted: first calls resolve symbols.
+      table.Scan(query);
+      marks->Set(++phase);
+      table.Scan(query);
+      marks->Set(0);
+      Print({{"placement", placement},
+             {"query", query.name},
+             {"phase", phase},
+             {"aeus", cpus.aeus.size()},
+             {"bytes", options.rows * sizeof(uint64_t)}});
+    }
+    if (options.maps && placement == "local") PrintMaps();
+  }
+  return 0;
+}
+
+json Spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {{"median", MedianOf(values)}, {"min", values.front()}, {"max", values.back()}};
+}
+
+int Measure(const LabOptions& options) {
+  const std::vector<Query> queries = Queries(options.rows);
+  std::vector<std::unique_ptr<PlacedTable>> tables;
+  for (const std::string& placement : options.placements) {
+    tables.push_back(std::make_unique<PlacedTable>(options, placement, nullptr));
+  }
+  for (const Query& query : queries) {
+    std::vector<std::vector<Taken>> taken(tables.size());
+    for (int round = -1; round < options.rounds; ++round) {
+      for (size_t i = 0; i < tables.size(); ++i) {
+        const size_t which = (i + static_cast<size_t>(round + 1)) % tables.size();
+        Taken one = tables[which]->ScanAndMeasure(query);
+        if (round >= 0) taken[which].push_back(std::move(one));
+      }
+    }
+    for (size_t i = 0; i < tables.size(); ++i) {
+      std::vector<double> together;
+      std::vector<std::vector<double>> apart(taken[i][0].gb_s_of_aeus.size());
+      for (const Taken& one : taken[i]) {
+        together.push_back(one.gb_s);
+        for (size_t aeu = 0; aeu < apart.size(); ++aeu) {
+          apart[aeu].push_back(one.gb_s_of_aeus[aeu]);
+        }
+      }
+      json of_aeus = json::array(), numa_nodes = json::array();
+      for (const auto& of_aeu : apart) of_aeus.push_back(Spread(of_aeu));
+      for (const AeuStats& aeu : tables[i]->engine().Stats().aeus) {
+        numa_nodes.push_back(aeu.numa_node.value);
+      }
+      Print({{"placement", tables[i]->placement()},
+             {"query", query.name},
+             {"gb_s", Spread(together)},
+             {"gb_s_of_aeus", of_aeus},
+             {"numa_nodes_of_aeus", numa_nodes}});
+    }
+  }
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  LabOptions options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--counted") {
+      options.counted = true;
+    } else if (flag == "--maps") {
+      options.maps = true;
+    } else if (i + 1 == argc) {
+      Die("scan_placement: " + flag + " needs a value, or is no flag");
+    } else if (flag == "--placements") {
+      options.placements.clear();
+      std::istringstream names(argv[++i]);
+      for (std::string name; std::getline(names, name, ',');) options.placements.push_back(name);
+    } else if (flag == "--aeus") {
+      options.aeus = static_cast<uint32_t>(std::stoul(argv[++i]));
+    } else if (flag == "--rows") {
+      options.rows = std::stoull(argv[++i]);
+    } else if (flag == "--rounds") {
+      options.rounds = std::stoi(argv[++i]);
+    } else {
+      Die("scan_placement: no flag " + flag);
+    }
+  }
+  if (options.rows == 0) options.rows = options.counted ? 1 << 20 : 1 << 26;
+  if (options.placements.empty() || options.rounds < 1) {
+    Die("scan_placement: at least one placement and one round");
+  }
+  return options.counted ? Count(options) : Measure(options);
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Main(argc, argv); }

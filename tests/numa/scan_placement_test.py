@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""AEUs scan their own NumaNode's memory, and the count can tell: a column that is interleaved, or lies on one NumaNode,
+does not pass for one that the engine has placed. Usage: scan_placement_test.py --build DIR. Ends with 77 where the
+counter cannot run.
+"""
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import scan_placement  # noqa: E402
+from scan_placement import INTERLEAVED, LOCAL, ONE, SKIPPED, counting  # noqa: E402
+
+OWN_LINES_MIN = 0.99
+# Of so small a table the AEU's own objects, the plan and the clock's page are more than they would be.
+OWN_ACCESSES_MIN = 0.95
+MARGIN = 0.03  # of all lines: pages, and what is not the column
+
+
+def not_the_column(scan):
+    """Whether what was counted is the column, once."""
+    if not 0.98 * scan.column_lines <= scan.lines <= 1.1 * scan.column_lines:
+        yield f"{scan.lines} lines were read, the column has {scan.column_lines}"
+
+
+def not_local(scan):
+    for what, ratio, least in (("lines", scan.local_lines, OWN_LINES_MIN),
+                               ("accesses", scan.local_accesses, OWN_ACCESSES_MIN)):
+        if ratio < least:
+            yield f"{ratio:.4f} of the {what} are local, expected {least} or more (--explain tells which are not)"
+    yield from not_evenly_given(scan)
+
+
+def not_interleaved(scan):
+    yield from not_a_share_of_one(scan)
+    yield from not_evenly_given(scan)
+
+
+def not_on_one(scan):
+    yield from not_a_share_of_one(scan)
+    if max(scan.lines_of) < OWN_LINES_MIN * scan.lines:
+        yield f"no NumaNode gave {OWN_LINES_MIN} of the lines: {scan.lines_of}"
+
+
+def not_a_share_of_one(scan):
+    if abs(scan.local_lines - 1 / scan.numa_nodes) > MARGIN:
+        yield f"{scan.local_lines:.4f} of the lines are local, expected one in {scan.numa_nodes}"
+
+
+def not_evenly_given(scan):
+    for numa_node, lines in enumerate(scan.lines_of):
+        if abs(lines / scan.lines - 1 / scan.numa_nodes) > MARGIN:
+            yield f"NumaNode {numa_node} gave {lines} of {scan.lines} lines, expected one in {scan.numa_nodes}"
+
+
+RULES = {LOCAL: not_local, INTERLEAVED: not_interleaved, ONE: not_on_one}
+
+
+def problems(scans):
+    seen = {(scan.placement, scan.query) for scan in scans}
+    if len(seen) != len(scans) or {placement for placement, _ in seen} != set(RULES):
+        yield f"not each scan of each placement once: {sorted(seen)}"
+    for scan in scans:
+        for rule in (not_the_column, RULES[scan.placement]):
+            yield from (f"{scan.placement} {scan.query}: {problem}" for problem in rule(scan))
+        # The rules themselves: each placement but its own is found out.
+        for name, rule in RULES.items():
+            if name != scan.placement and not list(rule(scan)):
+                yield f"{scan.placement} {scan.query}: passes for {name}"
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] != "--build":
+        sys.exit(__doc__)
+    try:
+        scans, _ = scan_placement.measure(sys.argv[2])
+    except counting.CANNOT_COUNT as error:
+        print(error)
+        return SKIPPED
+    print(*scan_placement.describe(scans), sep="\n")
+    found = list(problems(scans))
+    print(*found, sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
