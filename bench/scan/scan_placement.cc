@@ -1,13 +1,16 @@
 // Figure 9 of the paper in spirit: full scans of a column by all AEUs, where the column lies as the
 // engine places it, interleaved over all NumaNodes, or all on one of them.
 //
-//   scan_placement [--placements local,interleaved,one] [--aeus 0] [--rows 67108864] [--rounds 7]
+//   scan_placement [--placements local,interleaved,one] [--queries sum_a,count_a,groups,rows_a]
+//                  [--aeus 0] [--rows 67108864] [--rounds 7]
 //     GB/s of each AEU while it scans, and of all together as the caller sees it. 0 AEUs: one per
 //     core. Rounds are interleaved, their order rotates.
-//   scan_placement --counted [--placements ...] [--rows 1048576] [--maps]
+//   scan_placement --counted [--placements ...] [--queries ...] [--rows 1048576] [--maps]
 //     for the access counter (tests/numa/scan_placement.py): one AEU on each NumaNode, every other
 //     thread on other cpus, one scan of each kind counted.
 //
+// A sum, a filter of a tenth of the rows with a count, a sum by 8 groups, and the rows of that
+// tenth.
 // Prints a JSON object a line for each placement and query. Every answer is compared with what was
 // stored.
 #include <sched.h>
@@ -47,6 +50,7 @@ constexpr char kTable[] = "columns";
 
 struct LabOptions {
   std::vector<std::string> placements = {"local", "interleaved", "one"};
+  std::vector<std::string> queries = {"sum_a", "count_a", "groups", "rows_a"};
   uint32_t aeus = 0;
   uint64_t rows = 0;
   int rounds = 7;
@@ -115,24 +119,59 @@ struct CountedCpus {
   }
 };
 
+// Of groups that the table has rows in evenly.
+constexpr uint64_t kGroups = 8;
+
+struct Row {
+  uint64_t a;
+  int32_t g;
+};
+Row RowAt(uint64_t i) {
+  return {Mix(i), static_cast<int32_t>(Mix(i + (uint64_t{1} << 40)) % kGroups)};
+}
+
 struct Query {
   const char* name;
   TableQuery query;
-  Uint128 answer;
+  uint64_t bytes_read;         // of the columns
+  uint64_t bytes_written = 0;  // of rows that are handed out
+  Uint128 answer = 0;          // as Scan adds it up
 };
 
-std::vector<Query> Queries(uint64_t rows) {
-  Uint128 sum = 0;
+std::vector<Query> AllQueries(uint64_t rows) {
+  Uint128 sum = 0, sum_below = 0, sum_of_groups = 0;
   uint64_t below = 0;
   for (uint64_t i = 0; i < rows; ++i) {
-    sum += Mix(i);
-    below += Mix(i) < kBelow;
+    const Row row = RowAt(i);
+    sum += row.a;
+    sum_of_groups += Uint128{row.a} * static_cast<uint64_t>(row.g + 1);
+    if (row.a >= kBelow) continue;
+    ++below;
+    sum_below += row.a;
   }
-  return {{"sum_a", {.aggregates = {{AggregateFunction::kSum, Column("a"), "sum"}}}, sum},
-          {"count_a",
-           {.filter = Column("a") < Literal(kBelow),
-            .aggregates = {{AggregateFunction::kCount, std::nullopt, "count"}}},
-           below}};
+  const Expression a = Column("a");
+  const AggregateColumn sum_a{AggregateFunction::kSum, a, "sum"};
+  const AggregateColumn count{AggregateFunction::kCount, std::nullopt, "count"};
+  const uint64_t bytes = rows * sizeof(uint64_t);
+  return {{"sum_a", {.aggregates = {sum_a}}, bytes, 0, sum},
+          {"count_a", {.filter = a < Literal(kBelow), .aggregates = {count}}, bytes, 0, below},
+          {"groups", {.group_by = {"g"}, .aggregates = {sum_a}}, bytes * 3 / 2, 0, sum_of_groups},
+          {"rows_a",
+           {.filter = a < Literal(kBelow), .columns = {{a, "a"}}},
+           bytes,
+           below * sizeof(uint64_t),
+           sum_below}};
+}
+
+std::vector<Query> Queries(const LabOptions& options) {
+  std::vector<Query> all = AllQueries(options.rows), asked;
+  for (const std::string& name : options.queries) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Query& one) { return one.name == name; });
+    if (found == all.end()) Die("scan_placement: no query " + name);
+    asked.push_back(*found);
+  }
+  return asked;
 }
 
 // What one run of a query took.
@@ -169,13 +208,25 @@ class PlacedTable {
 
   void Scan(const Query& query) {
     const auto scan = Must(session_->OpenTableScan(kTable, query.query));
-    const auto chunk = Must(scan->Next());
-    if (chunk == nullptr || chunk->rows() != 1) Die("scan_placement: no answer");
     Uint128 answer = 0;
-    std::memcpy(&answer, chunk->column(0).values,
-                ColumnValueBytes(chunk->schema().columns[0].type));
+    for (;;) {
+      const auto chunk = Must(scan->Next());
+      if (chunk == nullptr) break;
+      const size_t last = chunk->schema().columns.size() - 1;
+      const size_t width = ColumnValueBytes(chunk->schema().columns[last].type);
+      for (uint64_t row = 0; row < chunk->rows(); ++row) {
+        Uint128 value = 0;
+        std::memcpy(&value, static_cast<const char*>(chunk->column(last).values) + row * width,
+                    width);
+        // A group's sum counts by its number.
+        if (last > 0) {
+          const auto* groups = static_cast<const int32_t*>(chunk->column(0).values);
+          value *= static_cast<uint64_t>(groups[row] + 1);
+        }
+        answer += value;
+      }
+    }
     if (answer != query.answer) Die(std::string("scan_placement: a wrong answer of ") + query.name);
-    if (Must(scan->Next()) != nullptr) Die("scan_placement: two answers");
   }
 
   Taken ScanAndMeasure(const Query& query) {
@@ -183,28 +234,35 @@ class PlacedTable {
     const uint64_t begin_ns = NowNs();
     Scan(query);
     Taken taken;
-    taken.gb_s = GbPerS(rows_, NowNs() - begin_ns);
+    taken.gb_s = GbPerS(query.bytes_read, NowNs() - begin_ns);
     const EngineStats after = AtRest();
     for (size_t i = 0; i < after.aeus.size(); ++i) {
-      taken.gb_s_of_aeus.push_back(GbPerS(after.aeus[i].rows_scanned - before.aeus[i].rows_scanned,
+      const uint64_t rows = after.aeus[i].rows_scanned - before.aeus[i].rows_scanned;
+      taken.gb_s_of_aeus.push_back(GbPerS(rows * (query.bytes_read / rows_),
                                           after.aeus[i].busy_ns - before.aeus[i].busy_ns));
     }
     return taken;
   }
 
  private:
-  static double GbPerS(uint64_t rows, uint64_t ns) {
-    return ns == 0 ? 0 : static_cast<double>(rows * sizeof(uint64_t)) / static_cast<double>(ns);
+  static double GbPerS(uint64_t bytes, uint64_t ns) {
+    return ns == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(ns);
   }
 
   void Fill() {
-    Must(engine_->CreateTable(kTable, {{{.name = "a", .type = ColumnType::kUint64}}}));
+    Must(engine_->CreateTable(kTable, {{{.name = "a", .type = ColumnType::kUint64},
+                                        {.name = "g", .type = ColumnType::kInt32}}}));
     constexpr uint64_t kBatch = 1 << 18;
     std::vector<uint64_t> a(kBatch);
+    std::vector<int32_t> g(kBatch);
     for (uint64_t at = 0; at < rows_; at += kBatch) {
       const uint64_t rows = std::min(kBatch, rows_ - at);
-      for (uint64_t i = 0; i < rows; ++i) a[i] = Mix(at + i);
-      const ColumnView columns[] = {{a.data()}};
+      for (uint64_t i = 0; i < rows; ++i) {
+        const Row row = RowAt(at + i);
+        a[i] = row.a;
+        g[i] = row.g;
+      }
+      const ColumnView columns[] = {{a.data()}, {g.data()}};
       Must(session_->AppendRows(kTable, {rows, columns}));
     }
   }
@@ -246,7 +304,7 @@ int Count(const LabOptions& options) {
     Die("scan_placement: " + wrong);
   }
   const CountedCpus cpus = CountedCpus::Find();
-  const std::vector<Query> queries = Queries(options.rows);
+  const std::vector<Query> queries = Queries(options);
   uint8_t phase = 0;
   for (const std::string& placement : options.placements) {
     PlacedTable table(options, placement, &cpus);
@@ -261,7 +319,7 @@ int Count(const LabOptions& options) {
              {"query", query.name},
              {"phase", phase},
              {"aeus", cpus.aeus.size()},
-             {"bytes", options.rows * sizeof(uint64_t)}});
+             {"bytes", query.bytes_read + query.bytes_written}});
     }
     if (options.maps && placement == "local") PrintMaps();
   }
@@ -274,7 +332,7 @@ json Spread(std::vector<double> values) {
 }
 
 int Measure(const LabOptions& options) {
-  const std::vector<Query> queries = Queries(options.rows);
+  const std::vector<Query> queries = Queries(options);
   std::vector<std::unique_ptr<PlacedTable>> tables;
   for (const std::string& placement : options.placements) {
     tables.push_back(std::make_unique<PlacedTable>(options, placement, nullptr));
@@ -312,6 +370,13 @@ int Measure(const LabOptions& options) {
   return 0;
 }
 
+std::vector<std::string> Names(const char* text) {
+  std::vector<std::string> names;
+  std::istringstream list(text);
+  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
+  return names;
+}
+
 int Main(int argc, char** argv) {
   LabOptions options;
   for (int i = 1; i < argc; ++i) {
@@ -323,9 +388,9 @@ int Main(int argc, char** argv) {
     } else if (i + 1 == argc) {
       Die("scan_placement: " + flag + " needs a value, or is no flag");
     } else if (flag == "--placements") {
-      options.placements.clear();
-      std::istringstream names(argv[++i]);
-      for (std::string name; std::getline(names, name, ',');) options.placements.push_back(name);
+      options.placements = Names(argv[++i]);
+    } else if (flag == "--queries") {
+      options.queries = Names(argv[++i]);
     } else if (flag == "--aeus") {
       options.aeus = static_cast<uint32_t>(std::stoul(argv[++i]));
     } else if (flag == "--rows") {
@@ -337,8 +402,8 @@ int Main(int argc, char** argv) {
     }
   }
   if (options.rows == 0) options.rows = options.counted ? 1 << 20 : 1 << 26;
-  if (options.placements.empty() || options.rounds < 1) {
-    Die("scan_placement: at least one placement and one round");
+  if (options.placements.empty() || options.queries.empty() || options.rounds < 1) {
+    Die("scan_placement: at least one placement, one query and one round");
   }
   return options.counted ? Count(options) : Measure(options);
 }

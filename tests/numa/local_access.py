@@ -95,18 +95,19 @@ def explain(result, phases):
     maps = Maps(result.output)
     functions = maps.functions({site.instruction for site in result.sites})
     for name, phase in phases.items():
-        places = collections.Counter()
-        for site in result.sites:
-            if site.phase == phase:
-                places[maps.memory(site.page), functions[site.instruction]] += site.accesses
-        yield f"local {name}: {sum(places.values())} remote accesses"
-        kinds = collections.Counter()
-        for (memory, _), accesses in places.items():
-            kinds[memory] += accesses
-        yield from (f"  {accesses:>10} to {memory}" for memory, accesses in kinds.most_common(EXPLAINED_LINES))
-        yield "  of these"
-        yield from (f"  {accesses:>10} to {memory} by {function}"
-                    for (memory, function), accesses in places.most_common(EXPLAINED_LINES))
+        for what in ("accesses", "misses"):
+            places = collections.Counter()
+            for site in result.sites:
+                if site.phase == phase:
+                    places[maps.memory(site.page), functions[site.instruction]] += getattr(site, what)
+            yield f"local {name}: {sum(places.values())} remote {what}"
+            kinds = collections.Counter()
+            for (memory, _), count in places.items():
+                kinds[memory] += count
+            yield from (f"  {count:>10} to {memory}" for memory, count in kinds.most_common(EXPLAINED_LINES) if count)
+            yield "  of these"
+            yield from (f"  {count:>10} to {memory} by {function}"
+                        for (memory, function), count in places.most_common(EXPLAINED_LINES) if count)
     if result.sites_left_out:
         yield f"{result.sites_left_out} more at places that were too many to tell"
 

@@ -37,7 +37,7 @@ class Scan:
     query: str
     phase: int
     numa_nodes: int  # each with one AEU
-    column_lines: int
+    column_lines: int  # and of the rows that are handed out
     lines: int  # that missed the cache
     local_lines: float  # their share from the reader's own NumaNode
     accesses: int  # of any kind, stacks and all
@@ -69,7 +69,7 @@ def describe(scans):
     """A line for each scan."""
     for scan in scans:
         yield (f"{scan.placement:<11} {scan.query:<7} {scan.local_lines:.4f} of {scan.lines} lines local "
-               f"(the column has {scan.column_lines}), {scan.local_accesses:.4f} of {scan.accesses} accesses; "
+               f"(the columns have {scan.column_lines}), {scan.local_accesses:.4f} of {scan.accesses} accesses; "
                f"lines of each NumaNode: {' '.join(map(str, scan.lines_of))}")
 
 

@@ -20,7 +20,7 @@ MARGIN = 0.03  # of all lines: pages, and what is not the column
 
 def not_the_column(scan):
     """Whether what was counted is the column, once."""
-    if not 0.98 * scan.column_lines <= scan.lines <= 1.1 * scan.column_lines:
+    if not 0.98 * scan.column_lines <= scan.lines <= 1.03 * scan.column_lines:
         yield f"{scan.lines} lines were read, the column has {scan.column_lines}"
 
 
@@ -54,13 +54,15 @@ def not_evenly_given(scan):
             yield f"NumaNode {numa_node} gave {lines} of {scan.lines} lines, expected one in {scan.numa_nodes}"
 
 
+# Groups take long to emulate; rows that are handed out go to the reader, who is elsewhere.
+QUERIES = ("sum_a", "count_a")
 RULES = {LOCAL: not_local, INTERLEAVED: not_interleaved, ONE: not_on_one}
 
 
 def problems(scans):
-    seen = {(scan.placement, scan.query) for scan in scans}
-    if len(seen) != len(scans) or {placement for placement, _ in seen} != set(RULES):
-        yield f"not each scan of each placement once: {sorted(seen)}"
+    seen = sorted((scan.placement, scan.query) for scan in scans)
+    if seen != sorted((placement, query) for placement in RULES for query in QUERIES):
+        yield f"not each scan of each placement once: {seen}"
     for scan in scans:
         for rule in (not_the_column, RULES[scan.placement]):
             yield from (f"{scan.placement} {scan.query}: {problem}" for problem in rule(scan))
@@ -74,7 +76,7 @@ def main():
     if len(sys.argv) != 3 or sys.argv[1] != "--build":
         sys.exit(__doc__)
     try:
-        scans, _ = scan_placement.measure(sys.argv[2])
+        scans, _ = scan_placement.measure(sys.argv[2], "--queries", ",".join(QUERIES))
     except counting.CANNOT_COUNT as error:
         print(error)
         return SKIPPED

@@ -62,6 +62,11 @@ struct Counts {
 // Phase, NumaNode of the memory, instruction, virtual page.
 using Site = std::tuple<uint8_t, uint8_t, uint64_t, uint64_t>;
 
+struct SiteCounts {
+  uint64_t accesses = 0;
+  uint64_t misses = 0;
+};
+
 constexpr uint64_t kPageBytes = 4096;
 constexpr int kNothingExpected = -1;
 
@@ -77,7 +82,7 @@ struct alignas(128) Cpu {
   uint64_t wrong_address = 0;  // of the last of them, as qemu tells it
   int wrong_expected = 0;
   CacheModel cache;
-  std::map<Site, uint64_t> sites;
+  std::map<Site, SiteCounts> sites;
   uint64_t sites_left_out = 0;  // accesses
 };
 
@@ -129,13 +134,16 @@ void OnAccess(unsigned int cpu_index, qemu_plugin_meminfo_t info, uint64_t addre
   if (counter->options.sites == 0 || place.numa_node == cpu.numa_node) return;
   const Site site{cpu.phase, static_cast<uint8_t>(place.numa_node), reinterpret_cast<uint64_t>(pc),
                   address / kPageBytes};
-  if (const auto found = cpu.sites.find(site); found != cpu.sites.end()) {
-    ++found->second;
-  } else if (cpu.sites.size() < counter->options.sites) {
-    cpu.sites.emplace(site, 1);
-  } else {
-    ++cpu.sites_left_out;
+  auto found = cpu.sites.find(site);
+  if (found == cpu.sites.end()) {
+    if (cpu.sites.size() == counter->options.sites) {
+      ++cpu.sites_left_out;
+      return;
+    }
+    found = cpu.sites.emplace(site, SiteCounts{}).first;
   }
+  ++found->second.accesses;
+  found->second.misses += missed;
 }
 
 void OnMark(unsigned int cpu_index, void* data) {
@@ -191,10 +199,10 @@ void WriteCpu(FILE* file, size_t index, const Cpu& cpu) {
                    counts.store_misses);
     }
   }
-  for (const auto& [site, accesses] : cpu.sites) {
+  for (const auto& [site, counts] : cpu.sites) {
     const auto& [phase, node, pc, page] = site;
-    std::fprintf(file, "site\t%u\t%zu\t%d\t%u\t%#lx\t%#lx\t%lu\n", phase, index, cpu.numa_node,
-                 node, pc, page * kPageBytes, accesses);
+    std::fprintf(file, "site\t%u\t%zu\t%d\t%u\t%#lx\t%#lx\t%lu\t%lu\n", phase, index, cpu.numa_node,
+                 node, pc, page * kPageBytes, counts.accesses, counts.misses);
   }
   if (cpu.sites_left_out > 0) {
     std::fprintf(file, "sites_left_out\t%zu\t%lu\n", index, cpu.sites_left_out);
@@ -211,7 +219,7 @@ void WriteAll(FILE* file) {
                "# count: phase, cpu, its NumaNode, NumaNode of the memory, loads, stores, "
                "load misses, store misses\n"
                "# site: phase, cpu, its NumaNode, NumaNode of the memory, instruction, page, "
-               "accesses\n"
+               "accesses, misses\n"
                "# checked: NumaNode, reads of memory known to be there\n"
                "# wrong: cpu, how many of them came out as another, the last one's NumaNode and "
                "qemu's address\n");

@@ -64,6 +64,7 @@ class Site:
     instruction: int
     page: int
     accesses: int
+    misses: int
 
 
 @dataclasses.dataclass
