@@ -4,7 +4,8 @@
 //   scan_placement [--placements local,interleaved,one] [--queries sum_a,count_a,groups,rows_a]
 //                  [--aeus 0] [--rows 67108864] [--rounds 7]
 //     GB/s of each AEU while it scans, and of all together as the caller sees it. 0 AEUs: one per
-//     core. Rounds are interleaved, their order rotates.
+//     core. Rounds are interleaved, their order rotates. On one NumaNode there is but one
+//     placement.
 //   scan_placement --counted [--placements ...] [--queries ...] [--rows 1048576] [--maps]
 //     for the access counter (tests/numa/scan_placement.py): one AEU on each NumaNode, every other
 //     thread on other cpus, one scan of each kind counted.
@@ -49,7 +50,7 @@ constexpr uint64_t kBelow = ~uint64_t{0} / 10;  // a tenth of the rows
 constexpr char kTable[] = "columns";
 
 struct LabOptions {
-  std::vector<std::string> placements = {"local", "interleaved", "one"};
+  std::vector<std::string> placements;  // empty: those that the machine has
   std::vector<std::string> queries = {"sum_a", "count_a", "groups", "rows_a"};
   uint32_t aeus = 0;
   uint64_t rows = 0;
@@ -402,8 +403,14 @@ int Main(int argc, char** argv) {
     }
   }
   if (options.rows == 0) options.rows = options.counted ? 1 << 20 : 1 << 26;
-  if (options.placements.empty() || options.queries.empty() || options.rounds < 1) {
-    Die("scan_placement: at least one placement, one query and one round");
+  if (options.placements.empty()) {
+    options.placements = {"local"};
+    if (numa_lab::NumaNodesWithMemory().size() > 1) {
+      options.placements.insert(options.placements.end(), {"interleaved", "one"});
+    }
+  }
+  if (options.queries.empty() || options.rounds < 1) {
+    Die("scan_placement: at least one query and one round");
   }
   return options.counted ? Count(options) : Measure(options);
 }
