@@ -41,7 +41,9 @@ void TableChunkPool::Return(std::vector<Memory> memory, size_t bytes) {
   base::MutexLock lock(&mu_);
   ERIS_CHECK(pieces * memory.size() <= in_use_);
   in_use_ -= pieces * static_cast<uint32_t>(memory.size());
-  if (pieces == 1) std::move(memory.begin(), memory.end(), std::back_inserter(free_));
+  // Backwards, as they are taken from the end: the next scan's parts get the pieces that the same
+  // AEUs have written.
+  if (pieces == 1) std::move(memory.rbegin(), memory.rend(), std::back_inserter(free_));
 }
 
 uint32_t TableChunkPool::CountLeft(size_t bytes) const {

@@ -9,12 +9,13 @@ Peers come from PyPI into a virtual environment under the build directory (bench
 threads as there are AEUs. Rounds are interleaved, their order rotates; a figure is the median, with the least and the
 largest; a ratio is the median of the rounds' ratios. Every answer is compared with the others.
 
-  columns  sum, filter + count, filter + sum over u64 and i32, in GB/s of the columns read
-  shared   1 and 8 scans at once, with different predicates
-  tpch     queries 1 and 6 over lineitem of the scale factor, written by tpchgen-cli
-  lookups  single look-ups in an index, alone and beside full scans, of one AEU
-  import   lineitem as text, loaded by the command line through gRPC into a server on the same cpus
-  upserts  of an index: what the keeping of versions costs, without a snapshot and with one
+  columns     sum, filter + count, filter + sum over u64 and i32, in GB/s of the columns read
+  shared      1 and 8 scans at once, with different predicates
+  placements  GB/s of each AEU and together, by where the column lies (on one NumaNode: local alone)
+  tpch        queries 1 and 6 over lineitem of the scale factor, written by tpchgen-cli
+  lookups     single look-ups in an index, alone and beside full scans, of one AEU
+  import      lineitem as text, loaded by the command line through gRPC into a server on the same cpus
+  upserts     of an index: what the keeping of versions costs, without a snapshot and with one
 """
 import argparse
 import json
@@ -28,7 +29,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..")]
 from lab_process import LabProcess, machine, rotated, spread  # noqa: E402
 
-PARTS = ("columns", "shared", "tpch", "lookups", "import", "upserts")
+PARTS = ("columns", "shared", "placements", "tpch", "lookups", "import", "upserts")
 PEERS = ("duckdb", "polars", "numpy")
 # Bytes a row that the query reads, and whether Polars' and NumPy's sum is the last 64 bits of the exact one.
 QUERIES = {"sum_a": (8, True), "sum_c": (4, False), "count_a": (8, False), "sum_b_where_a": (16, True),
@@ -144,6 +145,15 @@ def columns(options, python, aeus, found):
         one.stop()
 
 
+def placements(options, aeus, found):
+    done = subprocess.run([f"{options.build}/bench/scan/scan_placement", "--aeus", str(aeus), "--rows", str(options.rows),
+                           "--rounds", str(options.rounds), "--queries", "sum_a,count_a"], text=True, stdout=subprocess.PIPE,
+                          check=True)
+    for one in map(json.loads, done.stdout.splitlines()):
+        found.setdefault("placements", {}).setdefault(one["placement"], {})[one["query"]] = {
+            "gb_s": one["gb_s"], "gb_s_of_aeus": one["gb_s_of_aeus"]}
+
+
 def tpch(options, python, aeus, found):
     table, files = lineitem(options.build, python, options.scale)
     labs = {"eris": LabProcess([f"{options.build}/bench/scan/scan_lab", "--side", "eris", "--aeus", str(aeus)], {}, "scan_lab"),
@@ -206,6 +216,8 @@ def main():
         found = report["tables"].setdefault(f"{aeus} AEU" + "s" * (aeus > 1), {})
         if {"columns", "shared", "lookups"} & set(options.parts):
             columns(options, python, aeus, found)
+        if "placements" in options.parts:
+            placements(options, aeus, found)
         if "tpch" in options.parts:
             tpch(options, python, aeus, found)
     if "import" in options.parts:
