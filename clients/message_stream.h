@@ -18,6 +18,13 @@
 
 namespace eris::client {
 
+// Whether a stream that ended so and had brought something can be opened anew behind it: the
+// connection broke, a message was late, or the server has cut a stream that was not read for long.
+inline bool IsBroken(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
 template <class Response>
 class MessageStream {
  public:

@@ -42,8 +42,7 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
       return false;
     }
     // Without progress since the last opening a further attempt would meet the same end.
-    const bool resumable = progressed_ && !request_.resume_token().empty() &&
-                           (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status));
+    const bool resumable = progressed_ && !request_.resume_token().empty() && IsBroken(status);
     if (!resumable) {
       ended_ = true;
       return status;

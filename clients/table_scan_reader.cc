@@ -38,8 +38,7 @@ absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) {
     }
     const absl::Status status = Close();
     // Without progress since the last opening a further attempt would meet the same end.
-    const bool resumable = progressed_ && !request_.resume_token().empty() &&
-                           (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status));
+    const bool resumable = progressed_ && !request_.resume_token().empty() && IsBroken(status);
     if (resumable) {
       ++resumed_;
       continue;

@@ -1,6 +1,6 @@
-// Reads one scan of a table, chunk after chunk. When its stream breaks after progress (deadline,
-// lost connection), it goes on behind the last chunk with the resume token, on the same snapshot.
-// One thread at a time.
+// Reads one scan of a table, chunk after chunk. When its stream breaks after progress (a message
+// that was late, a lost connection, a long pause of the reader), it goes on behind the last chunk
+// with the resume token, on the same snapshot. One thread at a time.
 #ifndef ERIS_CLIENTS_TABLE_SCAN_READER_H_
 #define ERIS_CLIENTS_TABLE_SCAN_READER_H_
 

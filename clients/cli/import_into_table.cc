@@ -1,5 +1,5 @@
 // eris import into a table: creates it with bounds from a sample of its first key column. A table
-// that was created and got no row is dropped again.
+// that was created by an import which fails before its first row is dropped again.
 #include <algorithm>
 #include <cstdio>
 #include <string>

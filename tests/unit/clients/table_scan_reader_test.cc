@@ -28,7 +28,7 @@ class TenRows : public v1::Tables::Service {
     int32_t row = request->resume_token().empty() ? 0 : std::stoi(request->resume_token());
     for (int message = 0; row < 10; ++message, ++row) {
       if (message == messages_a_stream) {
-        if (!silent) return {grpc::StatusCode::UNAVAILABLE, "broken"};
+        if (!silent) return {end, "broken"};
         while (!context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
         return grpc::Status::CANCELLED;
       }
@@ -49,7 +49,8 @@ class TenRows : public v1::Tables::Service {
   }
 
   int messages_a_stream = 100;
-  bool silent = false;  // after them, instead of broken
+  bool silent = false;  // after them, instead of an end
+  grpc::StatusCode end = grpc::StatusCode::UNAVAILABLE;
   bool tokens = true;
   int streams = 0;
   bool has_deadline = false;
@@ -117,11 +118,31 @@ TEST_F(TableScanReaderTest, StreamThatGetsSilentOrBreaksIsResumedBehindItsLastRo
   }
 }
 
+TEST_F(TableScanReaderTest, StreamThatTheServerHasCutForItsReadersPauseIsResumed) {
+  service_.messages_a_stream = 4;
+  service_.end = grpc::StatusCode::RESOURCE_EXHAUSTED;
+  const Seen seen = Scan();
+  EXPECT_TRUE(seen.status.ok()) << seen.status;
+  EXPECT_EQ(seen.rows, all_);
+}
+
+TEST_F(TableScanReaderTest, StreamThatEndsForAnotherReasonIsNotResumed) {
+  service_.messages_a_stream = 4;
+  service_.end = grpc::StatusCode::ABORTED;
+  const Seen seen = Scan();
+  EXPECT_EQ(seen.status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(service_.streams, 1);
+}
+
 TEST_F(TableScanReaderTest, StreamWithoutProgressIsNotOpenedAgain) {
   service_.messages_a_stream = 0;
-  const Seen seen = Scan();
-  EXPECT_EQ(seen.status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(service_.streams, 1);
+  for (const auto end : {grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::RESOURCE_EXHAUSTED}) {
+    service_.streams = 0;
+    service_.end = end;
+    const Seen seen = Scan();
+    EXPECT_EQ(static_cast<int>(seen.status.code()), static_cast<int>(end));
+    EXPECT_EQ(service_.streams, 1);
+  }
 }
 
 TEST_F(TableScanReaderTest, LimitEndsTheStream) {
