@@ -53,6 +53,10 @@ TableScanState::TableScanState(Core& core, Request request)
 
 TableScanState::~TableScanState() {
   pool_->Return(std::move(memory_), slab_bytes_);
+  // Runs count what they take in the core's memory, which may go with the last scan.
+  parts_.reset();
+  ended_runs_.clear();
+  merged_.reset();
   core_.table_scans.Remove(this);
 }
 
