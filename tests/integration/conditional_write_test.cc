@@ -254,7 +254,7 @@ TEST_F(ConditionalWriteTest, OfSeveralSessionsThatInsertAKeyOneWins) {
 
 // At the limit new counters are refused, and each key says so; counters that are there go on.
 TEST(ConditionalWriteLimitTest, AtTheMemoryLimitEachKeyTellsWhetherItCounted) {
-  const auto engine = OpenOrDie(uint64_t{48} << 20);
+  const auto engine = OpenOrDie(uint64_t{16} << 20);
   ASSERT_TRUE(engine->Create("o", {}).ok());
   const auto session = engine->NewSession();
   std::mt19937_64 random(test::Seed());

@@ -254,7 +254,7 @@ TEST(EngineTest, OptionsOutOfTheirLimitsAreRefused) {
 
 TEST(EngineTest, AtTheMemoryLimitNewKeysAreRefusedAndReadsGoOn) {
   Options options = SmallOptions(2);
-  options.memory_limit_bytes = 32 << 20;
+  options.memory_limit_bytes = 12 << 20;
   auto engine = OpenOrDie(options);
   ASSERT_TRUE(engine->Create("o", {}).ok());
   auto session = engine->NewSession();

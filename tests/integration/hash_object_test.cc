@@ -267,7 +267,7 @@ TEST_F(HashObjectTest, ADropUnderLoadEndsEveryCallAndTheNameIsFree) {
 
 TEST(HashObjectLimitTest, AtTheMemoryLimitNewKeysAreRefusedAndTheOthersServed) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
-  const auto engine = OpenOrDie(uint64_t{48} << 20);
+  const auto engine = OpenOrDie(uint64_t{16} << 20);
   ASSERT_TRUE(engine->Create("h", {.kind = ObjectKind::kHash}).ok());
   const auto session = engine->NewSession();
   std::mt19937_64 random(test::Seed());

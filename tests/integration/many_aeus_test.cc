@@ -39,6 +39,7 @@
 #include "routing/block_pool.h"
 #include "storage/tree_run.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 #include "tests/support/test_reply.h"
 
@@ -54,13 +55,8 @@ constexpr uint64_t kMiB = 1 << 20;
 constexpr size_t kMulticastBytes = 64 << 10;  // of a Port
 
 // Sanitizers take their time, and memory of their own.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-constexpr int kRounds = 100;
-#else
-constexpr bool kSanitized = false;
-constexpr int kRounds = 200;
-#endif
+using test::kSanitized;
+constexpr int kRounds = test::Fewer(200, 100);
 
 // Of all buffers, as the head of this file has it.
 uint64_t BufferBytesMax(const Options& options, uint64_t aeus, uint64_t sessions) {

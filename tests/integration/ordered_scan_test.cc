@@ -14,6 +14,7 @@
 
 #include "absl/time/clock.h"
 #include "eris/engine.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 
 namespace eris {
@@ -111,7 +112,7 @@ class OrderedScanTest : public testing::Test {
 
 TEST_F(OrderedScanTest, BothDirectionsAgreeWithAMapAlsoFromEveryRest) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < test::Fewer(24, 10); ++round) {
     ScanOptions options{.range = AnyRange(), .values = AnyValues()};
     if (round % 2 == 0) options.direction = ScanDirection::kBackward;
     if (random_() % 2 == 0) options.limit = 1 + random_() % 100'000;
@@ -133,7 +134,7 @@ TEST_F(OrderedScanTest, ABackwardScanEndsAtKeyZeroWithoutARest) {
 
 TEST_F(OrderedScanTest, AggregatesAgreeWithAMap) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < test::Fewer(40, 15); ++round) {
     AggregateOptions options{.range = AnyRange(), .values = AnyValues()};
     RangeAggregate expected;
     for (const auto& [key, value] : Expected({.range = options.range, .values = options.values})) {

@@ -530,7 +530,7 @@ TEST_P(TableTest, ExportedColumnsAreTheChunksOwnMemory) {
 }
 
 TEST(TableMemoryTest, AtTheLimitRowsAreRefusedAndNothingIsLost) {
-  auto engine = OpenOrDie(2, uint64_t{96} << 20);
+  auto engine = OpenOrDie(2, uint64_t{32} << 20);
   ASSERT_NE(engine, nullptr);
   auto session = engine->NewSession();
   ASSERT_TRUE(engine->CreateTable("h", HeapOfTwo()).ok());

@@ -17,6 +17,7 @@
 
 #include "eris/engine.h"
 #include "eris/key_encoding.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 #include "tests/support/write_model.h"
 
@@ -254,7 +255,7 @@ TEST_F(TwoPartKeysTest, EveryOperationAgreesWithAMap) {
 TEST_F(TwoPartKeysTest, ScansAgreeWithAMapAlsoFromEveryRest) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   Fill();
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < test::Fewer(60, 20); ++round) {
     ScanOptions options{.range = AnyRange(), .values = AnyValues()};
     if (round % 2 == 0) options.direction = ScanDirection::kBackward;
     if (random_() % 2 == 0) options.limit = 1 + random_() % 60'000;
@@ -315,7 +316,7 @@ TEST_F(TwoPartKeysTest, TheLastKeyOfAllHasNoRest) {
 TEST_F(TwoPartKeysTest, AggregatesAgreeWithAMap) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   Fill();
-  for (int round = 0; round < 80; ++round) {
+  for (int round = 0; round < test::Fewer(80, 25); ++round) {
     AggregateOptions options{.range = AnyRange(), .values = AnyValues()};
     RangeAggregate expected;
     for (const Row& row : Expected({.range = options.range, .values = options.values})) {

@@ -9,17 +9,14 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 
 namespace eris::sim {
 namespace {
 
 constexpr int kTurns = 250;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kSeeds = 20;
-#else
-constexpr uint64_t kSeeds = 150;
-#endif
+constexpr uint64_t kSeeds = test::Fewer(150, 30);
 
 TEST(TableMovesTest, NoSeedFails) {
   TableMoves::Coverage all;
