@@ -388,10 +388,11 @@ void TableMoves::ForPiecesAt(const TablePartition* part, Function function) {
 }
 
 uint64_t TableMoves::PositionOf(const Snapshot& snapshot, const Piece& piece) const {
-  std::vector<uint64_t> mask(storage::kSegmentRows / 64);
+  storage::SegmentMask mask;
+  ERIS_CHECK(mask.Allocate());
   SegmentView view;
   uint64_t position = 0;
-  for (uint64_t number = 0; piece.at->FindSegment(snapshot.held.epoch, number, mask.data(), view) &&
+  for (uint64_t number = 0; piece.at->FindSegment(snapshot.held.epoch, number, mask, view) &&
                             number < piece.number;
        ++number) {
     ++position;
@@ -483,17 +484,18 @@ void TableMoves::ReadSome(Owner& owner) {
 }
 
 bool TableMoves::Read(const Owner&, uint64_t epoch, Scan& scan, Piece& piece, uint32_t rows_max) {
-  std::vector<uint64_t> mask(storage::kSegmentRows / 64);
+  ERIS_CHECK(piece.mask.Allocate());
   while (rows_max > 0) {
     uint64_t number = piece.number;
     SegmentView segment;
-    if (!piece.at->FindSegment(epoch, number, mask.data(), segment)) return false;
+    if (!piece.at->FindSegment(epoch, number, piece.mask, segment)) return false;
     if (number != piece.number) piece.row = 0;
     piece.number = number;
     if (scan.adds) {
       if (piece.run == nullptr) BeginRun(piece);
       if (piece.run->BeginSegment(segment)) {
         while (piece.row < segment.rows) {
+          if (segment.kept != nullptr) piece.mask.Make(piece.row);
           if (piece.run->RunBlock(piece.row, nullptr) != storage::TableRun::Outcome::kDone) {
             Fail("a run ended");
             return true;
@@ -505,6 +507,7 @@ bool TableMoves::Read(const Owner&, uint64_t epoch, Scan& scan, Piece& piece, ui
     }
     for (; piece.row < segment.rows && rows_max > 0; ++piece.row, --rows_max) {
       const uint32_t row = piece.row;
+      if (segment.kept != nullptr) piece.mask.Make(row);
       if (segment.kept != nullptr && (segment.kept[row / 64] >> row % 64 & 1) == 0) continue;
       const Key key = storage::KeyIn(*layout_, segment, row);
       if (!piece.range.Contains(key)) continue;

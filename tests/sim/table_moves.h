@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "routing/snapshot_registry.h"
+#include "storage/table/segment_mask.h"
 #include "storage/table/table_partition.h"
 #include "storage/table/table_run.h"
 #include "tests/sim/random.h"
@@ -75,6 +76,7 @@ class TableMoves {
     uint64_t number = 0;
     uint32_t row = 0;
     Model rows{};
+    storage::SegmentMask mask{};
     std::unique_ptr<storage::TableRun> run{};  // of sums
     Total total{};
   };
