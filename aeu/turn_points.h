@@ -15,7 +15,7 @@ enum class TurnPoint : uint8_t {
   kBeforeEpoch,      // before the epoch is loaded, wherever the turn does it
   kBeforeRegistry,   // the epoch is loaded, the held snapshots are not read yet
   kSnapshotsRead,    // or nothing has changed since the last turn
-  kCommandsExecuted  // scans go on next, and then the turn acknowledges
+  kCommandsExecuted  // the turn acknowledges them next, and then scans go on
 };
 
 inline void (*at_turn_point)(Aeu& aeu, TurnPoint point) = nullptr;

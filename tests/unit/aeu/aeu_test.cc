@@ -504,10 +504,13 @@ TEST_F(AeuTest, SlicesAreBoundedAndPointCommandsRunBetweenThem) {
   uint64_t turns = 0, before = 0;
   while (part.ended == 0 && turns < 1000) {
     TestReply lookup(1);
+    uint64_t rows_when_answered = 0;
+    lookup.on_answered = [&] { rows_when_answered = (*lab_)[0].counters().rows_scanned.Read(); };
     client_->Send(*route_, CommandType::kLookup, {kRows - 1}, {}, lookup);
     // No time for scans: each turn answers the least that is possible.
     EXPECT_TRUE((*lab_)[0].Step({.scan_ns = 0}));
     EXPECT_EQ(lookup.answered, 1u);
+    EXPECT_EQ(rows_when_answered, before);  // it did not wait for this turn's slice
     const uint64_t rows = (*lab_)[0].counters().rows_scanned.Read();
     EXPECT_LE(rows - before, 1000u);
     before = rows;
