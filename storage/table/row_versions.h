@@ -101,7 +101,10 @@ class RowVersions {
   // it. False: the budget did not suffice; the next call goes on behind.
   bool FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool, uint32_t& budget);
   // The next FreeUnneeded begins at the first record.
-  void LookAtAll() { looked_at_ = nullptr; }
+  void LookAtAll() {
+    looked_block_ = 0;
+    looked_at_ = nullptr;
+  }
   // Takes the records out for which `leaves(record)`.
   template <class Leaves>
   void RemoveRecords(DeathRecordPool& pool, Leaves leaves);

@@ -173,8 +173,8 @@ class TablePartition::Body {
   bool marked_ = false;        // some segment may have births marked
 
   // Where background work goes on.
-  uint64_t free_at_ = 0;
-  uint64_t freed_for_ = 0;  // tells which snapshots were held when the pass began
+  std::optional<uint64_t> free_at_;  // of the pass under way
+  uint64_t freed_for_ = 0;           // tells which snapshots were held when the pass began
   uint64_t recorded_before_ = 0;
   uint64_t maintain_at_ = 0;
   uint64_t changes_ = 1;  // deaths, and records freed

@@ -40,13 +40,14 @@ bool TablePartition::Body::Reap(uint32_t i) {
 bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t records_max) {
   if (records_ == 0 && !marked_) return false;
   uint32_t budget = records_max;
-  if (free_at_ == 0) {
+  if (!free_at_) {
+    free_at_ = 0;
     freed_for_ = Fingerprint(snapshots);
     recorded_before_ = recorded_;
     // A pass that a split or an absorption has ended may have stopped inside a segment.
     for (uint32_t j = 0; j < segments_.size(); ++j) segments_[j]->versions().LookAtAll();
   }
-  uint32_t i = segments_.LowerBound(free_at_);
+  uint32_t i = segments_.LowerBound(*free_at_);
   while (i < segments_.size()) {
     Segment& segment = *segments_[i];
     const uint32_t before = segment.versions().records();
@@ -68,7 +69,7 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
     if (budget > 0) --budget;
     if (budget == 0 && i < segments_.size()) return true;
   }
-  free_at_ = 0;
+  free_at_.reset();
   marked_ = false;
   for (uint32_t j = 0; j < segments_.size() && !marked_; ++j) {
     marked_ = segments_[j]->versions().marks() > 0;

@@ -177,7 +177,7 @@ absl::Status TablePartition::Body::Absorb(Body& other) {
     body->open_[kLeaves] = nullptr;
     body->compacting_.reset();
     body->maintain_at_ = 0;
-    body->free_at_ = 0;
+    body->free_at_.reset();
   }
   if (open_[kStays] == nullptr) open_[kStays] = other.open_[kStays];
   other.open_[kStays] = nullptr;
