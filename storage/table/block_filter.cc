@@ -170,7 +170,7 @@ BlockFilter::Verdict BlockFilter::Judge(const BlockValues& values, uint32_t pred
       return node.negated != bounds.all_null ? Verdict::kAll : Verdict::kNone;
     }
     case Kind::kSet:
-      return NeverTrue(values, node.value) ? Verdict::kNone : Verdict::kSome;
+      return JudgeSet(values, node);
     case Kind::kCompare: {
       // An error of the other side's arithmetic is not to be pruned away.
       const bool clean = !values.bounds(node.value).checked && !values.bounds(node.other).checked;
@@ -206,6 +206,34 @@ BlockFilter::Verdict BlockFilter::JudgeRange(const BlockValues& values,
   if (node.negated ? inside : outside) return Verdict::kNone;
   if ((node.negated ? outside : inside) && !bounds.nulls) return Verdict::kAll;
   return Verdict::kSome;
+}
+
+BlockFilter::Verdict BlockFilter::JudgeSet(const BlockValues& values,
+                                           const PredicateNode& node) const {
+  const BlockValues::Bounds& bounds = values.bounds(node.value);
+  if (NeverTrue(values, node.value)) return Verdict::kNone;
+  if (!bounds.known || bounds.checked) return Verdict::kSome;
+  // The first of the set that is not below the segment's values is the only one to look at.
+  const auto none_within = [&](auto lo, auto hi, auto of) {
+    const auto first = std::partition_point(node.set.begin(), node.set.end(),
+                                            [&](Scalar one) { return of(one) < lo; });
+    return first == node.set.end() || of(*first) > hi;
+  };
+  bool outside = false;
+  switch (plan_.values[node.value].value_class) {
+    case ValueClass::kDouble:
+      outside = none_within(bounds.real_lo, bounds.real_hi, [](Scalar one) { return one.f64; });
+      break;
+    case ValueClass::kUnsigned:
+      outside = none_within(bounds.lo, bounds.hi, [](Scalar one) { return Int128{one.u64}; });
+      break;
+    default:
+      outside = none_within(bounds.lo, bounds.hi, [](Scalar one) { return Int128{one.i64}; });
+      break;
+  }
+  if (!outside) return Verdict::kSome;
+  if (!node.negated) return Verdict::kNone;
+  return bounds.nulls ? Verdict::kSome : Verdict::kAll;
 }
 
 BlockFilter::Verdict BlockFilter::JudgeCodes(const BlockValues& values, uint32_t predicate) {

@@ -45,6 +45,7 @@ class BlockFilter {
 
   Verdict Judge(const BlockValues& values, uint32_t predicate);
   Verdict JudgeRange(const BlockValues& values, const PredicateNode& node) const;
+  Verdict JudgeSet(const BlockValues& values, const PredicateNode& node) const;
   Verdict JudgeCodes(const BlockValues& values, uint32_t predicate);
   bool KeepOne(BlockValues& values, uint32_t predicate, uint64_t* mask);
   bool KeepAny(BlockValues& values, const PredicateNode& node, uint64_t* mask);

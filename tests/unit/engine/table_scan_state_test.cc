@@ -466,7 +466,7 @@ TEST_F(ManyAeusTest, EachWorksOnAScanAndReadersThatPauseLeaveRoomForOthers) {
 }
 
 TEST_F(ManyAeusTest, EachWorksOnAScanThatWantsFewRows) {
-  query_.filter = In(Column("group"), {Value(int64_t{100}), Value(int64_t{200})});  // none
+  query_.filter = NotEqual(Column("id"), Column("id"));  // none, and bounds do not say so
   query_.limit = 10;
   EXPECT_EQ(OpenAndCount(), kMany);
 }

@@ -467,5 +467,42 @@ TEST(TableRunTest, CountsOfNullsPruneSegments) {
   EXPECT_TRUE(looked_at(!IsNull(value), all, 0, 11));
 }
 
+// Equalities that an `or` joins prune as each by itself does.
+TEST(TableRunTest, SetsPruneSegmentsThatHaveNoneOfTheirValues) {
+  alignas(64) const uint64_t values[64] = {};
+  std::vector<SegmentColumn> columns(QuerySchema().columns.size());
+  SegmentColumn::Bounds bounds[3];
+  const auto name = [](int i) { return i == 0 ? "i64" : i == 1 ? "u64" : "f64"; };
+  for (size_t c = 0; c < columns.size(); ++c) {
+    columns[c].type = QuerySchema().columns[c].type;
+    columns[c].values = values;
+  }
+  bounds[0].min.i64 = -10, bounds[0].max.i64 = 10;
+  bounds[1].min.u64 = 100, bounds[1].max.u64 = 200;
+  bounds[2].min.f64 = -1.5, bounds[2].max.f64 = 2.5;
+  for (int i = 0; i < 3; ++i) {
+    const auto column = Layout()->Find(name(i));
+    ASSERT_TRUE(column.has_value()) << name(i);
+    columns[*column].bounds = &bounds[i];
+  }
+  const SegmentView view{.rows = 10, .columns = columns, .ever = 10};
+  const auto looked_at = [&](const Expression& filter) {
+    TableQuery query;
+    query.filter = filter;
+    query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
+    const auto plan = TablePlan::Create(Layout(), query);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return (*TableRun::Create(*plan))->BeginSegment(view);
+  };
+  const Expression i = Column("i64"), u = Column("u64"), f = Column("f64");
+  EXPECT_FALSE(looked_at(Equal(i, Literal(-11)) || Equal(i, Literal(11))));
+  EXPECT_TRUE(looked_at(Equal(i, Literal(-11)) || Equal(i, Literal(10)) || Equal(i, Literal(12))));
+  EXPECT_FALSE(looked_at(In(u, {Value(int64_t{99}), Value(int64_t{201}), Value(int64_t{300})})));
+  EXPECT_TRUE(looked_at(In(u, {Value(int64_t{99}), Value(int64_t{100}), Value(int64_t{300})})));
+  EXPECT_FALSE(looked_at(Equal(f, Literal(-2.0)) || Equal(f, Literal(3.0))));
+  EXPECT_TRUE(looked_at(Equal(f, Literal(-2.0)) || Equal(f, Literal(2.5))));
+  EXPECT_TRUE(looked_at(!(Equal(i, Literal(-11)) || Equal(i, Literal(11)))));  // every row passes
+}
+
 }  // namespace
 }  // namespace eris::storage
