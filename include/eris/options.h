@@ -52,8 +52,8 @@ struct Options {
 
   // What the engine may allocate for data, over all NumaNodes. 0: 80 % of the memory the process
   // may use. More than the machine has is InvalidArgument. Beside it stands what queries of tables
-  // compute with, groups above all: of all of them together at most a sixteenth of it, or 64 MiB if
-  // that is more; a query for which there is none left ends with ResourceExhausted.
+  // compute with, vectors and groups above all: of all of them together at most a sixteenth of it,
+  // or 64 MiB if that is more; a query for which there is none left ends with ResourceExhausted.
   uint64_t memory_limit_bytes = 0;
   MemoryPlacement memory_placement = MemoryPlacement::kLocal;
   uint32_t memory_numa_node = 0;  // for kOneNumaNode; one with memory
@@ -96,8 +96,8 @@ struct Options {
   // A snapshot older than that is given up, as soon as an AEU keeps old rows for it in a turn, or
   // somebody asks for it.
   uint32_t snapshot_age_ms_max = 600'000;
-  // How long one turn of an AEU spends on scans before it looks after other commands again: what a
-  // look-up beside scans waits at most. Scans are as fast with it as with four times as much.
+  // How long one turn of an AEU spends on scans before it looks after other commands again: about
+  // what a look-up beside scans waits, but for the rest of a batch of commands before it. Scans are as fast with it as with four times as much.
   uint32_t scan_slice_us = 100;
 };
 

@@ -12,7 +12,6 @@ namespace {
 
 // Of all group columns' codes side by side: a table of as many words stays in the second cache and
 // is cleared quickly, where a segment's codes have changed between two slices.
-constexpr uint32_t kCodeBitsMax = 14;
 
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
 

@@ -18,6 +18,10 @@ namespace eris::storage {
 
 class BlockGroups {
  public:
+  // All group columns' codes side by side have at most so many bits, where they are used.
+  static constexpr uint32_t kCodeBitsMax = 14;
+  static constexpr uint32_t kDirectMax = 1u << kCodeBitsMax;
+
   explicit BlockGroups(const PlanBody& plan);
 
   void BeginSegment(const SegmentView& segment);

@@ -17,6 +17,8 @@
 #include "storage/table/kernels.h"
 #include "storage/table/plan_body.h"
 #include "storage/table/row_output.h"
+#include "storage/table/row_source.h"
+#include "storage/table/string_dictionary.h"
 
 namespace eris::storage {
 namespace {
@@ -32,6 +34,19 @@ std::vector<ColumnType> GroupTypes(const TablePlan& plan) {
     types.push_back(plan.layout().column(column).type);
   }
   return types;
+}
+
+// What conditions on strings and groups keep of a segment's codes at most, and the scan's mask.
+uint64_t CodesBytesMax(const PlanBody& plan) {
+  constexpr uint64_t kCodesMax = kDictionaryStringsMax + kPieceRows;  // it is left after a piece
+  const auto of_strings = std::count_if(
+      plan.predicates.begin(), plan.predicates.end(),
+      [](const PredicateNode& node) { return node.kind == PredicateNode::Kind::kString; });
+  uint64_t bytes = kSegmentRows / 8 + static_cast<uint64_t>(of_strings) * kCodesMax;
+  if (!plan.group_columns.empty()) {
+    bytes += (kCodesMax * plan.group_columns.size() + BlockGroups::kDirectMax) * sizeof(uint32_t);
+  }
+  return bytes;
 }
 
 void Add(const Accumulator& accumulator, const BlockVector& vector, uint32_t rows,
@@ -567,7 +582,8 @@ absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const
                                                            RunMemory* memory) {
   try {
     std::unique_ptr<TableRun> run(new TableRun(std::move(plan), memory));
-    const uint64_t bytes = sizeof(Body) + BlockValues::BytesOf(run->plan_->body());
+    const PlanBody& body = run->plan_->body();
+    const uint64_t bytes = sizeof(Body) + BlockValues::BytesOf(body) + CodesBytesMax(body);
     if (!run->share_.Take(bytes)) {
       return absl::ResourceExhaustedError(
           absl::StrCat("a run of a query takes ", bytes, " bytes, of which the ",

@@ -47,8 +47,8 @@ class TableRun {
   // idle. A hint; to be given anew when runs join or leave.
   void Ride(uint32_t index, uint32_t of);
 
-  // Of aggregates: adds what `other`, of the same plan, has added up; `other` is empty after that.
-  // Errors: ResourceExhausted (more than kGroupsMax groups, no memory, or too much of it),
+  // Of aggregates: adds what `other`, of the same plan, has added up; it must not be run after
+  // that. Errors: ResourceExhausted (more than kGroupsMax groups, no memory, or too much of it),
   // OutOfRange.
   absl::Status Merge(TableRun& other);
   // Of aggregates: how many groups there are by now.
