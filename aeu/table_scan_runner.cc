@@ -144,9 +144,15 @@ bool TableScanRunner::Reap() {
 
 void TableScanRunner::CollectGroup(const RunningScan& first) {
   group_.clear();
+  // The one whose turn it is in any case.
+  for (auto& scan : scans_) {
+    if (scan.get() == &first && InGroup(*scan, first.cursor.at)) group_.push_back(scan.get());
+  }
   for (auto& scan : scans_) {
     if (group_.size() == kRidersMax) return;
-    if (scan->slot == first.slot && InGroup(*scan, first.cursor.at)) group_.push_back(scan.get());
+    if (scan.get() != &first && scan->slot == first.slot && InGroup(*scan, first.cursor.at)) {
+      group_.push_back(scan.get());
+    }
   }
 }
 

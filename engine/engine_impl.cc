@@ -49,10 +49,10 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .send_wait_ms_max = resolved_.options.send_wait_ms_max};
   core_.chunks = std::make_shared<ScanChunkPool>(resolved_.options.scan_chunks_max);
-  // As many bytes; a scan needs two pieces.
   constexpr uint64_t kRunBytesLeast = uint64_t{64} << 20;
   core_.run_memory = std::make_unique<storage::RunMemory>(
       std::max(kRunBytesLeast, resolved_.options.memory_limit_bytes / 16));
+  // As many bytes as the chunks of other scans; at least two pieces.
   core_.table_chunks =
       std::make_shared<TableChunkPool>(std::max(2u, resolved_.options.scan_chunks_max / 2));
   core_.directory.snapshots().SetLimits(

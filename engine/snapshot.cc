@@ -54,15 +54,14 @@ absl::Status SnapshotAborted(const Core& core, uint64_t epoch, const Snapshot* s
       absl::StrCat("snapshot_age_ms_max (", core.options.snapshot_age_ms_max, " ms)");
   const std::string memory =
       absl::StrCat("version_bytes_max (", core.options.version_bytes_max, " bytes)");
-  if (snapshot == nullptr) {
+  // Who gives one up leaves no reason; but one that is young was not given up for its age.
+  const bool young = snapshot != nullptr &&
+                     aeu::NowNs() - static_cast<const SnapshotImpl*>(snapshot)->begun_ns() <=
+                         core.directory.snapshots().age_ns_max();
+  if (!young) {
     return absl::AbortedError(absl::StrCat(what, "it got older than ", age,
                                            ", or the old rows kept for snapshots took more than ",
                                            memory));
-  }
-  // Who gives one up leaves no reason; one that is young was not given up for its age.
-  const uint64_t begun_ns = static_cast<const SnapshotImpl*>(snapshot)->begun_ns();
-  if (aeu::NowNs() - begun_ns > core.directory.snapshots().age_ns_max()) {
-    return absl::AbortedError(absl::StrCat(what, "it got older than ", age));
   }
   return absl::AbortedError(absl::StrCat(what, "the old rows kept for snapshots took more than ",
                                          memory, ", or an erase found no memory to keep one"));

@@ -31,8 +31,8 @@ struct TableChunkShape {
 
 // What a scan takes of the pool of pieces (table_chunk_pool.h). The rule:
 //
-// - A scan takes at most a quarter of the pieces that are left, and one if there is one: readers
-//   that are slow, however many, leave room for others.
+// - A scan takes at most a quarter of the pieces that are left, and one if there is one: a few
+//   readers that are slow leave room for others. Some twenty that keep all their chunks do not.
 // - Each of its parts, one per AEU, gets two chunks, so that the AEU fills one while the reader
 //   looks at the other; one, where the reader wants no more rows than one chunk has, or two would
 //   be smaller than kSmallChunkBytes.

@@ -309,8 +309,11 @@ std::optional<TableScanState::NextResult> TableScanState::TryNext() {
       return NextResult(absl::FailedPreconditionError(
           absl::StrCat("the reader keeps all ", chunk_count_, " chunks that this scan may fill")));
     }
-    if (parts_left_ > 0 || chunks_away_ > 0 || !ended_runs_.empty()) return std::nullopt;
-    if (request_.plan->aggregates()) return NextGroups();
+    if (parts_left_ > 0 || chunks_away_ > 0) return std::nullopt;
+    if (request_.plan->aggregates()) {
+      if (!groups_counted_) return std::nullopt;  // Work goes on
+      return NextGroups();
+    }
     finished_ = true;
   }
 }
@@ -386,14 +389,30 @@ bool TableScanState::Work() {
   std::unique_ptr<storage::TableRun> run;
   {
     base::MutexLock lock(&mu_);
-    if (ended_runs_.empty() || !error_.ok()) return false;
-    run = std::move(ended_runs_.back());
-    ended_runs_.pop_back();
-    if (merged_ == nullptr) {
-      merged_ = std::move(run);
-      return true;
+    if (!error_.ok()) return false;
+    if (!ended_runs_.empty()) {
+      run = std::move(ended_runs_.back());
+      ended_runs_.pop_back();
+      if (merged_ == nullptr) {
+        merged_ = std::move(run);
+        return true;
+      }
+    } else if (merged_ == nullptr || parts_left_ > 0 || groups_counted_) {
+      return false;
     }
     sum = std::move(merged_);
+  }
+  if (run == nullptr) {
+    absl::StatusOr<uint64_t> groups = sum->FinishGroups();
+    base::MutexLock lock(&mu_);
+    merged_ = std::move(sum);
+    if (!groups.ok()) {
+      if (error_.ok()) Fail(groups.status());
+      return true;
+    }
+    groups_ = *groups;
+    groups_counted_ = true;
+    return true;
   }
   if (sum->groups() < run->groups()) std::swap(sum, run);  // the smaller one is gone through
   absl::Status fits = sum->Merge(*run);
@@ -405,15 +424,6 @@ bool TableScanState::Work() {
 }
 
 TableScanState::NextResult TableScanState::NextGroups() {
-  if (!groups_counted_) {
-    absl::StatusOr<uint64_t> groups = merged_->FinishGroups();
-    if (!groups.ok()) {
-      Fail(groups.status());
-      return groups.status();
-    }
-    groups_ = *groups;
-    groups_counted_ = true;
-  }
   if (next_group_ == groups_) {
     finished_ = true;
     return NextResult(nullptr);

@@ -80,7 +80,8 @@ class TableScanState final : public ReaderState<TableScan::NextResult> {
   const std::shared_ptr<const storage::TablePlan>& plan() const { return request_.plan; }
   const std::shared_ptr<Snapshot>& snapshot() const { return request_.snapshot; }
 
-  // Next, of a scan into another object: its end, or the error it ended with.
+  // Next is, of a scan into another object, its end or the error it ended with.
+
   // The first reason stays. Any thread.
   void Cancel(absl::Status reason);
   // Of a scan into another object, after its end.
@@ -111,11 +112,11 @@ class TableScanState final : public ReaderState<TableScan::NextResult> {
   NextResult HandOut(Chunk& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndPart(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Of aggregates. Adds what one part has added up to what has come before, as parts end: what
-  // several have stands there only until the reader comes to it. The adding itself is the reader's
-  // alone, without the lock: nobody who wants it waits for more than a move. False: there is
-  // nothing to add.
+  // several have stands there only until the reader comes to it; behind the last one, puts the
+  // groups in order. Both are the reader's alone, without the lock: nobody who wants it waits for
+  // more than a move. False: there is nothing to do.
   bool Work() override ABSL_LOCKS_EXCLUDED(mu_);
-  // When all parts have been added.
+  // When all parts have been added and the groups stand in order.
   NextResult NextGroups() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A chunk whose rows all have answers from the target.
   void TakeAnswered(Chunk& chunk) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
