@@ -368,7 +368,7 @@ void AddImport(CLI::App& app, Cli& cli) {
       "and\n"
       "maybe others, which are passed over. Rows whose key is there are replaced; without a key "
       "they\n"
-      "are appended. A new table is not kept if the import fails before its first row.\n"
+      "are appended. A new table stays also if the import fails before its first row.\n"
       "\n"
       "Examples:\n"
       "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"

@@ -1,5 +1,5 @@
 // eris import into a table: creates it with bounds from a sample of its first key column. A table
-// that was created by an import which fails before its first row is dropped again.
+// that it has created stays when it fails: others may be writing to it by then.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -95,13 +95,14 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
   return other.ok() && other->schema == schema ? absl::OkStatus() : info.status();
 }
 
-// The table that a failed import has created. Returns what has become of it.
-std::string DropIfEmpty(client::Client& client, const std::string& table) {
+// Of a table that a failed import has created, and into which it knows of no row: what is left.
+std::string WhatStays(client::Client& client, const std::string& table) {
   const absl::StatusOr<ObjectInfo> info = client.Get(table);
-  if (info.ok() && info->keys > 0)
-    return "";  // another import has rows in it, or ours lost answers
-  if (info.ok() && client.Drop(table).ok()) return absl::StrCat(", ", table, " is not kept");
-  return absl::StrCat(", ", table, " may be there, empty");
+  if (info.ok() && info->keys == 0) {
+    return absl::StrCat("; table ", table, " is there, without rows; `eris drop ", table,
+                        "` removes it");
+  }
+  return absl::StrCat("; table ", table, " was created");  // rows of others, or answers were lost
 }
 
 absl::StatusOr<TableFileFormat> FormatOf(const ImportFlags& flags) {
@@ -165,7 +166,7 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
     std::string what = absl::StrCat("; stopped after ", imported.rows, " rows were loaded");
-    if (created && imported.rows == 0) what += DropIfEmpty(client, flags.object);
+    if (created && imported.rows == 0) what += WhatStays(client, flags.object);
     return Report(absl::Status(status.code(), absl::StrCat(status.message(), what)));
   }
   return Show(cli, flags, imported, created, seconds);

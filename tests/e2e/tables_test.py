@@ -256,13 +256,26 @@ def test_keys_are_columns_that_are_there(case):
     case.server.eris("import", "trades", case.tbl, "--key", "id")
 
 
-def test_a_table_without_a_row_is_not_kept(case):
+def test_a_table_stays_when_its_import_fails(case):
     refused = case.server.eris("import", "empty", "-", "--schema", "a:int32", input="x\n1\n", code=INVALID)
-    harness.check("0 rows were loaded, empty is not kept" in refused.stderr, refused.stderr)
-    case.server.eris("list", "empty", code=NOT_FOUND)
-    case.server.eris("create", "empty", "--schema", "a:int32")
-    case.server.eris("import", "empty", "-", input="x\n1\n", code=INVALID)
-    case.server.eris("list", "empty")  # it was there before
+    harness.check("0 rows were loaded; table empty is there, without rows; `eris drop empty` removes it"
+                  in refused.stderr, refused.stderr)
+    harness.check_equal(case.server.eris_json("list", "empty")[0]["rows"], "0", "it stays")
+    again = case.server.eris("import", "empty", "-", input="x\n1\n", code=INVALID)
+    harness.check("drop" not in again.stderr, again.stderr)  # it was there before
+    case.server.eris("drop", "empty")
+
+
+def test_what_others_write_into_a_table_stays_when_its_import_fails(case):
+    importer = subprocess.Popen([case.server.programs.eris, "import", "shared", "-", "--schema", "a:int32",
+                                 "--no-header"],
+                                env=case.server.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    harness.wait_until(lambda: "shared " in case.server.eris("list").stdout, "the table")
+    case.server.eris("import", "shared", "-", input="7\n")
+    stderr = importer.communicate("x\n")[1]
+    harness.check_equal(importer.returncode, INVALID, "a bad line")
+    harness.check("table shared was created" in stderr and "drop" not in stderr, stderr)
+    harness.check_equal(case.server.eris_json("scan", "shared"), [{"a": 7}], "another's row")
 
 
 def test_import_ends_with_its_server(case):
