@@ -19,10 +19,9 @@
 namespace eris::client {
 
 // Whether a stream that ended so and had brought something can be opened anew behind it: the
-// connection broke, a message was late, or the server has cut a stream that was not read for long.
+// connection broke, or a message was late.
 inline bool IsBroken(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
 template <class Response>

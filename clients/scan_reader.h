@@ -1,7 +1,7 @@
 // Reads one ordered scan, chunk after chunk. When its stream breaks after progress (a message that
-// was late, a lost connection, a long pause of the reader), it goes on behind the last chunk with
-// the resume token: the rows after that are of a newer snapshot, and the chunk says so. One thread
-// at a time.
+// was late, a lost connection), it goes on behind the last chunk with the resume token: the rows
+// after that are of a newer snapshot, and the chunk says so. A scan that the server has cut because
+// it was not read for long ends with that error. One thread at a time.
 #ifndef ERIS_CLIENTS_SCAN_READER_H_
 #define ERIS_CLIENTS_SCAN_READER_H_
 

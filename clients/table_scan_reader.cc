@@ -5,6 +5,14 @@
 #include "clients/table_messages.h"
 
 namespace eris::client {
+namespace {
+
+// Also when the server has cut a stream that was not read for long: the token keeps the snapshot.
+bool IsResumable(const absl::Status& status) {
+  return IsBroken(status) || absl::IsResourceExhausted(status);
+}
+
+}  // namespace
 
 TableScanReader::TableScanReader(v1::Tables::Stub& stub, v1::ScanTableRequest request,
                                  absl::Duration timeout)
@@ -38,7 +46,7 @@ absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) {
     }
     const absl::Status status = Close();
     // Without progress since the last opening a further attempt would meet the same end.
-    const bool resumable = progressed_ && !request_.resume_token().empty() && IsBroken(status);
+    const bool resumable = progressed_ && !request_.resume_token().empty() && IsResumable(status);
     if (resumable) {
       ++resumed_;
       continue;

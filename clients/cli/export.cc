@@ -47,6 +47,11 @@ absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows&
     const absl::StatusOr<bool> next = reader.Next(rows);
     if (!next.ok()) return next.status();
     more = *next;
+    if (more && rows.new_snapshot) {
+      return absl::AbortedError(
+          absl::StrCat("the connection broke after ", count,
+                       " rows, and the rest would be of a later moment: try again"));
+    }
   }
   return count;
 }

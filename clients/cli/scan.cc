@@ -1,4 +1,5 @@
 // eris scan: rows of a key range, in key order.
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -47,6 +48,15 @@ ObjectKey KeyOf(const KeyTypes& types, const client::ScanRows& rows, size_t i) {
   return {rows.keys[i], types.two_parts() ? rows.second_keys[i] : 0};
 }
 
+// The next chunk; says so where it is of another moment than the rows before it.
+absl::StatusOr<bool> Next(client::ScanReader& reader, client::ScanRows& rows) {
+  absl::StatusOr<bool> more = reader.Next(rows);
+  if (more.ok() && *more && rows.new_snapshot) {
+    std::fputs("eris: the connection broke: the rows from here on are of a later moment\n", stderr);
+  }
+  return more;
+}
+
 // Goes on behind the first chunk. Returns the exit code.
 int ShowStrings(const Cli& cli, const ScanFlags& flags, KeyType type, client::ScanReader& reader,
                 client::ScanRows& rows) {
@@ -57,7 +67,7 @@ int ShowStrings(const Cli& cli, const ScanFlags& flags, KeyType type, client::Sc
     for (size_t i = 0; i < rows.keys.size() && output.open(); ++i) {
       printer.Add(rows.keys[i], rows.bytes[i]);
     }
-    more = reader.Next(rows);
+    more = Next(reader, rows);
     if (!more.ok()) return output.Finish(Report(more.status()));
   }
   printer.End();
@@ -101,7 +111,7 @@ int RunScan(const Cli& cli, const ScanFlags& flags) {
         printer.Add(key, rows.values[i]);
       }
     }
-    more = reader->Next(rows);
+    more = Next(*reader, rows);
     if (!more.ok()) return output.Finish(Report(more.status()));
   }
   printer.End();

@@ -1,4 +1,4 @@
-// A service in this process, on a free port of the loopback, whose methods a test overrides.
+// Services in this process, on a free port of the loopback, whose methods a test overrides.
 #ifndef ERIS_TESTS_UNIT_CLIENTS_FAKE_DATA_SERVER_H_
 #define ERIS_TESTS_UNIT_CLIENTS_FAKE_DATA_SERVER_H_
 
@@ -16,26 +16,28 @@ namespace eris::client {
 
 class FakeDataServer {
  public:
-  // `service` must outlive the server.
-  explicit FakeDataServer(grpc::Service& service) {
+  // The services must outlive the server.
+  template <class... Services>
+  explicit FakeDataServer(Services&... services) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service);
+    (builder.RegisterService(&services), ...);
     server_ = builder.BuildAndStart();
     address_ = "127.0.0.1:" + std::to_string(port);
   }
   // Calls still open are cut off.
   ~FakeDataServer() { server_->Shutdown(std::chrono::system_clock::now()); }
 
+  const std::string& address() const { return address_; }
   std::unique_ptr<Client> Connect(absl::Duration timeout = absl::Seconds(30)) const {
     auto client = Client::Connect({.server = address_, .timeout = timeout});
     return client.ok() ? *std::move(client) : nullptr;
   }
 
  private:
-  std::unique_ptr<grpc::Server> server_;
   std::string address_;
+  std::unique_ptr<grpc::Server> server_;
 };
 
 }  // namespace eris::client

@@ -25,7 +25,7 @@ class TenKeys : public v1::Data::Service {
     }
     uint64_t key = resumed ? std::stoull(request->resume_token()) : request->range().lo();
     for (int chunk = 0; key < 10; ++chunk, ++key) {
-      if (chunk == chunks_a_stream) return {grpc::StatusCode::UNAVAILABLE, "broken"};
+      if (chunk == chunks_a_stream) return {end, "broken"};
       v1::ScanResponse response;
       ToColumn(std::vector<uint64_t>{key}, *response.mutable_keys());
       if (!resumed) keys_only_ = request->keys_only();
@@ -40,6 +40,7 @@ class TenKeys : public v1::Data::Service {
   }
 
   int chunks_a_stream = 100;
+  grpc::StatusCode end = grpc::StatusCode::UNAVAILABLE;
   int streams = 0;
 
  private:
@@ -90,6 +91,19 @@ TEST(ScanReaderTest, BrokenStreamIsResumedBehindTheLastChunkAndSaysSo) {
   EXPECT_EQ(seen.keys, (std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(seen.new_snapshots, (std::vector<uint64_t>{4, 8}));
   EXPECT_EQ(service.streams, 3);
+}
+
+TEST(ScanReaderTest, StreamThatTheServerHasCutForItsReadersPauseIsAnError) {
+  TenKeys service;
+  service.chunks_a_stream = 4;
+  service.end = grpc::StatusCode::RESOURCE_EXHAUSTED;
+  const FakeDataServer server(service);
+  const auto client = server.Connect();
+  ASSERT_NE(client, nullptr);
+  const Seen seen = ScanFrom(*client, 0);
+  EXPECT_EQ(seen.status, absl::ResourceExhaustedError("broken"));
+  EXPECT_EQ(seen.keys, (std::vector<uint64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(service.streams, 1);
 }
 
 TEST(ScanReaderTest, OptionsGoOutOnceAndATokenComesAlone) {

@@ -1,0 +1,128 @@
+// scan and export of an index whose stream breaks in the middle: what they tell the user, and what
+// becomes of the file. Over a channel to a service of the test's own.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/columns.h"
+#include "eris/v1/catalog.grpc.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/clients/fake_data_server.h"
+
+namespace eris::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class OneIndex : public v1::Catalog::Service {
+ public:
+  grpc::Status GetObject(grpc::ServerContext*, const v1::GetObjectRequest* request,
+                         v1::GetObjectResponse* response) override {
+    response->mutable_object()->set_name(request->name());
+    response->mutable_object()->set_kind(v1::OBJECT_KIND_INDEX);
+    return grpc::Status::OK;
+  }
+};
+
+// Has the keys 0 and 1, one row a chunk; its first stream breaks between them.
+class TwoKeys : public v1::Data::Service {
+ public:
+  grpc::Status Scan(grpc::ServerContext*, const v1::ScanRequest* request,
+                    grpc::ServerWriter<v1::ScanResponse>* writer) override {
+    const bool resumed = !request->resume_token().empty();
+    for (uint64_t key = resumed ? 1 : 0; key < 2; ++key) {
+      if (key == 1 && !resumed && breaks) return {grpc::StatusCode::UNAVAILABLE, "broken"};
+      v1::ScanResponse response;
+      client::ToColumn(std::vector<uint64_t>{key}, *response.mutable_keys());
+      if (strings) {
+        response.mutable_values()->set_type(v1::COLUMN_TYPE_BYTES);
+        const uint32_t offsets[] = {0, 1};
+        response.mutable_values()->set_data("x");
+        response.mutable_values()->set_offsets(offsets, sizeof(offsets));
+      } else {
+        client::ToColumn(std::vector<uint64_t>{key + 10}, *response.mutable_values());
+      }
+      if (key == 0) response.set_resume_token("behind 0");
+      response.set_new_snapshot(resumed);
+      writer->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+
+  bool breaks = true;
+  bool strings = false;
+};
+
+struct Done {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class IndexVerbsTest : public ::testing::Test {
+ protected:
+  Done Run(void (*add)(CLI::App&, Cli&), const std::string& arguments) {
+    const client::FakeDataServer server(catalog_, data_);
+    Cli cli;
+    cli.server = server.address();
+    CLI::App app;
+    add(app, cli);
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    app.parse(arguments);
+    Done done;
+    done.code = cli.run();
+    done.out = ::testing::internal::GetCapturedStdout();
+    done.err = ::testing::internal::GetCapturedStderr();
+    return done;
+  }
+
+  OneIndex catalog_;
+  TwoKeys data_;
+};
+
+TEST_F(IndexVerbsTest, ScanWarnsThatTheRestIsOfALaterMoment) {
+  for (const bool strings : {false, true}) {
+    data_.strings = strings;
+    const Done done = Run(AddScan, "scan o");
+    EXPECT_EQ(done.code, kExitOk);
+    EXPECT_THAT(done.err, HasSubstr("rows from here on are of a later moment"));
+    EXPECT_THAT(done.out, HasSubstr(strings ? "x" : "11"));
+  }
+  data_.breaks = false;
+  EXPECT_THAT(Run(AddScan, "scan o").err, IsEmpty());
+}
+
+TEST_F(IndexVerbsTest, ExportOfTwoMomentsFailsAndLeavesItsFileAsItWas) {
+  char directory[] = "/tmp/eris_index_verbs_XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string path = std::string(directory) + "/o.csv";
+  const auto text = [&] {
+    std::stringstream all;
+    all << std::ifstream(path).rdbuf();
+    return all.str();
+  };
+  std::ofstream(path) << "as it was\n";
+  const Done done = Run(AddExport, "export o " + path);
+  EXPECT_EQ(done.code, kExitRefused);
+  EXPECT_THAT(done.err, HasSubstr("broke after 1 rows"));
+  EXPECT_THAT(done.err, HasSubstr("try again"));
+  EXPECT_EQ(text(), "as it was\n");
+  EXPECT_THAT(Run(AddExport, "export o -").err, HasSubstr("try again"));
+
+  data_.breaks = false;
+  EXPECT_EQ(Run(AddExport, "export o " + path).code, kExitOk);
+  EXPECT_EQ(text(), "key,value\n0,10\n1,11\n");
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+  EXPECT_EQ(std::remove(directory), 0);  // nothing else is in it
+}
+
+}  // namespace
+}  // namespace eris::cli
