@@ -1,9 +1,4 @@
 // eris export: an object's rows as a file, which eris import reads again.
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -12,6 +7,7 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/row_text.h"
 #include "clients/cli/table_verbs.h"
 #include "eris/key_text.h"
@@ -64,24 +60,13 @@ int WriteTo(const Cli& cli, const std::string& path,
     const absl::StatusOr<uint64_t> count = write(output);
     return output.Finish(Report(count.status()));
   }
-  // Written beside its place and renamed: the file is there whole or not at all.
-  const std::string part = path + ".part";
-  std::FILE* file = std::fopen(part.c_str(), "w");
-  if (file == nullptr) {
-    return Report(absl::InvalidArgumentError(
-        absl::StrCat("cannot write ", part, ": ", std::strerror(errno))));
-  }
-  Output output(file);
+  OutputFile file;
+  if (absl::Status status = file.Open(path); !status.ok()) return Report(status);
+  Output output(file.file());
   const absl::StatusOr<uint64_t> count = write(output);
-  int code = output.Finish(Report(count.status()));
-  if (std::fclose(file) != 0 || (code == kExitOk && std::rename(part.c_str(), path.c_str()) != 0)) {
-    std::fprintf(stderr, "eris: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
-    code = kExitRefused;
-  }
-  if (code != kExitOk) {
-    unlink(part.c_str());
-    return code;
-  }
+  const int code = output.Finish(Report(count.status()));
+  if (code != kExitOk) return code;
+  if (absl::Status status = file.Keep(); !status.ok()) return Report(status);
   Output summary;
   if (cli.json()) {
     summary.WriteJson(nlohmann::ordered_json{{"rows", std::to_string(*count)}, {"file", path}});
@@ -132,6 +117,10 @@ void AddExport(CLI::App& app, Cli& cli) {
       ->check(CLI::IsMember({"csv", "tbl"}))
       ->capture_default_str();
   verb->footer(
+      "A file is replaced when all rows are written, and else as it was. Pipes and devices are "
+      "written\n"
+      "directly.\n"
+      "\n"
       "A file of two-part keys comes in again with: eris import ... --key key,second_key (tbl: "
       "--key "
       "1,2), and --key-type\n"
