@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
+#include "clients/cli/import_flags.h"
 #include "clients/cli/output.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/row_text.h"
@@ -18,7 +19,9 @@ namespace {
 struct ExportFlags {
   std::string object;
   std::string path;
-  std::string format = "csv";
+  std::string format;  // empty: by the file's name
+
+  bool IsTbl() const { return format.empty() ? IsTblPath(path) : format == "tbl"; }
 };
 
 absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows& rows, bool more,
@@ -79,7 +82,7 @@ int WriteTo(const Cli& cli, const std::string& path,
 int RunExport(const Cli& cli, const ExportFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const bool tbl = flags.format == "tbl";
+  const bool tbl = flags.IsTbl();
   if (IsTable(to->info)) {
     const auto reader = client::TableClient(*to->client).Scan(flags.object, {});
     return WriteTo(cli, flags.path, [&](Output& output) -> absl::StatusOr<uint64_t> {
@@ -113,9 +116,8 @@ void AddExport(CLI::App& app, Cli& cli) {
   verb->add_option("file", flags->path, "File, or - for standard output")->required();
   verb->add_option("--format", flags->format,
                    "csv (with a header: key,value or key,second_key,value; of a table its columns) "
-                   "or tbl")
-      ->check(CLI::IsMember({"csv", "tbl"}))
-      ->capture_default_str();
+                   "or tbl; default: tbl for *.tbl, else csv")
+      ->check(CLI::IsMember({"csv", "tbl"}));
   verb->footer(
       "A file is replaced when all rows are written, and else as it was. Pipes and devices are "
       "written\n"

@@ -12,10 +12,11 @@
 
 namespace eris::cli {
 
-bool ImportFlags::IsTbl() const {
-  if (!format.empty()) return format == "tbl";
+bool IsTblPath(absl::string_view path) {
   return absl::EndsWith(path, ".tbl") || absl::StrContains(path, ".tbl.");
 }
+
+bool ImportFlags::IsTbl() const { return format.empty() ? IsTblPath(path) : format == "tbl"; }
 
 absl::StatusOr<DelimitedFormat> ImportFlags::Delimited() const {
   DelimitedFormat delimited = IsTbl() ? DelimitedFormat{'|', false, true} : DelimitedFormat{};

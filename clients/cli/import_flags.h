@@ -9,10 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/delimited.h"
 
 namespace eris::cli {
+
+// Whether a file of that name has TPC-H's format, unless told otherwise.
+bool IsTblPath(absl::string_view path);
 
 struct ImportFlags {
   std::string object;

@@ -336,11 +336,11 @@ def test_files_that_are_written_are_read_again(case):
     harness.check_equal(sorted(case.server.eris("scan", "again", "--format", "csv").stdout.encode().split(b"\n")),
                         sorted(b"\n".join(first).replace(b"\r", b"\n").split(b"\n")), "scan")
     case.server.eris("drop", "again")
-    refused = case.server.eris("export", "odd", tbl, "--format", "tbl", code=INVALID)
+    refused = case.server.eris("export", "odd", tbl, code=INVALID)  # by its name
     # Which row comes first is open.
     named = "column text" in refused.stderr or "column may" in refused.stderr
     harness.check(named and "a .tbl file cannot" in refused.stderr and not os.path.exists(tbl), refused.stderr)
-    done = case.server.eris_json("export", "trades", tbl, "--format", "tbl")
+    done = case.server.eris_json("export", "trades", tbl)
     harness.check_equal(done, {"rows": str(ROWS), "file": tbl}, "export")
     case.server.eris("import", "again", tbl, "--schema", SCHEMA, "--key", "id")
     harness.check_equal(by_id(case.server.eris_json("scan", "again")), by_id(map(shown, case.rows)), "tbl comes back")
