@@ -210,11 +210,14 @@ absl::Status TableFile::AwaitInput() {
   return absl::OkStatus();
 }
 
-// Which some programs write first, also where there is no header.
+// Which some programs write first, also where there is no header. Not of .tbl: there it is what a
+// first string begins with, which has no quotes around it.
 void TableFile::SkipByteOrderMark() {
   constexpr absl::string_view kMark = "\xef\xbb\xbf";
   const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
-  if (!at_start_ || (absl::StartsWith(kMark, text) && text != kMark && !at_end_)) return;
+  if (!at_start_ || !format_.delimited.quotes ||
+      (absl::StartsWith(kMark, text) && text != kMark && !at_end_))
+    return;
   at_start_ = false;
   if (absl::StartsWith(text, kMark)) Take(kMark.size());
 }

@@ -378,6 +378,12 @@ TEST(TableFileTest, ByteOrderMarkIsNoPartOfTheFirstField) {
   EXPECT_THAT(ReadAll("1," + mark + "\n", kCsv, schema).lines, ElementsAre("1|" + mark));
 }
 
+TEST(TableFileTest, TblHasNoByteOrderMark) {
+  const std::string mark = "\xef\xbb\xbf";
+  EXPECT_THAT(ReadAll(mark + "x|\n", kTbl, Schema("a:string")).lines, ElementsAre(mark + "x"));
+  EXPECT_THAT(ReadAll(mark + "1|\n", kTbl, Schema("a:int32")).complaints.size(), 1u);
+}
+
 TEST(TableFileTest, OneFieldInQuotesIsARowAndNoEmptyLine) {
   EXPECT_THAT(ReadAll("\"\"\na\n\n\"\"\r\n\r\n", kCsv, Schema("a:string")).lines,
               ElementsAre("", "a", ""));
