@@ -10,6 +10,7 @@
 #include "clients/cli/exit_code.h"
 #include "clients/cli/object_key.h"
 #include "clients/cli/output.h"
+#include "clients/cli/parse.h"
 #include "clients/cli/range_flags.h"
 #include "clients/cli/table_verbs.h"
 
@@ -90,7 +91,7 @@ int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
 CLI::App* AddVerb(CLI::App& app, Cli& cli, const char* name, const char* what, bool count_only) {
   auto flags = std::make_shared<AggregateFlags>();
   CLI::App* verb = app.add_subcommand(name, what);
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   flags->range.AddTo(*verb);
   verb->callback([flags, count_only, &cli] {
     cli.run = [flags, count_only, &cli] { return RunAggregate(cli, *flags, count_only); };

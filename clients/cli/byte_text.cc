@@ -34,15 +34,6 @@ size_t CharacterBytes(absl::string_view text) {
   return point < kLeast[length] || point > 0x10ffff || surrogate ? 0 : length;
 }
 
-bool IsUtf8(absl::string_view text) {
-  while (!text.empty()) {
-    const size_t length = CharacterBytes(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 // At most one byte more than a value may have, so that what is too long is refused as such.
 absl::StatusOr<std::string> FromFile(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
@@ -64,6 +55,15 @@ absl::StatusOr<std::string> FromFile(const std::string& path) {
 absl::string_view Head(absl::string_view text) { return text.substr(0, 60); }
 
 }  // namespace
+
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = CharacterBytes(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
 
 absl::StatusOr<std::string> ParseByteText(ByteFormat format, absl::string_view text) {
   std::string bytes;

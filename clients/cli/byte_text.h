@@ -21,6 +21,8 @@ absl::StatusOr<std::string> ParseByteText(ByteFormat format, absl::string_view t
 // and "@@..." a text that begins with one @.
 absl::StatusOr<std::string> ParseByteArgument(ByteFormat format, absl::string_view text);
 
+bool IsUtf8(absl::string_view text);
+
 // For a table: of text, control characters and what is no UTF-8 as \n, \t, \xNN. Not exact.
 std::string ShowBytes(ByteFormat format, absl::string_view bytes);
 

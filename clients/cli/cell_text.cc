@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 #include "absl/numeric/int128.h"
@@ -255,6 +256,18 @@ absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
   if (!expect.empty()) {
     const absl::StatusOr<KeyRange> range = ParseRange(expect, *type);
     if (!range.ok()) return range.status();
+    if (range->Empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("the expected range [",
+                                                     KeyText(*type, range->lo), ", ",
+                                                     KeyText(*type, *range->hi), ") holds no key"));
+    }
+    const bool narrow = schema.columns[schema.key[0]].type == ColumnType::kInt32;
+    for (const std::optional<uint64_t> end : {std::optional(range->lo), range->hi}) {
+      const int64_t number = narrow && end ? Int64FromKey(*end) : 0;
+      if (number != static_cast<int32_t>(number)) {
+        return absl::InvalidArgumentError(absl::StrCat("--expect has ", number, ", no int32"));
+      }
+    }
     bounds.start = BoundOf(*type, range->lo);
     if (range->hi) bounds.end = BoundOf(*type, *range->hi);
     return bounds;

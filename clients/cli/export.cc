@@ -9,6 +9,7 @@
 #include "clients/cli/import_flags.h"
 #include "clients/cli/output.h"
 #include "clients/cli/output_file.h"
+#include "clients/cli/parse.h"
 #include "clients/cli/row_text.h"
 #include "clients/cli/table_verbs.h"
 #include "eris/key_text.h"
@@ -112,7 +113,7 @@ void AddExport(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<ExportFlags>();
   CLI::App* verb =
       app.add_subcommand("export", "Write an object's rows to a file; of an index in key order");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   verb->add_option("file", flags->path, "File, or - for standard output")->required();
   verb->add_option("--format", flags->format,
                    "csv (with a header: key,value or key,second_key,value; of a table its columns) "

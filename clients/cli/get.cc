@@ -79,7 +79,7 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
 void AddGet(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<GetFlags>();
   CLI::App* verb = app.add_subcommand("get", "Show the values of keys");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
   AddBytesFlags(*verb, flags->bytes, /*raw=*/true);
   verb->footer(

@@ -299,7 +299,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
 void AddImport(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<ImportFlags>();
   CLI::App* verb = app.add_subcommand("import", "Load a CSV or TPC-H .tbl file into an object");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   verb->add_option("file", flags->path, "File, or - for standard input")->required();
   verb->add_option("--format", flags->format, "csv or tbl; default: tbl for *.tbl, else csv")
       ->check(CLI::IsMember({"csv", "tbl"}));

@@ -175,6 +175,9 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
 int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {
   const absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, flags.key);
   if (!schema.ok()) return Report(schema.status());
+  if (const auto bounds = ParseTableBounds(*schema, flags.expect, ""); !bounds.ok()) {
+    return Report(bounds.status());
+  }
   const absl::StatusOr<TableFileFormat> format = FormatOf(flags);
   if (!format.ok()) return Report(format.status());
   TableFile file(input.fd(), input.name(), *format, *schema);

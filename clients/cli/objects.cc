@@ -195,7 +195,7 @@ void AddCreate(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
   CLI::App* verb =
       app.add_subcommand("create", "Create an empty data object: keys to values, or a table");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   CLI::Option* schema = verb->add_option("--schema", flags->schema,
                                          "A table of these columns: a:int64,b:decimal(2),c:string?")
                             ->check(CheckNotEmpty);
@@ -265,7 +265,7 @@ void AddCreate(CLI::App& app, Cli& cli) {
 void AddDrop(CLI::App& app, Cli& cli) {
   auto object = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("drop", "Remove a data object and give its memory back");
-  verb->add_option("object", *object, "Name")->required();
+  verb->add_option("object", *object, "Name")->required()->check(CheckName);
   verb->footer("Example:\n  eris drop orders\n");
   verb->callback([object, &cli] { cli.run = [object, &cli] { return RunDrop(cli, *object); }; });
 }
@@ -273,7 +273,7 @@ void AddDrop(CLI::App& app, Cli& cli) {
 void AddList(CLI::App& app, Cli& cli) {
   auto object = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("list", "List the data objects");
-  verb->add_option("object", *object, "This one alone");
+  verb->add_option("object", *object, "This one alone")->check(CheckName);
   verb->footer(
       "JSON has the partition bounds and their AEUs as well, and of a table its columns and key.\n"
       "\n"

@@ -18,7 +18,11 @@ void Output::Write(absl::string_view text) {
   if (buffer_.size() >= kFlushBytes) Flush();
 }
 
-void Output::WriteJson(const nlohmann::ordered_json& value) { Write(value.dump(2) + "\n"); }
+void Output::WriteJson(const nlohmann::ordered_json& value) {
+  // A path may be no UTF-8.
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  Write(value.dump(2, ' ', false, kReplace) + "\n");
+}
 
 void Output::Flush() {
   if (open() && (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size() ||

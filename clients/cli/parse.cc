@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "clients/cli/byte_text.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -20,6 +21,11 @@ bool ParseU64(absl::string_view text, uint64_t& value) {
 
 std::string CheckNotEmpty(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == text.npos ? "is empty" : "";
+}
+
+std::string CheckName(const std::string& text) {
+  if (IsUtf8(text)) return "";
+  return absl::StrCat("'", ShowBytes(ByteFormat::kText, text), "' is no UTF-8");
 }
 
 std::string CheckU64(const std::string& text) {

@@ -54,6 +54,7 @@ absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text,
 
 // For CLI11's check(): what is wrong with the text, or nothing. CLI11 itself takes -1 for 2^64-1.
 std::string CheckNotEmpty(const std::string& text);
+std::string CheckName(const std::string& text);  // names are UTF-8
 std::string CheckU64(const std::string& text);
 
 // "4GiB", "512 MiB", "64KiB", "4096".

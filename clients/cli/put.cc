@@ -133,7 +133,7 @@ int RunErase(const Cli& cli, const WriteFlags& flags) {
 void AddPut(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<WriteFlags>();
   CLI::App* verb = app.add_subcommand("put", "Insert or replace keys");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   verb->add_option("pairs", flags->arguments, "key=value ..., or - for lines 'key value' of stdin")
       ->required();
   CLI::Option* absent =
@@ -170,7 +170,7 @@ void AddPut(CLI::App& app, Cli& cli) {
 void AddAdd(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<WriteFlags>();
   CLI::App* verb = app.add_subcommand("add", "Add to counters and show the sums");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   verb->add_option("pairs", flags->arguments,
                    "key=delta ..., or - for lines 'key delta' of stdin; -2^63 to 2^64-1")
       ->required();
@@ -194,7 +194,7 @@ void AddErase(CLI::App& app, Cli& cli) {
   CLI::App* verb = app.add_subcommand("erase",
                                       "Remove keys, or of a table the rows with those keys; keys "
                                       "that are not there are no error");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
   verb->footer(
       "Keys are written as in eris get: those of two parts FIRST/SECOND, those of a table with a "

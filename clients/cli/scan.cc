@@ -124,7 +124,7 @@ void AddScan(CLI::App& app, Cli& cli) {
   auto flags = std::make_shared<ScanFlags>();
   CLI::App* verb = app.add_subcommand(
       "scan", "Show the rows of a key range in key order, or of a table what a query asks for");
-  verb->add_option("object", flags->object, "Name")->required();
+  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
   flags->range.AddTo(*verb);
   verb->add_option("--limit", flags->limit, "Rows at most; 0: all")
       ->check(CheckU64)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,49 @@ std::string NamesText(const TableSchema& schema) {
   return text;
 }
 
+// As the engine does, so that it can be said without a server.
+absl::Status CheckSchema(const TableSchema& schema) {
+  if (schema.columns.size() > kTableColumnsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a table of ", schema.columns.size(),
+                                                   " columns, must have 1 to ", kTableColumnsMax));
+  }
+  std::set<absl::string_view> names;
+  for (const ColumnSchema& column : schema.columns) {
+    if (const std::string problem = CheckName(column.name); !problem.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("the name of a column: ", problem));
+    }
+    if (column.name.size() > kColumnNameBytesMax) {
+      return absl::InvalidArgumentError(absl::StrCat("the name of a column has ",
+                                                     column.name.size(), " bytes, not 1 to ",
+                                                     kColumnNameBytesMax));
+    }
+    if (!names.insert(column.name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " comes twice"));
+    }
+  }
+  if (schema.key.size() > kTableKeyColumnsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a key of ", schema.key.size(),
+                                                   " columns; the limit is ", kTableKeyColumnsMax));
+  }
+  size_t bytes = 0;
+  for (const uint32_t number : schema.key) {
+    const ColumnSchema& column = schema.columns[number];
+    if (std::count(schema.key.begin(), schema.key.end(), number) > 1) {
+      return absl::InvalidArgumentError(absl::StrCat("key column ", column.name, " comes twice"));
+    }
+    if (column.nullable || column.type == ColumnType::kString) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "key column ", column.name, column.nullable ? " is nullable" : " is a string"));
+    }
+    bytes += ColumnValueBytes(column.type);
+  }
+  if (bytes > kTableKeyBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a key of ", bytes, " bytes; the limit is ", kTableKeyBytesMax));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status SetKey(absl::string_view key, TableSchema& schema) {
@@ -110,6 +154,7 @@ absl::StatusOr<TableSchema> ParseSchema(absl::string_view text, absl::string_vie
   if (!key.empty()) {
     if (absl::Status status = SetKey(key, schema); !status.ok()) return status;
   }
+  if (absl::Status status = CheckSchema(schema); !status.ok()) return status;
   return schema;
 }
 

@@ -29,6 +29,36 @@ absl::Status Read(absl::string_view flag, const std::string& text, Parse parse, 
   return absl::OkStatus();
 }
 
+// Errors: InvalidArgument, naming the flag, unless all names are UTF-8.
+absl::Status CheckNames(absl::string_view flag, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string problem = CheckName(name);
+    if (!problem.empty()) return absl::InvalidArgumentError(absl::StrCat(flag, ": ", problem));
+  }
+  return absl::OkStatus();
+}
+void CollectNames(const Expression& expression, std::vector<std::string>& names) {
+  if (expression.kind == Expression::Kind::kColumn) names.push_back(expression.column);
+  for (const Expression& argument : expression.arguments) CollectNames(argument, names);
+}
+absl::Status CheckNames(const TableQuery& query) {
+  std::vector<std::string> filter, columns, aggregates;
+  if (query.filter) CollectNames(*query.filter, filter);
+  for (const NamedExpression& column : query.columns) {
+    CollectNames(column.expression, columns);
+    columns.push_back(column.name);
+  }
+  for (const AggregateColumn& aggregate : query.aggregates) {
+    if (aggregate.argument) CollectNames(*aggregate.argument, aggregates);
+    aggregates.push_back(aggregate.name);
+  }
+  absl::Status status = CheckNames("--filter", filter);
+  if (status.ok()) status = CheckNames("--columns", columns);
+  if (status.ok()) status = CheckNames("--agg", aggregates);
+  if (status.ok()) status = CheckNames("--group-by", query.group_by);
+  return status;
+}
+
 int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {
   Output output;
   if (cli.json()) {
@@ -89,7 +119,8 @@ void AddTableScanFlags(CLI::App& verb, TableScanFlags& flags) {
   CLI::Option* into = verb.add_option("--into", flags.into,
                                       "Of a table: write the rows into this object, which is there "
                                       "already, inside the server and within --timeout")
-                          ->check(CheckNotEmpty);
+                          ->check(CheckNotEmpty)
+                          ->check(CheckName);
   verb.add_option("--format", flags.format,
                   "Of a table: table, json, or as a file that import reads again: csv, tbl; "
                   "default: as --output says")
@@ -106,6 +137,7 @@ absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit) 
     status = Read("--agg", flags.aggregates, client::ParseAggregates, query.aggregates);
   }
   if (status.ok()) status = Read("--group-by", flags.group_by, client::ParseNames, query.group_by);
+  if (status.ok()) status = CheckNames(query);
   if (!status.ok()) return status;
   if (!query.group_by.empty() && query.aggregates.empty()) {
     return absl::InvalidArgumentError("--group-by is given without --agg");

@@ -360,6 +360,33 @@ def test_verbs_of_indexes_say_what_to_do_instead(case):
         harness.check(hint in refused.stderr, f"{arguments}: {refused.stderr}")
 
 
+def test_names_are_utf8(case):
+    bad = "a\udcff"  # the byte 0xff
+    for arguments in (("list", bad), ("drop", bad), ("get", bad, "1"), ("scan", bad), ("export", bad, "-"), ("create", bad),
+                      ("create", "none", "--schema", f"{bad}:int32"), ("scan", "trades", "--columns", f'"{bad}"'),
+                      ("scan", "trades", "--filter", f'"{bad}" = 1'), ("scan", "trades", "--into", bad)):
+        refused = case.server.eris(*arguments, code=INVALID)
+        harness.check("a\\xff" in refused.stderr, f"{arguments[0]}: {refused.stderr}")
+    done = case.server.eris("export", "trades", case.path("out\udcff.csv"), "--output", "json")
+    harness.check_equal(json.loads(done.stdout)["rows"], str(ROWS), "a path may have any bytes")
+
+
+def test_a_dry_run_checks_what_an_import_does(case):
+    for schema, key, more, text in (("a:int32,a:date", "none", (), "column a comes twice"),
+                                    ("a:int32?", "a", (), "key column a is nullable"),
+                                    ("a:string", "a", (), "key column a is a string"),
+                                    ("a:int64,b:int64,c:int32", "a,b,c", (), "a key of 20 bytes"),
+                                    ("a:date", "a", ("--expect", "2000-01-01:1999-01-01"),
+                                     "[2000-01-01, 1999-01-01) holds no key"),
+                                    ("a:int32", "a", ("--expect", "0:4294967296"), "4294967296, no int32"),
+                                    ("a:int32", "none", ("--expect", "0:7"), "give --key")):
+        for dry in ((), ("--dry-run",)):
+            refused = case.server.eris("import", "none", "-", "--schema", schema, "--key", key, *more, *dry, input="",
+                                       code=INVALID)
+            harness.check(text in refused.stderr, f"{schema} {dry}: {refused.stderr}")
+    case.server.eris("list", "none", code=NOT_FOUND)
+
+
 def test_empty_and_negative_flags_are_errors(case):
     for arguments in (("--filter", ""), ("--columns", ""), ("--agg", " "), ("--agg", "count(*)", "--group-by", ""),
                       ("--into", ""), ("--limit", "-1"), ("--limit", "x")):

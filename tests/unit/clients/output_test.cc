@@ -29,6 +29,19 @@ TEST(OutputTest, ReaderThatHasGoneEndsQuietlyWithZero) {
   std::fclose(file);
 }
 
+TEST(OutputTest, JsonOfWhatIsNoUtf8IsWritten) {
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  Output output(file);
+  output.WriteJson({{"file", "a\xff"}});
+  EXPECT_EQ(output.Finish(kExitOk), kExitOk);
+  std::rewind(file);
+  char text[64] = {};
+  EXPECT_GT(std::fread(text, 1, sizeof(text) - 1, file), 0u);
+  EXPECT_NE(std::string(text).find("a\xef\xbf\xbd"), std::string::npos) << text;
+  std::fclose(file);
+}
+
 TEST(OutputTest, FullDiskIsReported) {
   std::FILE* file = std::fopen("/dev/full", "w");
   ASSERT_NE(file, nullptr);
