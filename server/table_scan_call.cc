@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/rpc_status.h"
 #include "server/table_messages.h"
@@ -61,7 +62,15 @@ absl::Status TableScanCall::SetStart(const v1::ScanTableRequest& request, TableQ
     query.resume = std::move(point.place);
   }
   if (lease == 0) return absl::OkStatus();
-  ERIS_ASSIGN_OR_RETURN(use_, server_.leases().Find(lease));
+  absl::StatusOr<SnapshotLeases::Use> use = server_.leases().Find(lease);
+  if (!use.ok() && !request.resume_token().empty()) {
+    return absl::Status(
+        use.status().code(),
+        absl::StrCat(use.status().message(), "; that of a scan is kept for server.scan_resume_ms, ",
+                     server_.config.scan_resume_ms, " ms, after its stream has broken"));
+  }
+  ERIS_RETURN_IF_ERROR(use.status());
+  use_ = *std::move(use);
   query.snapshot = use_.snapshot();
   return absl::OkStatus();
 }

@@ -352,7 +352,10 @@ TEST_F(TableServiceTest, BrokenScanGoesOnOnItsSnapshot) {
   EXPECT_TRUE(FakeEngine::Await([&] { return engine.snapshots_held() == 0; }));
   // Whoever has all rows can come back for a moment only.
   others.clear();
-  EXPECT_EQ(Scan(rest, &others).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  const grpc::Status gone = Scan(rest, &others);
+  EXPECT_EQ(gone.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(gone.error_message().find("server.scan_resume_ms"), std::string::npos)
+      << gone.error_message();
 }
 
 TEST_F(TableServiceTest, TokensOfOtherQueriesAreRefused) {
