@@ -68,8 +68,6 @@ absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
 
 v1::KeyType ToMessage(KeyType type) { return static_cast<v1::KeyType>(type); }
 
-namespace {}  // namespace
-
 absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key) {
   if (type == KeyType::kUint64 && key.has_u64()) return key.u64();
   if (type == KeyType::kInt64 && key.has_i64()) return KeyFromInt64(key.i64());

@@ -231,11 +231,6 @@ absl::StatusOr<TableOptions> TableOptionsFrom(const TableSchema& schema,
     ERIS_ASSIGN_OR_RETURN(options.expected.hi,
                           HeadFrom("expected_end", first, request.expected_end()));
   }
-  if (options.expected.Inverted()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "expected_end (", request.expected_end().ShortDebugString(),
-        ") lies before expected_start (", request.expected_start().ShortDebugString(), ")"));
-  }
   for (const v1::Key& key : request.split_keys()) {
     const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");
     ERIS_ASSIGN_OR_RETURN(options.split_points.emplace_back(), HeadFrom(name, first, key));

@@ -28,8 +28,8 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
   if (IsTable(to->info)) {
-    if (const absl::Status status = CheckNoBytesFlags(flags.bytes, flags.object); !status.ok()) {
-      return Report(status);
+    if (flags.bytes.any()) {
+      return Report(CheckNoTable(to->info, "--hex, --base64 and --raw are for byte strings"));
     }
     return RunGetOfTable(cli, *to->client, flags.object, flags.arguments);
   }

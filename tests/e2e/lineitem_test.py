@@ -49,7 +49,7 @@ def main():
         check_answers(server, "lineitem", answers)
 
         # A copy without a key, made where the rows are.
-        server.eris("create", "copy", "--schema", "tpch:lineitem")
+        server.eris("create", "copy", "--schema", "tpch:lineitem", "--key", "none")
         server.eris("scan", "lineitem", "--into", "copy")
         check_answers(server, "copy", answers)
     print(f"{len(QUERIES)} queries over {lineitem_data.ROWS} rows, {args.aeus} AEUs")

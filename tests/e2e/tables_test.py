@@ -355,6 +355,7 @@ def test_verbs_of_indexes_say_what_to_do_instead(case):
     for arguments, hint in ((("put", "trades", "1=2"), "eris import trades"),
                             (("count", "trades"), "eris scan trades --agg 'count(*)'"),
                             (("aggregate", "trades"), "eris scan trades --agg"),
+                            (("get", "trades", "1", "--hex"), "trades is a table; --hex"),
                             (("add", "trades", "1=2"), "is a table")):
         refused = case.server.eris(*arguments, code=INVALID)
         harness.check(hint in refused.stderr, f"{arguments}: {refused.stderr}")
