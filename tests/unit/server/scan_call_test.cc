@@ -55,8 +55,9 @@ TEST_F(ScanCallTest, EveryRowOnceInOrderInChunks) {
   EXPECT_FALSE(chunks[0].new_snapshot());
   EXPECT_FALSE(chunks[1].resume_token().empty());
   EXPECT_TRUE(chunks[2].resume_token().empty());
-  EXPECT_TRUE(FakeEngine::Await([&] { return engine.scans_open() == 0; }));
-  EXPECT_EQ(engine.chunks_out(), 0);
+  // The last step's chunk goes when its callback returns, which may be after the call's end.
+  EXPECT_TRUE(
+      FakeEngine::Await([&] { return engine.scans_open() == 0 && engine.chunks_out() == 0; }));
 }
 
 TEST_F(ScanCallTest, FullChunkStaysBelowItsMessageLimit) {
@@ -209,8 +210,9 @@ TEST_F(ScanCallTest, ClientThatVanishesInTheMiddleLeavesNothingBehind) {
     }
     EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
-  EXPECT_TRUE(FakeEngine::Await([&] { return engine.scans_open() == 0; }));
-  EXPECT_EQ(engine.chunks_out(), 0);
+  // The last step's chunk goes when its callback returns, which may be after the call's end.
+  EXPECT_TRUE(
+      FakeEngine::Await([&] { return engine.scans_open() == 0 && engine.chunks_out() == 0; }));
 }
 
 TEST_F(ScanCallTest, DeadlineEndsAScanWhoseAeuIsHeldBack) {
