@@ -6,7 +6,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "storage/table/kernel_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "storage/table/kernels.cc"
 #include "hwy/foreach_target.h"
