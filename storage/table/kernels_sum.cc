@@ -279,23 +279,23 @@ uint32_t SumInRangeInt64(const uint64_t* tested, uint64_t lo, uint64_t hi, const
   return count;
 }
 
-uint32_t SumWhereInt32Uint64(const int32_t* tested, int32_t lo, int32_t hi, const uint64_t* values,
-                             uint32_t rows, Int128* out) {
-  WideSum<uint64_t> sums;
+template <class U>
+uint32_t SumWhereInt32(const int32_t* tested, int32_t lo, int32_t hi, const U* values,
+                       uint32_t rows, Int128* out) {
+  WideSum<U> sums;
   const uint32_t count =
       VisitInRange<false>(tested, static_cast<uint64_t>(int64_t{lo}),
                           static_cast<uint64_t>(int64_t{hi}), values, rows, sums);
   *out = sums.Total();
   return count;
 }
+uint32_t SumWhereInt32Uint64(const int32_t* tested, int32_t lo, int32_t hi, const uint64_t* values,
+                             uint32_t rows, Int128* out) {
+  return SumWhereInt32(tested, lo, hi, values, rows, out);
+}
 uint32_t SumWhereInt32Int64(const int32_t* tested, int32_t lo, int32_t hi, const int64_t* values,
                             uint32_t rows, Int128* out) {
-  WideSum<int64_t> sums;
-  const uint32_t count =
-      VisitInRange<false>(tested, static_cast<uint64_t>(int64_t{lo}),
-                          static_cast<uint64_t>(int64_t{hi}), values, rows, sums);
-  *out = sums.Total();
-  return count;
+  return SumWhereInt32(tested, lo, hi, values, rows, out);
 }
 
 uint32_t CountBits(uint32_t rows, const uint64_t* mask) { return CountRows(rows, mask); }
@@ -383,54 +383,24 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace eris::storage::kernels {
 
-HWY_EXPORT(SumInRange32);
-HWY_EXPORT(SumInRangeInt64);
-HWY_EXPORT(SumInRangeUint64);
-uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int32_t* values,
-                    uint32_t rows, Int128& sum) {
-  Int128 added = 0;
-  const uint32_t count = HWY_DYNAMIC_DISPATCH(SumInRange32)(
-      reinterpret_cast<const uint32_t*>(tested), static_cast<uint32_t>(lo),
-      static_cast<uint32_t>(hi), values, rows, &added);
-  sum += added;
-  return count;
-}
-uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const int64_t* values,
-                    uint32_t rows, Int128& sum) {
-  Int128 added = 0;
-  const uint32_t count =
-      HWY_DYNAMIC_DISPATCH(SumInRangeInt64)(tested, lo, hi, values, rows, &added);
-  sum += added;
-  return count;
-}
-uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const uint64_t* values,
-                    uint32_t rows, Int128& sum) {
-  Int128 added = 0;
-  const uint32_t count =
-      HWY_DYNAMIC_DISPATCH(SumInRangeUint64)(tested, lo, hi, values, rows, &added);
-  sum += added;
-  return count;
-}
+#define ERIS_EXPORT(T, Unsigned, U, Name)                                                         \
+  HWY_EXPORT(Name);                                                                               \
+  uint32_t SumInRange(const T* tested, T lo, T hi, const U* values, uint32_t rows, Int128& sum) { \
+    Int128 added = 0;                                                                             \
+    const uint32_t count = HWY_DYNAMIC_DISPATCH(Name)(                                            \
+        reinterpret_cast<const Unsigned*>(tested), static_cast<Unsigned>(lo),                     \
+        static_cast<Unsigned>(hi), values, rows, &added);                                         \
+    sum += added;                                                                                 \
+    return count;                                                                                 \
+  }
+ERIS_EXPORT(int32_t, uint32_t, int32_t, SumInRange32)
+ERIS_EXPORT(uint64_t, uint64_t, int64_t, SumInRangeInt64)
+ERIS_EXPORT(uint64_t, uint64_t, uint64_t, SumInRangeUint64)
+ERIS_EXPORT(int32_t, int32_t, int64_t, SumWhereInt32Int64)
+ERIS_EXPORT(int32_t, int32_t, uint64_t, SumWhereInt32Uint64)
+#undef ERIS_EXPORT
 
-HWY_EXPORT(SumWhereInt32Int64);
-HWY_EXPORT(SumWhereInt32Uint64);
 HWY_EXPORT(CountBits);
-uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int64_t* values,
-                    uint32_t rows, Int128& sum) {
-  Int128 added = 0;
-  const uint32_t count =
-      HWY_DYNAMIC_DISPATCH(SumWhereInt32Int64)(tested, lo, hi, values, rows, &added);
-  sum += added;
-  return count;
-}
-uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const uint64_t* values,
-                    uint32_t rows, Int128& sum) {
-  Int128 added = 0;
-  const uint32_t count =
-      HWY_DYNAMIC_DISPATCH(SumWhereInt32Uint64)(tested, lo, hi, values, rows, &added);
-  sum += added;
-  return count;
-}
 uint32_t CountRows(const uint64_t* mask, uint32_t rows) {
   return HWY_DYNAMIC_DISPATCH(CountBits)(rows, mask);
 }
