@@ -1,18 +1,15 @@
 #include "aeu/aeu.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "aeu/clock.h"
+#include "aeu/reserve_more.h"
 #include "aeu/turn_points.h"
 #include "base/check.h"
 #include "memory/memory_manager.h"
-#include "storage/bytes_partition.h"
-#include "storage/hash_partition.h"
-#include "storage/index_partition.h"
 #include "storage/table/table_partition.h"
-#include "storage/two_part_partition.h"
-#include "storage/versioned_partition.h"
 
 namespace eris::aeu {
 
@@ -28,36 +25,6 @@ constexpr uint32_t kFreedPerIdleTurn = 4096;
 // Rows that a turn compacts, beside other work and without any.
 constexpr uint32_t kMaintainedPerTurn = 256;
 constexpr uint32_t kMaintainedPerIdleTurn = 4096;
-
-absl::StatusOr<std::unique_ptr<storage::Partition>> WithVersions(
-    absl::StatusOr<std::unique_ptr<storage::Partition>> rows, memory::LocalCache& cache,
-    storage::VersionedPartition::Form form) {
-  if (!rows.ok()) return rows.status();
-  return storage::VersionedPartition::Create(*std::move(rows), cache, form);
-}
-
-absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
-    const routing::InstallSegment& install, memory::LocalCache& cache) {
-  switch (install.kind) {
-    case ObjectKind::kIndex:
-      if (install.value_type == ValueType::kBytes) {
-        return WithVersions(storage::BytesPartition::Create(install.range, cache), cache,
-                            {.byte_strings = true});
-      }
-      if (install.two_parts) {
-        return WithVersions(storage::TwoPartPartition::Create(install.range, cache), cache,
-                            {.two_parts = true});
-      }
-      return WithVersions(storage::IndexPartition::Create(install.range, cache), cache, {});
-    case ObjectKind::kHash:
-      return storage::HashPartition::Create(install.range, cache, install.seed);
-    case ObjectKind::kTable:
-    case ObjectKind::kHeapTable:
-      return storage::TablePartition::Create(install.range, cache, *install.layout);
-  }
-  ERIS_CHECK(false);  // the engine installs no other kind
-  return absl::InternalError("");
-}
 
 routing::PortOptions OfAeu(routing::PortOptions options) {
   options.way = routing::PortOptions::Way::kIncoming;
@@ -106,7 +73,8 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       acknowledgements_(counters_.answered),
       scans_(acknowledgements_, counters_, registry_),
       joins_(id, port_, acknowledgements_, counters_),
-      table_scans_(id, port_, registry_, acknowledgements_, counters_) {}
+      table_scans_(id, port_, registry_, acknowledgements_, counters_),
+      transfers_(*this, port_, acknowledgements_, counters_, snapshots_) {}
 
 Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 
@@ -115,6 +83,7 @@ bool Aeu::Step(const StepBudget& budget) {
   const uint64_t begin_ns = NowNs();
   bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
   worked |= TakeCommands(budget);
+  worked |= transfers_.Advance();
   // Everything written so far is complete here: the place for a log, before anyone hears of it. And
   // before the slice of the scans: a look-up waits for the one that was under way, not for two.
   acknowledgements_.Send();
@@ -125,6 +94,10 @@ bool Aeu::Step(const StepBudget& budget) {
   }
   if (version_bytes_ > 0) EnforceSnapshotLimits(begin_ns);
   if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
+  if (transfers_.forgets()) {
+    transfers_.Forget(worked ? TransferRunner::kForgottenPerTurn
+                             : TransferRunner::kForgottenPerIdleTurn);
+  }
   if (maintain_) Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
   if (!worked && trim_worthwhile_) TrimMemory();
   if (!worked && idle_work_ != nullptr) {
@@ -165,7 +138,8 @@ bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
          port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || table_scans_.Runnable() ||
          idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits() ||
-         free_versions_ || maintain_ || (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
+         free_versions_ || maintain_ || transfers_.HasWork() ||
+         (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
 }
 
 bool Aeu::TakeCommands(const StepBudget& budget) {
@@ -224,6 +198,24 @@ void Aeu::SettleVersions(OwnedRange& owned) {
   owned.version_bytes = kept;
 }
 
+void Aeu::ReleaseVersions(OwnedRange& owned) {
+  version_bytes_ -= owned.version_bytes;
+  registry_.AddVersionBytes(-static_cast<int64_t>(owned.version_bytes));
+  owned.version_bytes = 0;
+}
+
+void Aeu::RangesChanged(ObjectSlot& slot) {
+  MemoryFreed(slot);
+  // What has come along may be older than what this AEU has looked through.
+  free_versions_ |= version_bytes_ > 0;
+  maintain_ |= slot.copies_bytes();  // rows that were given away leave segments to be compacted
+}
+
+void Aeu::MemoryFreed(ObjectSlot& slot) {
+  slot.cache().EndTurn();
+  trim_worthwhile_ |= slot.cache().TrimWorthwhile();
+}
+
 void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
   bool given_up = registry_.GiveUpForMemory(snapshots_);
   const uint64_t age_ns = registry_.age_ns_max();
@@ -278,7 +270,10 @@ void Aeu::FreeVersions(uint32_t records_max) {
       enough |= static_cast<int64_t>(bytes_before - version_bytes_) >= bytes_max;
       maintain_ |= slot->copies_bytes();  // segments may be worth compacting now
     }
-    if (slot != nullptr) slot->cache().EndTurn();
+    if (slot != nullptr) {
+      if (slot->spec().is_table()) transfers_.RemoveEmpty(*slot);
+      slot->cache().EndTurn();
+    }
     if (enough) return;
     ++free_slot_;
   }
@@ -314,10 +309,10 @@ void Aeu::RunGroups() {
   groups_.Clear();
 }
 
-ObjectSlot* Aeu::SlotOf(const CommandHeader* command) {
-  if (command->slot >= slots_.size()) return nullptr;
-  ObjectSlot* slot = slots_[command->slot].get();
-  return slot != nullptr && slot->object() == command->object ? slot : nullptr;
+ObjectSlot* Aeu::SlotOf(uint32_t slot, ObjectId object) {
+  if (slot >= slots_.size()) return nullptr;
+  ObjectSlot* const own = slots_[slot].get();
+  return own != nullptr && own->object() == object ? own : nullptr;
 }
 
 void Aeu::Answer(const CommandHeader* command, KeyState state) {
@@ -348,11 +343,15 @@ void Aeu::RunGroup(const CommandGroup& group) {
   counters_.commands.Add(group.commands.size());
   if (slot == nullptr) return;
 
-  builder_.Build(*slot, runnable_, keys);
+  try {
+    builder_.Build(*slot, runnable_, keys);
+  } catch (const std::bad_alloc&) {
+    for (const CommandHeader* command : runnable_) Answer(command, KeyState::kNoMemory);
+    return;
+  }
   const bool writes = group.type != CommandType::kLookup && group.type != CommandType::kLookupRows;
-  for (size_t range = 0; range < slot->ranges().size(); ++range) {
+  for (const uint32_t range : builder_.ranges()) {
     const auto parts = builder_.PartsOf(range);
-    if (parts.empty()) continue;
     OwnedRange& owned = slot->ranges()[range];
     const uint64_t begin_ns = NowNs();
     owned.partition->Execute({.operation = routing::OperationOf(group.type),
@@ -361,12 +360,9 @@ void Aeu::RunGroup(const CommandGroup& group) {
                               .snapshots = &snapshots_});
     // One clock reading per batch; the parts share it by their length.
     const uint64_t elapsed_ns = NowNs() - begin_ns;
-    uint64_t batch_keys = 0;
-    for (const storage::BatchPart& part : parts) {
-      owned.load->Record(part.keys, part.count);
-      batch_keys += part.count;
-    }
-    owned.load->RecordExecution(batch_keys, elapsed_ns);
+    const bool all_here = builder_.forwarded().empty() && slot->ranges().size() == 1;
+    slot->accesses()->Record(static_cast<uint32_t>(group.type), parts, elapsed_ns,
+                             all_here ? keys : 0);
     if (writes) {
       owned.load->SetSize(owned.partition->size());
       SettleVersions(owned);
@@ -384,8 +380,8 @@ void Aeu::RunGroup(const CommandGroup& group) {
   for (const CommandHeader* command : runnable_) {
     if (command->query_bytes > 0) ApplyQuery(command);
     uint32_t answered = command->count;
-    if (forwarded < builder_.forwarded().size() &&
-        builder_.forwarded()[forwarded].command == command) {
+    while (forwarded < builder_.forwarded().size() &&
+           builder_.forwarded()[forwarded].command == command) {
       answered -= Forward(*slot, builder_.forwarded()[forwarded++]);
     }
     if (answered > 0) acknowledgements_.Add(command->complete, command->context, answered);
@@ -396,20 +392,29 @@ uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
   const CommandHeader& command = *keys.command;
   const uint32_t count = static_cast<uint32_t>(keys.keys.size());
   uint32_t refused = count;
+#ifdef ERIS_PLANTED_EARLY_TABLE
+  // Believes the table: what is its own by that, and not here, is absent.
+  if (!keys.target && slot.route().Pin()->OwnerOf(keys.keys[0]) == id_) {
+    for (const uint32_t position : keys.positions)
+      command.context->states[position] = KeyState::kAbsent;
+    return 0;
+  }
+#endif
   if (command.hops < kHopsMax) {
-    refused = port_.Send(slot.route(),
-                         {.type = command.type,
-                          .keys = keys.keys,
-                          .values = keys.values,
-                          .positions = keys.positions,
-                          .hops = static_cast<uint16_t>(command.hops + 1),
-                          .snapshot = command.snapshot,
-                          .complete = command.complete,
-                          .context = command.context,
-                          .query = {routing::QueryOf(&command), command.query_bytes},
-                          .expected = keys.expected,
-                          .seconds = keys.seconds},
-                         KeyState::kMoved);
+    const routing::KeyedCommand again{.type = command.type,
+                                      .keys = keys.keys,
+                                      .values = keys.values,
+                                      .positions = keys.positions,
+                                      .hops = static_cast<uint16_t>(command.hops + 1),
+                                      .snapshot = command.snapshot,
+                                      .complete = command.complete,
+                                      .context = command.context,
+                                      .query = {routing::QueryOf(&command), command.query_bytes},
+                                      .expected = keys.expected,
+                                      .seconds = keys.seconds};
+    // Along the stub: the table does not know yet, and the keys have to stay behind their range.
+    refused = keys.target ? port_.SendAlong(*keys.target, slot.route(), again, KeyState::kMoved)
+                          : port_.Send(slot.route(), again, KeyState::kMoved);
   } else {
     for (const uint32_t position : keys.positions)
       command.context->states[position] = KeyState::kMoved;
@@ -447,6 +452,15 @@ void Aeu::RunControl(const CommandHeader* command) {
     case CommandType::kDrop:
       Drop(command);
       return;
+    case CommandType::kGive:
+      transfers_.Give(command);
+      return;
+    case CommandType::kHandOver:
+      transfers_.TakeIn(command);
+      return;
+    case CommandType::kConclude:
+      transfers_.Conclude(command);
+      return;
     case CommandType::kLookup:
     case CommandType::kUpsert:
     case CommandType::kErase:
@@ -477,7 +491,8 @@ void Aeu::AppendRows(const CommandHeader* command) {
     const RowBatch& rows = *command->context->rows;
     if (!partition.Append(rows, append->first, append->count, snapshots_))
       state = KeyState::kNoMemory;
-    owned.load->RecordExecution(append->count, NowNs() - begin_ns);
+    slot->accesses()->RecordExecution(static_cast<uint32_t>(CommandType::kAppendRows),
+                                      append->count, NowNs() - begin_ns);
     owned.load->SetSize(partition.size());
     SettleVersions(owned);
     bytes_copied_ += BytesOf(partition.layout(), rows, append->first, append->count);
@@ -492,42 +507,36 @@ void Aeu::AppendRows(const CommandHeader* command) {
 void Aeu::Install(const CommandHeader* command) {
   const auto* install =
       reinterpret_cast<const routing::InstallSegment*>(routing::DataSegment(command));
-  const auto answer = [&](KeyState state) {
-    command->context->states[install->position] = state;
-    acknowledgements_.Add(command->complete, command->context, 1);
-  };
+  KeyState state = KeyState::kNoMemory;
+  try {
+    if (TryInstall(command, *install)) state = KeyState::kAbsent;
+  } catch (const std::bad_alloc&) {  // the general heap's word for "no"
+  }
+  command->context->states[install->position] = state;
+  acknowledgements_.Add(command->complete, command->context, 1);
+}
+
+bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment& install) {
   if (slots_.size() <= command->slot) slots_.resize(command->slot + 1);
   std::unique_ptr<ObjectSlot>& slot = slots_[command->slot];
   if (slot == nullptr) {
-    memory::LocalCache* cache = install->manager->NewCache();
-    if (cache == nullptr) {
-      answer(KeyState::kNoMemory);
-      return;
-    }
+    memory::LocalCache* cache = install.manager->NewCache();
+    if (cache == nullptr) return false;
     cache->SetListener(&recollection_);
-    const bool copies_bytes =
-        install->value_type == ValueType::kBytes || install->layout != nullptr;
-    slot = std::make_unique<ObjectSlot>(command->object, *install->route, *cache, copies_bytes);
+    const bool copies_bytes = install.value_type == ValueType::kBytes || install.layout != nullptr;
+    slot = std::make_unique<ObjectSlot>(command->object, *install.route, *cache, copies_bytes,
+                                        PartitionSpec(install));
     byte_objects_ += copies_bytes;
   }
   ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
-  auto partition = MakePartition(*install, slot->cache());
-  if (!partition.ok()) {
-    answer(KeyState::kNoMemory);
-    return;
-  }
-  if (install->layout != nullptr) {
-    static_cast<storage::TablePartition&>(**partition).SetSnapshots(&snapshots_);
-  }
-  OwnedRange owned{*std::move(partition), std::make_shared<PartitionLoad>(install->range)};
-  auto& ranges = slot->ranges();
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), install->range.lo,
-                                      [](const storage::Key& key, const OwnedRange& other) {
-                                        return key < other.partition->range().lo;
-                                      });
-  PublishLoad(*slot, owned);
-  ranges.insert(after, std::move(owned));
-  answer(KeyState::kAbsent);
+  if (install.slot_only) return true;
+  slot->ReserveRanges(TransferRunner::kRangesAddedMax);
+  ReserveLoads(*slot, TransferRunner::kRangesAddedMax);
+  auto partition = slot->MakePartition(install.range, snapshots_);
+  if (!partition.ok()) return false;
+  const size_t index = slot->Insert({*std::move(partition), slot->NewLoad(install.range)});
+  LoadAdded(*slot, slot->ranges()[index]);
+  return true;
 }
 
 void Aeu::Drop(const CommandHeader* command) {
@@ -536,16 +545,12 @@ void Aeu::Drop(const CommandHeader* command) {
     scans_.EndAll(slot);
     joins_.EndAll(slot);
     table_scans_.EndAll(slot);
+    transfers_.EndAll(slot);
     {
       base::MutexLock lock(&loads_mu_);
-      std::erase_if(loads_, [&](const PublishedLoad& published) {
-        return published.load.object == command->object;
-      });
+      loads_.erase(command->object);
     }
-    for (OwnedRange& owned : slot->ranges()) {
-      version_bytes_ -= owned.version_bytes;
-      registry_.AddVersionBytes(-static_cast<int64_t>(owned.version_bytes));
-    }
+    for (OwnedRange& owned : slot->ranges()) ReleaseVersions(owned);
     byte_objects_ -= slot->copies_bytes();
     // No row is touched: its memory goes back with the object's manager.
     slots_[command->slot].reset();
@@ -577,19 +582,36 @@ void Aeu::TrimMemory() {
   }
 }
 
-void Aeu::PublishLoad(const ObjectSlot& slot, const OwnedRange& owned) {
+Aeu::PublishedLoad& Aeu::PublishedOf(const ObjectSlot& slot) {
+  const auto [published, added] = loads_.try_emplace(slot.object());
+  if (added) published->second = {{slot.object(), 0, {}, slot.accesses()}, &slot.cache()};
+  return published->second;
+}
+
+void Aeu::LoadAdded(ObjectSlot& slot, const OwnedRange& owned) {
   base::MutexLock lock(&loads_mu_);
-  auto published = std::find_if(loads_.begin(), loads_.end(), [&](const PublishedLoad& one) {
-    return one.load.object == slot.object();
-  });
-  if (published == loads_.end()) {
-    published = loads_.insert(published, {{slot.object(), 0, {}}, &slot.cache()});
+  auto& partitions = PublishedOf(slot).load.partitions;
+  owned.load->place = partitions.size();
+  partitions.push_back(owned.load);
+}
+
+void Aeu::LoadRemoved(ObjectSlot& slot, const OwnedRange& owned) {
+  const size_t place = std::exchange(owned.load->place, PartitionLoad::kNowhere);
+  if (place == PartitionLoad::kNowhere) return;
+  base::MutexLock lock(&loads_mu_);
+  auto& partitions = PublishedOf(slot).load.partitions;
+  ERIS_DCHECK(partitions[place] == owned.load);
+  // The last one takes its place.
+  if (place + 1 < partitions.size()) {
+    partitions[place] = std::move(partitions.back());
+    partitions[place]->place = place;
   }
-  auto& partitions = published->load.partitions;
-  const auto after =
-      std::upper_bound(partitions.begin(), partitions.end(), owned.load->lo(),
-                       [](uint64_t lo, const auto& other) { return lo < other->lo(); });
-  partitions.insert(after, owned.load);
+  partitions.pop_back();
+}
+
+void Aeu::ReserveLoads(ObjectSlot& slot, size_t more) {
+  base::MutexLock lock(&loads_mu_);
+  ReserveMore(PublishedOf(slot).load.partitions, more);
 }
 
 RoutingStats Aeu::Routing() const {
@@ -607,11 +629,31 @@ RoutingStats Aeu::Routing() const {
 std::vector<ObjectLoad> Aeu::Loads() const {
   base::MutexLock lock(&loads_mu_);
   std::vector<ObjectLoad> loads;
-  for (const PublishedLoad& published : loads_) {
+  for (const auto& [object, published] : loads_) {
     loads.push_back(published.load);
     loads.back().memory_bytes = published.cache->used_bytes();
   }
   return loads;
+}
+
+std::optional<ObjectLoad> Aeu::LoadOf(ObjectId object) const {
+  base::MutexLock lock(&loads_mu_);
+  const auto published = loads_.find(object);
+  if (published == loads_.end()) return std::nullopt;
+  ObjectLoad load = published->second.load;
+  load.memory_bytes = published->second.cache->used_bytes();
+  return load;
+}
+
+uint64_t Aeu::KeysOf(ObjectId object) const {
+  std::shared_ptr<const AccessSample> accesses;
+  {
+    base::MutexLock lock(&loads_mu_);
+    const auto published = loads_.find(object);
+    if (published == loads_.end()) return 0;
+    accesses = published->second.load.accesses;
+  }
+  return accesses->keys();
 }
 
 }  // namespace eris::aeu

@@ -5,7 +5,9 @@
 #define ERIS_AEU_AEU_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "aeu/recollection.h"
 #include "aeu/scan_runner.h"
 #include "aeu/table_scan_runner.h"
+#include "aeu/transfer_runner.h"
 #include "base/mutex.h"
 #include "base/thread_role.h"
 #include "eris/stats.h"
@@ -53,7 +56,7 @@ struct StepBudget {
   uint64_t copied_bytes = 1 << 20;
 };
 
-class Aeu {
+class Aeu final : private TransferHost {
  public:
   // `directory` holds this AEU's own endpoint at index `id`, and outlives it. Of `port` the sizes
   // count.
@@ -85,9 +88,19 @@ class Aeu {
   size_t table_scans_running() const { return table_scans_.running(); }
   // Any thread. Takes a mutex that the AEU takes only when it gets or gives up an object.
   std::vector<ObjectLoad> Loads() const;
+  // Of one object; nullopt: none of it is here. O(log objects + its ranges here).
+  std::optional<ObjectLoad> LoadOf(ObjectId object) const;
+  // Keys and slices of scans that it has executed for the object. O(log objects).
+  uint64_t KeysOf(ObjectId object) const;
 
  private:
   friend struct AeuTestPeer;  // tests move ranges between AEUs by hand
+
+  // The cache outlives the entry.
+  struct PublishedLoad {
+    ObjectLoad load;
+    const memory::LocalCache* cache;
+  };
 
   // Cuts all sources of commands, and then reads the epoch: what comes later is the next turn's.
   // True: there is something.
@@ -95,8 +108,14 @@ class Aeu {
   bool AdvanceScans(uint64_t deadline_ns);
   // After the cut, before anything is executed; once a turn.
   void ReadSnapshots();
-  // Tells the registry what the partition keeps of old rows by now.
-  void SettleVersions(OwnedRange& owned);
+  ObjectSlot* SlotOf(uint32_t slot, ObjectId object) override;
+  void SettleVersions(OwnedRange& owned) override;
+  void ReleaseVersions(OwnedRange& owned) override;
+  void RangesChanged(ObjectSlot& slot) override;
+  void LoadAdded(ObjectSlot& slot, const OwnedRange& owned) override;
+  void LoadRemoved(ObjectSlot& slot, const OwnedRange& owned) override;
+  void ReserveLoads(ObjectSlot& slot, size_t more) override;
+  void MemoryFreed(ObjectSlot& slot) override;
   // Gives up what the limits of memory and age do not allow.
   void EnforceSnapshotLimits(uint64_t now_ns);
   // Frees old rows that no snapshot needs, a bounded piece of them.
@@ -111,17 +130,20 @@ class Aeu {
   uint32_t Forward(ObjectSlot& slot, const ForwardedKeys& keys);
   void RunControl(const routing::CommandHeader* command);
   void Install(const routing::CommandHeader* command);
+  // False: no memory. Throws std::bad_alloc, with no range added either.
+  bool TryInstall(const routing::CommandHeader* command, const routing::InstallSegment& install);
   void Drop(const routing::CommandHeader* command);
   void AppendRows(const routing::CommandHeader* command);
-  ObjectSlot* SlotOf(const routing::CommandHeader* command);
+  ObjectSlot* SlotOf(const routing::CommandHeader* command) {
+    return SlotOf(command->slot, command->object);
+  }
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
+  // What Loads tells of the slot's object.
+  PublishedLoad& PublishedOf(const ObjectSlot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(loads_mu_);
   // A bounded piece out of the bins of all objects.
   bool CollectMemory();
   // Of one object that has shrunk, in a turn without other work.
   void TrimMemory();
-  // Adds one partition's load to what Loads tells. O(log partitions) where ranges come in order: an
-  // object may have tens of thousands of them.
-  void PublishLoad(const ObjectSlot& slot, const OwnedRange& owned);
 
   // Immutable after construction.
   const AeuId id_;
@@ -146,6 +168,7 @@ class Aeu {
   ScanRunner scans_;
   JoinRunner joins_;
   TableScanRunner table_scans_;
+  TransferRunner transfers_;
   static constexpr uint32_t kScanKinds = 3;
   uint32_t scans_first_ = 0;                        // the kind that comes first in the next turn
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
@@ -166,13 +189,9 @@ class Aeu {
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 
-  // Guarded by loads_mu_. The caches outlive their entries.
-  struct PublishedLoad {
-    ObjectLoad load;
-    const memory::LocalCache* cache;
-  };
+  // Guarded by loads_mu_.
   mutable base::Mutex loads_mu_;
-  std::vector<PublishedLoad> loads_ ABSL_GUARDED_BY(loads_mu_);
+  std::map<ObjectId, PublishedLoad> loads_ ABSL_GUARDED_BY(loads_mu_);
 };
 
 }  // namespace eris::aeu

@@ -3,31 +3,62 @@
 #include <sched.h>
 
 #include "aeu/clock.h"
+#include "topology/time_slice.h"
 
 namespace eris::aeu {
+namespace {
 
-AeuThread::AeuThread(Aeu& aeu, routing::Waker& waker, const AeuThreadOptions& options)
-    : aeu_(aeu),
-      waker_(waker),
+// Where the system has refused, this thread runs anywhere.
+bool PinnedToOneCpu() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
+}  // namespace
+
+AeuThread::AeuThread(const std::function<Aeu*()>& make, routing::AeuEndpoint& endpoint,
+                     const AeuThreadOptions& options)
+    : endpoint_(endpoint),
       options_(options),
-      thread_(options.cpu, options.numa_node, [this] { Run(); }) {}
+      thread_(options.cpu, options.numa_node, [this, &make] {
+        try {
+          aeu_ = make();
+        } catch (...) {
+          not_made_ = std::current_exception();
+        }
+        made_.count_down();
+        if (aeu_ != nullptr) Run();
+      }) {
+  made_.wait();
+  if (not_made_ != nullptr) std::rethrow_exception(not_made_);
+}
+
+AeuThread::AeuThread(Aeu& aeu, routing::AeuEndpoint& endpoint, const AeuThreadOptions& options)
+    : AeuThread([&aeu] { return &aeu; }, endpoint, options) {}
 
 AeuThread::~AeuThread() { Stop(); }
 
 void AeuThread::Stop() {
   stop_.store(true, std::memory_order_seq_cst);  // pairs with the load in Run, before it sleeps
-  waker_.Wake();
+  endpoint_.waker.Wake();
   thread_.Join();
 }
 
 void AeuThread::Run() {
+  // Turns are short, but come one behind the other while there is work in the background: who waits
+  // for this cpu is not to wait for a slice of the usual few milliseconds. A refusal changes
+  // nothing else.
+  (void)topology::SetTimeSlice(topology::kTimeSliceNsMin);
+  routing::TurnDoor& door = endpoint_.door;
+  door.Enter();
+  door.SetRunner(this, PinnedToOneCpu() ? options_.cpu : -1);
   uint64_t idle_since_ns = 0;
   while (!stop_.load(std::memory_order_seq_cst)) {
-    if (aeu_.Step(options_.budget)) {
+    if (aeu_->Step(options_.budget)) {
       idle_since_ns = 0;
       continue;
     }
-    if (aeu_.HasWork()) {
+    if (aeu_->HasWork()) {
       // Something is there that this turn could not move: a full buffer elsewhere, or a writer in
       // the middle of its copy. Whoever it is may need this core.
       sched_yield();
@@ -41,15 +72,25 @@ void AeuThread::Run() {
 #endif
       continue;
     }
-    waker_.PrepareToSleep();
-    if (aeu_.HasWork() || stop_.load(std::memory_order_seq_cst)) {
-      waker_.CancelSleep();
+    endpoint_.waker.PrepareToSleep();
+    if (aeu_->HasWork() || stop_.load(std::memory_order_seq_cst)) {
+      endpoint_.waker.CancelSleep();
       continue;
     }
-    aeu_.counters().parks.Add(1);
-    waker_.Sleep();
+    aeu_->counters().parks.Add(1);
+    // Who comes before the door is open wakes this thread.
+    door.Leave();
+    endpoint_.waker.Sleep();
+    door.Enter();
     idle_since_ns = 0;
   }
+  door.SetRunner(nullptr, -1);
+  door.Leave();
+}
+
+bool AeuThread::RunTurn() noexcept {
+  aeu_->Step(options_.budget);
+  return aeu_->HasWork();
 }
 
 }  // namespace eris::aeu

@@ -1,15 +1,18 @@
-// The thread that steps one AEU: pins itself, spins briefly when there is nothing to do, then
-// sleeps until a sender wakes it. An idle AEU uses no processor time.
+// The thread that steps one AEU: spins briefly when there is nothing to do, then sleeps until a
+// sender wakes it, or runs its turn (routing/turn_door.h). An idle AEU uses no processor time.
 #ifndef ERIS_AEU_AEU_THREAD_H_
 #define ERIS_AEU_AEU_THREAD_H_
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <latch>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "aeu/aeu.h"
-#include "routing/waker.h"
+#include "routing/endpoint.h"
 #include "topology/pinned_thread.h"
 
 namespace eris::aeu {
@@ -21,10 +24,15 @@ struct AeuThreadOptions {
   StepBudget budget;
 };
 
-class AeuThread {
+class AeuThread final : public routing::TurnRunner {
  public:
-  // `aeu` and `waker` (its endpoint's) outlive the thread.
-  AeuThread(Aeu& aeu, routing::Waker& waker, const AeuThreadOptions& options);
+  // Calls `make` on the new thread, so that what the Aeu takes from malloc is first touched there,
+  // and steps what it returns. Blocks until that is there; what `make` throws is thrown here, and
+  // no thread is left. The Aeu and its endpoint outlive the thread.
+  AeuThread(const std::function<Aeu*()>& make, routing::AeuEndpoint& endpoint,
+            const AeuThreadOptions& options);
+  // Steps an Aeu that is there.
+  AeuThread(Aeu& aeu, routing::AeuEndpoint& endpoint, const AeuThreadOptions& options);
   ~AeuThread();  // as Stop
 
   // Ends after the turn under way; commands that come later stay where they are. Blocks.
@@ -35,10 +43,14 @@ class AeuThread {
 
  private:
   void Run();
+  bool RunTurn() noexcept override;  // by whoever is inside the door
 
-  Aeu& aeu_;
-  routing::Waker& waker_;
+  Aeu* aeu_ = nullptr;  // the thread's own, once it runs
+  routing::AeuEndpoint& endpoint_;
   const AeuThreadOptions options_;
+  // Written by the thread before it counts `made_` down, read by the constructor after it.
+  std::exception_ptr not_made_;
+  std::latch made_{1};
   // Shared: written by Stop, read by the thread (seq_cst, so that a sleeper sees it: see Waker).
   std::atomic<bool> stop_{false};
   topology::PinnedThread thread_;  // last: it uses all of the above

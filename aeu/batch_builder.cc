@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aeu/reserve_more.h"
 #include "base/cache_line.h"
 #include "base/check.h"
 #include "routing/split_kernels.h"
@@ -9,8 +10,8 @@
 namespace eris::aeu {
 namespace {
 
+// REQUIRES: the range is not empty.
 bool AllOwned(const storage::Range& range, std::span<const uint64_t> keys) {
-  if (range.Empty()) return false;  // has no last key
   const uint64_t last = range.hi ? range.hi->head - 1 : ~uint64_t{0};
   return routing::AllInside(keys, range.lo.head, last);
 }
@@ -29,43 +30,43 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
                          uint64_t keys_total) {
   const size_t ranges = slot.ranges().size();
   if (parts_.size() < ranges) parts_.resize(ranges);
-  for (auto& parts : parts_) parts.clear();
+  for (const uint32_t range : with_parts_) parts_[range].clear();
+  with_parts_.clear();
   forwarded_.clear();
   used_ = 0;
   for (const routing::CommandHeader* command : commands) {
     const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
     PrefetchPositions(segment, command->count);
-    if (ranges == 1 &&
-        AllOwned(slot.ranges()[0].partition->range(), {segment.keys, command->count})) {
-      parts_[0].push_back({.count = command->count,
-                           .keys = segment.keys,
-                           .values_in = segment.values,
-                           .positions = segment.positions,
-                           .values_out = command->context->values,
-                           .states_out = command->context->states,
-                           .expected = segment.expected,
-                           .seconds = segment.seconds,
-                           .bytes_out = command->context->bytes_sink,
-                           .rows = command->context->rows,
-                           .columns_out = command->context->columns_out});
+    // Mostly all keys lie in the range that the first one lies in.
+    const OwnedRange* first = command->count == 0 ? nullptr : slot.Find(segment.keys[0]);
+    if (first != nullptr && AllOwned(first->partition->range(), {segment.keys, command->count})) {
+      Add(static_cast<uint32_t>(first - slot.ranges().data()),
+          {.count = command->count,
+           .keys = segment.keys,
+           .values_in = segment.values,
+           .positions = segment.positions,
+           .values_out = command->context->values,
+           .states_out = command->context->states,
+           .expected = segment.expected,
+           .seconds = segment.seconds,
+           .bytes_out = command->context->bytes_sink,
+           .rows = command->context->rows,
+           .columns_out = command->context->columns_out});
       continue;
     }
     // Sized for the whole group before the first copy: the parts point into these.
-    if (keys_.size() < keys_total) {
+    const auto grow = [&](auto& column) {
+      if (column.size() >= keys_total) return;
       ERIS_DCHECK(used_ == 0);
-      keys_.resize(keys_total);
-      values_.resize(keys_total);
-      positions_.resize(keys_total);
-    }
+      ReserveMore(column, keys_total - column.size());
+      column.resize(keys_total);
+    };
+    grow(keys_);
+    grow(values_);
+    grow(positions_);
     // All of the group's commands have these, or none.
-    if (segment.expected != nullptr && expected_.size() < keys_total) {
-      ERIS_DCHECK(used_ == 0);
-      expected_.resize(keys_total);
-    }
-    if (segment.seconds != nullptr && seconds_.size() < keys_total) {
-      ERIS_DCHECK(used_ == 0);
-      seconds_.resize(keys_total);
-    }
+    if (segment.expected != nullptr) grow(expected_);
+    if (segment.seconds != nullptr) grow(seconds_);
     Sort(slot, command);
   }
 }
@@ -74,14 +75,16 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
   const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
   const uint32_t ranges = static_cast<uint32_t>(slot.ranges().size());
   range_of_.resize(command->count);
-  next_.assign(ranges + 1, 0);  // the last counts the keys that are not ours
+  // The last two count the keys that are not ours: those for the table, those under the stub.
+  next_.assign(ranges + 2, 0);
   for (uint32_t i = 0; i < command->count; ++i) {
     const OwnedRange* owned = slot.Find(segment.keys[i]);
-    range_of_[i] = owned == nullptr ? ranges : static_cast<uint32_t>(owned - slot.ranges().data());
+    range_of_[i] = owned != nullptr ? static_cast<uint32_t>(owned - slot.ranges().data())
+                                    : ranges + slot.UnderStub(segment.keys[i]);
     ++next_[range_of_[i]];
   }
   uint32_t begin = static_cast<uint32_t>(used_);
-  for (uint32_t range = 0; range <= ranges; ++range) {
+  for (uint32_t range = 0; range < ranges + 2; ++range) {
     const uint32_t count = next_[range];
     next_[range] = begin;
     const uint64_t* values = segment.values == nullptr ? nullptr : values_.data() + begin;
@@ -89,24 +92,26 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
     const uint64_t* seconds = segment.seconds == nullptr ? nullptr : seconds_.data() + begin;
     if (count == 0) continue;
     if (range < ranges) {
-      parts_[range].push_back({.count = count,
-                               .keys = keys_.data() + begin,
-                               .values_in = values,
-                               .positions = positions_.data() + begin,
-                               .values_out = command->context->values,
-                               .states_out = command->context->states,
-                               .expected = expected,
-                               .seconds = seconds,
-                               .bytes_out = command->context->bytes_sink,
-                               .rows = command->context->rows,
-                               .columns_out = command->context->columns_out});
+      Add(range, {.count = count,
+                  .keys = keys_.data() + begin,
+                  .values_in = values,
+                  .positions = positions_.data() + begin,
+                  .values_out = command->context->values,
+                  .states_out = command->context->states,
+                  .expected = expected,
+                  .seconds = seconds,
+                  .bytes_out = command->context->bytes_sink,
+                  .rows = command->context->rows,
+                  .columns_out = command->context->columns_out});
     } else {
-      forwarded_.push_back({.command = command,
-                            .keys = {keys_.data() + begin, count},
-                            .values = {values, values == nullptr ? 0 : count},
-                            .expected = {expected, expected == nullptr ? 0 : count},
-                            .seconds = {seconds, seconds == nullptr ? 0 : count},
-                            .positions = {positions_.data() + begin, count}});
+      forwarded_.push_back(
+          {.command = command,
+           .target = range == ranges ? std::nullopt : std::optional(slot.stub()->target),
+           .keys = {keys_.data() + begin, count},
+           .values = {values, values == nullptr ? 0 : count},
+           .expected = {expected, expected == nullptr ? 0 : count},
+           .seconds = {seconds, seconds == nullptr ? 0 : count},
+           .positions = {positions_.data() + begin, count}});
     }
     begin += count;
   }

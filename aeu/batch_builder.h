@@ -1,11 +1,12 @@
-// Makes one batch per owned range out of a group of commands. A command whose keys all lie in the
-// AEU's only range is used where it stands, without a copy; otherwise its keys are sorted by range,
-// and those that this AEU does not own are set apart to be forwarded. Owned by the AEU. Paper:
-// ERIS 3.3.2 (an AEU compares each incoming data command against its bounds).
+// Makes one batch per owned range out of a group of commands. A command whose keys all lie in one
+// range is used where it stands, without a copy; otherwise its keys are sorted by range, and those
+// that this AEU does not own are set apart to be forwarded. Owned by the AEU. Paper: ERIS 3.3.2 (an
+// AEU compares each incoming data command against its bounds).
 #ifndef ERIS_AEU_BATCH_BUILDER_H_
 #define ERIS_AEU_BATCH_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,9 +17,11 @@
 
 namespace eris::aeu {
 
-// Keys of one command that belong to another AEU.
+// Keys of one command that belong to another AEU. Those under the slot's stub (object_slot.h) go
+// straight to its target, the others by the table.
 struct ForwardedKeys {
   const routing::CommandHeader* command = nullptr;
+  std::optional<AeuId> target;
   std::span<const uint64_t> keys;
   std::span<const uint64_t> values;    // as the command has them
   std::span<const uint64_t> expected;  // likewise
@@ -29,18 +32,27 @@ struct ForwardedKeys {
 class BatchBuilder {
  public:
   // `commands` are of one object (that of `slot`) and one type, with `keys_total` keys in all. The
-  // results borrow from them and from the builder, until the next Build.
+  // results borrow from them and from the builder, until the next Build. Throws std::bad_alloc, and
+  // can be asked again then.
   void Build(ObjectSlot& slot, std::span<const routing::CommandHeader* const> commands,
              uint64_t keys_total);
 
   // By index of slot.ranges().
   std::span<const storage::BatchPart> PartsOf(size_t range) const { return parts_[range]; }
+  // Those ranges that have any.
+  std::span<const uint32_t> ranges() const { return with_parts_; }
+  // In the order of the commands; up to two of one.
   std::span<const ForwardedKeys> forwarded() const { return forwarded_; }
 
  private:
+  void Add(uint32_t range, const storage::BatchPart& part) {
+    if (parts_[range].empty()) with_parts_.push_back(range);
+    parts_[range].push_back(part);
+  }
   void Sort(ObjectSlot& slot, const routing::CommandHeader* command);
 
   std::vector<std::vector<storage::BatchPart>> parts_;
+  std::vector<uint32_t> with_parts_;
   std::vector<ForwardedKeys> forwarded_;
   // Sorted copies of the keys of commands that could not be used in place.
   std::vector<uint64_t> keys_;

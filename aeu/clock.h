@@ -1,4 +1,4 @@
-// The steady clock of turns and slices.
+// The steady clock of turns and slices, and the clock of what a thread has spent.
 #ifndef ERIS_AEU_CLOCK_H_
 #define ERIS_AEU_CLOCK_H_
 
@@ -13,6 +13,14 @@ inline uint64_t NowNs() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return uint64_t{static_cast<uint64_t>(now.tv_sec)} * 1'000'000'000 +
          static_cast<uint64_t>(now.tv_nsec);
+}
+
+// CPU time of the calling thread. A system call: not for each command.
+inline uint64_t ThreadCpuNs() {
+  timespec spent{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+  return uint64_t{static_cast<uint64_t>(spent.tv_sec)} * 1'000'000'000 +
+         static_cast<uint64_t>(spent.tv_nsec);
 }
 
 }  // namespace eris::aeu

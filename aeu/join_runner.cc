@@ -99,6 +99,7 @@ bool JoinRunner::AdvanceOne(RunningJoin& join, uint64_t deadline_ns, bool& moved
       moved = true;
       return true;
     }
+    if (Waits(join)) return false;
     if (join.filling == nullptr && (join.filling = join.part->TakeEmpty()) == nullptr) return false;
     moved = true;
     FillBlock(join, deadline_ns);
@@ -140,6 +141,7 @@ void JoinRunner::FillBlock(RunningJoin& join, uint64_t deadline_ns) {
   while (join.end.outcome == PartOutcome::kRunning && !out.Full()) {
     const OwnedRange* owned = join.slot->Find(join.piece.lo.head);
     if (owned == nullptr) {
+      if (Waits(join)) break;
       join.end.outcome = PartOutcome::kMoved;
       join.end.moved = join.piece;
       join.end.rest = RestAfter(join);
@@ -221,11 +223,16 @@ void JoinRunner::Finish(RunningJoin& join) {
   acknowledgements_.Add(join.complete, join.part, 1);
 }
 
+bool JoinRunner::Waits(const RunningJoin& join) {
+  return join.end.outcome == PartOutcome::kRunning && join.slot->UnderStub(join.piece.lo.head);
+}
+
 bool JoinRunner::Runnable() const {
   return std::any_of(joins_.begin(), joins_.end(), [](const RunningJoin& join) {
-    return !join.left.empty() || join.filling != nullptr ||
-           join.end.outcome != PartOutcome::kRunning || join.part->HasEmpty() ||
-           join.part->cancelled();
+    if (!join.left.empty() || join.part->cancelled()) return true;
+    if (Waits(join)) return false;
+    return join.filling != nullptr || join.end.outcome != PartOutcome::kRunning ||
+           join.part->HasEmpty();
   });
 }
 

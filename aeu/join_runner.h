@@ -1,7 +1,8 @@
 // The joins that one AEU has under way as owner of outer rows: it scans its ranges in slices, a
 // block of rows at a time, and sends the rows' values out as look-ups. It is a producer of commands
 // that pauses: keys that find no room are kept and sent in a later turn, and no new slice begins
-// before; the AEU goes on draining meanwhile. Never waits. Owned by the AEU. Paper: ERIS 3.1, 3.2.
+// before; the AEU goes on draining meanwhile. It pauses, too, where it has come to a range that is
+// on its way to another AEU. Never waits. Owned by the AEU. Paper: ERIS 3.1, 3.2.
 #ifndef ERIS_AEU_JOIN_RUNNER_H_
 #define ERIS_AEU_JOIN_RUNNER_H_
 
@@ -67,6 +68,8 @@ class JoinRunner {
     std::vector<uint32_t> left;
   };
 
+  // Whether the join's next row lies in a range that is on its way to another AEU.
+  static bool Waits(const RunningJoin& join);
   // True when the join has ended.
   bool AdvanceOne(RunningJoin& join, uint64_t deadline_ns, bool& moved);
   // Makes the next piece that the AEU is to answer the cursor's, from its partition join.owned on;

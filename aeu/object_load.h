@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "aeu/access_sample.h"
 #include "aeu/partition_load.h"
 #include "eris/types.h"
 
@@ -13,8 +14,9 @@ namespace eris::aeu {
 
 struct ObjectLoad {
   ObjectId object;
-  uint64_t memory_bytes = 0;  // allocated by this AEU for the object
-  std::vector<std::shared_ptr<PartitionLoad>> partitions;
+  uint64_t memory_bytes = 0;                               // allocated by this AEU for the object
+  std::vector<std::shared_ptr<PartitionLoad>> partitions;  // in no order
+  std::shared_ptr<const AccessSample> accesses{};
 };
 
 }  // namespace eris::aeu

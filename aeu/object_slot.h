@@ -1,14 +1,19 @@
 // What one AEU holds of one data object: its ranges, each with a partition, the memory cache they
-// allocate from, and the load they have seen. Owned by the AEU thread but for the figures that
-// others read. Paper: ERIS 3.1, Figure 3.
+// allocate from, and the load they have seen; and the range that it has just given away, as long as
+// the partition table still says otherwise. Owned by the AEU thread but for the figures that others
+// read. Paper: ERIS 3.1, Figure 3; 3.3.2.
 #ifndef ERIS_AEU_OBJECT_SLOT_H_
 #define ERIS_AEU_OBJECT_SLOT_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "aeu/access_sample.h"
 #include "aeu/partition_load.h"
+#include "aeu/partition_spec.h"
 #include "eris/types.h"
 #include "memory/local_cache.h"
 #include "routing/object_route.h"
@@ -16,10 +21,27 @@
 
 namespace eris::aeu {
 
+// Of no other range of the process, ever, and above those of ranges that were there before.
+uint64_t NextRangeId();
+
 struct OwnedRange {
   std::unique_ptr<storage::Partition> partition;
-  std::shared_ptr<PartitionLoad> load;  // shared with the balancer's sampler
+  std::shared_ptr<PartitionLoad> load;  // its rows, as others see them
   uint64_t version_bytes = 0;  // of the partition, as far as the registry of snapshots knows
+  bool lends = false;          // rows that another AEU has not installed yet
+  bool forgets = false;        // still frees rows that it has given away
+  // What scans of tables name it by: its range comes and goes.
+  uint64_t id = NextRangeId();
+
+  // Whether it may grow by a range, or join with another one.
+  bool settled() const { return !lends && !forgets; }
+};
+
+// A range given away whose new owner stands in no table yet. Its keys go there at once: behind the
+// range, in one stream.
+struct Stub {
+  storage::Range range;
+  AeuId target;
 };
 
 class ObjectSlot {
@@ -27,8 +49,12 @@ class ObjectSlot {
   // `cache` is the AEU's own and, as all caches, its manager's: it outlives the slot.
   // `copies_bytes`: its values are byte strings, so that its commands copy more than they hold.
   ObjectSlot(ObjectId object, const routing::ObjectRoute& route, memory::LocalCache& cache,
-             bool copies_bytes = false)
-      : object_(object), route_(route), cache_(cache), copies_bytes_(copies_bytes) {}
+             bool copies_bytes = false, PartitionSpec spec = {})
+      : object_(object),
+        route_(route),
+        cache_(cache),
+        copies_bytes_(copies_bytes),
+        spec_(std::move(spec)) {}
   // No row is touched: the memory goes back with the manager, in O(superblocks).
   ~ObjectSlot() {
     for (OwnedRange& owned : ranges_) owned.partition->Abandon();
@@ -38,20 +64,49 @@ class ObjectSlot {
   const routing::ObjectRoute& route() const { return route_; }
   memory::LocalCache& cache() const { return cache_; }
   bool copies_bytes() const { return copies_bytes_; }
-  // Ordered by range, disjoint. Usually one.
+  const PartitionSpec& spec() const { return spec_; }
+  // What this AEU does for the object, whichever ranges it has; shared with the balancer's sampler.
+  const std::shared_ptr<AccessSample>& accesses() const { return accesses_; }
+  // Ordered by range, disjoint. Usually one. Some may be empty: they keep old rows for a while.
   std::vector<OwnedRange>& ranges() { return ranges_; }
 
   const std::vector<OwnedRange>& ranges() const { return ranges_; }
 
   // The owned range that holds `key`, or nullptr. O(log ranges).
   OwnedRange* Find(uint64_t key);
+  // The one with that partition, or nullptr. O(ranges).
+  OwnedRange* Find(const storage::Partition* partition);
+  // At its place in the order; its index.
+  size_t Insert(OwnedRange owned);
+  // The load of a range that is to be inserted.
+  std::shared_ptr<PartitionLoad> NewLoad(const storage::Range& range);
+  // From now on so many ranges can be added, with their loads, without asking for memory. Throws
+  // std::bad_alloc.
+  void ReserveRanges(size_t more);
+  // The range at `index` begins elsewhere now: puts it to its place in the order, past empty ranges
+  // that lie between; its index.
+  size_t Reorder(size_t index);
+  // An empty partition of the object. Errors: ResourceExhausted.
+  absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
+      const storage::Range& range, const storage::SnapshotView& snapshots) {
+    return aeu::MakePartition(spec_, range, cache_, snapshots, partitions_made_++);
+  }
+
+  const std::optional<Stub>& stub() const { return stub_; }
+  void SetStub(std::optional<Stub> stub) { stub_ = std::move(stub); }
+  bool UnderStub(uint64_t key) const { return stub_ && stub_->range.ContainsU64(key); }
 
  private:
   const ObjectId object_;
   const routing::ObjectRoute& route_;
   memory::LocalCache& cache_;
   const bool copies_bytes_;
+  const PartitionSpec spec_;
+  uint64_t partitions_made_ = 0;
+  const std::shared_ptr<AccessSample> accesses_ = std::make_shared<AccessSample>();
   std::vector<OwnedRange> ranges_;
+  std::vector<std::shared_ptr<PartitionLoad>> spare_loads_;
+  std::optional<Stub> stub_;
 };
 
 }  // namespace eris::aeu

@@ -10,6 +10,14 @@ namespace eris::aeu {
 
 using routing::PartOutcome;
 
+namespace {
+
+uint64_t NearKey(const storage::ScanCursor& cursor) {
+  return cursor.query.Backward() ? storage::LastFirstPartOf(cursor.rest) : cursor.rest.lo.head;
+}
+
+}  // namespace
+
 void ScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) {
   const auto* segment =
       reinterpret_cast<const routing::ScanSegment*>(routing::DataSegment(command));
@@ -77,9 +85,9 @@ bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved
       return true;
     }
     // Sought again at each slice: the cursor is a key, and ranges may have come or gone.
-    const bool backward = scan.cursor.query.Backward();
-    OwnedRange* owned = scan.slot->Find(backward ? storage::LastFirstPartOf(scan.cursor.rest)
-                                                 : scan.cursor.rest.lo.head);
+    const uint64_t near = NearKey(scan.cursor);
+    OwnedRange* owned = scan.slot->Find(near);
+    if (owned == nullptr && scan.slot->UnderStub(near)) return false;
     if (owned == nullptr) {
       Finish(scan, PartOutcome::kMoved, scan.cursor.rest);
       moved = true;
@@ -111,12 +119,17 @@ void ScanRunner::RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& 
   if (range.lo > rest.lo) here.rest.lo = range.lo;
   if (range.hi && (!rest.hi || *rest.hi > *range.hi)) here.rest.hi = range.hi;
   const storage::Range asked = here.rest;
+  const uint64_t begin_ns = NowNs();
   if (scan.aggregate) {
     owned.partition->Aggregate(here, {deadline_ns}, scan.part->aggregate());
   } else {
     owned.partition->Scan(here, {deadline_ns}, scan.chunk->rows);
     scan.cursor.rows_left = here.rows_left;
   }
+  scan.slot->accesses()->RecordSlice(
+      static_cast<uint32_t>(routing::CommandType::kScan),
+      scan.cursor.query.Backward() ? storage::LastFirstPartOf(asked) : asked.lo.head,
+      NowNs() - begin_ns);
   counters_.rows_scanned.Add(here.looked);
   scan.cursor.snapshot_lost = here.snapshot_lost;
   if (scan.cursor.query.Backward()) {
@@ -145,10 +158,17 @@ void ScanRunner::Finish(RunningScan& scan, PartOutcome outcome,
   acknowledgements_.Add(scan.complete, scan.context, 1);
 }
 
+bool ScanRunner::Waits(const RunningScan& scan) {
+  const storage::ScanCursor& cursor = scan.cursor;
+  return scan.slot->stub() && cursor.rows_left > 0 && !cursor.rest.Empty() &&
+         scan.slot->UnderStub(NearKey(cursor));
+}
+
 bool ScanRunner::Runnable() const {
   return std::any_of(scans_.begin(), scans_.end(), [](const RunningScan& scan) {
-    return scan.aggregate || scan.chunk != nullptr || scan.part->HasEmpty() ||
-           scan.part->cancelled();
+    if (scan.part->cancelled()) return true;
+    if (Waits(scan)) return false;
+    return scan.aggregate || scan.chunk != nullptr || scan.part->HasEmpty();
   });
 }
 

@@ -1,6 +1,7 @@
 // The scans and aggregates that one AEU has under way, advanced in slices so that point commands
-// never wait for more than one. A part without an empty chunk pauses and costs nothing. Owned by
-// the AEU. Paper: ERIS 3.1 (scans; sharing one pass between scans will stand here).
+// never wait for more than one. A part without an empty chunk pauses and costs nothing; so does one
+// that has come to a range which is on its way to another AEU, until it is known who has it. Owned
+// by the AEU. Paper: ERIS 3.1 (scans; sharing one pass between scans will stand here).
 #ifndef ERIS_AEU_SCAN_RUNNER_H_
 #define ERIS_AEU_SCAN_RUNNER_H_
 
@@ -44,6 +45,8 @@ class ScanRunner {
     routing::CompletionFunction complete = nullptr;
     routing::Reply* context = nullptr;
   };
+  // Whether the scan's next row lies in a range that is on its way.
+  static bool Waits(const RunningScan& scan);
   // True when the scan has ended.
   bool AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved);
   // One slice in a range that holds the near end of the scan's rest; moves the rest behind it.

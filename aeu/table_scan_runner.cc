@@ -25,14 +25,18 @@ constexpr size_t kRidersMax = 32;
 
 constexpr uint64_t NextBlock(uint64_t row) { return (row / kBlockRows + 1) * kBlockRows; }
 
-// The partition that `at` lies in, or the first one behind it; nullptr: there is none.
-OwnedRange* PartitionAt(ObjectSlot& slot, const TablePlace& at) {
-  auto& ranges = slot.ranges();
-  const auto owned = std::find_if(ranges.begin(), ranges.end(), [&](const OwnedRange& range) {
-    const uint64_t lo = range.partition->range().lo.head;
-    return at.segment == TablePlace::kBehindPartition ? lo > at.partition : lo >= at.partition;
-  });
-  return owned == ranges.end() ? nullptr : &*owned;
+// The partition that `at` lies in, or the one with the next number; nullptr: there is none. Passes
+// go by numbers, not by keys, of which a partition may have none left. One that is added has the
+// highest number, and nothing for the snapshots that were there before it: a scan may come to it or
+// not. One that has gone had nothing left for them.
+const OwnedRange* PartitionAt(const ObjectSlot& slot, const TablePlace& at) {
+  const bool behind = at.segment == TablePlace::kBehindPartition;
+  const OwnedRange* next = nullptr;
+  for (const OwnedRange& owned : slot.ranges()) {
+    if (owned.id < at.partition || (behind && owned.id == at.partition)) continue;
+    if (next == nullptr || owned.id < next->id) next = &owned;
+  }
+  return next;
 }
 
 }  // namespace
@@ -182,12 +186,15 @@ void TableScanRunner::MoveTo(const TablePlace& at) {
 
 void TableScanRunner::Wrap() {
   for (RunningScan* scan : group_) {
-    if (scan->cursor.wrapped) {
-      End(*scan, PartOutcome::kAnswered);  // where it began is not there any more
-    } else {
+    if (!scan->cursor.wrapped) {
       scan->cursor.wrapped = true;
+      continue;
     }
+    // Where it began is not there any more. A reader that goes on from here has had all rows.
+    scan->cursor.at = scan->cursor.began;
+    End(*scan, PartOutcome::kAnswered);
   }
+  std::erase_if(group_, [](const RunningScan* scan) { return scan->end != PartOutcome::kRunning; });
   MoveTo({});
 }
 
@@ -212,14 +219,13 @@ std::optional<uint64_t> TableScanRunner::FindSegments(const storage::TablePartit
 
 bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
   TablePlace at = group_.front()->cursor.at;
-  OwnedRange* const owned = PartitionAt(*group_.front()->slot, at);
+  const OwnedRange* const owned = PartitionAt(*group_.front()->slot, at);
   if (owned == nullptr) {
     Wrap();
     return true;
   }
-  if (const uint64_t lo = owned->partition->range().lo.head;
-      at.segment == TablePlace::kBehindPartition || lo != at.partition) {
-    MoveTo({lo, 0, 0});
+  if (owned->id != at.partition) {
+    MoveTo({owned->id, 0, 0});
     return true;
   }
   const auto& partition = static_cast<const storage::TablePartition&>(*owned->partition);

@@ -3,6 +3,7 @@
 #ifndef ERIS_BALANCER_IMBALANCE_H_
 #define ERIS_BALANCER_IMBALANCE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,9 @@ double Imbalance(absl::Span<const double> loads);
 
 // The sampled load of each partition.
 std::vector<double> PartitionLoads(const LoadSample& sample);
+// By AeuId, the sum over what each owns; as long as `aeu_count` at least.
+std::vector<double> AeuLoads(const LoadSample& sample, size_t aeu_count);
+std::vector<uint64_t> AeuRows(const LoadSample& sample, size_t aeu_count);
 
 }  // namespace eris::balancer
 

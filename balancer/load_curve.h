@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "balancer/load_sample.h"
 
 namespace eris::balancer {
@@ -35,9 +36,13 @@ class LoadCurve {
   // The load of keys below `position`, in the same scale. REQUIRES: begin() <= position <= end().
   uint64_t Below(Position position) const;
 
-  // The parts - 1 boundaries that cut the load into equal parts, ascending, not always strictly.
-  // What one key has above an equal part cannot be divided, so it is left out of the division: the
-  // other parts share the rest. REQUIRES: 1 <= parts <= kPartsMax; total() > 0. O(pieces + parts).
+  // The boundaries that cut the load into parts as shares[0], shares[1], ...: one fewer than
+  // shares, ascending, not always strictly. What one key has above the largest share cannot be
+  // divided, so it is left out of the division: the parts share the rest. Where keys are hot, no
+  // part gets more over its share than has to be. REQUIRES: 1 to kPartsMax shares that sum up to 1
+  // to kTotalMax; total() > 0. O(pieces + shares log pieces).
+  std::vector<Boundary> Divide(absl::Span<const uint64_t> shares) const;
+  // Into equal parts.
   std::vector<Boundary> Divide(uint32_t parts) const;
 
   // Together they keep every product within 128 bits.
@@ -53,7 +58,7 @@ class LoadCurve {
   };
   void AddPartition(const PartitionSample& partition, std::vector<Position>& raw_weights);
   void Scale(const std::vector<Position>& raw_weights);
-  std::vector<uint64_t> DivisibleWeights(uint32_t parts) const;
+  std::vector<uint64_t> DivisibleWeights(uint64_t largest_share, uint64_t shares_sum) const;
 
   std::vector<Piece> pieces_;    // ascending, without gaps
   std::vector<uint64_t> below_;  // below_[i]: load of the pieces before i; one more than pieces

@@ -1,11 +1,9 @@
-// What the balancer knows about the load of one data object in one sample period: per partition an
-// access histogram over its key sub-ranges, the execution time and the size. Plain data, any
-// thread. Paper: ERIS 3.3.1, Figure 6.
+// What the balancer knows about the load of one data object: per partition an access histogram over
+// its key sub-ranges and the size. Plain data, any thread. Paper: ERIS 3.3.1, Figure 6.
 #ifndef ERIS_BALANCER_LOAD_SAMPLE_H_
 #define ERIS_BALANCER_LOAD_SAMPLE_H_
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "eris/types.h"
@@ -13,24 +11,36 @@
 
 namespace eris::balancer {
 
+// Ends where the next one of its partition begins, the last one with the partition.
+struct SubRange {
+  uint64_t begin = 0;
+  // Execution time in nanoseconds, or whatever is to be balanced: counts as evenly spread.
+  uint64_t weight = 0;
+  friend bool operator==(const SubRange&, const SubRange&) = default;
+};
+
 struct PartitionSample {
   storage::Range range;  // never empty
   AeuId owner;
-  // weights[i]: accesses (or whatever is to be balanced) in sub-range i. Sub-range i is
-  // [lo + i * width, lo + (i + 1) * width), cut at the end of `range`; what lies behind the last
-  // sub-range was not accessed. Without a width they are equal pieces of `range`, key k in piece
-  // (k - lo) * weights.size() / (width of range).
-  std::vector<uint64_t> weights;
-  std::optional<uint64_t> sub_range_width;
+  // Strictly ascending, inside `range`. Nobody accessed what lies before the first one.
+  std::vector<SubRange> sub_ranges{};
   uint64_t mean_execution_ns = 0;  // per key
   uint64_t size = 0;               // rows
 };
 
 // Partitions in key order; each range begins where the one before it ends. Only the last may be
-// without an end. Keys count by their first eight bytes.
+// without an end. Keys count by their first eight bytes. Of a heap table the ranges say nothing.
 struct LoadSample {
   ObjectId object;
-  std::vector<PartitionSample> partitions;
+  std::vector<PartitionSample> partitions{};
+  // How much time the weights have been collected over, older ones counting less; 0: not known.
+  uint64_t window_ns = 0;
+  // How many accesses of equal weight would scatter as much as those that the AEUs' loads are made
+  // of; 0: not known, loads are exact.
+  double accesses = 0;
+  // No access outside [seen_first, seen_last] has ever been sampled.
+  uint64_t seen_first = 0;
+  uint64_t seen_last = ~uint64_t{0};
 };
 
 // Boundaries as in the partition table: partition i owns [starts[i], starts[i + 1]) on AEU

@@ -61,17 +61,19 @@ class Panel:
 
 class LinePanel:
     """Lines over a logarithmic axis, log-log; `lines` are {"name", "colour", "points": [(x, y, low, high)]} and reach
-    over the whole width where they have one point only."""
+    over the whole width where they have one point only and others have more. `name`: how a place on the x-axis is
+    written."""
 
     height = PANEL_HEIGHT + 20
 
-    def __init__(self, title, lines, note=""):
-        self.title, self.lines, self.note = title, lines, note
+    def __init__(self, title, lines, note="", name=lambda step: f"{step}" if step < 1024 else f"{step // 1024}k"):
+        self.title, self.lines, self.note, self.name = title, lines, note, name
 
     def draw(self, left, top):
         out = [text(left, top, self.title, more='font-weight="bold"'),
                text(left, top + 14, self.note, more='fill="#666" font-size="10"')]
-        steps = sorted({point[0] for line in self.lines if len(line["points"]) > 1 for point in line["points"]})
+        least = min(2, max(len(line["points"]) for line in self.lines))  # points of a line that has places on the x-axis
+        steps = sorted({point[0] for line in self.lines if len(line["points"]) >= least for point in line["points"]})
         low = min(point[2] for line in self.lines for point in line["points"]) * 0.9
         high = max(point[3] for line in self.lines for point in line["points"]) * 1.1
         begin, end, bottom = left + 34, left + PANEL_WIDTH - 86, top + self.height - 40
@@ -81,14 +83,14 @@ class LinePanel:
             out.append(f'<path d="M{begin} {y(tick):.1f}H{end}" stroke="#e4e4e4"/>')
             out.append(text(begin - 5, y(tick) + 4, f"{tick:g}", "end", 'font-size="10"'))
         for step in steps:
-            out.append(text(x(step), bottom + 14, f"{step}" if step < 1024 else f"{step // 1024}k", "middle", 'font-size="10"'))
+            out.append(text(x(step), bottom + 14, self.name(step), "middle", 'font-size="10"'))
         out.append(f'<path d="M{begin} {top + 26}V{bottom}H{end}" stroke="#222" fill="none"/>')
         names = []
         for line in self.lines:
             points = line["points"]
             for step, _, slowest, fastest in points:
                 out.append(f'<path d="M{x(step):.1f} {y(slowest):.1f}V{y(fastest):.1f}" stroke="{line["colour"]}" opacity=".4"/>')
-            if len(points) == 1:
+            if len(points) < least:
                 points = [(step, *points[0][1:]) for step in (steps[0], steps[-1])]
                 dashes = "4 3"
             else:

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "clients/key_messages.h"
 #include "clients/rpc_status.h"
-#include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
 
 namespace eris::client {
@@ -144,7 +143,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
     return absl::UnavailableError(absl::StrCat("no answer from ", options.server, " within ",
                                                absl::FormatDuration(options.timeout)));
   }
-  auto stubs = std::make_unique<Stubs>();
+  auto stubs = std::make_shared<Stubs>();
   stubs->catalog = v1::Catalog::NewStub(channel);
   stubs->data = v1::Data::NewStub(channel);
   stubs->tables = v1::Tables::NewStub(channel);
@@ -152,10 +151,17 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   return std::unique_ptr<Client>(new Client(options, std::move(stubs)));
 }
 
-Client::Client(const ConnectOptions& options, std::unique_ptr<Stubs> stubs)
+Client::Client(const ConnectOptions& options, std::shared_ptr<Stubs> stubs)
     : options_(options), stubs_(std::move(stubs)) {}
 Client::~Client() = default;
 
+std::unique_ptr<Client> Client::WithTimeout(absl::Duration timeout) const {
+  ConnectOptions options = options_;
+  options.timeout = timeout;
+  return std::unique_ptr<Client>(new Client(options, stubs_));
+}
+
+v1::Admin::Stub& Client::admin_stub() { return *stubs_->admin; }
 v1::Data::Stub& Client::data_stub() { return *stubs_->data; }
 v1::Tables::Stub& Client::tables_stub() { return *stubs_->tables; }
 

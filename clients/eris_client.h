@@ -1,6 +1,7 @@
 // A small C++ client: start here to talk to an ERIS server. One Client is one channel; its calls
 // are synchronous, blocking until the answer or the deadline. Many batches in flight:
-// batch_stream.h. Ordered scans: scan_reader.h. Tables: table_client.h.
+// batch_stream.h. Ordered scans: scan_reader.h. Tables: table_client.h. Load balancing:
+// balancer_client.h.
 //
 //   auto client = eris::client::Client::Connect({.server = "127.0.0.1:7411"});
 //   (*client)->Create("orders", {.expected = {0, 6'000'001}});
@@ -38,6 +39,7 @@
 #include "eris/options.h"
 #include "eris/stats.h"
 #include "eris/types.h"
+#include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
 #include "eris/v1/table.grpc.pb.h"
 
@@ -56,6 +58,8 @@ class Client {
   // Blocks until the connection stands. Errors: Unavailable (nobody answered before the timeout).
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
   ~Client();
+  // The same connection, with another timeout for the answer to each call.
+  std::unique_ptr<Client> WithTimeout(absl::Duration timeout) const;
 
   // Catalogue. Partition bounds of the results are those in force.
   absl::StatusOr<ObjectInfo> Create(const std::string& name, const CreateOptions& options);
@@ -126,18 +130,20 @@ class Client {
   // Unimplemented or PermissionDenied (the server's system does not tell).
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options = {});
 
-  // For batch_stream.h, table_client.h and callers that need the protocol itself.
+  // For batch_stream.h, table_client.h, balancer_client.h and callers that need the protocol
+  // itself.
+  v1::Admin::Stub& admin_stub();
   v1::Data::Stub& data_stub();
   v1::Tables::Stub& tables_stub();
   const ConnectOptions& options() const { return options_; }
 
  private:
   struct Stubs;
-  Client(const ConnectOptions& options, std::unique_ptr<Stubs> stubs);
+  Client(const ConnectOptions& options, std::shared_ptr<Stubs> stubs);
 
   // Immutable after construction.
   const ConnectOptions options_;
-  const std::unique_ptr<Stubs> stubs_;
+  const std::shared_ptr<Stubs> stubs_;
 };
 
 }  // namespace eris::client

@@ -16,8 +16,8 @@ namespace {
 
 using routing::PartOutcome;
 
-// Times that ranges which have moved are sent again before the call gives up; see kMovedMax of
-// scans.
+// Times that ranges which have moved are sent again, with none of them answered in part, before the
+// call gives up; see kMovedMax of scans.
 constexpr uint32_t kRoundsMax = 10'000;
 
 absl::Status NoMemoryForParts() {
@@ -136,7 +136,10 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
     status_ = NoMemoryForParts();
     return moved;
   }
+  bool progress = false;
   for (const Part& part : parts_) {
+    progress |= part.outcome() == PartOutcome::kAnswered ||
+                (part.outcome() == PartOutcome::kMoved && *part.rest() != part.asked);
     switch (part.outcome()) {
       case PartOutcome::kAnswered:
         total_.Add(part.aggregate());
@@ -162,7 +165,8 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
         break;
     }
   }
-  if (!moved.empty() && ++rounds_ > kRoundsMax) {
+  rounds_ = progress ? 0 : rounds_ + 1;
+  if (!moved.empty() && rounds_ > kRoundsMax) {
     status_ = absl::UnavailableError(
         absl::StrCat("key ", moved[0].lo.head, " was moved again and again between AEUs"));
   }

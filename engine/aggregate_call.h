@@ -85,7 +85,7 @@ class AggregateCall final : public Pending,
   Session::AggregateCallback done_;
   bool done_called_ = false;
   std::shared_ptr<Snapshot> snapshot_;
-  uint32_t rounds_ = 0;
+  uint32_t rounds_ = 0;  // without progress
   RangeAggregate total_;
   absl::Status status_;
   std::shared_ptr<AggregateCall> self_;  // until the last part has ended

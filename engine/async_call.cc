@@ -50,7 +50,7 @@ void AsyncCall::Complete() {
   request_->Unref();  // the AEUs' reference; this call has its own
   if (!done_called_ && !request_->cancelled()) {
     const std::vector<uint32_t> moved = request_->MovedPositions();
-    if (!moved.empty() && resends_++ < kResendsMax) {
+    if (!moved.empty() && pace_.Again(moved.size())) {
       Resend(moved);
       return;
     }

@@ -13,12 +13,10 @@
 #include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/request.h"
+#include "engine/resend_pace.h"
 #include "eris/engine.h"
 
 namespace eris::engine {
-
-// Times that moved keys are sent again before the call gives up.
-inline constexpr uint32_t kResendsMax = 10'000;
 
 class AsyncCall final : public Pending,
                         public CompletionTask,
@@ -55,7 +53,7 @@ class AsyncCall final : public Pending,
   // Owned by the completion thread, after Start.
   Session::Callback done_;
   bool done_called_ = false;
-  uint32_t resends_ = 0;
+  ResendPace pace_;
   std::shared_ptr<AsyncCall> self_;  // until the last answer is in
 
   // Shared: written by whoever cancels first. acq_rel: that one owns cancel_.

@@ -1,8 +1,17 @@
 #include "engine/completion_queue.h"
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace eris::engine {
+namespace {
+
+// The queue for which this thread defers, and whether it has pushed anything to it since.
+thread_local const CompletionQueue* deferring = nullptr;
+thread_local bool pushed_while_deferring = false;
+
+}  // namespace
 
 CompletionQueue::CompletionQueue() : thread_([this] { Run(); }) {}
 
@@ -17,10 +26,37 @@ void CompletionQueue::Push(CompletionTask* task) {
                                           std::memory_order_relaxed));
   // seq_cst: pairs with the store in Stop. Either the task is seen there, or the flag here.
   if (ended_.load(std::memory_order_seq_cst)) [[unlikely]] {
-    RunPushed();
+    // Whoever runs pushed tasks goes on until there are none.
+    while (!OnCompletionThread() && RunPushedHere()) {
+    }
+  } else if (deferring == this) {
+    pushed_while_deferring = true;
   } else {
     waker_.Wake();
   }
+}
+
+void CompletionQueue::Defer() {
+  ERIS_CHECK(deferring == nullptr);
+  deferring = this;
+}
+
+void CompletionQueue::RunDeferred() noexcept {
+  if (deferring != this) return;
+  deferring = nullptr;
+  if (!std::exchange(pushed_while_deferring, false)) return;
+  if (!running_.TryLock()) {
+    waker_.Wake();
+    return;
+  }
+  RunPushed();
+  // What comes from here on, its pusher has woken the completion thread for.
+  running_.Unlock();
+}
+
+bool CompletionQueue::RunPushedHere() {
+  base::MutexLock lock(&running_);
+  return RunPushed();
 }
 
 void CompletionQueue::Stop() {
@@ -29,14 +65,15 @@ void CompletionQueue::Stop() {
   if (!thread_.joinable()) return;
   thread_.join();
   ended_.store(true, std::memory_order_seq_cst);
-  while (RunPushed()) {
+  while (RunPushedHere()) {
   }
 }
 
-bool CompletionQueue::RunPushed() {
+bool CompletionQueue::RunPushed() noexcept {
   // Pairs with the CAS in Push. seq_cst, for Stop: after its store of ended_.
   CompletionTask* newest = pushed_.exchange(nullptr, std::memory_order_seq_cst);
   if (newest == nullptr) return false;
+  runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);  // see OnCompletionThread
   // Oldest first.
   CompletionTask* oldest = nullptr;
   while (newest != nullptr) {
@@ -51,12 +88,13 @@ bool CompletionQueue::RunPushed() {
     task->next_ = nullptr;
     task->Complete();  // may free it, or push it again
   }
+  runner_.store({}, std::memory_order_relaxed);
   return true;
 }
 
 void CompletionQueue::Run() {
   for (;;) {
-    if (RunPushed()) continue;
+    if (RunPushedHere()) continue;
     waker_.PrepareToSleep();
     if (pushed_.load(std::memory_order_seq_cst) != nullptr) {
       waker_.CancelSleep();

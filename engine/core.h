@@ -10,11 +10,13 @@
 #include "engine/catalogue.h"
 #include "engine/completion_queue.h"
 #include "engine/control_port.h"
+#include "engine/epoch_gate.h"
 #include "engine/in_flight.h"
 #include "engine/open_registry.h"
 #include "engine/request.h"
 #include "engine/scan_chunk_pool.h"
 #include "engine/table_chunk_pool.h"
+#include "engine/transfer_stop.h"
 #include "eris/options.h"
 #include "routing/endpoint.h"
 #include "storage/table/run_memory.h"
@@ -40,6 +42,8 @@ struct Core {
   std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
   OpenRegistry<TableScanState> table_scans;
   std::atomic<uint64_t> sessions{0};  // opened so far
+  EpochGate epoch_gate;
+  TransferStop transfer_stop;
 
   // Of every Port; an AEU's never waits.
   routing::PortOptions port_options() const {

@@ -8,10 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "aeu/clock.h"
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/join_state.h"
+#include "engine/load_reading.h"
 #include "engine/memory_report.h"
+#include "engine/plan_world.h"
 #include "engine/scan_state.h"
 #include "engine/session_impl.h"
 #include "engine/snapshot.h"
@@ -91,16 +94,30 @@ absl::Status EngineImpl::Start(Threads threads) {
   }
   core_.control = std::make_unique<ControlPort>(core_.directory, core_.port_options());
   admin_ = std::make_unique<ObjectAdmin>(core_, memory_, std::move(numa_nodes));
-  for (const topology::AeuPlace& place : resolved_.plan.aeus) {
-    aeus_.push_back(std::make_unique<aeu::Aeu>(place.aeu, core_.directory, core_.port_options()));
+  aeus_.reserve(resolved_.plan.aeus.size());
+  if (threads == Threads::kNone) {
+    for (const topology::AeuPlace& place : resolved_.plan.aeus) aeus_.push_back(MakeAeu(place.aeu));
+    MakeBalancer();
+    return absl::OkStatus();
   }
-  if (threads == Threads::kNone) return absl::OkStatus();
+  StartThreads();
+  MakeBalancer();
+  balancer_->Start();
+  CollectNotes();
+  return absl::OkStatus();
+}
 
+std::unique_ptr<aeu::Aeu> EngineImpl::MakeAeu(AeuId id) const {
+  return std::make_unique<aeu::Aeu>(id, core_.directory, core_.port_options());
+}
+
+void EngineImpl::StartThreads() {
   // Where AEUs outnumber the cores, or the system places them, one that spins keeps another from
-  // its work.
+  // its work; where they have all cores, it keeps those from theirs who bring it work.
   std::set<int32_t> cpus;
   for (const topology::AeuPlace& place : resolved_.plan.aeus) cpus.insert(place.cpu);
-  const bool spin = cpus.size() == resolved_.plan.aeus.size() && !cpus.contains(-1);
+  const bool spin = cpus.size() == resolved_.plan.aeus.size() && !cpus.contains(-1) &&
+                    cpus.size() < resolved_.topology.allowed_cpus().size();
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     aeu::AeuThreadOptions options;
     options.cpu = place.cpu;
@@ -109,11 +126,27 @@ absl::Status EngineImpl::Start(Threads threads) {
     }
     if (!spin) options.spin_ns = 0;
     options.budget.scan_ns = uint64_t{resolved_.options.scan_slice_us} * 1000;
-    threads_.push_back(std::make_unique<aeu::AeuThread>(*aeus_[place.aeu.value],
-                                                        core_.directory[place.aeu].waker, options));
+    std::unique_ptr<aeu::Aeu> aeu;
+    const auto make = [&] {
+      aeu = MakeAeu(place.aeu);
+      return aeu.get();
+    };
+    threads_.push_back(std::make_unique<aeu::AeuThread>(make, core_.directory[place.aeu], options));
+    aeus_.push_back(std::move(aeu));
   }
-  CollectNotes();
-  return absl::OkStatus();
+}
+
+void EngineImpl::MakeBalancer() {
+  step_sender_ = std::make_unique<AeuStepSender>(core_, *admin_);
+  transfers_ = std::make_unique<TransferExecutor>(core_, *step_sender_);
+  const auto sample = [this](const ObjectEntry& object) -> absl::StatusOr<balancer::LoadSample> {
+    ERIS_ASSIGN_OR_RETURN(balancer::LoadSample load, SampleLoad(object.name));
+    if (load.object == object.route.object()) return load;
+    return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
+  };
+  const auto quiet = [this](const ObjectEntry& object) { return LoadStaysQuiet(object); };
+  balancer_ = std::make_unique<BalancerLoop>(core_, *transfers_, sample, quiet,
+                                             MakePlanWorld(resolved_), resolved_.options.balancer);
 }
 
 void EngineImpl::CollectNotes() {
@@ -133,6 +166,7 @@ void EngineImpl::CollectNotes() {
 absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
                                               const CreateOptions& options) {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, admin_->Create(name, options));
+  BeginSampling(object->route.object());
   return Describe(std::vector<ObjectRef>{object}).front();
 }
 
@@ -140,6 +174,7 @@ absl::StatusOr<ObjectInfo> EngineImpl::CreateTable(absl::string_view name,
                                                    const TableSchema& schema,
                                                    const TableOptions& options) {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, admin_->CreateTable(name, schema, options));
+  BeginSampling(object->route.object());
   return Describe(std::vector<ObjectRef>{object}).front();
 }
 
@@ -153,25 +188,36 @@ absl::Status EngineImpl::Drop(absl::string_view name) {
   return absl::OkStatus();
 }
 
+void EngineImpl::BeginSampling(ObjectId object) {
+  base::MutexLock lock(&samplers_mu_);
+  samplers_.try_emplace(object, aeu::NowNs());
+}
+
 absl::StatusOr<balancer::LoadSample> EngineImpl::SampleLoad(absl::string_view name) {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
-  const std::shared_ptr<const routing::RangeTable> table = object->route.Pin();
-  std::map<uint64_t, std::shared_ptr<const aeu::PartitionLoad>> by_start;
-  for (const auto& aeu : aeus_) {
-    for (const aeu::ObjectLoad& load : aeu->Loads()) {
-      if (load.object != object->route.object()) continue;
-      for (const auto& partition : load.partitions) by_start[partition->lo()] = partition;
-    }
-  }
-  std::vector<balancer::SampledPartition> partitions;
-  for (size_t i = 0; i < table->size(); ++i) {
-    const auto found = by_start.find(table->starts()[i]);
-    partitions.push_back({.range = table->RangeOf(i),
-                          .owner = table->owners()[i],
-                          .load = found == by_start.end() ? nullptr : found->second});
-  }
+  const LoadReading reading = ReadLoads(*object, aeus_);
+  const uint64_t period_ns = SamplingPeriodNs();
   base::MutexLock lock(&samplers_mu_);
-  return samplers_[object->route.object()].Sample(object->route.object(), partitions);
+  const auto sampler = samplers_.find(object->route.object());
+  if (sampler == samplers_.end()) {
+    return absl::NotFoundError(absl::StrCat("object \"", name, "\" comes or goes"));
+  }
+  return sampler->second.Sample(object->route.object(), reading.partitions, reading.aeus,
+                                aeu::NowNs(), period_ns);
+}
+
+bool EngineImpl::LoadStaysQuiet(const ObjectEntry& object) {
+  uint64_t keys = 0;
+  for (const auto& aeu : aeus_) keys += aeu->KeysOf(object.route.object());
+  const uint64_t period_ns = SamplingPeriodNs();
+  base::MutexLock lock(&samplers_mu_);
+  const auto sampler = samplers_.find(object.route.object());
+  return sampler != samplers_.end() && sampler->second.StaysQuiet(keys, aeu::NowNs(), period_ns);
+}
+
+// What samples have seen weighs half after each.
+uint64_t EngineImpl::SamplingPeriodNs() const {
+  return uint64_t{balancer_->options().period_ms} * 1'000'000;
 }
 
 absl::StatusOr<ObjectInfo> EngineImpl::Describe(absl::string_view name) {
@@ -205,6 +251,16 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     }
   }
   return infos;
+}
+
+void EngineImpl::DeferCallbacks() {
+  core_.completions.Defer();
+  routing::TurnVisits::Want(true);
+}
+
+void EngineImpl::RunCallbacks() {
+  routing::TurnVisits::Want(false);
+  core_.completions.RunDeferred();
 }
 
 std::unique_ptr<Session> EngineImpl::NewSession() { return std::make_unique<SessionImpl>(core_); }
@@ -262,6 +318,38 @@ EngineStats EngineImpl::Stats() {
   return stats;
 }
 
+BalancerStatus EngineImpl::Balancer() { return balancer_->Status(); }
+
+std::vector<TransferRecord> EngineImpl::TransferHistory() { return transfers_->history().Newest(); }
+
+absl::Status EngineImpl::SetBalancer(const BalancerOptions& options) {
+  return balancer_->Set(options);
+}
+
+void EngineImpl::PauseBalancer() { balancer_->Pause(); }
+
+void EngineImpl::ResumeBalancer() { balancer_->Resume(); }
+
+absl::StatusOr<BalancePlan> EngineImpl::PlanBalance(absl::string_view name) {
+  return balancer_->Plan(name);
+}
+
+absl::StatusOr<BalancePlan> EngineImpl::Rebalance(absl::string_view name, absl::Time deadline,
+                                                  MoveStop* stop) {
+  return balancer_->Rebalance(name, {deadline, stop});
+}
+
+absl::Status EngineImpl::Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
+                                  absl::Time deadline, MoveStop* stop) {
+  return balancer_->Presplit(name, range, parts, {deadline, stop});
+}
+
+absl::Status EngineImpl::MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
+                                   std::optional<TransferKind> kind, absl::Time deadline,
+                                   MoveStop* stop) {
+  return balancer_->MoveRange(name, range, to, kind, {deadline, stop});
+}
+
 MemoryStats EngineImpl::Memory() {
   return ReportMemory(resolved_, memory_, core_.catalogue.List());
 }
@@ -288,6 +376,7 @@ void EngineImpl::Close() {
   if (closed_) return;
   closed_ = true;
   core_.in_flight.Close();
+  if (balancer_) balancer_->Stop();
   for (ScanState* scan : core_.scans.TakeReferences()) {
     scan->Cancel(absl::UnavailableError("the engine is closing"));
     scan->Unref();

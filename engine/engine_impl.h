@@ -13,9 +13,12 @@
 #include "aeu/aeu_thread.h"
 #include "balancer/load_sampler.h"
 #include "base/mutex.h"
+#include "engine/balancer_loop.h"
 #include "engine/core.h"
 #include "engine/object_admin.h"
 #include "engine/resolve_options.h"
+#include "engine/step_sender.h"
+#include "engine/transfer_executor.h"
 #include "eris/engine.h"
 #include "memory/memory_system.h"
 
@@ -37,6 +40,8 @@ class EngineImpl final : public Engine {
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
+  void DeferCallbacks() override;
+  void RunCallbacks() override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   EngineStats Stats() override;
   MemoryStats Memory() override;
@@ -44,18 +49,42 @@ class EngineImpl final : public Engine {
                                                   absl::Time deadline) override;
   std::string ExplainTopology() const override;
   std::vector<std::string> Notes() const override { return notes_; }
+  BalancerStatus Balancer() override;
+  std::vector<TransferRecord> TransferHistory() override;
+  absl::Status SetBalancer(const BalancerOptions& options) override;
+  void PauseBalancer() override;
+  void ResumeBalancer() override;
+  absl::StatusOr<BalancePlan> PlanBalance(absl::string_view name) override;
+  absl::StatusOr<BalancePlan> Rebalance(absl::string_view name, absl::Time deadline,
+                                        MoveStop* stop) override;
+  absl::Status Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
+                        absl::Time deadline, MoveStop* stop) override;
+  absl::Status MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
+                         std::optional<TransferKind> kind, absl::Time deadline,
+                         MoveStop* stop) override;
   void Close() override;
 
   // For tests and the balancer.
   Core& core() { return core_; }
+  BalancerLoop& balancer_loop() { return *balancer_; }
+  TransferExecutor& transfers() { return *transfers_; }
   aeu::Aeu& aeu(AeuId id) { return *aeus_[id.value]; }
-  // What the object's partitions have been asked since the last call for it. Errors: NotFound.
+  // What the object's partitions have been asked of late, as balancer::LoadSampler tells it.
+  // Errors: NotFound.
   absl::StatusOr<balancer::LoadSample> SampleLoad(absl::string_view name);
   uint32_t aeu_count() const { return static_cast<uint32_t>(aeus_.size()); }
 
  private:
   explicit EngineImpl(ResolvedOptions resolved);
   absl::Status Start(Threads threads);
+  std::unique_ptr<aeu::Aeu> MakeAeu(AeuId id) const;
+  // Each makes its own AEU.
+  void StartThreads();
+  void MakeBalancer();
+  void BeginSampling(ObjectId object);
+  // As balancer::LoadSampler::StaysQuiet. O(AEUs).
+  bool LoadStaysQuiet(const ObjectEntry& object);
+  uint64_t SamplingPeriodNs() const;
   void CollectNotes();
   // With nothing under way: every key that was sent has been delivered, and answered or passed on.
   bool NothingLost() const;
@@ -66,13 +95,18 @@ class EngineImpl final : public Engine {
   Core core_;
   // The extents that hold each AEU's incoming buffers, by AeuId; nullptr where there was no memory.
   std::vector<void*> buffer_extents_;
-  std::vector<std::unique_ptr<aeu::Aeu>> aeus_;
+  std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // by AeuId
   std::vector<std::unique_ptr<aeu::AeuThread>> threads_;
   std::unique_ptr<ObjectAdmin> admin_;
   std::vector<std::string> notes_;
   bool pinned_ = true;  // the system has put AEUs on their cpus
 
+  std::unique_ptr<AeuStepSender> step_sender_;
+  std::unique_ptr<TransferExecutor> transfers_;
+  std::unique_ptr<BalancerLoop> balancer_;
+
   base::Mutex samplers_mu_;
+  // Of objects that there are: made with them, not by who asks for a sample of one that goes.
   std::map<ObjectId, balancer::LoadSampler> samplers_ ABSL_GUARDED_BY(samplers_mu_);
 
   base::Mutex close_mu_;  // one Close at a time

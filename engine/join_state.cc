@@ -10,8 +10,8 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/status_macros.h"
-#include "engine/async_call.h"
 #include "engine/join_chunk.h"
+#include "engine/resend_pace.h"
 
 namespace eris::engine {
 namespace {

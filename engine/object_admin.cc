@@ -7,53 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "engine/boundaries.h"
+#include "engine/control_request.h"
 #include "engine/object_kinds.h"
-#include "engine/request.h"
 
 namespace eris::engine {
 namespace {
 
-using routing::CommandHeader;
 using routing::CommandType;
 using storage::KeyState;
-
-template <class Segment>
-std::span<const std::byte> BytesOf(const Segment& segment) {
-  static_assert(sizeof(Segment) % 8 == 0);
-  return {reinterpret_cast<const std::byte*>(&segment), sizeof segment};
-}
-
-// A request without a waiting object: it answers one state per command.
-class ControlRequest {
- public:
-  ControlRequest(Core& core, CommandType type, uint32_t commands)
-      : core_(core), request_(Request::Create(type, commands, nullptr, core.in_flight)) {
-    request_->Expect(commands);
-  }
-  ~ControlRequest() { request_->Unref(); }
-  ControlRequest(const ControlRequest&) = delete;
-  ControlRequest& operator=(const ControlRequest&) = delete;
-
-  template <class Segment>
-  void Send(AeuId aeu, const routing::ObjectRoute& route, const Segment& segment) {
-    const CommandHeader header{.type = request_->type(),
-                               .slot = route.slot(),
-                               .object = route.object(),
-                               .table_version = route.Pin()->version(),
-                               .complete = &Request::Answered,
-                               .context = request_,
-                               .count = 1};
-    if (core_.control->SendTo(aeu, header, BytesOf(segment))) return;
-    request_->states[segment.position] = KeyState::kRefused;
-    Request::Answered(request_, 1);
-  }
-  void Await() { request_->Await(absl::InfiniteFuture()); }
-  KeyState state(uint32_t position) const { return request_->states[position]; }
-
- private:
-  Core& core_;
-  Request* const request_;
-};
 
 std::vector<AeuId> OwnersOf(size_t partitions, uint32_t aeus) {
   std::vector<AeuId> owners;
@@ -129,43 +90,68 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
   for (uint64_t& seed : seeds) {
     ERIS_ASSIGN_OR_RETURN(seed, PartitionSeed(entry.kind));
   }
-  core_.in_flight.EnterAgain();  // the request's
+  // Before the first command: whoever was sent one may have to give the object back.
+  for (const AeuId aeu : table->owners()) entry.AddMember(aeu);
   ControlRequest request(core_, CommandType::kInstall, partitions);
   for (uint32_t i = 0; i < partitions; ++i) {
     const AeuId aeu = table->owners()[i];
     storage::Range range = table->RangeOf(i);
     // No row is routed by it.
     if (entry.kind == ObjectKind::kHeapTable) range.hi = {uint64_t{i} + 1, 0};
-    request.Send(aeu, entry.route,
-                 routing::InstallSegment{.range = range,
-                                         .manager = &ManagerFor(entry, aeu),
-                                         .route = &entry.route,
-                                         .kind = entry.kind,
-                                         .value_type = entry.value_type,
-                                         .position = i,
-                                         .seed = seeds[i],
-                                         .two_parts = entry.key_types.two_parts(),
-                                         .layout = entry.is_table() ? &entry.layout : nullptr});
+    request.Send(aeu, entry.route, InstallSegmentOf(entry, aeu, range, i, seeds[i]));
   }
   request.Await();
   for (uint32_t i = 0; i < partitions; ++i) {
-    if (request.state(i) == KeyState::kAbsent) continue;
-    const absl::string_view reason = request.state(i) == KeyState::kNoMemory
-                                         ? "has no memory left within the limit"
-                                         : "did not take the command in time";
-    return absl::ResourceExhaustedError(absl::StrCat("AEU ", table->owners()[i].value, " ", reason,
-                                                     " (", core_.limits.memory_limit_bytes,
-                                                     " bytes) for partition ", i));
+    const AeuId aeu = table->owners()[i];
+    ERIS_RETURN_IF_ERROR(Installed(request.state(i), aeu, absl::StrCat("partition ", i)));
   }
   return absl::OkStatus();
 }
 
+routing::InstallSegment ObjectAdmin::InstallSegmentOf(ObjectEntry& entry, AeuId aeu,
+                                                      const storage::Range& range,
+                                                      uint32_t position, uint64_t seed) {
+  return {.range = range,
+          .manager = &ManagerFor(entry, aeu),
+          .route = &entry.route,
+          .kind = entry.kind,
+          .value_type = entry.value_type,
+          .position = position,
+          .seed = seed,
+          .two_parts = entry.key_types.two_parts(),
+          .layout = entry.is_table() ? &entry.layout : nullptr};
+}
+
+absl::Status ObjectAdmin::Installed(KeyState state, AeuId aeu, absl::string_view what) const {
+  if (state == KeyState::kAbsent) return absl::OkStatus();
+  const absl::string_view reason = state == KeyState::kNoMemory
+                                       ? "has no memory left within the limit"
+                                       : "did not take the command in time";
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "AEU ", aeu.value, " ", reason, " (", core_.limits.memory_limit_bytes, " bytes) for ", what));
+}
+
+absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
+  if (entry.IsMember(aeu)) return absl::OkStatus();
+  ERIS_ASSIGN_OR_RETURN(const uint64_t seed, PartitionSeed(entry.kind));
+  const bool heap = entry.kind == ObjectKind::kHeapTable;
+  const storage::Range own{{aeu.value, 0}, storage::Key{uint64_t{aeu.value} + 1, 0}};
+  routing::InstallSegment segment =
+      InstallSegmentOf(entry, aeu, heap ? own : storage::Range{{}, storage::Key{}}, 0, seed);
+  segment.slot_only = !heap;
+  ControlRequest request(core_, CommandType::kInstall, 1);
+  request.Send(aeu, entry.route, segment);
+  request.Await();
+  ERIS_RETURN_IF_ERROR(
+      Installed(request.state(0), aeu, absl::StrCat("a part of object \"", entry.name, "\"")));
+  // Now that it can be asked.
+  entry.AddMember(aeu);
+  return absl::OkStatus();
+}
+
 void ObjectAdmin::Withdraw(ObjectEntry& entry) {
-  std::vector<AeuId> aeus = entry.route.Pin()->owners();
-  std::sort(aeus.begin(), aeus.end());
-  aeus.erase(std::unique(aeus.begin(), aeus.end()), aeus.end());
+  std::vector<AeuId> aeus = entry.Members();
   while (!aeus.empty()) {
-    core_.in_flight.EnterAgain();  // the request's
     ControlRequest request(core_, CommandType::kDrop, static_cast<uint32_t>(aeus.size()));
     for (uint32_t i = 0; i < aeus.size(); ++i) {
       request.Send(aeus[i], entry.route, routing::DropSegment{.position = i});
@@ -186,7 +172,11 @@ absl::Status ObjectAdmin::Drop(absl::string_view name) {
   absl::StatusOr<ObjectRef> object = core_.catalogue.Withdraw(name, reservation);
   if (object.ok()) {
     (*object)->MarkDropped();
-    Withdraw(**object);
+    core_.transfer_stop.Look();
+    {
+      base::MutexLock publisher(&(*object)->publisher_mu());
+      Withdraw(**object);
+    }
     core_.catalogue.Release(reservation);
   }
   core_.in_flight.Leave();

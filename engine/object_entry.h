@@ -4,9 +4,11 @@
 #ifndef ERIS_ENGINE_OBJECT_ENTRY_H_
 #define ERIS_ENGINE_OBJECT_ENTRY_H_
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "base/mutex.h"
+#include "engine/transfer_pacing.h"
 #include "eris/types.h"
 #include "memory/memory_manager.h"
 #include "routing/bitmap_table.h"
@@ -38,6 +41,7 @@ struct ObjectEntry {
         holders(std::move(first_holders)) {}
 
   bool is_table() const { return layout != nullptr; }
+  bool has_two_words() const { return is_table() ? layout->two_words() : key_types.two_parts(); }
 
   // Immutable after construction.
   const std::string name;
@@ -62,6 +66,29 @@ struct ObjectEntry {
     }
     return *manager;
   }
+  // AEUs that have been given a slot of the object, ascending: those that own ranges, and those
+  // that may still have old rows of ranges they gave away. They only become more. Any thread.
+  std::vector<AeuId> Members() const {
+    base::MutexLock lock(&mu_);
+    return {members_.begin(), members_.end()};
+  }
+  bool IsMember(AeuId aeu) const {
+    base::MutexLock lock(&mu_);
+    return members_.contains(aeu);
+  }
+  // False: it was one already.
+  bool AddMember(AeuId aeu) {
+    base::MutexLock lock(&mu_);
+    return members_.insert(aeu).second;
+  }
+
+  // Whoever publishes versions of the tables holds it, from the first step of a transfer to the
+  // last; and so does a drop, which transfers see before (dropped) and end at the next chunk's
+  // border. Before mu_.
+  base::Mutex& publisher_mu() ABSL_LOCK_RETURNED(publisher_mu_) { return publisher_mu_; }
+  // How many rows the object's chunks have.
+  ChunkSize& chunk_size() ABSL_EXCLUSIVE_LOCKS_REQUIRED(publisher_mu_) { return chunk_size_; }
+
   // Gives all memory back. REQUIRES: no AEU has a partition of the object any more.
   void DropManagers() {
     Managers dropped;
@@ -86,8 +113,22 @@ struct ObjectEntry {
 
   std::atomic<bool> dropped_{false};
 
+  // A row of any length may be the first one.
+  bool HasLongValues() const {
+    if (value_type == ValueType::kBytes) return true;
+    if (layout == nullptr) return false;
+    const auto& columns = layout->schema().columns;
+    return std::any_of(columns.begin(), columns.end(), [](const ColumnSchema& column) {
+      return column.type == ColumnType::kString;
+    });
+  }
+
+  base::Mutex publisher_mu_;
+  ChunkSize chunk_size_ ABSL_GUARDED_BY(publisher_mu_){HasLongValues() ? 1u : ChunkSize::kRowsMin};
+
   mutable base::Mutex mu_;
   Managers managers_ ABSL_GUARDED_BY(mu_);
+  std::set<AeuId> members_ ABSL_GUARDED_BY(mu_);
 };
 
 using ObjectRef = std::shared_ptr<ObjectEntry>;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "engine/balancer_limits.h"
 
 namespace eris::engine {
 namespace {
@@ -97,6 +98,7 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   ERIS_RETURN_IF_ERROR(
       CheckWithin("snapshot_age_ms_max", options.snapshot_age_ms_max, 1, 86'400'000));
   ERIS_RETURN_IF_ERROR(CheckWithin("scan_slice_us", options.scan_slice_us, 1, 1'000'000));
+  ERIS_RETURN_IF_ERROR(CheckBalancerOptions(options.balancer));
 
   absl::StatusOr<topology::Topology> topology =
       options.topology.empty() ? topology::Topology::Discover()

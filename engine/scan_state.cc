@@ -19,8 +19,9 @@ namespace {
 using routing::PartOutcome;
 using routing::ScanChunkBuffer;
 
-// Times that a part may find its range moved before the scan gives up: each stands for a transfer
-// that has not been published yet, and costs one trip to an AEU.
+// Times that a part may find its range moved, without having answered any of it, before the scan
+// gives up: each stands for a transfer that has not been published yet, and costs one trip to an
+// AEU, which holds it while the range is on its way.
 constexpr uint32_t kMovedMax = 10'000;
 
 }  // namespace
@@ -208,7 +209,8 @@ void ScanState::PartEnded(Lane& lane) {
       }
       return;
     case PartOutcome::kMoved:
-      if (++moved_ > kMovedMax) {
+      moved_ = *lane.rest() == lane.asked ? moved_ + 1 : 0;
+      if (moved_ > kMovedMax) {
         error_ = absl::UnavailableError(absl::StrCat("key ", NearFirstPartOf(*lane.rest()),
                                                      " was moved again and again between AEUs"));
         return;

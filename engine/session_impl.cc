@@ -128,18 +128,33 @@ SessionImpl::SessionImpl(Core& core)
       // relaxed: any number does.
       next_holder_(core.sessions.fetch_add(1, std::memory_order_relaxed)) {}
 
+SessionImpl::Remembered* SessionImpl::Recall(absl::string_view name) {
+  if (last_ != nullptr && last_->first == name) return &last_->second;
+  const auto found = objects_.find(name);
+  if (found == objects_.end()) return nullptr;
+  last_ = &*found;
+  return &found->second;
+}
+
+void SessionImpl::Forget(absl::string_view name) {
+  last_ = nullptr;
+  objects_.erase(name);
+}
+
 absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
-  const auto remembered = objects_.find(name);
-  if (remembered != objects_.end()) {
-    if (!remembered->second.object->dropped()) return remembered->second.object;
-    const bool described = remembered->second.described;
-    objects_.erase(remembered);
+  if (const Remembered* remembered = Recall(name)) {
+    if (!remembered->object->dropped()) return remembered->object;
+    const bool described = remembered->described;
+    Forget(name);
     if (described) {
       return absl::NotFoundError(absl::StrCat("object ", name, " has been dropped"));
     }
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef object, core_.catalogue.Find(name));
-  if (objects_.size() == kSessionNamesMax) objects_.clear();
+  if (objects_.size() == kSessionNamesMax) {
+    last_ = nullptr;
+    objects_.clear();
+  }
   objects_.emplace(std::string(name), Remembered{object});
   return object;
 }
@@ -152,11 +167,9 @@ absl::StatusOr<ObjectRef> SessionImpl::ResolveIndex(absl::string_view name) {
 
 absl::StatusOr<KeyTypes> SessionImpl::KeyTypesOf(absl::string_view object) {
   // Who asks is told of the object that there is now.
-  if (const auto remembered = objects_.find(object); remembered != objects_.end()) {
-    remembered->second.described = false;
-  }
+  if (Remembered* remembered = Recall(object)) remembered->described = false;
   ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, ResolveIndex(object));
-  objects_.find(object)->second.described = true;
+  Recall(object)->described = true;
   return entry->key_types;
 }
 
@@ -211,7 +224,7 @@ absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns
   SetColumns(columns, command);
   std::vector<uint32_t> positions;
   ColumnCopies moved;
-  for (uint32_t resends = 0;; ++resends) {
+  for (ResendPace pace;;) {
     request->Expect(static_cast<uint32_t>(command.keys.size()));
     SendKeyed(port_, request->object()->route, command);
     if (!request->Await(deadline)) {
@@ -223,7 +236,7 @@ absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns
               : "the deadline passed before every AEU had answered: the outcome is unknown");
     }
     positions = request->MovedPositions();
-    if (positions.empty() || resends == kResendsMax) return absl::OkStatus();
+    if (positions.empty() || !pace.Again(positions.size())) return absl::OkStatus();
     moved.Select(columns, positions);
     SetColumns(moved.view(), command);
     command.positions = positions;
@@ -371,6 +384,7 @@ absl::StatusOr<RangeAggregate> SessionImpl::Aggregate(absl::string_view object,
       AggregateAsync(object, options, [result](absl::StatusOr<RangeAggregate> aggregate) {
         result->Set(std::move(aggregate));
       }));
+  core_.completions.RunDeferred();  // perhaps that very one
   if (auto aggregate = result->Await(deadline)) return *std::move(aggregate);
   const absl::Status late =
       absl::DeadlineExceededError("the deadline passed before every AEU had answered");

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "engine/batch_columns.h"
 #include "engine/core.h"
 #include "eris/engine.h"
@@ -183,7 +184,14 @@ class SessionImpl final : public Session {
 
   Core& core_;
   routing::Port port_;
-  absl::flat_hash_map<std::string, Remembered> objects_;  // at most kSessionNamesMax
+  // What is remembered of the name; nullptr: nothing. Until one is forgotten.
+  Remembered* Recall(absl::string_view name);
+  void Forget(absl::string_view name);
+
+  // At most kSessionNamesMax. Elements stay where they are.
+  absl::node_hash_map<std::string, Remembered> objects_;
+  // The one asked for last: most sessions have one object, and a batch asks several times.
+  std::pair<const std::string, Remembered>* last_ = nullptr;
   // Bytes that may still be under way. Shared with requests, which outlive the session.
   const std::shared_ptr<std::atomic<int64_t>> credit_;
   uint64_t

@@ -201,7 +201,7 @@ absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_
 
 absl::Status SessionImpl::RunTable(Request* request, absl::Time deadline) {
   SendTable(port_, *request, next_holder_++);
-  for (uint32_t resends = 0;; ++resends) {
+  for (ResendPace pace;;) {
     if (!request->Await(deadline)) {
       // The rows are the caller's: what has begun has to end before the call returns.
       request->SetCancelled();
@@ -214,7 +214,7 @@ absl::Status SessionImpl::RunTable(Request* request, absl::Time deadline) {
     }
     if (request->type() == CommandType::kAppendRows) return absl::OkStatus();
     const std::vector<uint32_t> moved = request->MovedPositions();
-    if (moved.empty() || resends == kResendsMax) return absl::OkStatus();
+    if (moved.empty() || !pace.Again(moved.size())) return absl::OkStatus();
     SendMoved(*request, moved, [&](const routing::KeyedCommand& command) {
       SendKeyed(port_, request->object()->route, command);
     });

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/async_call.h"
 #include "engine/control_port.h"
 #include "engine/table_batch.h"
 #include "routing/data_command.h"
@@ -138,7 +137,7 @@ void TableCall::Complete() {
   request_->Unref();  // the AEUs' reference; this call has its own
   if (!done_called_ && !request_->cancelled() && !appends()) {
     const std::vector<uint32_t> moved = request_->MovedPositions();
-    if (!moved.empty() && resends_++ < kResendsMax) {
+    if (!moved.empty() && pace_.Again(moved.size())) {
       SendMoved(*request_, moved, [this](const routing::KeyedCommand& command) {
         core_.control->Send(request_->object()->route, command);
       });

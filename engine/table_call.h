@@ -14,6 +14,7 @@
 #include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/request.h"
+#include "engine/resend_pace.h"
 #include "eris/engine.h"
 
 namespace eris::engine {
@@ -60,7 +61,7 @@ class TableCall final : public Pending,
   // Owned by the completion thread, after Start.
   Session::RowsCallback done_;
   bool done_called_ = false;
-  uint32_t resends_ = 0;
+  ResendPace pace_;
   std::shared_ptr<TableCall> self_;  // until the last answer is in
 
   // Shared: written by whoever cancels first. acq_rel: that one owns cancel_.

@@ -60,31 +60,45 @@ TableScanState::~TableScanState() {
   core_.table_scans.Remove(this);
 }
 
+// Rows that the snapshot S sees are where they were when S was taken, whoever owns their keys by
+// now: those that have changed hands since are old rows of the AEU that gave them away. So all
+// members are asked, and no partition table. They are read after S was taken. Who is not among them
+// has had its first rows later: from a step that began after it had been made a member, hence after
+// S. And a step keeps the epoch where it is: none lies partly before S, so what its target has of
+// it is born, and what its source has dies, above S. A token of S names the members of an earlier
+// moment after S: what it leaves out has nothing for S either, and is asked for nothing.
 absl::Status TableScanState::MakeParts() {
   const ObjectEntry& table = *request_.table;
-  if (table.kind == ObjectKind::kHeapTable) {
+  owners_ = table.Members();
+  if (owners_.empty() && table.kind == ObjectKind::kHeapTable) {
     owners_ = table.holders.Pin()->Owners();
-  } else {
+  } else if (owners_.empty()) {
     owners_ = table.route.Pin()->owners();
     std::sort(owners_.begin(), owners_.end());
     owners_.erase(std::unique(owners_.begin(), owners_.end()), owners_.end());
   }
+  for (const AeuId owner : owners_) handed_out_.push_back({.owner = owner, .cursor = {}});
   if (request_.resume) {
     const TableResume& resume = *request_.resume;
-    const bool fits =
-        resume.object == table.route.object() && resume.snapshot == request_.snapshot->epoch() &&
-        resume.query == request_.fingerprint && !request_.plan->aggregates() &&
-        resume.parts.size() == owners_.size() &&
-        std::equal(owners_.begin(), owners_.end(), resume.parts.begin(),
-                   [](AeuId owner, const TablePartState& part) { return part.owner == owner; });
+    bool fits = resume.object == table.route.object() &&
+                resume.snapshot == request_.snapshot->epoch() &&
+                resume.query == request_.fingerprint && !request_.plan->aggregates() &&
+                !resume.parts.empty();
+    auto at = handed_out_.begin();
+    for (const TablePartState& part : resume.parts) {  // ascending, as these are
+      at = std::find_if(at, handed_out_.end(),
+                        [&](const TablePartState& own) { return own.owner == part.owner; });
+      if (at == handed_out_.end()) {
+        fits = false;
+        break;
+      }
+      *at++ = part;
+    }
     if (!fits) {
       return absl::InvalidArgumentError(
           absl::StrCat("the resume token is not one of this query on snapshot ",
                        request_.snapshot->epoch(), " of table \"", table.name, "\""));
     }
-    handed_out_ = resume.parts;
-  } else {
-    for (const AeuId owner : owners_) handed_out_.push_back({.owner = owner, .cursor = {}});
   }
   MakeTarget();
   parts_ = std::make_unique<Part[]>(owners_.size());

@@ -1,7 +1,8 @@
-// A scan of a table under way. One multicast asks every AEU that holds a part of the table; each
-// works through its part by itself, in slices, and fills chunks of rows or adds up. Chunks
-// circulate: reader -> part's AEU -> reader; they are the scan's whole memory, and parts without
-// one pause. How many there are, and how large: TableChunkPlan.
+// A scan of a table under way. One multicast asks every AEU that has ever had a part of the table
+// (old rows stay where they were as ranges change hands); each works through its part by itself, in
+// slices, and fills chunks of rows or adds up. Chunks circulate: reader -> part's AEU -> reader;
+// they are the scan's whole memory, and parts without one pause. How many there are, and how large:
+// TableChunkPlan.
 //
 // Of a scan into another object the AEUs send the chunks on to its owners; whoever answers a
 // chunk's last row hands it to the scan, which counts its rows and gives it back. Nobody reads rows

@@ -394,6 +394,19 @@ NumaNodePool::Work NumaNodePool::Maintain(bool tick) {
   return later ? Work::kWithTheNextTick : Work::kNone;
 }
 
+void NumaNodePool::Prepare(uint64_t bytes) {
+  {
+    base::MutexLock lock(&mu_);
+    const uint64_t superblocks = bytes / layout_.bytes() + (bytes % layout_.bytes() != 0);
+    ready_wanted_ =
+        std::max(ready_wanted_, std::min<uint64_t>(superblocks, options_.ready_superblocks_max));
+    // It gives them back when nobody has taken them for a while.
+    if (keeper_ != nullptr) keeper_->Wake(/*now=*/false);
+  }
+  while (MakeReady()) {
+  }
+}
+
 bool NumaNodePool::MakeReady() {
   for (uint32_t made = 0; made < kMadeReadyAtOnce; ++made) {
     {

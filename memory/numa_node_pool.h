@@ -119,6 +119,10 @@ class NumaNodePool final : public Reclaimable {
 
   // Before the first superblock is taken; nullptr at any time (nobody runs Maintain any more).
   void SetKeeper(PoolKeeper* keeper);
+  // Makes `bytes` of superblocks ready, as far as they are not, and no more than options allow: for
+  // who is about to need them on a thread that must not wait for pages. Blocks in the kernel.
+  // Fewer where memory is short.
+  void Prepare(uint64_t bytes);
   // What a keeper does: makes superblocks ready if many were taken of late, gives old ones back; a
   // bounded piece of either, so that other pools get their turn. `tick`: one more tick has passed.
   enum class Work : uint8_t { kNone, kWithTheNextTick, kNow };

@@ -8,6 +8,7 @@
 //   scan:    header | ScanSegment | query
 //   join:    header | JoinSegment | query, which goes with its look-ups
 //   install: header | InstallSegment        drop: header | DropSegment
+//   give, hand over, conclude: header | TransferSegment
 //   multicast: header | MulticastSegment, a reference to a record in a Port's multicast buffer
 //
 // A position says where in the request's reply columns the answer of its key goes.
@@ -58,6 +59,10 @@ enum class CommandType : uint8_t {
   kTableScan = 19,
   kInstall = 32,  // take over an empty range of an object
   kDrop = 33,     // give every range of an object back
+  // Of transfers (transfer_step.h).
+  kGive = 34,      // to the source: hand a range over
+  kHandOver = 35,  // from the source to the target
+  kConclude = 36,  // to the source: the step has ended, and its table is published
   kMulticast = 48,
 };
 
@@ -138,6 +143,7 @@ struct InstallSegment {
   uint32_t position = 0;   // of the answer in the reply's states
   uint64_t seed = 0;       // kHash
   bool two_parts = false;  // the keys
+  bool slot_only = false;  // no range yet: room for those that will be handed over
   // Of tables: held by the object's entry, which outlives the command.
   const std::shared_ptr<const storage::TableLayout>* layout = nullptr;
 };

@@ -16,6 +16,7 @@
 #include "routing/port_registry.h"
 #include "routing/snapshot_registry.h"
 #include "routing/table_reader.h"
+#include "routing/turn_door.h"
 #include "routing/waker.h"
 
 namespace eris::routing {
@@ -26,6 +27,7 @@ struct AeuEndpoint {
   IncomingBuffer incoming;
   IngressQueue ingress;
   Waker waker;
+  TurnDoor door;
 };
 
 class EndpointDirectory {

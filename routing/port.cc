@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 
@@ -115,6 +116,7 @@ bool Port::Wait::Pause(Port& port) {
 bool Port::SendOver(uint32_t target) {
   Target& to = targets_[target];
   Block* block = to.block;
+  to.sent_bytes += block->used_bytes;
   if (options_.way == PortOptions::Way::kIngress) {
     pool_->HandOver(block, /*readers=*/1);
     to.endpoint->ingress.Push(block);
@@ -149,18 +151,45 @@ bool Port::SendAllOver() {
   return kept == 0;
 }
 
+void Port::Wake(Target& to) {
+  to.wake = false;
+  to.sent_bytes = 0;
+  // After the seq_cst operations that have made the records visible.
+  if (to.endpoint->waker.Wake()) counters_.wakes.Add(1);
+}
+
 void Port::WakeTargets() {
+  for (const uint32_t target : to_wake_) Wake(targets_[target]);
+  to_wake_.clear();
+}
+
+void Port::VisitTargets() {
+  // Those that are not to be visited first: they work while turns are run here.
+  size_t visits = 0;
   for (const uint32_t target : to_wake_) {
-    targets_[target].wake = false;
-    // After the seq_cst operations that have made the records visible.
-    if (targets_[target].endpoint->waker.Wake()) counters_.wakes.Add(1);
+    Target& to = targets_[target];
+    if (visits < kVisitsMax && to.sent_bytes <= kVisitBytesMax && to.endpoint->door.MayOpenHere()) {
+      to_wake_[visits++] = target;
+    } else {
+      Wake(to);
+    }
+  }
+  to_wake_.resize(visits);
+  for (const uint32_t target : to_wake_) {
+    Target& to = targets_[target];
+    if (to.endpoint->door.Try() == TurnDoor::Visit::kNothingLeft) {
+      to.wake = false;
+      to.sent_bytes = 0;
+    } else {
+      Wake(to);
+    }
   }
   to_wake_.clear();
 }
 
 bool Port::Flush() {
   const bool all = SendAllOver();
-  WakeTargets();
+  TurnVisits::wanted() ? VisitTargets() : WakeTargets();
   return all;
 }
 
@@ -186,6 +215,16 @@ bool Port::SendTo(AeuId target, const CommandHeader& header, std::span<const std
   record->size_bytes = size_bytes;
   std::memcpy(record + 1, segment.data(), segment.size());
   return true;
+}
+
+void Port::Withdraw(AeuId target, const CommandHeader* record) {
+  Target& to = targets_[TargetOf(target)];
+  ERIS_DCHECK(to.block != nullptr && record->size_bytes <= to.block->used_bytes);
+  to.block->used_bytes -= record->size_bytes;
+  ERIS_DCHECK(to.block->bytes() + to.block->used_bytes ==
+              reinterpret_cast<const std::byte*>(record));
+  if (to.block->used_bytes == 0) pool_->Put(std::exchange(to.block, nullptr));
+  counters_.sent.Set(counters_.sent.Read() - 1);
 }
 
 void Port::Multicast(std::span<const AeuId> targets, const CommandHeader& header,

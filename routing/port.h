@@ -70,6 +70,10 @@ class Port {
   // an answer for them.
   uint32_t Send(const ObjectRoute& route, const KeyedCommand& command,
                 storage::KeyState if_no_room);
+  // The same, but all keys go to `target`, whatever the table says: along a stub. What the two send
+  // to one target keeps its order.
+  uint32_t SendAlong(AeuId target, const ObjectRoute& route, const KeyedCommand& command,
+                     storage::KeyState if_no_room);
   // Those keys of the last Send that found no room, as indices into command.keys. Until the next
   // call.
   std::span<const uint32_t> refused_keys() const { return left_; }
@@ -81,6 +85,8 @@ class Port {
   // The same for a segment that stands ready. False: no room.
   [[nodiscard]] bool SendTo(AeuId target, const CommandHeader& header,
                             std::span<const std::byte> segment);
+  // Takes back the record that the last call, an Open for `target`, has made.
+  void Withdraw(AeuId target, const CommandHeader* record);
 
   // Sends one command without keys to many AEUs: one copy, and a reference to each. Those that find
   // no room are put into `refused`. Commands of one Port reach a target in the order of its calls,
@@ -88,8 +94,13 @@ class Port {
   void Multicast(std::span<const AeuId> targets, const CommandHeader& header,
                  std::span<const std::byte> segment, std::vector<AeuId>& refused);
 
-  // Sends everything buffered over, and wakes each target that sleeps, once. False when some target
-  // had no room: what is buffered for it stays (kIncoming only).
+  // Of what a visitor may have brought an AEU (turn_door.h), in one Flush: what takes longer is for
+  // a thread that nobody else keeps from its core. And so many AEUs are visited at most.
+  static constexpr size_t kVisitBytesMax = 16 << 10;
+  static constexpr size_t kVisitsMax = 4;
+
+  // Sends everything buffered over, and wakes each target that sleeps, once (or runs its turn).
+  // False when some target had no room: what is buffered for it stays (kIncoming only).
   bool Flush();
 
   bool HasBuffered() const { return !dirty_.empty(); }
@@ -110,6 +121,7 @@ class Port {
     bool dirty = false;      // is in dirty_
     bool wake = false;       // is in to_wake_: has been sent something, and not been woken
     bool blocked = false;    // had no room in this pass
+    size_t sent_bytes = 0;   // since it was woken last
     uint32_t pending = 0;    // keys of this Send that are not in a record yet
   };
   // Where the next key of a target goes: the record that Send is filling.
@@ -140,6 +152,9 @@ class Port {
   bool SendOver(uint32_t target);
   bool SendAllOver();
   void WakeTargets();
+  void Wake(Target& to);
+  // As WakeTargets, but runs turns where it may.
+  void VisitTargets();
 
   // Send's two ways to put all of command's keys into records; those of targets without room go to
   // left_. By range where there are few (of commands with neither expected values nor second parts
@@ -147,6 +162,9 @@ class Port {
   void SplitByRange(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command,
                     uint32_t chunk_keys);
   void SplitByKey(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command);
+  // Tries again with the keys in left_, with a bound; answers those that find no room after all.
+  uint32_t EndSend(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
+                   storage::KeyState if_no_room);
 
   // The chunk's keys in [first, last] find no room now.
   void LeaveRange(std::span<const uint64_t> keys, size_t begin, size_t count, uint64_t first,

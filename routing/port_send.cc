@@ -86,6 +86,27 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   } else {
     SplitByKey(route, table, command);
   }
+  return EndSend(route, table.version(), command, if_no_room);
+}
+
+uint32_t Port::SendAlong(AeuId target, const ObjectRoute& route, const KeyedCommand& command,
+                         storage::KeyState if_no_room) {
+  const size_t n = command.keys.size();
+  ERIS_DCHECK(!HasValues(command.type) || command.values.size() == n);
+  const uint64_t version = table_reader_.Acquire(route).version();
+  const uint32_t index = TargetOf(target);
+  touched_.assign(1, index);
+  left_.clear();
+  if (target_of_key_.size() < n) target_of_key_.resize(n);
+  std::fill_n(target_of_key_.begin(), n, AeuId{index});
+  targets_[index].pending = static_cast<uint32_t>(n);
+  Fill(route, version, command, {});
+  return EndSend(route, version, command, if_no_room);
+}
+
+uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
+                       storage::KeyState if_no_room) {
+  const size_t n = command.keys.size();
   Wait wait;
   while (!left_.empty()) {
     // Nothing is half filled now: what is buffered may go, and its blocks may come home.
@@ -93,7 +114,7 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
     for (const uint32_t target : touched_) targets_[target].blocked = false;
     left_.swap(left_now_);
     left_.clear();
-    Fill(route, table.version(), command, left_now_);
+    Fill(route, version, command, left_now_);
     if (left_.size() < left_now_.size()) {
       wait = Wait();  // there is progress: the bound begins anew
     } else if (!wait.Pause(*this)) {

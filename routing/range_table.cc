@@ -26,6 +26,27 @@ RangeTable::RangeTable(uint64_t version, std::vector<uint64_t> starts, std::vect
   for (uint32_t i = 0; i < owners_.size(); ++i) owned_[next[owners_[i].value]++] = i;
 }
 
+std::unique_ptr<const RangeTable> RangeTable::With(const storage::Range& range, AeuId owner) const {
+  ERIS_CHECK(!range.Empty() && range.lo.tail == 0 && (!range.hi || range.hi->tail == 0));
+  std::vector<uint64_t> starts;
+  std::vector<AeuId> owners;
+  const auto add = [&](uint64_t start, AeuId whose) {
+    if (!owners.empty() && owners.back() == whose) return;
+    starts.push_back(start);
+    owners.push_back(whose);
+  };
+  const size_t first = PartitionOf(range.lo.head);
+  for (size_t i = 0; i < first; ++i) add(starts_[i], owners_[i]);
+  if (starts_[first] < range.lo.head) add(starts_[first], owners_[first]);
+  add(range.lo.head, owner);
+  if (range.hi) {
+    const size_t last = PartitionOf(range.hi->head);
+    add(range.hi->head, owners_[last]);
+    for (size_t i = last + 1; i < starts_.size(); ++i) add(starts_[i], owners_[i]);
+  }
+  return std::make_unique<const RangeTable>(version_ + 1, std::move(starts), std::move(owners));
+}
+
 storage::Range RangeTable::RangeOf(size_t partition) const {
   storage::Range range{storage::Key::FromU64(starts_[partition]), std::nullopt};
   if (partition + 1 < starts_.size()) range.hi = storage::Key::FromU64(starts_[partition + 1]);

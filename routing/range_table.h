@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -45,6 +46,10 @@ class RangeTable {
   }
   AeuId OwnerOf(uint64_t key) const { return owners_[PartitionOf(key)]; }
   storage::Range RangeOf(size_t partition) const;
+
+  // The next version, in which `owner` has `range`; neighbours of one owner become one partition.
+  // REQUIRES: not empty; bounds of 8 bytes. O(size).
+  std::unique_ptr<const RangeTable> With(const storage::Range& range, AeuId owner) const;
 
   // The partitions that `owner` has by this version, ascending; empty for an AEU that has none, or
   // that does not exist. O(1); valid as long as the table.

@@ -37,9 +37,10 @@ namespace eris::routing {
 // Chunks that may circulate in one part.
 inline constexpr uint32_t kTablePartChunksMax = 4;
 
-// A row of an AEU's part of a table, in the order in which passes walk it: the partition (by the
-// first word of its range), the segment's number, the row. A row stays where it is as long as a
-// snapshot shows it, so a place is good for as long as the scan's snapshot is held.
+// A row of an AEU's part of a table, in the order in which passes walk it: the partition's number
+// at its AEU, the segment's number in it, the row. Numbers are not used twice, and a row stays
+// where it is as long as a snapshot shows it, whoever owns its key by then: a place is good for as
+// long as the scan's snapshot is held.
 struct TablePlace {
   static constexpr uint64_t kBehindPartition = std::numeric_limits<uint64_t>::max();
 

@@ -56,12 +56,16 @@ struct Number {
   bool bytes = false;     // may be text with a unit
   bool zero_too = false;  // 0 means "none" or "automatic", below min
 };
+struct Real {
+  Field<double> field;
+  BalancerLimits<double> limits;
+};
 
 struct Setting {
   absl::string_view section;
   absl::string_view key;
   absl::string_view meaning;
-  std::variant<Text, Flag, Choice, CpuList, Number> kind;
+  std::variant<Text, Flag, Choice, CpuList, Number, Real> kind;
 };
 
 static_assert(sizeof(size_t) == sizeof(uint64_t));  // buffer sizes are size_t in Options
@@ -86,6 +90,9 @@ const std::vector<Setting>& Settings() {
   const auto choice = []<class E>(E Options::*m, std::vector<absl::string_view> names) {
     return Choice{std::move(names), [m](C& c) { return static_cast<size_t>(c.engine.*m); },
                   [m](C& c, size_t value) { c.engine.*m = static_cast<E>(value); }};
+  };
+  const auto balancer32 = [](uint32_t BalancerOptions::*m) {
+    return Field<uint32_t>([m](C& c) -> uint32_t& { return c.engine.balancer.*m; });
   };
   constexpr uint64_t kU32Max = std::numeric_limits<uint32_t>::max();
   static const std::vector<Setting> settings = {
@@ -112,6 +119,8 @@ const std::vector<Setting>& Settings() {
        Number{u32(&C::calls_per_connection_max), 1, 65536}},
       {"server", "metadata_bytes_max", "headers of a call",
        Number{u32(&C::metadata_bytes_max), kKiB, kMiB, true}},
+      {"server", "callback_threads", "threads that run gRPC's callbacks",
+       Number{u32(&C::callback_threads), 0, 16}},
       {"server", "stream_requests_max", "requests in flight on one stream",
        Number{u32(&C::stream_requests_max), 1, 4096}},
       {"server", "stream_bytes_max", "bytes in flight at which a stream stops reading",
@@ -168,6 +177,29 @@ const std::vector<Setting>& Settings() {
        Number{engine32(&Options::send_wait_ms_max), 0, kU32Max}},
       {"engine", "scan_chunks_max", "chunks of 32768 rows that all scans share",
        Number{engine32(&Options::scan_chunks_max), 1, kU32Max}},
+      {"balancer", "enabled", "move ranges between AEUs by the load they have",
+       Flag{[](C& c) -> bool& { return c.engine.balancer.enabled; }}},
+      {"balancer", "algorithm",
+       "one_shot: equal loads at once; moving_average: of window neighbours; size: equal rows",
+       Choice{{"one_shot", "moving_average", "size"},
+              [](C& c) { return static_cast<size_t>(c.engine.balancer.algorithm) - 1; },
+              [](C& c, size_t value) {
+                c.engine.balancer.algorithm = static_cast<BalanceAlgorithm>(value + 1);
+              }}},
+      {"balancer", "window", "of moving_average: neighbours on either side",
+       Number{balancer32(&BalancerOptions::window), kBalancerWindow.min, kBalancerWindow.max}},
+      {"balancer", "threshold",
+       "deviation of the AEUs' loads, in units of their mean, from which on ranges move",
+       Real{[](C& c) -> double& { return c.engine.balancer.threshold; }, kBalancerThreshold}},
+      {"balancer", "period_ms", "loads are looked at this often",
+       Number{balancer32(&BalancerOptions::period_ms), kBalancerPeriodMs.min,
+              kBalancerPeriodMs.max}},
+      {"balancer", "max_pause_us", "CPU time of one turn of an AEU that a transfer may take",
+       Number{balancer32(&BalancerOptions::max_pause_us), kBalancerMaxPauseUs.min,
+              kBalancerMaxPauseUs.max}},
+      {"balancer", "max_bytes_per_s", "of copies, over the engine; 0: as fast as it goes",
+       Number{[](C& c) -> uint64_t& { return c.engine.balancer.max_bytes_per_s; }, 0, kNoLimit,
+              true}},
   };
   return settings;
 }
@@ -215,6 +247,17 @@ absl::Status CheckNumber(const Number& number, uint64_t value) {
     return Wrong(absl::StrCat(value), absl::StrCat(zero, "at least ", number.min));
   return Wrong(absl::StrCat(value),
                absl::StrCat(zero, "between ", number.min, " and ", number.max));
+}
+
+uint64_t ValueOf(const Number& number, ServerConfig& config) {
+  const auto* field32 = std::get_if<Field<uint32_t>>(&number.field);
+  return field32 != nullptr ? (*field32)(config) : std::get<Field<uint64_t>>(number.field)(config);
+}
+
+absl::Status CheckReal(const Real& real, double value) {
+  if (real.limits.Hold(value)) return absl::OkStatus();
+  return Wrong(absl::StrCat(value),
+               absl::StrCat("between ", real.limits.min, " and ", real.limits.max));
 }
 
 std::string Print(const toml::node& value) {
@@ -291,6 +334,14 @@ absl::Status Assign(const Number& number, const toml::node& value, ServerConfig*
   return absl::OkStatus();
 }
 
+absl::Status Assign(const Real& real, const toml::node& value, ServerConfig* config) {
+  const std::optional<double> number = value.value<double>();  // of an integer, too
+  if (!number || value.is_string() || value.is_boolean()) return Wrong(Print(value), "a number");
+  ERIS_RETURN_IF_ERROR(CheckReal(real, *number));
+  real.field(*config) = *number;
+  return absl::OkStatus();
+}
+
 const Setting* Find(absl::string_view section, absl::string_view key) {
   for (const Setting& setting : Settings()) {
     if (setting.section == section && setting.key == key) return &setting;
@@ -350,10 +401,10 @@ absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
   for (const auto& [name, value] : root) {
     const absl::string_view section = View(name.str());
     const std::string where = Where(source, name.source());
-    if (section != "server" && section != "engine") {
-      return absl::InvalidArgumentError(
-          absl::StrCat(where, ": unknown ", value.is_table() ? "section [" : "key ", section,
-                       value.is_table() ? "]" : "", "; the sections are [server] and [engine]"));
+    if (section != "server" && section != "engine" && section != "balancer") {
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, ": unknown ", value.is_table() ? "section [" : "key ", section,
+          value.is_table() ? "]" : "", "; the sections are [server], [engine] and [balancer]"));
     }
     const toml::table* table = value.as_table();
     if (table == nullptr) {
@@ -386,12 +437,14 @@ absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config) {
 absl::Status ValidateConfig(const ServerConfig& config) {
   ServerConfig copy = config;
   for (const Setting& setting : Settings()) {
-    const auto* number = std::get_if<Number>(&setting.kind);
-    if (number == nullptr || setting.section != "server") continue;
-    const auto* field32 = std::get_if<Field<uint32_t>>(&number->field);
-    const uint64_t value =
-        field32 != nullptr ? (*field32)(copy) : std::get<Field<uint64_t>>(number->field)(copy);
-    if (const absl::Status status = CheckNumber(*number, value); !status.ok()) {
+    if (setting.section == "engine") continue;
+    absl::Status status;
+    if (const auto* number = std::get_if<Number>(&setting.kind)) {
+      status = CheckNumber(*number, ValueOf(*number, copy));
+    } else if (const auto* real = std::get_if<Real>(&setting.kind)) {
+      status = CheckReal(*real, real->field(copy));
+    }
+    if (!status.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(setting.section, ".", setting.key, " ", status.message()));
     }
@@ -417,11 +470,10 @@ std::string DefaultConfigText() {
       value = Quoted(choice->names[choice->get(defaults)]);
     } else if (std::holds_alternative<CpuList>(setting.kind)) {
       value = "[]";
+    } else if (const auto* real = std::get_if<Real>(&setting.kind)) {
+      value = absl::StrCat(real->field(defaults));
     } else {
-      const auto& number = std::get<Number>(setting.kind);
-      const auto* field32 = std::get_if<Field<uint32_t>>(&number.field);
-      value = absl::StrCat(field32 != nullptr ? (*field32)(defaults)
-                                              : std::get<Field<uint64_t>>(number.field)(defaults));
+      value = absl::StrCat(ValueOf(std::get<Number>(setting.kind), defaults));
     }
     absl::StrAppend(&out, "# ", setting.meaning, "\n", setting.key, " = ", value, "\n");
   }

@@ -5,6 +5,9 @@
 //   listen = "127.0.0.1:7411"         placement = "sparse"
 //   drain_timeout_ms = 5000           memory_limit_bytes = "4 GiB"
 //
+//   [balancer]
+//   threshold = 0.2
+//
 // Every key has the name of its field. Byte counts are integers or text with KiB, MiB or GiB.
 #ifndef ERIS_SERVER_CONFIG_H_
 #define ERIS_SERVER_CONFIG_H_
@@ -56,6 +59,10 @@ struct ServerConfig {
   // at least 64 KiB.
   uint32_t stream_requests_max = 64;
   uint64_t stream_bytes_max = 64u << 20;
+  // Threads that run gRPC's callbacks. 0: as many as network_cores, or as the process may use cores
+  // where none are kept. Up to 16; gRPC has no more. Fewer make small requests cheaper, and let
+  // them wait longer behind large ones.
+  uint32_t callback_threads = 0;
   // A silent connection is asked for a sign of life after this time, and closed when none comes
   // within keepalive_timeout_ms. Both between one second and a day.
   uint32_t keepalive_interval_ms = 60'000;
@@ -63,7 +70,8 @@ struct ServerConfig {
   // A client that sends pings more often than this is told to go away. Between 0 and a day.
   uint32_t client_ping_interval_ms_min = 10'000;
 
-  // What the engine is opened with: section [engine].
+  // What the engine is opened with: section [engine]; and [balancer], whose limits are checked here
+  // as those of [server].
   Options engine;
 };
 

@@ -1,5 +1,6 @@
-// One thread for calls that may block in the engine: creating, dropping, listing, statistics.
-// gRPC's few threads stay free for data calls. Any thread.
+// One thread for calls that may block in the engine: creating, dropping, listing, statistics; and
+// one, another, for those that move ranges. gRPC's few threads stay free for data calls. Any
+// thread.
 #ifndef ERIS_SERVER_CONTROL_EXECUTOR_H_
 #define ERIS_SERVER_CONTROL_EXECUTOR_H_
 

@@ -6,6 +6,8 @@
 #ifndef ERIS_SERVER_EXPIRY_QUEUE_H_
 #define ERIS_SERVER_EXPIRY_QUEUE_H_
 
+#include <time.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +23,15 @@ namespace eris::server {
 class ExpiryQueue {
  public:
   using Clock = std::chrono::steady_clock;
+  // Now, or up to a tick of the system (some milliseconds) later: limits are no finer, every
+  // request asks, and nothing is to expire early.
+  static Clock::time_point CoarseNow() {
+    timespec now{}, tick{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    return Clock::time_point(std::chrono::seconds(now.tv_sec) +
+                             std::chrono::nanoseconds(now.tv_nsec + tick.tv_nsec));
+  }
 
   // Who is told. May be told after the watch has ended, if the sweep was first: it decides by its
   // own lock (as CallState) who ends the thing.
@@ -43,7 +54,7 @@ class ExpiryQueue {
     // Ends what was watched before. Keeps `owner` until End or OnExpired. Nothing happens if the
     // queue has no limit. The queue outlives the watch, or its End.
     void Begin(ExpiryQueue& queue, std::shared_ptr<Owner> owner, uint64_t tag = 0,
-               Clock::time_point now = Clock::now());
+               Clock::time_point now = CoarseNow());
     // OnExpired is not called afterwards, unless it has begun.
     void End();
 

@@ -5,6 +5,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -24,6 +26,7 @@
 #include "base/mutex.h"
 #include "grpc/health/v1/health.pb.h"
 #include "server/admin_service.h"
+#include "server/callback_threads.h"
 #include "server/catalog_service.h"
 #include "server/connections.h"
 #include "server/data_service.h"
@@ -119,6 +122,16 @@ void SetLimits(const ServerConfig& config, grpc::ServerBuilder* builder) {
                               AsInt(config.client_ping_interval_ms_min));
 }
 
+uint32_t WantedCallbackThreads(const ServerConfig& config) {
+  if (config.callback_threads > 0) return config.callback_threads;
+  if (config.engine.network_cores > 0) return config.engine.network_cores;
+  // Those that the process may use, of which the library's hardware_concurrency knows nothing; on a
+  // machine with more than this set holds it will do.
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<uint32_t>(CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
 // Keeps gRPC's library up until the process ends. When its last user goes it shuts down, and waits
 // for a poller of its own that a blocked socket has started and that sleeps for ten seconds: a
 // server with a client that does not read would stop that much later than its drain.
@@ -146,6 +159,7 @@ struct RpcServer::Impl {
   CatalogService catalog;
   AdminService admin;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<CallbackThreads> callback_threads;  // goes before the server
   std::string address;
   bool shut_down = false;
 };
@@ -196,6 +210,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
        {"eris.v1.Data", "eris.v1.Tables", "eris.v1.Catalog", "eris.v1.Admin"}) {
     impl->server->GetHealthCheckService()->SetServingStatus(service, true);
   }
+  impl->callback_threads =
+      std::make_unique<CallbackThreads>(WantedCallbackThreads(config), *impl->server);
   return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));
 }
 
@@ -214,6 +230,7 @@ void RpcServer::EndCalls() {
 void RpcServer::Shutdown(absl::Duration timeout) {
   if (std::exchange(impl_->shut_down, true)) return;
   CutConnections(impl_->address);
+  impl_->callback_threads.reset();
   impl_->server->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
   impl_->server->Wait();
 }

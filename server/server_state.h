@@ -42,6 +42,7 @@ struct ServerState {
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client
   ControlExecutor control;
+  ControlExecutor transfers;  // calls that move ranges, which may take long
 
   SnapshotLeases& leases() { return lease_timer.leases(); }
 };

@@ -77,6 +77,7 @@ class StreamCall final
     const auto place = window_->Arrived(bytes, std::move(charge));
     if (!place) return;
     if (fits) {
+      const CallbacksHere here(*server_.engine);  // the window holds no lock that an answer takes
       StartRequest(*place);
     } else {
       window_->Answer(*place, Refusal(OverBudgetStatus(server_.budget, bytes)));

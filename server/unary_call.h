@@ -33,6 +33,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   static UnaryCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
                           const typename Op::Request& request, typename Op::Response* response) {
     auto* call = new UnaryCall(server, context, response);
+    // gRPC lets the call live until it has the result, also where it is answered in here.
+    const CallbacksHere here(*server.engine);
     call->Run(request);
     return call;
   }

@@ -49,9 +49,25 @@ struct BytesPartition::Group {
   }
 };
 
+namespace {
+
+void FreeRecord(memory::LocalCache& cache, uint64_t stored) {
+  if (!IsShort(stored)) cache.Free(RecordOf(stored), BlockBytes(BytesOf(stored).size()));
+}
+
+uint64_t FreeRecords(memory::LocalCache& cache, const uint64_t* words, uint32_t count) {
+  // A record's length stands in it.
+  for (uint32_t i = 0; i < count; ++i) PrefetchRecord(words[i]);
+  for (uint32_t i = 0; i < count; ++i) FreeRecord(cache, words[i]);
+  return count;
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<BytesPartition>> BytesPartition::Create(const Range& range,
                                                                        memory::LocalCache& cache) {
-  absl::StatusOr<std::unique_ptr<IndexPartition>> rows = IndexPartition::Create(range, cache);
+  absl::StatusOr<std::unique_ptr<IndexPartition>> rows =
+      IndexPartition::Create(range, cache, FreeRecords);
   if (!rows.ok()) return rows.status();
   std::unique_ptr<BytesPartition> partition(new (std::nothrow) BytesPartition(*std::move(rows)));
   if (partition == nullptr) return absl::ResourceExhaustedError("no memory to create a partition");
@@ -65,9 +81,7 @@ uint64_t BytesPartition::Keep(uint64_t given) {
   return block == nullptr ? 0 : WriteRecord(block, bytes);
 }
 
-void BytesPartition::Free(uint64_t stored) {
-  if (!IsShort(stored)) cache().Free(RecordOf(stored), BlockBytes(BytesOf(stored).size()));
-}
+void BytesPartition::Free(uint64_t stored) { FreeRecord(cache(), stored); }
 
 bool BytesPartition::Replace(uint64_t* stored, uint64_t given) {
   if (!IsShort(*stored) && !IsShort(given)) {

@@ -25,7 +25,6 @@ class BytesPartition final : public Partition {
   // As IndexPartition::Create.
   static absl::StatusOr<std::unique_ptr<BytesPartition>> Create(const Range& range,
                                                                 memory::LocalCache& cache);
-  ~BytesPartition() override { FreeRecords(); }
 
   const Range& range() const override { return rows_->range(); }
   uint64_t size() const override { return rows_->size(); }
@@ -42,6 +41,7 @@ class BytesPartition final : public Partition {
   void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
 
   // The records stay where they are: both sides have the same cache.
+  // (bytes_partition_exchange.cc)
   absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
   absl::Status Absorb(Partition& other) override;
   absl::Status PrepareExtract(const Range& leaving) override {
@@ -49,10 +49,16 @@ class BytesPartition final : public Partition {
   }
   absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
   absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
-  // A chunk has at least one row, and at most kBatchValueBytesMax bytes of strings unless its first
-  // row alone has more.
-  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override {
+    return rows_->Forget(snapshots, rows_max);
+  }
+  void TakeBack() override { rows_->TakeBack(); }
   absl::Status Ingest(const ExchangeChunk& chunk) override;
+  absl::Status Rehome(memory::LocalCache& cache) override { return rows_->Rehome(cache); }
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override {
+    return rows_->Maintain(snapshots, rows_max);
+  }
 
   void Abandon() override { rows_->Abandon(); }
 
@@ -81,8 +87,6 @@ class BytesPartition final : public Partition {
   // nothing has changed.
   bool Replace(uint64_t* stored, uint64_t given);
   void Free(uint64_t stored);
-  // Of all rows. The tree has words of freed records after that.
-  void FreeRecords();
 
   std::unique_ptr<IndexPartition> rows_;  // never nullptr, but in the making
 };

@@ -1,20 +1,16 @@
 // How ranges of a BytesPartition change hands.
-#include <algorithm>
-#include <limits>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
+#include "base/status_macros.h"
 #include "storage/bytes_partition.h"
-#include "storage/tree_scanner.h"
+#include "storage/range_ops.h"
+#include "storage/reply_room.h"
 
 namespace eris::storage {
 namespace {
-
-constexpr uint64_t kLastKey = std::numeric_limits<uint64_t>::max();
-constexpr uint32_t kRowsPerRun = 256;
 
 absl::Status CheckOffsets(const ExchangeChunk& chunk) {
   if (!chunk.values.empty() || chunk.offsets.size() != chunk.keys.size() + 1) {
@@ -39,6 +35,22 @@ absl::Status CheckOffsets(const ExchangeChunk& chunk) {
                                                  chunk.bytes.size(), " bytes"));
 }
 
+// How many of the rows at that end a chunk holds, and their bytes.
+uint32_t RowsThatFit(const std::vector<uint64_t>& words, Partition::End from, uint64_t& total) {
+  const auto count = static_cast<uint32_t>(words.size());
+  constexpr uint32_t kAhead = 16;
+  const auto at = [&](uint32_t i) -> const uint64_t& {
+    return words[from == Partition::End::kLow ? i : count - 1 - i];
+  };
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) PrefetchRecord(at(i + kAhead));
+    const uint64_t length = BytesOf(at(i)).size();
+    if (i > 0 && total + length > kBatchValueBytesMax) return i;
+    total += length;
+  }
+  return count;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Partition>> BytesPartition::SplitAt(const Key& key) {
@@ -56,75 +68,48 @@ absl::Status BytesPartition::Absorb(Partition& other) {
   return rows_->Absorb(*bytes->rows_);
 }
 
-void BytesPartition::FreeRecords() {
-  if (rows_ == nullptr) return;
-  uint64_t keys[kRowsPerRun];
-  uint64_t words[kRowsPerRun];
-  TreeScanner scanner(tree(), 0);
-  uint32_t rows;
-  do {
-    rows = scanner.Read(kLastKey, keys, words, kRowsPerRun);
-    for (uint32_t i = 0; i < rows; ++i) Free(words[i]);
-  } while (rows == kRowsPerRun);
-}
-
-absl::Status BytesPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  ExchangeChunk chunk;
-  std::vector<uint64_t> words;
-  const uint64_t most = std::min<uint64_t>(rows_max, size());
+absl::Status BytesPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+                                  ExchangeChunk& out) {
+  ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, rows_max, out));
+  uint64_t total = 0;
+  const uint32_t rows = RowsThatFit(out.values, from, total);
+  if (rows < out.keys.size()) {
+    rows_->TakeBack();
+    ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, rows, out));
+  }
   try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    chunk.keys.resize(most);
-    words.resize(most);
-    TreeScanner scanner(tree(), 0);
-    scanner.Read(kLastKey, chunk.keys.data(), words.data(), static_cast<uint32_t>(most));
-    uint64_t total = 0;
-    size_t rows = 0;
-    for (; rows < most; ++rows) {
-      const uint64_t length = BytesOf(words[rows]).size();
-      if (rows > 0 && total + length > kBatchValueBytesMax) break;
-      total += length;
-    }
-    words.resize(rows);
-    chunk.bytes.reserve(total);
-    chunk.offsets.reserve(rows + 1);
-    chunk.offsets.push_back(0);
-    for (const uint64_t& word : words) {
+    out.bytes.reserve(total);
+    out.offsets.reserve(out.keys.size() + 1);
+    out.offsets.push_back(0);
+    for (const uint64_t word : out.values) {
       const absl::string_view bytes = BytesOf(word);
-      chunk.bytes.append(bytes.data(), bytes.size());
-      chunk.offsets.push_back(chunk.bytes.size());
+      out.bytes.append(bytes.data(), bytes.size());
+      out.offsets.push_back(out.bytes.size());
     }
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(absl::StrCat("no memory to extract ", most, " rows"));
+    rows_->TakeBack();
+    return NoMemory(absl::StrCat("lend ", rows, " rows"));
   }
-  ExchangeChunk taken;
-  absl::Status status = rows_->Extract(static_cast<uint32_t>(words.size()), taken);
-  if (!status.ok()) return status;
-  for (const uint64_t word : words) Free(word);
-  chunk.covers = taken.covers;
-  chunk.keys = std::move(taken.keys);
-  out = std::move(chunk);
+  out.values.clear();
   return absl::OkStatus();
 }
 
 absl::Status BytesPartition::Ingest(const ExchangeChunk& chunk) {
-  if (absl::Status status = CheckOffsets(chunk); !status.ok()) return status;
-  ExchangeChunk rows;
+  ERIS_RETURN_IF_ERROR(CheckOffsets(chunk));
+  ERIS_RETURN_IF_ERROR(CheckChunkKeys(chunk));
+  const size_t count = chunk.keys.size();
+  std::vector<uint64_t> words;
   const auto undo = [&](absl::Status status) {
-    for (const uint64_t word : rows.values) Free(word);
+    for (const uint64_t word : words) Free(word);
     return status;
   };
-  const auto no_memory = [&] {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory to ingest ", chunk.keys.size(), " rows"));
-  };
+  const auto no_memory = [&] { return NoMemory(absl::StrCat("ingest ", count, " rows")); };
   try {
-    rows.covers = chunk.covers;
-    rows.keys = chunk.keys;
-    rows.values.reserve(chunk.keys.size());
+    words.reserve(count);
   } catch (const std::bad_alloc&) {
     return no_memory();
   }
-  for (size_t i = 0; i < chunk.keys.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const absl::string_view bytes(chunk.bytes.data() + chunk.offsets[i],
                                   chunk.offsets[i + 1] - chunk.offsets[i]);
     uint64_t word = 0;
@@ -135,9 +120,9 @@ absl::Status BytesPartition::Ingest(const ExchangeChunk& chunk) {
     } else {
       return undo(no_memory());
     }
-    rows.values.push_back(word);
+    words.push_back(word);
   }
-  absl::Status status = rows_->Ingest(rows);
+  absl::Status status = rows_->IngestRows(chunk.covers, chunk.keys.data(), words.data(), count);
   return status.ok() ? status : undo(std::move(status));
 }
 

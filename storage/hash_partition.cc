@@ -41,11 +41,17 @@ absl::StatusOr<std::unique_ptr<HashPartition>> HashPartition::Create(const Range
   return partition;
 }
 
+HashPartition::~HashPartition() {
+  PrefixTree none(table_.cache());
+  loan_.FreeAll(leaving_ == nullptr ? none : leaving_->rows);
+}
+
 uint64_t HashPartition::size() const { return table_.size() + prepared_rows(); }
 
 void HashPartition::Abandon() {
   if (leaving_ != nullptr) leaving_->rows.Abandon();
   leaving_.reset();
+  loan_.Abandon();
   table_.Abandon();
 }
 
@@ -300,7 +306,7 @@ void HashPartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows& out) {
     TreeScanner scanner(leaving_->rows, 0);
     for (uint32_t read = kRowsPerRun; read == kRowsPerRun;) {
       read = scanner.Read(~uint64_t{0}, keys, values, kRowsPerRun);
-      for (uint32_t i = 0; i < read; ++i) offer(keys[i] ^ leaving_->flip, values[i]);
+      for (uint32_t i = 0; i < read; ++i) offer(keys[i], values[i]);
     }
   }
   smallest.Sort();

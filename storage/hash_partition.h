@@ -10,17 +10,17 @@
 // How rows leave. A chunk of the exchange format takes all rows of a range of keys along, and these
 // lie all over the table. So an extraction is prepared: PrepareExtract says which end of the range
 // is going to leave, and WalkLeaving, called once a turn with a bound, walks the table once and
-// moves those rows into a prefix tree beside it. From then on Extract cuts sorted chunks off that
-// tree, as an index does. Meanwhile everything is served: a key of the leaving range is looked for
-// in the tree, then in the table; a new one goes to the tree, so that a walk never misses it. A row
-// that the tree has no memory for stays where it is and the walk stops there: ResourceExhausted.
+// moves those rows into a prefix tree beside it. From then on Lend takes sorted chunks from either
+// end of that tree, as an index does. Meanwhile everything is served: a key of the leaving range is
+// looked for in the tree, then in the table; a new one goes to the tree, so that a walk never
+// misses it. A row that the tree has no memory for stays where it is and the walk stops there:
+// ResourceExhausted.
 #ifndef ERIS_STORAGE_HASH_PARTITION_H_
 #define ERIS_STORAGE_HASH_PARTITION_H_
 
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,6 +28,7 @@
 #include "storage/hash_table.h"
 #include "storage/partition.h"
 #include "storage/prefix_tree.h"
+#include "storage/tree_loan.h"
 
 namespace eris::storage {
 
@@ -50,6 +51,7 @@ class HashPartition final : public Partition {
 
   const Range& range() const override { return range_; }
   uint64_t size() const override;
+  ~HashPartition() override;
 
   // Keys are gathered over the parts into groups, so that many small commands run as fast as a
   // large one.
@@ -84,16 +86,25 @@ class HashPartition final : public Partition {
   absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override;
   // Between PrepareExtract and the last chunk, or the end of giving up.
   bool prepared() const { return leaving_ != nullptr; }
+  // What is left of the prepared range. REQUIRES: prepared().
+  const Range& leaving() const { return leaving_->range; }
   // Rows that wait in the tree.
-  uint64_t prepared_rows() const { return leaving_ == nullptr ? 0 : leaving_->rows.size(); }
+  uint64_t prepared_rows() const {
+    return leaving_ == nullptr ? 0 : leaving_->rows.size() - loan_.hidden_rows();
+  }
 
-  // As Partition says, but from the end of the range that has been prepared: from the low end
-  // upwards, from the high end downwards; keys ascend in each chunk. The last chunk takes the rest
-  // of the leaving range along, and the preparation has ended. Needs the general heap for the copy.
-  // A preparation that is not complete is completed first, in one go; without one, that of the
-  // whole range: a pass over the table that holds up the turn.
-  // Errors: ResourceExhausted (no row has left; a preparation of its own is given up, and where
-  // even that has no memory it lasts until CancelExtract has ended it).
+  // As Partition says, of the range that has been prepared, or what is left of it: `leaving` is
+  // that. The last chunk takes the rest of it along, and when it is forgotten the preparation has
+  // ended.
+  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void TakeBack() override;
+  // Frees what Forget has left.
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
+  // As Partition says, from the end of the range that has been prepared. A preparation that is not
+  // complete is completed first, in one go; without one, that of the whole range: a pass over the
+  // table that holds up the turn. Errors: ResourceExhausted (no row has left; a preparation of its
+  // own is given up, and where even that has no memory it lasts until CancelExtract has ended it).
   absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
   // As Partition says. Refused for want of memory, rows and range are as before, while segments
   // that have grown for it may stay larger. Errors: also FailedPrecondition (rows are prepared to
@@ -109,13 +120,11 @@ class HashPartition final : public Partition {
   struct Group;
   class Smallest;
 
-  // Rows on their way out. From the high end the tree has the keys' complements, so that what
-  // leaves first always stands first.
+  // Rows on their way out.
   struct Leaving {
-    Leaving(const Range& leaving_range, bool from_high_end, memory::LocalCache& cache)
-        : range(leaving_range), flip(from_high_end ? ~uint64_t{0} : 0), rows(cache) {}
-    Range range;
-    uint64_t flip;
+    Leaving(const Range& leaving_range, memory::LocalCache& cache)
+        : range(leaving_range), rows(cache) {}
+    Range range;  // less what is lent
     HashCursor walk;
     bool given_up = false;  // the rows are on their way back
     PrefixTree rows;
@@ -148,14 +157,11 @@ class HashPartition final : public Partition {
   KeyState ExecuteLeaving(Operation operation, uint64_t key, uint64_t value_in,
                           uint64_t* value_out);
   absl::Status ExtractPrepared(uint32_t rows_max, ExchangeChunk& out);
-  // The rows that leave first: copies up to `rows_max` of them, in the tree's order, and takes such
-  // out of it again.
-  uint32_t ReadLeading(uint32_t rows_max, uint64_t* keys, uint64_t* values) const;
-  void DropLeading(const std::vector<uint64_t>& tree_keys);
 
   Range range_;
   HashTable table_;
   std::unique_ptr<Leaving> leaving_;
+  TreeLoan loan_;  // of the leaving rows
 };
 
 }  // namespace eris::storage

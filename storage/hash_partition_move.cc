@@ -1,10 +1,12 @@
 // How rows leave a hash partition, and how they enter it.
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/status_macros.h"
 #include "storage/hash_partition.h"
 #include "storage/range_ops.h"
 #include "storage/tree_scanner.h"
@@ -14,26 +16,26 @@ namespace {
 
 // Rows that a walk reads at a time.
 constexpr uint32_t kRowsPerRun = 256;
+constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+constexpr uint32_t kRowsMax = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
 
 uint64_t* HashPartition::FindLeaving(uint64_t key) {
-  uint64_t* value;
-  const uint64_t tree_key = key ^ leaving_->flip;
-  leaving_->rows.FindGroup(&tree_key, 1, &value);
+  uint64_t* const value = leaving_->rows.Find(key);
   return value != nullptr ? value : table_.Find(key);
 }
 
 bool HashPartition::InsertLeaving(uint64_t key, uint64_t value) {
   // A new row goes where it need not be moved again.
   if (leaving_->given_up) return table_.Upsert(key, value) != KeyState::kNoMemory;
-  return leaving_->rows.Upsert(key ^ leaving_->flip, value) != UpsertResult::kNoMemory;
+  return leaving_->rows.Upsert(key, value) != UpsertResult::kNoMemory;
 }
 
 KeyState HashPartition::ExecuteLeaving(Operation operation, uint64_t key, uint64_t value_in,
                                        uint64_t* value_out) {
   if (operation == Operation::kErase) {
-    const bool present = leaving_->rows.Erase(key ^ leaving_->flip) || table_.Erase(key);
+    const bool present = leaving_->rows.Erase(key) || table_.Erase(key);
     return present ? KeyState::kPresent : KeyState::kAbsent;
   }
   uint64_t* const value = FindLeaving(key);
@@ -54,15 +56,8 @@ absl::Status HashPartition::PrepareExtract(const Range& leaving) {
     return absl::FailedPreconditionError(
         absl::StrCat("rows of ", Text(leaving_->range), " are prepared to leave already"));
   }
-  if (absl::Status status = CheckWidth(leaving); !status.ok()) return status;
-  const bool low_end = leaving.lo == range_.lo;
-  const bool inside =
-      leaving.lo >= range_.lo && (!range_.hi || (leaving.hi && leaving.hi <= range_.hi));
-  if (leaving.Empty() || !inside || (!low_end && leaving.hi != range_.hi)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Text(leaving), " is not an end of ", Text(range_)));
-  }
-  leaving_.reset(new (std::nothrow) Leaving(leaving, !low_end, table_.cache()));
+  ERIS_RETURN_IF_ERROR(CheckEnd(leaving, range_));
+  leaving_.reset(new (std::nothrow) Leaving(leaving, table_.cache()));
   return leaving_ != nullptr ? absl::OkStatus() : NoMemory("prepare an extraction");
 }
 
@@ -83,7 +78,7 @@ absl::StatusOr<bool> HashPartition::WalkLeaving(uint32_t rows_max) {
     rows_max -= read;
     for (uint32_t i = 0; i < read; ++i) {
       if (!leaving_->range.ContainsU64(keys[i])) continue;
-      if (leaving_->rows.Upsert(keys[i] ^ leaving_->flip, values[i]) == UpsertResult::kNoMemory) {
+      if (leaving_->rows.Upsert(keys[i], values[i]) == UpsertResult::kNoMemory) {
         leaving_->walk = before;  // it finds the rows that are still there again
         return NoMemory("prepare the rows that are to leave");
       }
@@ -95,14 +90,17 @@ absl::StatusOr<bool> HashPartition::WalkLeaving(uint32_t rows_max) {
 
 absl::StatusOr<bool> HashPartition::CancelExtract(uint32_t rows_max) {
   if (leaving_ == nullptr) return true;
+  ERIS_RETURN_IF_ERROR(loan_.CanChange("give up what is prepared"));
+  loan_.Settle(leaving_->rows);
   leaving_->given_up = true;
   uint64_t keys[kRowsPerRun];
   uint64_t values[kRowsPerRun];
   while (rows_max > 0 && !leaving_->rows.empty()) {
-    const uint32_t read = ReadLeading(std::min(rows_max, kRowsPerRun), keys, values);
+    const uint32_t read =
+        TreeScanner(leaving_->rows, 0).Read(kLast, keys, values, std::min(rows_max, kRowsPerRun));
     rows_max -= read;
     for (uint32_t i = 0; i < read; ++i) {
-      if (table_.Upsert(keys[i] ^ leaving_->flip, values[i]) == KeyState::kNoMemory) {
+      if (table_.Upsert(keys[i], values[i]) == KeyState::kNoMemory) {
         return NoMemory("take the rows back that were to leave");
       }
       leaving_->rows.Erase(keys[i]);
@@ -113,21 +111,36 @@ absl::StatusOr<bool> HashPartition::CancelExtract(uint32_t rows_max) {
   return true;
 }
 
-uint32_t HashPartition::ReadLeading(uint32_t rows_max, uint64_t* keys, uint64_t* values) const {
-  return TreeScanner(leaving_->rows, 0).Read(~uint64_t{0}, keys, values, rows_max);
+absl::Status HashPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+                                 ExchangeChunk& out) {
+  if (leaving_ == nullptr || leaving_->given_up || !leaving_->walk.done) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the rows of ", Text(leaving), " are not prepared to leave"));
+  }
+  if (leaving != leaving_->range) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Text(leaving), " is not what is prepared to leave: ", Text(leaving_->range)));
+  }
+  ERIS_RETURN_IF_ERROR(loan_.Lend(leaving_->rows, leaving, from, rows_max, range_, out));
+  CutOff(leaving_->range, out.covers);
+  return absl::OkStatus();
 }
 
-void HashPartition::DropLeading(const std::vector<uint64_t>& tree_keys) {
-  if (tree_keys.empty()) return;
-  PrefixTree& rows = leaving_->rows;
-  PrefixTree rest(table_.cache());
-  if (tree_keys.size() == rows.size()) {
-    rows.Clear();
-  } else if (rows.SplitAt(tree_keys.back() + 1, rest)) {
-    rows.Swap(rest);  // the end of `rest` frees the rows
-  } else {
-    for (const uint64_t key : tree_keys) rows.Erase(key);
-  }
+bool HashPartition::Forget(const SnapshotView& snapshots, uint32_t rows_max) {
+  if (!loan_.out()) return Maintain(snapshots, rows_max);
+  const bool more = loan_.Forget(leaving_->rows, rows_max);
+  // All of the last chunk's rows have been cut off: there are no others.
+  if (leaving_->range.Empty()) leaving_.reset();
+  return more;
+}
+
+void HashPartition::TakeBack() {
+  if (loan_.out()) Widen(leaving_->range, loan_.TakeBack(range_));
+}
+
+bool HashPartition::Maintain(const SnapshotView&, uint32_t rows_max) {
+  PrefixTree none(table_.cache());
+  return loan_.FreeForgotten(leaving_ == nullptr ? none : leaving_->rows, rows_max);
 }
 
 absl::Status HashPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
@@ -141,43 +154,21 @@ absl::Status HashPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
   const absl::Status status = ExtractPrepared(rows_max, out);
   // Nobody has asked for the preparation. Where there is no memory for the way back either, rows
   // wait in the tree, and CancelExtract or another Extract goes on.
-  if (!status.ok()) CancelExtract(std::numeric_limits<uint32_t>::max()).IgnoreError();
+  if (!status.ok()) CancelExtract(kRowsMax).IgnoreError();
   return status;
 }
 
 absl::Status HashPartition::ExtractPrepared(uint32_t rows_max, ExchangeChunk& out) {
-  ExchangeChunk chunk;
   for (absl::StatusOr<bool> done = false; !*done;) {
-    done = WalkLeaving(std::numeric_limits<uint32_t>::max());
+    done = WalkLeaving(kRowsMax);
     if (!done.ok()) return done.status();
   }
-  const uint64_t rows = std::min<uint64_t>(rows_max, prepared_rows());
-  try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    chunk.keys.resize(rows);
-    chunk.values.resize(rows);
-  } catch (const std::bad_alloc&) {
-    return NoMemory(absl::StrCat("extract ", rows, " rows"));
+  ExchangeChunk chunk;
+  const Range leaving = leaving_->range;
+  const End from = leaving.lo == range_.lo ? End::kLow : End::kHigh;
+  ERIS_RETURN_IF_ERROR(Lend(leaving, from, rows_max, chunk));
+  while (Forget(SnapshotView(), kRowsMax)) {
   }
-  ReadLeading(static_cast<uint32_t>(rows), chunk.keys.data(), chunk.values.data());
-  const bool last = rows == prepared_rows();
-  DropLeading(chunk.keys);
-  const bool from_high_end = leaving_->flip != 0;
-  if (from_high_end) {
-    for (uint64_t& key : chunk.keys) key ^= leaving_->flip;
-    std::reverse(chunk.keys.begin(), chunk.keys.end());
-    std::reverse(chunk.values.begin(), chunk.values.end());
-  }
-  chunk.covers = leaving_->range;
-  if (!last && rows == 0) {
-    chunk.covers.hi = chunk.covers.lo;
-  } else if (!last && from_high_end) {
-    chunk.covers.lo = Key::FromU64(chunk.keys.front());
-  } else if (!last) {  // more rows follow, so this one's key is not the last there is
-    chunk.covers.hi = Key::FromU64(chunk.keys.back() + 1);
-  }
-  CutOff(range_, chunk.covers);
-  CutOff(leaving_->range, chunk.covers);
-  if (last) leaving_.reset();
   out = std::move(chunk);
   return absl::OkStatus();
 }

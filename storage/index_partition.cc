@@ -1,16 +1,9 @@
 #include "storage/index_partition.h"
 
-#include <algorithm>
-#include <limits>
 #include <new>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "storage/range_ops.h"
-#include "storage/tree_scanner.h"
 
 namespace eris::storage {
 namespace {
@@ -38,10 +31,11 @@ struct IndexPartition::Group {
   KeyState* states_out[kFindGroupMax];
 };
 
-absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(const Range& range,
-                                                                       memory::LocalCache& cache) {
+absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(
+    const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values) {
   if (absl::Status status = CheckWidth(range); !status.ok()) return status;
-  std::unique_ptr<IndexPartition> partition(new (std::nothrow) IndexPartition(range, cache));
+  std::unique_ptr<IndexPartition> partition(new (std::nothrow)
+                                                IndexPartition(range, cache, free_values));
   if (partition == nullptr) return NoMemory("create a partition");
   return partition;
 }
@@ -142,94 +136,6 @@ void IndexPartition::UpsertGroup(Group& group, uint64_t** found) {
     if (result == UpsertResult::kInserted) found_valid = false;
     *group.states_out[i] = StateOf(result);
   }
-}
-
-absl::StatusOr<std::unique_ptr<Partition>> IndexPartition::SplitAt(const Key& key) {
-  if (absl::Status status = CheckWidth(key); !status.ok()) return status;
-  if (key <= range_.lo || !range_.Contains(key)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot split ", Text(range_), " at ", key.head));
-  }
-  absl::StatusOr<std::unique_ptr<IndexPartition>> upper =
-      Create(Range{key, range_.hi}, tree_.cache());
-  if (!upper.ok()) return upper.status();
-  if (!tree_.SplitAt(key.head, (*upper)->tree_)) return NoMemory("split a partition");
-  range_.hi = key;
-  return std::unique_ptr<Partition>(*std::move(upper));
-}
-
-absl::Status IndexPartition::Absorb(Partition& other) {
-  auto* index = dynamic_cast<IndexPartition*>(&other);
-  if (index == nullptr) return absl::InvalidArgumentError("not a partition of an index");
-  if (index == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
-  if (!Adjacent(index->range_, range_)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Text(index->range_), " is not adjacent to ", Text(range_)));
-  }
-  if (&index->tree_.cache() != &tree_.cache()) {
-    return absl::InvalidArgumentError("the partitions have different caches");
-  }
-  if (!tree_.Absorb(index->tree_)) return NoMemory("absorb a partition");
-  Widen(range_, index->range_);
-  MakeEmpty(index->range_);
-  return absl::OkStatus();
-}
-
-absl::Status IndexPartition::PrepareExtract(const Range& leaving) {
-  if (leaving.lo == range_.lo && !leaving.Empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the rows of an index leave from the low end of ", Text(range_), ", not as ", Text(leaving)));
-}
-
-absl::Status IndexPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  ExchangeChunk chunk;
-  const uint64_t rows = std::min<uint64_t>(rows_max, size());
-  try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    chunk.keys.resize(rows);
-    chunk.values.resize(rows);
-  } catch (const std::bad_alloc&) {
-    return NoMemory(absl::StrCat("extract ", rows, " rows"));
-  }
-  TreeScanner scanner(tree_, 0);
-  scanner.Read(std::numeric_limits<uint64_t>::max(), chunk.keys.data(), chunk.values.data(),
-               static_cast<uint32_t>(rows));
-  chunk.covers = range_;
-  if (rows == size()) {
-    tree_.Clear();
-    MakeEmpty(range_);
-  } else {
-    // More rows follow, so the last one of the chunk is not the last key there is.
-    const uint64_t cut = rows == 0 ? range_.lo.head : chunk.keys.back() + 1;
-    DropBelow(cut, chunk.keys);
-    chunk.covers.hi = Key::FromU64(cut);
-    range_.lo = Key::FromU64(cut);
-  }
-  out = std::move(chunk);
-  return absl::OkStatus();
-}
-
-void IndexPartition::DropBelow(uint64_t cut, const std::vector<uint64_t>& keys) {
-  PrefixTree rest(tree_.cache());
-  if (tree_.SplitAt(cut, rest)) {
-    tree_.Swap(rest);  // the end of `rest` frees the rows
-  } else {
-    for (const uint64_t key : keys) tree_.Erase(key);
-  }
-}
-
-absl::Status IndexPartition::Ingest(const ExchangeChunk& chunk) {
-  if (absl::Status status = CheckChunk(chunk); !status.ok()) return status;
-  if (!Adjacent(chunk.covers, range_)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
-  }
-  PrefixTree rows(tree_.cache());
-  if (!rows.Build(chunk.keys.data(), chunk.values.data(), chunk.keys.size()) ||
-      !tree_.Absorb(rows)) {
-    return NoMemory(absl::StrCat("ingest ", chunk.keys.size(), " rows"));
-  }
-  Widen(range_, chunk.covers);
-  return absl::OkStatus();
 }
 
 }  // namespace eris::storage

@@ -1,6 +1,9 @@
 #include "storage/partition.h"
 
-#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/status_macros.h"
 
 namespace eris::storage {
 
@@ -21,6 +24,27 @@ void Partition::Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAgg
              .first_key = keys[i],
              .last_key = keys[i]});
   }
+}
+
+absl::Status Partition::Extract(uint32_t rows_max, ExchangeChunk& out) {
+  ExchangeChunk chunk;
+  ERIS_RETURN_IF_ERROR(Lend(range(), End::kLow, rows_max, chunk));
+  while (Forget(SnapshotView(), std::numeric_limits<uint32_t>::max())) {
+  }
+  out = std::move(chunk);
+  return absl::OkStatus();
+}
+
+absl::Status Partition::Lend(const Range&, End, uint32_t, ExchangeChunk&) {
+  return absl::FailedPreconditionError("this kind of partition lends nothing");
+}
+
+bool Partition::Forget(const SnapshotView&, uint32_t) { return false; }
+
+void Partition::TakeBack() {}
+
+absl::Status Partition::Rehome(memory::LocalCache&) {
+  return absl::FailedPreconditionError("this kind of partition moves by copy only");
 }
 
 bool Partition::FreeVersions(const SnapshotView&, uint32_t) { return false; }

@@ -18,6 +18,10 @@
 #include "storage/scan.h"
 #include "storage/snapshot_view.h"
 
+namespace eris::memory {
+class LocalCache;
+}
+
 namespace eris::storage {
 
 // Of the rows of a chunk, and of erased ones: the versions that snapshots need, by key, the newest
@@ -32,21 +36,18 @@ struct VersionColumns {
   uint64_t lost_before = 0;  // snapshots below it cannot be read in this range
 };
 
-// Rows of a table on their way: in Arrow's layout, owned. First those that live, in the order of
-// the chunk's keys; behind them older ones of the range, in no order, that a held snapshot may
-// still need.
+// Rows of a table on their way: in Arrow's layout, owned; living ones only, in the order of the
+// chunk's keys where they have any.
 struct ExchangeRows {
   std::vector<ColumnBuffers> columns{};  // as in the table's schema
-  // Per row: the epoch that it was born at; 0: before every held snapshot.
-  std::vector<uint64_t> births{};
-  std::vector<uint64_t> deaths{};  // of the older ones: the epochs that they died at
+  uint64_t count = 0;
 };
 
 // The exchange format of a copy transfer: a sorted run of rows. `rows` are keys[i] -> values[i];
 // `covers` is the key range that changes hands with them. Of byte strings row i is
 // bytes[offsets[i] .. offsets[i + 1]), and `values` is empty. Of a table `keys` (and `seconds`,
-// where keys have two words) are those of its living rows, `values` is empty, and the rows stand in
-// `rows`.
+// where keys have two words; of a heap table neither) are those of its rows, `values` is empty, and
+// the rows stand in `rows`.
 struct ExchangeChunk {
   Range covers;
   std::vector<uint64_t> keys;
@@ -56,6 +57,15 @@ struct ExchangeChunk {
   std::vector<uint64_t> seconds{};  // of two-part keys: second parts; (keys, seconds) ascend
   VersionColumns versions{};
   ExchangeRows rows{};  // of tables
+
+  // Leaves keys and values alone, whose memory the next rows can have as it is.
+  void ClearExtras() {
+    offsets.clear();
+    bytes.clear();
+    seconds.clear();
+    versions = {};
+    rows = {};
+  }
 };
 
 class Partition {
@@ -89,11 +99,10 @@ class Partition {
   virtual absl::Status Absorb(Partition& other) = 0;
 
   // For kinds whose rows do not stand in key order: says that the rows of `leaving`, which is an
-  // end of range() or all of it, are going to leave by Extract, which begins at that end then.
-  // Touches no row; everything is served as before until the chunks are cut. An index needs none of
-  // this: it takes the low end for granted, and answers the calls below at once. Errors:
-  // InvalidArgument (not an end of the range), FailedPrecondition (others are prepared; an end that
-  // cannot leave).
+  // end of range() or all of it, are going to leave. Touches no row; everything is served as before
+  // until the chunks are cut. An index needs none of this, and answers the calls below at once.
+  // Errors: InvalidArgument (not an end of the range), FailedPrecondition (others are prepared; an
+  // end that cannot leave).
   virtual absl::Status PrepareExtract(const Range& leaving) = 0;
   // Goes on with the preparation, over at most `rows_max` (>= 1) rows: to be called once a turn.
   // True: it is complete. Errors: ResourceExhausted (it goes on where it stopped),
@@ -103,19 +112,52 @@ class Partition {
   // been prepared. Errors: ResourceExhausted (as above).
   virtual absl::StatusOr<bool> CancelExtract(uint32_t rows_max) = 0;
 
-  // Removes up to `rows_max` rows from the low end (or the end that was prepared) and cuts them off
-  // the range (of two-part keys: whole first parts, one at least); `out.covers` is what was cut.
-  // When the partition has no more rows the rest of the range goes with the chunk. The rows are a
-  // copy: on error nothing has changed. Errors: ResourceExhausted.
-  virtual absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) = 0;
+  // Lend and Forget in one: removes up to `rows_max` rows from the low end (of a hash, the end that
+  // was prepared) and cuts them off the range; `out.covers` is what was cut. On error nothing has
+  // changed. Errors: as Lend.
+  virtual absl::Status Extract(uint32_t rows_max, ExchangeChunk& out);
   // Adds an adjacent chunk, rows and range. Errors: InvalidArgument (not adjacent, keys not
   // ascending or outside covers), ResourceExhausted; nothing has changed then.
   virtual absl::Status Ingest(const ExchangeChunk& chunk) = 0;
+
+  // How a range changes hands as a copy, in steps that can be taken back (docs/balancing.md).
+  //
+  // Lend copies rows of the end `from` of range() into `out` and cuts them off the range: about
+  // `rows_max` rows; of two-part keys whole first parts, one at least; of byte strings at most
+  // kBatchValueBytesMax bytes, but one row at least. Nothing outside `leaving`, which is that end
+  // of the range or all of it. When no row of `leaving` is left behind, the rest of it goes with
+  // the chunk. The rows stay here, untouched and out of everybody's sight, until Forget or
+  // TakeBack; one loan at a time, and no SplitAt, Absorb or Ingest meanwhile (FailedPrecondition).
+  // Of a heap table, whose range stays: rows of its last segments. Kinds that need it are prepared
+  // before (PrepareExtract of `leaving`). `out` may have been used before: its memory is used
+  // again. Errors: ResourceExhausted (no memory for the copy), FailedPrecondition (a loan is out;
+  // not prepared), InvalidArgument (not an end of the range); only `out` has changed then.
+  enum class End : uint8_t { kLow, kHigh };
+  virtual absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out);
+  // Whoever borrowed the rows keeps them. Frees them here, about `rows_max` a call; needs no
+  // memory. True: there are more, for which it is called again, or Maintain, between other calls.
+  // The next loan need not wait for that: while it is out Maintain alone goes on, as Forget is its
+  // end. Of tables: all of them in this call, marked dead at snapshots.epoch, so that older
+  // snapshots go on seeing them here.
+  virtual bool Forget(const SnapshotView& snapshots, uint32_t rows_max);
+  // The borrower has refused: the rows and their range are as before. Never fails. O(1).
+  virtual void TakeBack();
+
+  // Makes this the partition of another AEU of the same NumaNode: from now on it allocates from
+  // that AEU's cache, and what it frees goes home to whoever it came from. O(1). Errors:
+  // InvalidArgument (a cache of another manager), FailedPrecondition (a kind that moves by copy
+  // only); nothing has changed then.
+  virtual absl::Status Rehome(memory::LocalCache& cache);
 
   // Versions that snapshots need. Frees at most `records_max` of those that no held snapshot needs
   // any more. True: there may be more to free. Here: for structures that keep none.
   virtual bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max);
   virtual uint64_t version_bytes() const { return 0; }
+  // Nothing is left that anybody may find here, or has to be told of: the range is empty, no row
+  // lives, and no held snapshot needs old ones.
+  virtual bool CanGo(const SnapshotView&) const {
+    return range().Empty() && size() == 0 && version_bytes() == 0;
+  }
   // Background work on at most `rows_max` rows, for turns that have time. True: there is more.
   virtual bool Maintain(const SnapshotView& snapshots, uint32_t rows_max);
 

@@ -40,6 +40,10 @@ class PrefixTree {
   // What a key counts as, told by its value: 1 or more, and 1 of a value that is new or the last to
   // go. nullptr: each counts 1.
   using Weight = uint64_t (*)(uint64_t value);
+  // Frees what `count` values refer to, and answers how many rows they were. nullptr: values refer
+  // to nothing, and are one row each.
+  using FreeValues = uint64_t (*)(memory::LocalCache& cache, const uint64_t* values,
+                                  uint32_t count);
 
   // `cache` outlives the tree.
   explicit PrefixTree(memory::LocalCache& cache, Weight value_weight = nullptr)
@@ -55,6 +59,9 @@ class PrefixTree {
   uint64_t size() const { return KeysOf(root_); }
   bool empty() const { return root_.IsNone(); }
   memory::LocalCache& cache() const { return *cache_; }
+  // From now on memory comes from `cache`; blocks that came from others of its manager go home when
+  // they are freed.
+  void Rehome(memory::LocalCache& cache) { cache_ = &cache; }
   // For the walkers of this folder (tree_scanner.h, tree_check.h).
   TreeRef root() const { return root_; }
   Weight weight() const { return weight_; }
@@ -109,6 +116,10 @@ class PrefixTree {
 
   // Frees every block, walking the tree.
   void Clear();
+  // Frees about `rows_max` rows from the low end on, with what their values refer to. Never needs
+  // memory. How many of rows_max were not needed; negative, if more were freed. The tree counts
+  // its keys no more: it is good for Release, FreeRows and Clear only.
+  int64_t FreeRows(int64_t rows_max, FreeValues free_values);
   // Forgets the content without walking or freeing: for an owner that drops the whole LocalCache
   // next, whose end takes the blocks along. The cache's used_bytes() is left as it was.
   void Abandon() { root_ = TreeRef(); }
@@ -136,6 +147,9 @@ class PrefixTree {
   void* AllocateRun(unsigned lines) { return cache_->Allocate(lines * base::kCacheLineBytes); }
   void Free(TreeRef ref) { cache_->Free(ref.block(), ref.Bytes()); }
   void FreeSubtree(TreeRef ref);
+  // Of FreeRows: what is left of `ref`, which is itself or none.
+  TreeRef FreePart(TreeRef ref, int64_t& rows_left, FreeValues free_values);
+  int64_t FreeValuesOf(TreeRef ref, FreeValues free_values);
   // With room for `room` pairs, and the first `count` in it, ascending. None without memory.
   TreeRef NewRun(const Pair* pairs, unsigned room, unsigned count);
 

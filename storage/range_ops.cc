@@ -3,8 +3,37 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "memory/local_cache.h"
 
 namespace eris::storage {
+namespace {
+
+// Without a branch on the keys: all but always they do.
+bool Ascend(const std::vector<uint64_t>& keys) {
+  bool ascend = true;
+  for (size_t i = 1; i < keys.size(); ++i) ascend &= keys[i - 1] < keys[i];
+  return ascend;
+}
+
+// The first row that is not above the one before it, by its second part where that is a part.
+absl::Status CheckOrder(const ExchangeChunk& chunk, bool two_parts) {
+  for (size_t i = 1; i < chunk.keys.size(); ++i) {
+    const bool same = two_parts && chunk.keys[i - 1] == chunk.keys[i];
+    if (same && chunk.seconds[i - 1] >= chunk.seconds[i]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("chunk's second parts do not ascend at row ", i, ", of first part ",
+                       chunk.keys[i], ": ", chunk.seconds[i - 1], " before ", chunk.seconds[i]));
+    }
+    if (!same && chunk.keys[i - 1] >= chunk.keys[i]) {
+      return absl::InvalidArgumentError(absl::StrCat("chunk's keys do not ascend at row ", i, ": ",
+                                                     chunk.keys[i - 1], " before ", chunk.keys[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 std::string Text(const Range& range) {
   return absl::StrCat("[", range.lo.head, ", ", range.hi ? absl::StrCat(range.hi->head) : "end",
@@ -22,38 +51,56 @@ absl::Status CheckWidth(const Range& range) {
   return status.ok() && range.hi ? CheckWidth(*range.hi) : status;
 }
 
+absl::Status CheckEnd(const Range& end, const Range& range) {
+  ERIS_RETURN_IF_ERROR(CheckWidth(end));
+  const bool inside = end.lo >= range.lo && (!range.hi || (end.hi && end.hi <= range.hi));
+  const bool at_end = end.lo == range.lo || end.hi == range.hi;
+  if (inside && at_end && (!end.Empty() || range.Empty())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Text(end), " is not an end of ", Text(range)));
+}
+
+Range ChunkRange(const Range& leaving, Partition::End from, bool all,
+                 const std::vector<uint64_t>& keys) {
+  if (all) return leaving;
+  if (keys.empty()) return {leaving.lo, leaving.lo};
+  if (from == Partition::End::kHigh) return {Key::FromU64(keys.front()), leaving.hi};
+  // More rows follow, so the last one of the chunk is not the last key there is.
+  return {leaving.lo, Key::FromU64(keys.back() + 1)};
+}
+
 absl::Status CheckChunk(const ExchangeChunk& chunk, bool two_parts) {
-  if (absl::Status status = CheckWidth(chunk.covers); !status.ok()) return status;
   if (chunk.keys.size() != chunk.values.size()) {
     return absl::InvalidArgumentError(absl::StrCat("chunk has ", chunk.keys.size(), " keys and ",
                                                    chunk.values.size(), " values"));
   }
-  const size_t seconds = two_parts ? chunk.keys.size() : 0;
+  return CheckChunkKeys(chunk, two_parts);
+}
+
+absl::Status CheckChunkKeys(const ExchangeChunk& chunk, bool two_parts) {
+  ERIS_RETURN_IF_ERROR(CheckWidth(chunk.covers));
+  const std::vector<uint64_t>& keys = chunk.keys;
+  const size_t seconds = two_parts ? keys.size() : 0;
   if (chunk.seconds.size() != seconds) {
     return absl::InvalidArgumentError(absl::StrCat("chunk has ", chunk.seconds.size(),
                                                    " second parts of keys instead of ", seconds));
   }
-  for (size_t i = 0; i < chunk.keys.size(); ++i) {
-    if (!chunk.covers.ContainsU64(chunk.keys[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("chunk's key ", chunk.keys[i], " lies outside ", Text(chunk.covers)));
-    }
-    const bool same = two_parts && i > 0 && chunk.keys[i - 1] == chunk.keys[i];
-    if (same && chunk.seconds[i - 1] >= chunk.seconds[i]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("chunk's second parts do not ascend at row ", i, ", of first part ",
-                       chunk.keys[i], ": ", chunk.seconds[i - 1], " before ", chunk.seconds[i]));
-    }
-    if (i > 0 && !same && chunk.keys[i - 1] >= chunk.keys[i]) {
-      return absl::InvalidArgumentError(absl::StrCat("chunk's keys do not ascend at row ", i, ": ",
-                                                     chunk.keys[i - 1], " before ", chunk.keys[i]));
-    }
+  if (!Ascend(keys)) ERIS_RETURN_IF_ERROR(CheckOrder(chunk, two_parts));
+  if (keys.empty()) return absl::OkStatus();
+  for (const uint64_t key : {keys.front(), keys.back()}) {
+    if (chunk.covers.ContainsU64(key)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("chunk's key ", key, " lies outside ", Text(chunk.covers)));
   }
   return absl::OkStatus();
 }
 
 absl::Status NoMemory(absl::string_view what) {
   return absl::ResourceExhaustedError(absl::StrCat("no memory to ", what));
+}
+
+absl::Status CheckHome(const memory::LocalCache& from, const memory::LocalCache& to) {
+  if (&from.manager() == &to.manager()) return absl::OkStatus();
+  return absl::InvalidArgumentError("a partition cannot move to a cache of another manager");
 }
 
 }  // namespace eris::storage

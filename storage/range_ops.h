@@ -3,7 +3,9 @@
 #ifndef ERIS_STORAGE_RANGE_OPS_H_
 #define ERIS_STORAGE_RANGE_OPS_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -18,11 +20,25 @@ std::string Text(const Range& range);
 absl::Status CheckWidth(const Key& key);
 absl::Status CheckWidth(const Range& range);
 
+// Errors: InvalidArgument (not an end of `range`, and not all of it either; boundaries).
+absl::Status CheckEnd(const Range& end, const Range& range);
+
+// What changes hands with the rows of `keys`, ascending, which are all of `leaving` or those at
+// its end `from`.
+Range ChunkRange(const Range& leaving, Partition::End from, bool all,
+                 const std::vector<uint64_t>& keys);
+
 // Whether a chunk may be ingested by itself, wherever it goes. Errors: InvalidArgument (boundaries,
 // unequal columns, second parts of one-part keys, keys outside `covers` or not ascending).
 absl::Status CheckChunk(const ExchangeChunk& chunk, bool two_parts = false);
+// The same, of chunks whose values stand elsewhere.
+absl::Status CheckChunkKeys(const ExchangeChunk& chunk, bool two_parts = false);
 
 absl::Status NoMemory(absl::string_view what);
+
+// Of a partition's Rehome. Errors: InvalidArgument (the caches are of different managers: blocks
+// could not go home).
+absl::Status CheckHome(const memory::LocalCache& from, const memory::LocalCache& to);
 
 constexpr void MakeEmpty(Range& range) { range.hi = range.lo; }
 

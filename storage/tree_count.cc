@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 
+#include "base/check.h"
 #include "storage/tree_node.h"
 #include "storage/tree_run.h"
 
@@ -57,7 +58,34 @@ uint64_t KeysBelow(const PrefixTree& tree, uint64_t key) {
   return ref.header()->prefix < key ? below + ref.Keys() : below;
 }
 
+// The pair that `rank` others of an ordered run precede.
+uint64_t KeyInRun(TreeRun* run, uint64_t rank) {
+  run->Sort();
+  return run->pairs()[rank].key;
+}
+
+uint64_t KeyInPage(const TreePage* page, uint64_t rank) {
+  unsigned byte = internal::NextBit(page->bitmap, 0);
+  for (; rank > 0; --rank) byte = internal::NextBit(page->bitmap, byte + 1);
+  return page->header.prefix | byte;
+}
+
 }  // namespace
+
+uint64_t KeyAtRank(const PrefixTree& tree, uint64_t rank) {
+  ERIS_DCHECK(tree.weight() == nullptr);
+  ERIS_DCHECK(rank < tree.size());
+  TreeRef ref = tree.root();
+  while (ref.IsTreeNode()) {
+    Child child = NextChild(ref, 0);
+    for (uint64_t keys = child.ref().Keys(); keys <= rank; keys = child.ref().Keys()) {
+      rank -= keys;
+      child = NextChild(ref, child.start + 1);
+    }
+    ref = child.ref();
+  }
+  return ref.IsRun() ? KeyInRun(ref.run(), rank) : KeyInPage(ref.page(), rank);
+}
 
 uint64_t CountKeys(const PrefixTree& tree, uint64_t first, uint64_t last) {
   const uint64_t up_to =

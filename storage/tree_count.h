@@ -14,6 +14,9 @@ namespace eris::storage {
 // those of the runs among them read.
 uint64_t CountKeys(const PrefixTree& tree, uint64_t first, uint64_t last);
 
+// The key that `rank` others precede. O(depth). REQUIRES: keys count 1; rank < tree.size().
+uint64_t KeyAtRank(const PrefixTree& tree, uint64_t rank);
+
 }  // namespace eris::storage
 
 #endif  // ERIS_STORAGE_TREE_COUNT_H_

@@ -137,6 +137,15 @@ void FreeGroup(memory::LocalCache& cache, uint64_t word) {
   }
 }
 
+uint64_t FreeGroups(memory::LocalCache& cache, const uint64_t* words, uint32_t count) {
+  uint64_t rows = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    rows += GroupRows(words[i]);
+    FreeGroup(cache, words[i]);
+  }
+  return rows;
+}
+
 uint64_t* FindRow(memory::LocalCache& cache, uint64_t word, uint64_t second) {
   const TwoPartGroup group(word);
   if (group.IsBlock()) return group.FindInBlock(second);

@@ -118,6 +118,8 @@ class GroupTree {
 [[nodiscard]] uint64_t NewGroup(memory::LocalCache& cache, const uint64_t* seconds,
                                 const uint64_t* values, size_t count);
 void FreeGroup(memory::LocalCache& cache, uint64_t word);
+// Of several words, and how many rows they were.
+uint64_t FreeGroups(memory::LocalCache& cache, const uint64_t* words, uint32_t count);
 // Where the row's value stands, for reading and replacing until the group changes, or nullptr.
 uint64_t* FindRow(memory::LocalCache& cache, uint64_t word, uint64_t second);
 // False for want of memory: nothing has changed. REQUIRES: the row is not there.

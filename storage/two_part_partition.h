@@ -9,13 +9,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "memory/local_cache.h"
 #include "storage/partition.h"
 #include "storage/prefix_tree.h"
+#include "storage/tree_loan.h"
 #include "storage/two_part_group.h"
 
 namespace eris::storage {
@@ -25,10 +25,10 @@ class TwoPartPartition final : public Partition {
   // As IndexPartition::Create; the bounds have no second parts.
   static absl::StatusOr<std::unique_ptr<TwoPartPartition>> Create(const Range& range,
                                                                   memory::LocalCache& cache);
-  ~TwoPartPartition() override { FreeGroups(); }
+  ~TwoPartPartition() override { loan_.FreeAll(firsts_); }
 
   const Range& range() const override { return range_; }
-  uint64_t size() const override { return firsts_.size(); }
+  uint64_t size() const override { return firsts_.size() - loan_.hidden_rows(); }
 
   // Each part has `seconds`.
   void Execute(const Batch& batch) override;
@@ -48,19 +48,27 @@ class TwoPartPartition final : public Partition {
   absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
   // Whole groups leave: as many as have no more than rows_max rows together, but one at least,
   // which may have more.
-  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void TakeBack() override;
   absl::Status Ingest(const ExchangeChunk& chunk) override;
+  absl::Status Rehome(memory::LocalCache& cache) override;
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
 
-  void Abandon() override { firsts_.Abandon(); }
+  void Abandon() override {
+    firsts_.Abandon();
+    loan_.Abandon();
+  }
 
-  // First part -> word of the group. For checks.
+  // First part -> word of the group. For checks; with those that are lent.
   const PrefixTree& tree() const { return firsts_; }
+  const TreeLoan& loan() const { return loan_; }
 
  private:
   struct Gathered;
 
   TwoPartPartition(const Range& range, memory::LocalCache& cache)
-      : range_(range), firsts_(cache, GroupRows) {}
+      : range_(range), firsts_(cache, GroupRows), loan_(FreeGroups) {}
 
   memory::LocalCache& cache() const { return firsts_.cache(); }
 
@@ -82,13 +90,9 @@ class TwoPartPartition final : public Partition {
 
   uint64_t CountBetween(const Range& rows) const;
 
-  // Takes out the first parts below `cut`, which are `firsts`, and leaves their groups.
-  void DropBelow(uint64_t cut, const std::vector<uint64_t>& firsts);
-  // Of all rows. The tree has words of freed groups after that.
-  void FreeGroups();
-
   Range range_;
   PrefixTree firsts_;
+  TreeLoan loan_;
 };
 
 }  // namespace eris::storage

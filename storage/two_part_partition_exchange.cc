@@ -1,5 +1,6 @@
 // How ranges of a TwoPartPartition change hands: by first parts, groups whole.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <new>
 #include <utility>
@@ -7,7 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/status_macros.h"
 #include "storage/range_ops.h"
+#include "storage/scan.h"
+#include "storage/tree_count.h"
 #include "storage/tree_scanner.h"
 #include "storage/two_part_partition.h"
 
@@ -17,21 +21,24 @@ namespace {
 constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kWordsPerRun = 256;
 
-// The groups at the low end of a partition, and their rows.
-struct LowGroups {
-  std::vector<uint64_t> firsts;
+// The groups at an end of a partition, and their rows.
+struct EndGroups {
+  std::vector<uint64_t> firsts;  // ascending
   std::vector<uint64_t> words;
   uint64_t rows = 0;
 };
 
-// As many as have no more than rows_max rows together, or one (with rows_max 0 none).
-void TakeLow(const PrefixTree& firsts, uint64_t rows_max, LowGroups& out) {
+// As many as have no more than rows_max rows together, or one (with rows_max 0 none), from the
+// first part `from` on to `to`. In the order that they are met.
+template <ScanDirection kDirection>
+void TakeGroups(const PrefixTree& firsts, uint64_t from, uint64_t to, uint64_t rows_max,
+                EndGroups& out) {
   uint64_t keys[kWordsPerRun];
   uint64_t words[kWordsPerRun];
-  TreeScanner scanner(firsts, 0);
+  BasicTreeScanner<kDirection> scanner(firsts, from);
   uint32_t read = kWordsPerRun;
   while (out.rows < rows_max && read == kWordsPerRun) {
-    read = scanner.Read(kLast, keys, words, kWordsPerRun);
+    read = scanner.Read(to, keys, words, kWordsPerRun);
     for (uint32_t i = 0; i < read; ++i) {
       const uint64_t rows = GroupRows(words[i]);
       if (out.rows > 0 && out.rows + rows > rows_max) return;
@@ -40,6 +47,21 @@ void TakeLow(const PrefixTree& firsts, uint64_t rows_max, LowGroups& out) {
       out.rows += rows;
     }
   }
+}
+
+EndGroups TakeEnd(const PrefixTree& firsts, const Range& leaving, Partition::End from,
+                  uint64_t rows_max) {
+  EndGroups groups;
+  const uint64_t first = leaving.lo.head;
+  const uint64_t last = LastFirstPartOf(leaving);
+  if (from == Partition::End::kLow) {
+    TakeGroups<ScanDirection::kForward>(firsts, first, last, rows_max, groups);
+  } else {
+    TakeGroups<ScanDirection::kBackward>(firsts, last, first, rows_max, groups);
+    std::reverse(groups.firsts.begin(), groups.firsts.end());
+    std::reverse(groups.words.begin(), groups.words.end());
+  }
+  return groups;
 }
 
 // To the columns from `at` on.
@@ -66,11 +88,13 @@ void CopyRows(memory::LocalCache& cache, uint64_t word, uint64_t* seconds, uint6
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Partition>> TwoPartPartition::SplitAt(const Key& key) {
-  if (absl::Status status = CheckWidth(key); !status.ok()) return status;
+  ERIS_RETURN_IF_ERROR(CheckWidth(key));
   if (key <= range_.lo || !range_.Contains(key)) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot split ", Text(range_), " at ", key.head));
   }
+  ERIS_RETURN_IF_ERROR(loan_.CanChange("split a partition"));
+  loan_.Settle(firsts_);
   absl::StatusOr<std::unique_ptr<TwoPartPartition>> upper = Create(Range{key, range_.hi}, cache());
   if (!upper.ok()) return upper.status();
   if (!firsts_.SplitAt(key.head, (*upper)->firsts_)) return NoMemory("split a partition");
@@ -89,70 +113,73 @@ absl::Status TwoPartPartition::Absorb(Partition& other) {
   if (&rows->cache() != &cache()) {
     return absl::InvalidArgumentError("the partitions have different caches");
   }
+  ERIS_RETURN_IF_ERROR(loan_.CanChange("absorb a partition"));
+  ERIS_RETURN_IF_ERROR(rows->loan_.CanChange("absorb a partition"));
+  loan_.Settle(firsts_);
+  rows->loan_.Settle(rows->firsts_);
   if (!firsts_.Absorb(rows->firsts_)) return NoMemory("absorb a partition");
+  loan_.Adopt(rows->loan_, cache());
   Widen(range_, rows->range_);
   MakeEmpty(rows->range_);
   return absl::OkStatus();
 }
 
 absl::Status TwoPartPartition::PrepareExtract(const Range& leaving) {
-  if (absl::Status status = CheckWidth(leaving); !status.ok()) return status;
-  if (leaving.lo == range_.lo && !leaving.Empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the rows of an index leave from the low end of ", Text(range_), ", not as ", Text(leaving)));
+  return CheckEnd(leaving, range_);
 }
 
-absl::Status TwoPartPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  ExchangeChunk chunk;
-  LowGroups low;
+absl::Status TwoPartPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+                                    ExchangeChunk& out) {
+  ERIS_RETURN_IF_ERROR(loan_.CanLend(leaving, from, range_));
+  loan_.Settle(firsts_);
+  out.ClearExtras();
+  EndGroups groups;
   try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    TakeLow(firsts_, rows_max, low);
-    chunk.keys.reserve(low.rows);
-    chunk.seconds.resize(low.rows);
-    chunk.values.resize(low.rows);
+    if (!leaving.Empty()) groups = TakeEnd(firsts_, leaving, from, rows_max);
+    out.keys.resize(groups.rows);
+    out.seconds.resize(groups.rows);
+    out.values.resize(groups.rows);
   } catch (const std::bad_alloc&) {
-    return NoMemory(absl::StrCat("extract ", rows_max, " rows"));
+    return NoMemory(absl::StrCat("lend ", rows_max, " rows"));
   }
-  for (size_t i = 0; i < low.words.size(); ++i) {
-    const size_t at = chunk.keys.size();
-    CopyRows(cache(), low.words[i], chunk.seconds.data() + at, chunk.values.data() + at);
-    chunk.keys.insert(chunk.keys.end(), GroupRows(low.words[i]), low.firsts[i]);
+  size_t at = 0;
+  for (size_t i = 0; i < groups.words.size(); ++i) {
+    const uint64_t rows = GroupRows(groups.words[i]);
+    CopyRows(cache(), groups.words[i], out.seconds.data() + at, out.values.data() + at);
+    std::fill_n(out.keys.begin() + static_cast<ptrdiff_t>(at), rows, groups.firsts[i]);
+    at += rows;
   }
-  chunk.covers = range_;
-  if (low.rows == size()) {
-    firsts_.Clear();
-    MakeEmpty(range_);
-  } else {
-    // More rows follow, so the last first part of the chunk is not the last one there is.
-    const uint64_t cut = low.rows == 0 ? range_.lo.head : low.firsts.back() + 1;
-    DropBelow(cut, low.firsts);
-    chunk.covers.hi = Key::FromU64(cut);
-    range_.lo = Key::FromU64(cut);
-  }
-  for (const uint64_t word : low.words) FreeGroup(cache(), word);
-  out = std::move(chunk);
+  const uint64_t all =
+      leaving.Empty() ? 0 : CountKeys(firsts_, leaving.lo.head, LastFirstPartOf(leaving));
+  out.covers = ChunkRange(leaving, from, groups.rows == all, out.keys);
+  loan_.Hide(out.covers, from, groups.rows, range_);
   return absl::OkStatus();
 }
 
-void TwoPartPartition::DropBelow(uint64_t cut, const std::vector<uint64_t>& firsts) {
-  PrefixTree rest(cache(), firsts_.weight());
-  if (firsts_.SplitAt(cut, rest)) {
-    firsts_.Swap(rest);  // the end of `rest` frees the words
-    return;
-  }
-  for (const uint64_t first : firsts) {
-    const std::optional<uint64_t> word = firsts_.Lookup(first);
-    firsts_.Reweigh(first, 1 - static_cast<int64_t>(GroupRows(*word)));
-    firsts_.Erase(first);
-  }
+bool TwoPartPartition::Forget(const SnapshotView&, uint32_t rows_max) {
+  return loan_.Forget(firsts_, rows_max);
+}
+
+void TwoPartPartition::TakeBack() { loan_.TakeBack(range_); }
+
+bool TwoPartPartition::Maintain(const SnapshotView&, uint32_t rows_max) {
+  return loan_.FreeForgotten(firsts_, rows_max);
+}
+
+absl::Status TwoPartPartition::Rehome(memory::LocalCache& cache) {
+  ERIS_RETURN_IF_ERROR(CheckHome(firsts_.cache(), cache));
+  firsts_.Rehome(cache);
+  return absl::OkStatus();
 }
 
 absl::Status TwoPartPartition::Ingest(const ExchangeChunk& chunk) {
-  if (absl::Status status = CheckChunk(chunk, /*two_parts=*/true); !status.ok()) return status;
+  ERIS_RETURN_IF_ERROR(CheckChunk(chunk, /*two_parts=*/true));
   if (!Adjacent(chunk.covers, range_)) {
     return absl::InvalidArgumentError(
         absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
   }
+  ERIS_RETURN_IF_ERROR(loan_.CanChange("ingest a chunk"));
+  loan_.Settle(firsts_);
   std::vector<uint64_t> firsts;
   std::vector<uint64_t> words;
   const size_t count = chunk.keys.size();
@@ -181,17 +208,6 @@ absl::Status TwoPartPartition::Ingest(const ExchangeChunk& chunk) {
   }
   Widen(range_, chunk.covers);
   return absl::OkStatus();
-}
-
-void TwoPartPartition::FreeGroups() {
-  uint64_t firsts[kWordsPerRun];
-  uint64_t words[kWordsPerRun];
-  TreeScanner scanner(firsts_, 0);
-  uint32_t read;
-  do {
-    read = scanner.Read(kLast, firsts, words, kWordsPerRun);
-    for (uint32_t i = 0; i < read; ++i) FreeGroup(cache(), words[i]);
-  } while (read == kWordsPerRun);
 }
 
 }  // namespace eris::storage

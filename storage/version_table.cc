@@ -39,8 +39,8 @@ std::optional<Key> KeyAfter(const Key& key, bool two_parts) {
 }
 
 absl::StatusOr<std::unique_ptr<Partition>> VersionTable::NewHeads() const {
-  if (two_parts_) return TwoPartPartition::Create(Range{}, cache_);
-  return IndexPartition::Create(Range{}, cache_);
+  if (two_parts_) return TwoPartPartition::Create(Range{}, *cache_);
+  return IndexPartition::Create(Range{}, *cache_);
 }
 
 absl::StatusOr<std::unique_ptr<VersionTable>> VersionTable::Create(memory::LocalCache& cache,
@@ -56,22 +56,22 @@ absl::StatusOr<std::unique_ptr<VersionTable>> VersionTable::Create(memory::Local
 }
 
 uint64_t VersionTable::CostOf(const VersionRecord& record) const {
-  uint64_t cost = cache_.ClassBytes(sizeof(VersionRecord));
+  uint64_t cost = cache_->ClassBytes(sizeof(VersionRecord));
   if (byte_strings_ && record.present() && !IsShort(record.value)) {
-    cost += cache_.ClassBytes(BlockBytes(BytesOf(record.value).size()));
+    cost += cache_->ClassBytes(BlockBytes(BytesOf(record.value).size()));
   }
   return cost;
 }
 
 VersionRecord* VersionTable::NewRecord(uint64_t end, const OldValue& old_value) {
-  void* const block = cache_.Allocate(sizeof(VersionRecord));
+  void* const block = cache_->Allocate(sizeof(VersionRecord));
   if (block == nullptr) return nullptr;
   uint64_t value = old_value.value;
   if (byte_strings_ && old_value.present && !IsShort(value)) {
     const absl::string_view bytes = BytesOf(value);
-    void* const copy = cache_.Allocate(BlockBytes(bytes.size()));
+    void* const copy = cache_->Allocate(BlockBytes(bytes.size()));
     if (copy == nullptr) {
-      cache_.Free(block, sizeof(VersionRecord));
+      cache_->Free(block, sizeof(VersionRecord));
       return nullptr;
     }
     value = WriteRecord(copy, bytes);
@@ -88,9 +88,9 @@ void VersionTable::FreeRecord(VersionRecord* record) {
   bytes_ -= std::min(bytes_, CostOf(*record));
   records_ -= std::min<uint64_t>(records_, 1);
   if (byte_strings_ && record->present() && !IsShort(record->value)) {
-    cache_.Free(RecordOf(record->value), BlockBytes(BytesOf(record->value).size()));
+    cache_->Free(RecordOf(record->value), BlockBytes(BytesOf(record->value).size()));
   }
-  cache_.Free(record, sizeof(VersionRecord));
+  cache_->Free(record, sizeof(VersionRecord));
 }
 
 void VersionTable::Find(const KeyGroup& group, VersionRecord** newest) const {
@@ -284,20 +284,30 @@ bool VersionTable::Free(const SnapshotView& snapshots, uint32_t records_max) {
   return true;
 }
 
-void VersionTable::FreeRange(const Range& range) {
+bool VersionTable::FreeRange(const Range& range, uint32_t records_max) {
   const SnapshotView nothing;
   KeptKey keys[kGroupMax];
-  while (const uint32_t count = Keys(range, ScanDirection::kForward, kGroupMax, keys)) {
-    uint32_t looked = 0;
+  uint32_t looked = 0;
+  while (looked < records_max) {
+    const uint32_t wanted = std::min(kGroupMax, records_max - looked);
+    const uint32_t count = Keys(range, ScanDirection::kForward, wanted, keys);
+    if (count == 0) return false;
     for (uint32_t i = 0; i < count; ++i) {
       Trim(const_cast<VersionRecord*>(keys[i].newest), nothing, looked);
     }
     EraseKeys(keys, count);
   }
+  return true;
 }
 
 void VersionTable::FreeAll() {
   if (heads_ != nullptr) FreeRange(Range{});
+}
+
+absl::Status VersionTable::Rehome(memory::LocalCache& cache) {
+  if (absl::Status status = heads_->Rehome(cache); !status.ok()) return status;
+  cache_ = &cache;
+  return absl::OkStatus();
 }
 
 void VersionTable::Abandon() {

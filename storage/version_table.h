@@ -8,6 +8,7 @@
 #define ERIS_STORAGE_VERSION_TABLE_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -75,9 +76,11 @@ class VersionTable {
   // Frees records that no held snapshot needs, those of some keys after another; true: there may be
   // more. It goes through all keys when the oldest snapshot has changed, or many records have come.
   bool Free(const SnapshotView& snapshots, uint32_t records_max);
-  // Takes the keys of the range out.
-  void FreeRange(const Range& range);
+  // Takes the keys of the range out, those of about `records_max` records. True: there are more.
+  bool FreeRange(const Range& range, uint32_t records_max = std::numeric_limits<uint32_t>::max());
   void FreeAll();
+  // Partition::Rehome.
+  absl::Status Rehome(memory::LocalCache& cache);
   // Forgets all, whose memory goes with the cache.
   void Abandon();
 
@@ -89,7 +92,7 @@ class VersionTable {
 
  private:
   VersionTable(memory::LocalCache& cache, bool two_parts, bool byte_strings)
-      : cache_(cache), two_parts_(two_parts), byte_strings_(byte_strings) {}
+      : cache_(&cache), two_parts_(two_parts), byte_strings_(byte_strings) {}
   absl::StatusOr<std::unique_ptr<Partition>> NewHeads() const;
 
   // A record of an old value, with a copy of its byte string. nullptr: no memory.
@@ -101,7 +104,7 @@ class VersionTable {
   void EraseKeys(const KeptKey* keys, uint32_t count);
   bool PassWanted(const SnapshotView& snapshots) const;
 
-  memory::LocalCache& cache_;
+  memory::LocalCache* cache_;
   const bool two_parts_;
   const bool byte_strings_;
   std::unique_ptr<Partition> heads_;  // key -> address of its newest record; of all keys

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 #include <utility>
@@ -15,6 +16,7 @@ namespace eris::storage {
 namespace {
 
 constexpr uint32_t kGroupMax = VersionTable::kGroupMax;
+constexpr uint32_t kAll = std::numeric_limits<uint32_t>::max();
 
 // Where byte strings are looked up to, until their records are made.
 class ScratchSink final : public BytesSink {
@@ -184,7 +186,8 @@ void VersionedPartition::LoseVersions() {
 }
 
 absl::StatusOr<std::unique_ptr<Partition>> VersionedPartition::SplitAt(const Key& key) {
-  absl::StatusOr<std::unique_ptr<VersionedPartition>> upper = Create(nullptr, cache_, form_);
+  FreeForgotten(kAll);
+  absl::StatusOr<std::unique_ptr<VersionedPartition>> upper = Create(nullptr, *cache_, form_);
   if (!upper.ok()) return upper.status();
   absl::StatusOr<std::unique_ptr<Partition>> rows = rows_->SplitAt(key);
   if (!rows.ok()) return rows.status();
@@ -198,6 +201,8 @@ absl::Status VersionedPartition::Absorb(Partition& other) {
   auto* versioned = dynamic_cast<VersionedPartition*>(&other);
   if (versioned == nullptr) return absl::InvalidArgumentError("not a partition with versions");
   if (versioned == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
+  FreeForgotten(kAll);
+  versioned->FreeForgotten(kAll);
   const Range before = range();
   const Range absorbed = other.range();
   if (absl::Status status = rows_->Absorb(*versioned->rows_); !status.ok()) return status;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -55,8 +56,14 @@ class VersionedPartition final : public Partition {
   absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override {
     return rows_->CancelExtract(rows_max);
   }
-  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
+  // The chunk has the versions of all that it covers, erased rows too. Errors: ResourceExhausted
+  // also for want of memory to copy them.
+  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void TakeBack() override;
   absl::Status Ingest(const ExchangeChunk& chunk) override;
+  absl::Status Rehome(memory::LocalCache& cache) override;
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
 
   bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max) override {
     return versions_->Free(snapshots, records_max);
@@ -74,7 +81,7 @@ class VersionedPartition final : public Partition {
  private:
   VersionedPartition(std::unique_ptr<Partition> rows, std::unique_ptr<VersionTable> versions,
                      memory::LocalCache& cache, Form form)
-      : rows_(std::move(rows)), versions_(std::move(versions)), cache_(cache), form_(form) {}
+      : rows_(std::move(rows)), versions_(std::move(versions)), cache_(&cache), form_(form) {}
 
   // The write path while a snapshot is held (versioned_partition.cc).
   void ExecuteKeeping(const Batch& batch);
@@ -90,15 +97,19 @@ class VersionedPartition final : public Partition {
   struct AggregateSink;
   // All records go; snapshots that began before the newest one's end cannot be read here.
   void LoseVersions();
-  // Those that may leave with `rows_max` rows (versioned_partition_exchange.cc). False: no memory.
-  bool CopyVersions(uint32_t rows_max, VersionColumns& out) const;
+  // Those of a range (versioned_partition_exchange.cc). False: no memory.
+  bool CopyVersions(Range range, VersionColumns& out) const;
+  // Of what was forgotten. True: there are more.
+  bool FreeForgotten(uint32_t records_max);
   bool AddVersions(const VersionColumns& versions);
 
   std::unique_ptr<Partition> rows_;
   std::unique_ptr<VersionTable> versions_;
-  memory::LocalCache& cache_;
+  memory::LocalCache* cache_;
   const Form form_;
   uint64_t lost_before_ = 0;  // snapshots below it cannot be read here
+  std::optional<Range> lent_;
+  std::optional<Range> forgotten_;  // whose versions are still to be freed
 };
 
 }  // namespace eris::storage

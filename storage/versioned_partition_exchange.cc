@@ -1,11 +1,13 @@
 // How ranges of a VersionedPartition change hands by copy: versions travel beside the rows.
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "storage/byte_value.h"
 #include "storage/range_ops.h"
 #include "storage/versioned_partition.h"
@@ -14,7 +16,7 @@ namespace eris::storage {
 namespace {
 
 constexpr uint32_t kGroupMax = VersionTable::kGroupMax;
-constexpr uint32_t kRowsPerRun = 1024;
+constexpr uint32_t kAll = std::numeric_limits<uint32_t>::max();
 
 absl::Status CheckVersions(const VersionColumns& versions, const Range& covers, bool two_parts,
                            bool byte_strings) {
@@ -43,32 +45,11 @@ absl::Status CheckVersions(const VersionColumns& versions, const Range& covers, 
 
 }  // namespace
 
-bool VersionedPartition::CopyVersions(uint32_t rows_max, VersionColumns& out) const {
-  // Where the chunk will end is not known yet: not behind the first part of its rows_max-th row.
-  Range leaving = range();
-  if (rows_max < size()) {
-    uint64_t keys[kRowsPerRun];
-    uint64_t seconds[kRowsPerRun];
-    ScanCursor cursor{.rest = range()};
-    cursor.query.keys_only = true;
-    uint64_t last = range().lo.head;
-    // One row at least may leave, whatever rows_max says.
-    for (uint32_t left = std::max<uint32_t>(rows_max, 1); left > 0 && !cursor.done;) {
-      ScanRows rows{.keys = keys,
-                    .capacity = std::min(left, kRowsPerRun),
-                    .seconds = form_.two_parts ? seconds : nullptr};
-      rows_->Scan(cursor, {}, rows);
-      if (rows.rows > 0) last = rows.keys[rows.rows - 1];
-      left -= rows.rows;
-    }
-    if (const std::optional<Key> end = KeyAfter(Key::FromU64(last), false)) {
-      if (!leaving.hi || *end < *leaving.hi) leaving.hi = end;
-    }
-  }
+bool VersionedPartition::CopyVersions(Range range, VersionColumns& out) const {
   try {
     VersionTable::KeptKey keys[kGroupMax];
     while (const uint32_t count =
-               versions_->Keys(leaving, ScanDirection::kForward, kGroupMax, keys)) {
+               versions_->Keys(range, ScanDirection::kForward, kGroupMax, keys)) {
       for (uint32_t i = 0; i < count; ++i) {
         for (const VersionRecord* record = keys[i].newest; record; record = record->older) {
           out.keys.push_back(keys[i].key.head);
@@ -88,7 +69,7 @@ bool VersionedPartition::CopyVersions(uint32_t rows_max, VersionColumns& out) co
       }
       const std::optional<Key> next = KeyAfter(keys[count - 1].key, form_.two_parts);
       if (!next) break;
-      leaving.lo = *next;
+      range.lo = *next;
     }
   } catch (const std::bad_alloc&) {
     return false;
@@ -96,29 +77,46 @@ bool VersionedPartition::CopyVersions(uint32_t rows_max, VersionColumns& out) co
   return true;
 }
 
-absl::Status VersionedPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  VersionColumns versions;
-  if (!versions_->Empty() && !CopyVersions(rows_max, versions)) LoseVersions();
-  ExchangeChunk chunk;
-  if (absl::Status status = rows_->Extract(rows_max, chunk); !status.ok()) return status;
-  // Those beyond the cut stay.
-  size_t count = versions.keys.size();
-  while (count > 0 && !chunk.covers.ContainsU64(versions.keys[count - 1])) --count;
-  versions.keys.resize(count);
-  versions.ends.resize(count);
-  if (form_.two_parts) versions.seconds.resize(count);
-  if (!form_.byte_strings) {
-    versions.values.resize(count);
-  } else if (count == 0) {
-    versions.offsets.clear();
-  } else {
-    versions.offsets.resize(count + 1);
-    versions.bytes.resize(versions.offsets.back());
+absl::Status VersionedPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+                                      ExchangeChunk& out) {
+  ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, rows_max, out));
+  if (!CopyVersions(out.covers, out.versions)) {
+    rows_->TakeBack();
+    return NoMemory(absl::StrCat("lend the versions of ", out.keys.size(), " rows"));
   }
-  if (count > 0) versions_->FreeRange(chunk.covers);
-  versions.lost_before = lost_before_;
-  chunk.versions = std::move(versions);
-  out = std::move(chunk);
+  out.versions.lost_before = lost_before_;
+  lent_ = out.covers;
+  return absl::OkStatus();
+}
+
+bool VersionedPartition::Forget(const SnapshotView& snapshots, uint32_t rows_max) {
+  if (lent_) {
+    FreeForgotten(kAll);
+    forgotten_ = std::exchange(lent_, std::nullopt);
+  }
+  const bool more_rows = rows_->Forget(snapshots, rows_max);
+  return FreeForgotten(rows_max) || more_rows;
+}
+
+void VersionedPartition::TakeBack() {
+  lent_.reset();
+  rows_->TakeBack();
+}
+
+bool VersionedPartition::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
+  const bool more_rows = rows_->Maintain(snapshots, rows_max);
+  return FreeForgotten(rows_max) || more_rows;
+}
+
+bool VersionedPartition::FreeForgotten(uint32_t records_max) {
+  if (forgotten_ && !versions_->FreeRange(*forgotten_, records_max)) forgotten_.reset();
+  return forgotten_.has_value();
+}
+
+absl::Status VersionedPartition::Rehome(memory::LocalCache& cache) {
+  ERIS_RETURN_IF_ERROR(rows_->Rehome(cache));
+  ERIS_RETURN_IF_ERROR(versions_->Rehome(cache));
+  cache_ = &cache;
   return absl::OkStatus();
 }
 
@@ -146,10 +144,10 @@ bool VersionedPartition::AddVersions(const VersionColumns& versions) {
 }
 
 absl::Status VersionedPartition::Ingest(const ExchangeChunk& chunk) {
-  absl::Status status =
-      CheckVersions(chunk.versions, chunk.covers, form_.two_parts, form_.byte_strings);
-  if (!status.ok()) return status;
-  if (absl::Status ingested = rows_->Ingest(chunk); !ingested.ok()) return ingested;
+  ERIS_RETURN_IF_ERROR(
+      CheckVersions(chunk.versions, chunk.covers, form_.two_parts, form_.byte_strings));
+  FreeForgotten(kAll);
+  ERIS_RETURN_IF_ERROR(rows_->Ingest(chunk));
   lost_before_ = std::max(lost_before_, chunk.versions.lost_before);
   if (AddVersions(chunk.versions)) return absl::OkStatus();
   for (const uint64_t end : chunk.versions.ends) lost_before_ = std::max(lost_before_, end >> 1);

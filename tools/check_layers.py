@@ -19,18 +19,15 @@ ALLOWED["clients"] = ["eris/", "clients/"]
 # `eris serve` is the one customer of the server in process: its door, and what the door takes.
 ALLOWED["clients/cli"] = ["eris/", "clients/", "server/serve.h", "server/config.h"]
 ALLOWED["examples"] = ["eris/"]
-ALLOWED["bench/*"] = ["eris/", "clients/", "bench/"]  # the macro benchmark; micro ones are in bench/<folder>/
-# Generated from proto/: for server, clients and the macro benchmark only.
+# Generated from proto/: for server and clients only.
 WIRE = re.compile(r"(?:eris/v1/|.*\.pb\.h$|grpc|google/protobuf)")
-WIRE_USERS = ("server", "clients", "examples", "bench/*")
+WIRE_USERS = ("server", "clients", "examples")
 OURS = tuple(f"{name}/" for name in [*LAYERS, "server", "clients", "eris", "bench", "tests", "examples"])
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 
 def rule_of(path):
     """The longest entry of ALLOWED that covers `path`, or None (no rule)."""
-    if path.startswith("bench/"):
-        return "bench/*" if path.count("/") == 1 else None
     return max((k for k in ALLOWED if path.startswith(k + "/")), key=len, default=None)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A server with ten million keys, end to end over gRPC: load, batched lookups, upserts, ordered scans.
-# Every answer is verified, and every figure printed is of this run.
+# A server with ten million keys, end to end over gRPC: load, batched lookups, upserts, ordered scans; then
+# a load that moves to half of the keys, without and with the balancer. Every answer is verified, and every
+# figure printed is of this run.
 #
 #   tools/demo.sh <builddir>
 #
@@ -11,7 +12,6 @@ build=${1:?usage: tools/demo.sh <builddir>}
 keys=${ERIS_DEMO_KEYS:-10000000}
 seconds=${ERIS_DEMO_SECONDS:-5}
 eris=$build/clients/cli/eris
-bench=$build/bench/eris_bench
 
 work=$(mktemp -d)
 server_pid=
@@ -51,21 +51,31 @@ echo "server at $ERIS_SERVER, $keys keys spread over 64 bits, every answer verif
 echo
 
 printf '%-22s %14s %14s %10s %10s\n' operation operations/s keys/s 'p50 ms' 'p99 ms'
-run() {  # run <name> <eris_bench arguments...>
+# load <workload> <eris bench arguments...>: requests/s, keys/s, p50 and p99 in ms into $work/row.
+load() {
+  "$eris" bench "$@" --keys "$keys" --connections 2 --verify --output csv >"$work/csv" 2>"$work/log" || {
+    local code=$?
+    cat "$work/log" >&2
+    return "$code"
+  }
+  awk -F, '
+    NR == 1     { for (i = 1; i <= NF; ++i) at[$i] = i }
+    $1 == "all" { print $at["requests_per_second"], $at["keys_per_second"], $at["p50_us"] / 1000, $at["p99_us"] / 1000 }
+  ' "$work/csv" >"$work/row"
+}
+run() {  # run <name> <workload> <eris bench arguments...>
   local name=$1
   shift
-  "$bench" --keys "$keys" --threads 2 --output row "$@" >"$work/row"
-  awk -F'\t' -v name="$name" '{
-    printf "%-22s %14.0f %14.0f %10.2f %10.2f\n", name, $2, $3, $4 / 1000, $5 / 1000
-  }' "$work/row"
+  load "$@"
+  awk -v name="$name" '{ printf "%-22s %14.0f %14.0f %10.2f %10.2f\n", name, $1, $2, $3, $4 }' "$work/row"
 }
 
-run "load, 16384 a batch" --mode load --batch 16384
-run "lookup, 16384 a batch" --mode lookup --batch 16384 --seconds "$seconds"
-run "lookup, 256 a batch" --mode lookup --batch 256 --in-flight 32 --seconds "$seconds"
-run "upsert, 16384 a batch" --mode upsert --batch 16384 --seconds "$seconds"
-run "scan, 1000 rows" --mode scan --scan-rows 1000 --seconds "$seconds"
-run "scan, every row" --mode scan --scan-rows 0 --requests 2
+run "load, 16384 a batch" load --batch 16384
+run "lookup, 16384 a batch" lookup --batch 16384 --seconds "$seconds"
+run "lookup, 256 a batch" lookup --batch 256 --in-flight 32 --seconds "$seconds"
+run "upsert, 16384 a batch" upsert --batch 16384 --seconds "$seconds"
+run "scan, 1000 rows" scan --scan-rows 1000 --seconds "$seconds"
+run "scan, every row" scan --scan-rows 0 --requests 2
 
 "$eris" stats --output json >"$work/stats.json"
 # The program prints one member a line: an AEU's "keys" are those it has looked up or written, its "rows"
@@ -90,6 +100,33 @@ awk -F'"' -v expected="$keys" '
     }
   }' "$work/stats.json"
 
+
+# An AEU's running sum of keys, a line each.
+keys_done() {
+  "$eris" stats --output json | awk -F'"' '
+    /"aeus": \[/ { part = 1 } /"numa_nodes": \[/ { part = 0 } /"keys":/ && part { print $4 }'
+}
+# shares <sums before> <sums behind>: each AEU's part of the keys asked for in between.
+shares() {
+  paste "$1" "$2" | awk '{ done[NR] = $2 - $1; sum += done[NR] }
+    END { for (i = 1; i <= NR; ++i) printf "%s AEU %d %5.1f %%", (i > 1 ? "," : ""), i - 1, 100 * done[i] / sum }'
+}
+# lookups <name> <seconds>: of the lower half of the keys, and who answered them.
+lookups() {
+  keys_done >"$work/before"
+  load lookup --batch 16384 --seconds "$2" --key-part 0.5
+  keys_done >"$work/behind"
+  printf '%-26s %12.0f keys/s  p99 %6.2f ms  %s\n' "$1" "$(cut -d' ' -f2 "$work/row")" \
+    "$(cut -d' ' -f4 "$work/row")" "$(shares "$work/before" "$work/behind")"
+}
+echo
+echo "now only keys of the lower half are asked for"
+"$eris" balancer pause >/dev/null
+lookups "balancer paused" "$seconds"
+"$eris" balancer resume >/dev/null
+lookups "balancer at work" "$seconds"
+lookups "balanced" "$seconds"
+"$eris" balancer history
 echo
 if stop_server; then
   echo "server stopped by SIGTERM, exit code 0"

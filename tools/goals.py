@@ -5,7 +5,7 @@
 
 One line a goal:  GOAL <id> reached=<x> goal=<op><y> held|short|NOT-MEASURED
 It reports and never fails: a short goal is a figure to work on, not an error. Exit code 1 only when
-something could not be measured: such a goal says so in its line. Folders: index, tables, memory, routing, engine, server.
+something could not be measured: such a goal says so in its line. Folders: index, tables, balancer, remote, memory, routing, engine, server.
 """
 import json
 import os
@@ -16,8 +16,10 @@ import sys
 import tempfile
 import time
 
+from goals_balancer import balancer
 from goals_index import index
 from goals_local_access import memory_local_access
+from goals_remote import cpu_seconds, remote_goals
 from goals_tables import tables
 
 
@@ -105,10 +107,6 @@ class Server:
             time.sleep(0.1)
         self.env = {"ERIS_SERVER": "127.0.0.1:" + open(port_file).read().strip()}
 
-    def cpu_seconds(self):
-        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
@@ -119,12 +117,12 @@ def server(build):
     """A loaded server: processor time when idle, and how evenly its AEUs share real keys."""
     one = Server(build)
     try:
-        run([f"{build}/bench/eris_bench", "--mode", "load", "--keys", "2000000", "--batch", "16384"], one.env)
+        run([one.eris, "bench", "load", "--keys", "2000000", "--batch", "16384", "--verify"], one.env)
         rows = [int(aeu["rows"]) for aeu in json.loads(run([one.eris, "stats", "--output", "json"], one.env))["aeus"]]
         time.sleep(1)
-        before = one.cpu_seconds()
+        before = cpu_seconds(one.process.pid)
         time.sleep(10)
-        idle = (one.cpu_seconds() - before) / 10 * 100
+        idle = (cpu_seconds(one.process.pid) - before) / 10 * 100
     finally:
         one.stop()
     goal("server.idle_percent_of_a_core", idle, "<=", 1, "2 M keys loaded, 10 s")
@@ -171,7 +169,7 @@ def memory(build):
     goal("memory.returned_after_drop", tree["returned_after_drop"], ">=", 0.9,
          f"after {tree['dropped_seconds']:.1f} s; with a tenth of the keys left {tree['erased_resident_5s'] / 1e6:.0f} MB "
          f"for {tree['erased_live'] / 1e6:.0f} MB live")
-    memory_local_access(build, goal)
+    memory_local_access(build, goal, no_goal)
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         subprocess.run([f"{build}/tests/unit/memory/memory_memory_accounting_test", f"--gtest_output=json:{file.name}"],
                        stdout=subprocess.DEVNULL)  # drift is a failed test, and a figure here
@@ -181,7 +179,11 @@ def memory(build):
                    for case in cases))
 
 
-FOLDERS = {"index": lambda build: index(build, goal, no_goal), "tables": lambda build: tables(build, goal), "memory": memory, "routing": routing, "engine": engine, "server": server}
+FOLDERS = {"index": lambda build: index(build, goal, no_goal), "tables": lambda build: tables(build, goal), "balancer": lambda build: balancer(build, goal, no_goal), "remote": lambda build: remote_goals(build, goal, no_goal), "memory": memory, "routing": routing, "engine": engine, "server": server}
+
+
+# A program that fails or is missing, an answer in another form, or one with nothing in it to divide by: the other folders go on.
+CANNOT_MEASURE = (subprocess.SubprocessError, OSError, LookupError, ValueError, ArithmeticError, TypeError)
 
 
 def main():
@@ -191,7 +193,7 @@ def main():
     for name in [sys.argv[2]] if len(sys.argv) == 3 else FOLDERS:
         try:
             FOLDERS[name](sys.argv[1])
-        except (subprocess.CalledProcessError, OSError, KeyError) as error:
+        except CANNOT_MEASURE as error:
             print(f"goals: {name} could not be measured: {error!r}", file=sys.stderr)
             status = 1
     if not_measured:

@@ -321,12 +321,15 @@ void WriteJson(const std::string& path, const std::vector<Point>& points, double
     std::fprintf(out,
                  "%s  {\"keys\": %u, \"aeus\": %u, \"batch\": %u, \"outgoing\": %u, \"bare_ns\": "
                  "%.3f, \"routed_ns\": %.3f, \"routing_ns\": %.3f, \"routing_ns_min\": %.3f, "
-                 "\"routing_ns_max\": %.3f, \"keys_s\": %.0f, \"refused\": %.5f}",
+                 "\"routing_ns_max\": %.3f, \"keys_s\": %.0f, \"keys_s_min\": %.0f, "
+                 "\"keys_s_max\": %.0f, \"refused\": %.5f}",
                  separator, point.keys, point.aeus, point.batch, point.outgoing,
                  MedianOf(point.bare_ns), MedianOf(point.routed_ns), MedianOf(point.over_ns),
                  *std::min_element(point.over_ns.begin(), point.over_ns.end()),
                  *std::max_element(point.over_ns.begin(), point.over_ns.end()),
-                 MedianOf(point.keys_s), point.refused);
+                 MedianOf(point.keys_s),
+                 *std::min_element(point.keys_s.begin(), point.keys_s.end()),
+                 *std::max_element(point.keys_s.begin(), point.keys_s.end()), point.refused);
     separator = ",\n";
   }
   std::fprintf(out, "]}\n");

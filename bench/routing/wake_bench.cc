@@ -79,7 +79,7 @@ class Threads {
     for (uint32_t i = 0; i < aeus; ++i) {
       parks_.push_back(lab.aeu(i).counters().parks.Read());
       threads_.push_back(
-          std::make_unique<aeu::AeuThread>(lab.aeu(i), lab.directory()[AeuId{i}].waker, options));
+          std::make_unique<aeu::AeuThread>(lab.aeu(i), lab.directory()[AeuId{i}], options));
       if (!threads_.back()->binding_status().ok()) Die("pinning failed");
     }
   }

@@ -59,6 +59,8 @@ void AddExport(CLI::App& app, Cli& cli);
 void AddStats(CLI::App& app, Cli& cli);
 void AddTopology(CLI::App& app, Cli& cli);
 void AddMemory(CLI::App& app, Cli& cli);
+void AddBalancer(CLI::App& app, Cli& cli);
+void AddBench(CLI::App& app, Cli& cli);
 
 }  // namespace eris::cli
 

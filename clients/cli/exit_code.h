@@ -7,13 +7,14 @@
 namespace eris::cli {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitNotFound =
-    1;  // no such object; get: a key is missing; put: a condition does not hold
-inline constexpr int kExitInvalid = 2;      // usage, or input that is refused as invalid
-inline constexpr int kExitUnavailable = 3;  // server unreachable, stopping, or too slow
-inline constexpr int kExitRefused = 4;      // everything else that the server refuses
-inline constexpr int kExitMisplaced = 5;    // memory verify: a page is not where it should be
-inline constexpr int kExitUnverified = 6;   // memory verify: that cannot be told
+inline constexpr int kExitNotFound = 1;  // no such object; get: a key is missing; put: a condition
+                                         // does not hold; bench: wrong answers
+inline constexpr int kExitInvalid = 2;   // usage, or input that is refused as invalid
+inline constexpr int kExitUnavailable = 3;    // server unreachable, stopping, or too slow
+inline constexpr int kExitRefused = 4;        // everything else that the server refuses
+inline constexpr int kExitMisplaced = 5;      // memory verify: a page is not where it should be
+inline constexpr int kExitUnverified = 6;     // memory verify: that cannot be told
+inline constexpr int kExitInterrupted = 130;  // bench: by SIGINT, as a shell says it
 
 int ExitCodeOf(const absl::Status& status);
 

@@ -24,6 +24,7 @@
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/table_verbs.h"
 #include "clients/cli/tpch_tables.h"
+#include "clients/cli/within.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -346,10 +347,10 @@ void AddImport(CLI::App& app, Cli& cli) {
       ->check(CLI::IsMember({"abort", "skip"}))
       ->capture_default_str();
   verb->add_option("--batch", flags->batch, "Rows in one request; of a table at most 65536")
-      ->check(CLI::Range(1u, kBatchKeysMax))
+      ->check(Within(1u, kBatchKeysMax))
       ->capture_default_str();
   verb->add_option("--in-flight", flags->in_flight, "Requests under way at once")
-      ->check(CLI::Range(1u, 64u))
+      ->check(Within(1u, 64u))
       ->capture_default_str();
   verb->add_flag("--progress,!--no-progress", flags->progress,
                  "Progress bar, on a terminal only (default)");

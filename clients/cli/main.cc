@@ -1,9 +1,14 @@
 // The eris program: one verb per file beside this one.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
+#include "clients/cli/within.h"
 
 namespace {
 
@@ -11,12 +16,15 @@ constexpr char kFooter[] =
     "Exit codes:\n"
     "  0  ok (also when the reader of the output has gone, as in `eris scan orders | head`)\n"
     "  1  not found: no such object; get: at least one key is missing; put with a condition: at\n"
-    "     least one key was not written\n"
+    "     least one key was not written; bench: wrong answers\n"
     "  2  usage, or input that is refused as invalid\n"
     "  3  the server cannot be reached, is stopping, or did not answer in time\n"
-    "  4  refused: name taken, memory limit, overload; serve: the server could not start\n"
+    "  4  refused: name taken, memory limit, overload, a balancer that is paused; serve: the "
+    "server\n"
+    "     could not start\n"
     "  5  memory verify: pages lie on another NumaNode than they should\n"
     "  6  memory verify: where they lie or should lie cannot be told\n"
+    "130  bench: interrupted (Ctrl-C), and nothing was wrong by then\n"
     "\n"
     "Examples:\n"
     "  eris serve --memory-limit 4GiB &\n"
@@ -27,9 +35,19 @@ constexpr char kFooter[] =
     "  eris stats\n"
     "Each verb has its own: eris import --help\n";
 
+// A descriptor of the three that is closed would go to the next file or connection, and what is
+// written to stdout into that. Reading and writing go on to fail.
+void KeepStandardDescriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    const bool closed = fcntl(fd, F_GETFD) == -1 && errno == EBADF;
+    if (closed) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest: fd
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  KeepStandardDescriptors();
   // A reader that has gone shows as EPIPE, which output.h turns into a quiet end.
   std::signal(SIGPIPE, SIG_IGN);
 
@@ -45,7 +63,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   app.add_option("--timeout", cli.timeout_s, "Seconds to wait for connection and each answer")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(eris::cli::Within(0.001, 86400.0))
       ->capture_default_str();
 
   eris::cli::AddServe(app, cli);
@@ -64,6 +82,8 @@ int main(int argc, char** argv) {
   eris::cli::AddStats(app, cli);
   eris::cli::AddTopology(app, cli);
   eris::cli::AddMemory(app, cli);
+  eris::cli::AddBalancer(app, cli);
+  eris::cli::AddBench(app, cli);
 
   try {
     app.parse(argc, argv);

@@ -34,8 +34,7 @@ void Output::Flush() {
 
 int Output::Finish(int code) {
   Flush();
-  if (open()) return code;
-  if (error_ == EPIPE) return kExitOk;
+  if (open() || error_ == EPIPE) return code;
   std::fprintf(stderr, "eris: cannot write the output: %s\n", std::strerror(error_));
   return kExitRefused;
 }

@@ -25,7 +25,7 @@ class Output {
   // One JSON value and a newline.
   void WriteJson(const nlohmann::ordered_json& value);
   bool open() const { return error_ == 0; }
-  // Writes out what is left. Returns `code`; 0 when the reader has gone (EPIPE); after any other
+  // Writes out what is left. Returns `code`, also when the reader has gone (EPIPE); after any other
   // error says so on stderr and returns kExitRefused.
   int Finish(int code);
 

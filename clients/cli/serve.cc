@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "clients/cli/balancer_flags.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/engine_flags.h"
 #include "clients/cli/exit_code.h"
@@ -23,6 +24,7 @@ struct ServeFlags {
   std::optional<uint32_t> drain_timeout_ms;
   std::optional<uint32_t> sample_interval_ms;
   EngineFlags engine;
+  BalancerFlags balancer;
 };
 
 int RunServe(const ServeFlags& flags) {
@@ -42,6 +44,9 @@ int RunServe(const ServeFlags& flags) {
   if (flags.port_file) config.port_file = *flags.port_file;
   if (flags.drain_timeout_ms) config.drain_timeout_ms = *flags.drain_timeout_ms;
   if (flags.sample_interval_ms) config.sample_interval_ms = *flags.sample_interval_ms;
+  const absl::StatusOr<client::BalancerChange> balancer = flags.balancer.Change();
+  if (!balancer.ok()) return Report(balancer.status());
+  Apply(*balancer, config.engine.balancer);
   absl::Status status = flags.engine.Apply(config.engine);
   if (status.ok()) status = server::ValidateConfig(config);
   if (!status.ok()) return Report(status);
@@ -63,6 +68,7 @@ void AddServe(CLI::App& app, Cli& cli) {
   verb->add_option("--sample-interval-ms", flags->sample_interval_ms,
                    "Write the load to stderr this often; 0: never");
   flags->engine.AddTo(*verb);
+  flags->balancer.AddTo(*verb, "balancer-", "Load balancer");
   verb->footer(
       "SIGTERM drains: new calls get UNAVAILABLE, calls under way are answered; exit code 0.\n"
       "Data lives in memory only and ends with the server.\n"

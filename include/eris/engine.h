@@ -33,7 +33,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "eris/balancer.h"
 #include "eris/bytes_column.h"
+#include "eris/move_stop.h"
 #include "eris/options.h"
 #include "eris/stats.h"
 #include "eris/table.h"
@@ -505,6 +507,19 @@ class Engine {
   // Errors: none while open. Any thread.
   virtual std::unique_ptr<Session> NewSession() = 0;
 
+  // For servers (CallbacksHere calls both). Between the two the calling thread takes part in the
+  // engine's work: a small asynchronous batch that it starts for an AEU that sleeps on its core is
+  // executed there and then, as is what others have sent that AEU; and callbacks that fall due by
+  // that wait for the second call, which runs them on this thread, with those of others that are
+  // due, unless the completion thread is at it. (Where it says "completion thread", that thread is
+  // meant, too: one of them at a time.) That saves small requests most of their switches
+  // between threads. The thread must be one that does not lose its core for long (an AEU may have
+  // to wait for it), must hold no lock that a callback may want, and must not wait for a callback
+  // between the two. Neither nested nor of two engines at once; nobody may be inside when the
+  // engine ends.
+  virtual void DeferCallbacks() = 0;
+  virtual void RunCallbacks() = 0;
+
   // One moment of all objects, to scan them as they are now. Does not wait for AEUs. Any thread.
   // Errors: ResourceExhausted (as many are held as there can be), Unavailable (closing).
   virtual absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() = 0;
@@ -526,6 +541,39 @@ class Engine {
   // engine goes on without.
   virtual std::vector<std::string> Notes() const { return {}; }
 
+  // The load balancer (balancer.h). While it is paused nothing moves: a transfer under way stops at
+  // the border of its chunk, and the calls that move get FailedPrecondition. Any thread; those that
+  // move block until they have, and one of them is at work at a time.
+  virtual BalancerStatus Balancer() = 0;
+  // The newest first, at most kTransferHistoryMax.
+  virtual std::vector<TransferRecord> TransferHistory() = 0;
+  // From now on. Errors: InvalidArgument (an option out of its limits; nothing has changed then).
+  virtual absl::Status SetBalancer(const BalancerOptions& options) = 0;
+  virtual void PauseBalancer() = 0;
+  virtual void ResumeBalancer() = 0;
+  // What Rebalance would do with the object by now; moves nothing. Errors: NotFound.
+  virtual absl::StatusOr<BalancePlan> PlanBalance(absl::string_view name) = 0;
+  // One cycle now, whatever the threshold. What it has done. Errors: NotFound, FailedPrecondition
+  // (paused), DeadlineExceeded and ResourceExhausted (what has moved stays), Unavailable (closing).
+  // `stop`, of this and the others: may end it sooner, with what it says; outlives the call.
+  virtual absl::StatusOr<BalancePlan> Rebalance(absl::string_view name,
+                                                absl::Time deadline = absl::InfiniteFuture(),
+                                                MoveStop* stop = nullptr) = 0;
+  // Cuts the range into `parts` even pieces and gives each to another AEU, those that have the
+  // least to do first: for a range that is going to be hot. Errors: as Rebalance, InvalidArgument
+  // (an empty or inverted range, parts: 1 to the number of AEUs), FailedPrecondition (a heap table;
+  // a hash or table whose ranges would have to be cut in their middle).
+  virtual absl::Status Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
+                                absl::Time deadline = absl::InfiniteFuture(),
+                                MoveStop* stop = nullptr) = 0;
+  // Gives a range to an AEU, from whoever owns pieces of it. Without `kind`: links where it can.
+  // Errors: as Presplit (InvalidArgument: no such AEU), and FailedPrecondition (a link between
+  // NumaNodes, or of an object that moves by copy alone).
+  virtual absl::Status MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
+                                 std::optional<TransferKind> kind = std::nullopt,
+                                 absl::Time deadline = absl::InfiniteFuture(),
+                                 MoveStop* stop = nullptr) = 0;
+
   // Refuses new requests with Unavailable, waits for those under way, stops the AEUs. Callbacks
   // still owed are called. Idempotent. Sessions must not be inside a call on another thread. Not
   // from a callback: those run on a thread that this waits for.
@@ -535,6 +583,18 @@ class Engine {
 // The machine as Engine::Open(options) would see and use it, without starting anything.
 // Errors: InvalidArgument (options).
 absl::StatusOr<std::string> ExplainTopology(const Options& options);
+
+// While it lives, callbacks of what its thread starts wait, and run where it ends.
+class CallbacksHere {
+ public:
+  explicit CallbacksHere(Engine& engine) : engine_(engine) { engine_.DeferCallbacks(); }
+  ~CallbacksHere() { engine_.RunCallbacks(); }
+  CallbacksHere(const CallbacksHere&) = delete;
+  CallbacksHere& operator=(const CallbacksHere&) = delete;
+
+ private:
+  Engine& engine_;
+};
 
 }  // namespace eris
 

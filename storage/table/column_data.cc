@@ -39,16 +39,17 @@ void SetOnes(uint64_t* bits, uint32_t count) {
 }  // namespace
 
 PutResult ColumnData::Put(memory::LocalCache& cache, const ColumnSource& source,
-                          const RowPick& pick, uint32_t at, uint32_t capacity) {
+                          const RowPick& pick, uint32_t at, uint32_t capacity, Growth growth) {
   if (!ReserveRows(cache, source, pick, at, capacity)) return PutResult::kNoMemory;
   if (view_.type == ColumnType::kString) {
-    if (view_.offsets == nullptr && !DictionaryServes(at)) {
-      // An earlier piece was refused the memory to leave it.
+    // Or an earlier piece was refused the memory to leave it.
+    if (view_.offsets == nullptr && (plain_ || !DictionaryServes(at))) {
+      if (growth == Growth::kNone && at > 0) return PutResult::kFull;
       const PutResult left = LeaveDictionary(cache, at);
       if (left != PutResult::kDone) return left;
     }
-    const PutResult result = view_.offsets != nullptr ? PutStrings(cache, source, pick, at)
-                                                      : PutCodes(cache, source, pick, at);
+    const PutResult result = view_.offsets != nullptr ? PutStrings(cache, source, pick, at, growth)
+                                                      : PutCodes(cache, source, pick, at, growth);
     if (result != PutResult::kDone) return result;
   } else {
     char* const to = values_.data() + size_t{at} * ValueBytes();
@@ -178,7 +179,7 @@ void ColumnData::WidenBounds(const ColumnSource& source, const RowPick& pick) {
 }
 
 PutResult ColumnData::PutCodes(memory::LocalCache& cache, const ColumnSource& source,
-                               const RowPick& pick, uint32_t at) {
+                               const RowPick& pick, uint32_t at, Growth growth) {
   auto* const codes = reinterpret_cast<uint16_t*>(values_.data());
   for (uint32_t i = 0; i < pick.count; ++i) {
     pick.PrefetchFrom(source, i);
@@ -190,6 +191,7 @@ PutResult ColumnData::PutCodes(memory::LocalCache& cache, const ColumnSource& so
   }
   view_.dictionary = &dictionary_.view();
   if (DictionaryServes(at + pick.count)) return PutResult::kDone;
+  if (growth == Growth::kNone && at > 0) return PutResult::kFull;
   return LeaveDictionary(cache, at + pick.count);
 }
 
@@ -227,7 +229,7 @@ PutResult ColumnData::LeaveDictionary(memory::LocalCache& cache, uint32_t rows) 
 }
 
 PutResult ColumnData::PutStrings(memory::LocalCache& cache, const ColumnSource& source,
-                                 const RowPick& pick, uint32_t at) {
+                                 const RowPick& pick, uint32_t at, Growth growth) {
   uint64_t total = offsets_[at];
   for (uint32_t i = 0; i < pick.count; ++i) {
     pick.PrefetchFrom(source, i);
@@ -237,6 +239,7 @@ PutResult ColumnData::PutStrings(memory::LocalCache& cache, const ColumnSource& 
   }
   if (total > kSegmentStringBytesMax) return PutResult::kFull;
   if (values_.capacity() < total) {
+    if (growth == Growth::kNone && at > 0) return PutResult::kFull;
     const uint64_t wanted = std::min<uint64_t>(
         std::max<uint64_t>(total, 2 * uint64_t{values_.capacity()}), kSegmentStringBytesMax);
     if (!values_.Reserve(cache, static_cast<uint32_t>(wanted), offsets_[at])) {

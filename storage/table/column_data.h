@@ -26,8 +26,14 @@ static_assert(uint64_t{kPieceRows} * kTableStringBytesMax <= kSegmentStringBytes
 
 enum class PutResult : uint8_t {
   kDone,
-  kFull,      // the strings do not fit beside those that are there
+  kFull,      // the rows do not fit beside those that are there
   kNoMemory,  // nothing that counts has changed
+};
+
+// What is done for rows that the arrays have no room for.
+enum class Growth : uint8_t {
+  kCopy,  // longer arrays, to which all that is there is copied
+  kNone,  // kFull, unless nothing is there: what a call costs depends on its own rows alone
 };
 
 class ColumnData {
@@ -37,7 +43,7 @@ class ColumnData {
   // Writes the picked rows of `source`, which is of this type, to rows [at, at + pick.count), and
   // makes room for `capacity` rows before. REQUIRES: at + pick.count <= capacity.
   PutResult Put(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
-                uint32_t at, uint32_t capacity);
+                uint32_t at, uint32_t capacity, Growth growth = Growth::kCopy);
 
   const SegmentColumn& view() const { return view_; }
   // Counts the nulls among rows [first, last), which the segment counts from now on; or anew those
@@ -52,8 +58,16 @@ class ColumnData {
     return view_.offsets == nullptr ? 0 : offsets_[rows];
   }
   const StringDictionary& dictionary() const { return dictionary_; }
-  // So that the first `rows` strings need not grow again and again. A hint, as is its outcome.
-  void ExpectStrings(uint32_t bytes) { expected_bytes_ = bytes; }
+  // Whether a dictionary has not been worth it, or would not be for long.
+  bool MostlyDistinct(uint32_t rows) const {
+    return view_.offsets != nullptr || !DictionaryServes(rows) || 2 * dictionary_.size() > rows;
+  }
+  // So that the strings need not grow again and again. A hint, as is its outcome. `plain`: without
+  // a dictionary from the first row on.
+  void ExpectStrings(uint32_t bytes, bool plain = false) {
+    expected_bytes_ = bytes;
+    plain_ = plain;
+  }
   void Free(memory::LocalCache& cache);
 
 #ifdef ERIS_TABLE_FAULTS
@@ -72,11 +86,12 @@ class ColumnData {
                    uint32_t at, uint32_t capacity);
   void PutValidity(const ColumnSource& source, const RowPick& pick, uint32_t at);
   PutResult PutCodes(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
-                     uint32_t at);
+                     uint32_t at, Growth growth);
   PutResult PutStrings(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
-                       uint32_t at);
+                       uint32_t at, Growth growth);
   // Whether codes are still the better way for the first `rows` rows.
   bool DictionaryServes(uint32_t rows) const;
+  // With Growth::kNone only before a segment's first rows count.
   PutResult LeaveDictionary(memory::LocalCache& cache, uint32_t rows);
   void WidenBounds(const ColumnSource& source, const RowPick& pick);
   template <class T>
@@ -89,6 +104,7 @@ class ColumnData {
   SegmentColumn view_;  // what kernels see
   SegmentColumn::Bounds bounds_{};
   bool nan_ = false;
+  bool plain_ = false;
   uint32_t expected_bytes_ = 0;
   // Values, or codes; of strings without a dictionary their bytes.
   CacheArray<char> values_;

@@ -24,14 +24,13 @@ KeyIndex::KeyIndex(std::unique_ptr<Partition> rows, bool two_words)
   if (!two_words_) one_word_ = static_cast<IndexPartition*>(rows_.get());
 }
 
-absl::StatusOr<KeyIndex> KeyIndex::Create(const Range& range, memory::LocalCache& cache,
-                                          bool two_words) {
+absl::StatusOr<KeyIndex> KeyIndex::Create(memory::LocalCache& cache, bool two_words) {
   if (two_words) {
-    auto rows = TwoPartPartition::Create(range, cache);
+    auto rows = TwoPartPartition::Create(Range{}, cache);
     if (!rows.ok()) return rows.status();
     return KeyIndex(*std::move(rows), true);
   }
-  auto rows = IndexPartition::Create(range, cache);
+  auto rows = IndexPartition::Create(Range{}, cache);
   if (!rows.ok()) return rows.status();
   return KeyIndex(*std::move(rows), false);
 }

@@ -1,5 +1,6 @@
 // From the keys of a clustered table to the addresses of their rows: an index partition, of one or
-// of two words, asked in batches. Used by the thread of the AEU that owns the partition. Paper:
+// of two words, asked in batches. It takes any key: whose rows are in the table's range and whose
+// are lent is the table's business. Used by the thread of the AEU that owns the partition. Paper:
 // ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_KEY_INDEX_H_
 #define ERIS_STORAGE_TABLE_KEY_INDEX_H_
@@ -25,14 +26,10 @@ struct KeyPick {
 
 class KeyIndex {
  public:
-  static absl::StatusOr<KeyIndex> Create(const Range& range, memory::LocalCache& cache,
-                                         bool two_words);
-  // Takes over what SplitAt has cut off.
-  KeyIndex(std::unique_ptr<Partition> rows, bool two_words);
+  // Errors: ResourceExhausted.
+  static absl::StatusOr<KeyIndex> Create(memory::LocalCache& cache, bool two_words);
 
   uint64_t size() const { return rows_->size(); }
-  const Range& range() const { return rows_->range(); }
-  Partition& partition() { return *rows_; }
   bool two_words() const { return two_words_; }
 
   // kPresent with the row's address, or kAbsent.
@@ -43,10 +40,15 @@ class KeyIndex {
                       KeyState* states);
   // Points keys to other rows. Needs no memory. REQUIRES: all are there.
   void Point(const KeyPick& keys, const uint64_t* words);
-  // kPresent where the key was there, else kAbsent.
+  // kPresent where the key was there, else kAbsent. Needs no memory.
   void Erase(const KeyPick& keys, KeyState* states);
+  // Keys of cursor.rest and where their rows are, in the cursor's direction, until `out` is full or
+  // the cursor is done.
+  void Scan(ScanCursor& cursor, ScanRows& out) { rows_->Scan(cursor, ScanBudget{}, out); }
+  void Abandon() { rows_->Abandon(); }
 
  private:
+  KeyIndex(std::unique_ptr<Partition> rows, bool two_words);
   void Run(Operation operation, const KeyPick& keys, const uint64_t* in, uint64_t* out,
            KeyState* states);
 

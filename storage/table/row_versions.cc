@@ -1,6 +1,7 @@
 #include "storage/table/row_versions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -33,18 +34,16 @@ void DeathRecordPool::Trim(memory::LocalCache& cache, uint32_t keep) {
   while (count_ > keep) cache.Free(Take(), sizeof(DeathRecord));
 }
 
-bool RowVersions::ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots,
-                               uint64_t birth) {
-  ERIS_DCHECK(birth >= last_birth());
-  if (!NeedsMark(snapshots, birth)) return true;
+bool RowVersions::ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots) {
+  if (!NeedsMark(snapshots)) return true;
   if (marks_count_ < marks_.capacity()) return true;
   DropMarks(snapshots);
   if (marks_count_ < marks_.capacity()) return true;
   return marks_.Reserve(cache, std::max(kMarksMin, 2 * marks_.capacity()), marks_count_);
 }
 
-void RowVersions::Born(const SnapshotView& snapshots, uint64_t birth, uint32_t row) {
-  if (NeedsMark(snapshots, birth)) marks_[marks_count_++] = {birth, row};
+void RowVersions::Born(const SnapshotView& snapshots, uint32_t row) {
+  if (NeedsMark(snapshots)) marks_[marks_count_++] = {snapshots.epoch, row};
 }
 
 uint64_t RowVersions::BirthOf(uint32_t row) const {
@@ -71,6 +70,12 @@ bool RowVersions::ReserveBits(memory::LocalCache& cache, uint32_t capacity, uint
   return dead_.Reserve(cache, (capacity + 63) / 64, HasBits() ? (rows + 63) / 64 : 0);
 }
 
+bool RowVersions::BeginBits(memory::LocalCache& cache, uint32_t capacity) {
+  if (!ReserveBits(cache, capacity, 0)) return false;
+  std::fill_n(dead_.data(), dead_.capacity(), 0);
+  return true;
+}
+
 void RowVersions::Die(uint32_t row, uint64_t epoch, DeathRecord* record, uint32_t bytes) {
   ERIS_DCHECK(!Dead(row));
   dead_[row / 64] |= uint64_t{1} << row % 64;
@@ -81,11 +86,6 @@ void RowVersions::Die(uint32_t row, uint64_t epoch, DeathRecord* record, uint32_
   first = record;
   ++records_count_;
   record_bytes_ += bytes;
-}
-
-void RowVersions::Leave(uint32_t row) {
-  Die(row, 0, nullptr);
-  ++losses_;
 }
 
 void RowVersions::MaskBlock(uint64_t snapshot, uint32_t rows, uint32_t block,
@@ -144,8 +144,10 @@ bool RowVersions::FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& p
   return true;
 }
 
-void RowVersions::Free(memory::LocalCache& cache) {
-  ERIS_DCHECK(records_count_ == 0);
+void RowVersions::Free(memory::LocalCache& cache, DeathRecordPool& pool) {
+  for (DeathRecord*& first : records_) {
+    while (first != nullptr) pool.Give(std::exchange(first, first->next));
+  }
   marks_.Free(cache);
   dead_.Free(cache);
 }

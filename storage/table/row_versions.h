@@ -49,18 +49,11 @@ class RowVersions {
   // --- births
 
   // Makes ready for rows, behind all others, that are born at snapshots.epoch. False: no memory.
-  [[nodiscard]] bool ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots) {
-    return ReserveBirth(cache, snapshots, snapshots.epoch);
-  }
-  // The same for rows that were born elsewhere at `birth` (0: before every held snapshot).
-  // REQUIRES: birth >= last_birth().
-  [[nodiscard]] bool ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots,
-                                  uint64_t birth);
+  [[nodiscard]] bool ReserveBirth(memory::LocalCache& cache, const SnapshotView& snapshots);
   // Says that rows from `row` on are born then. REQUIRES: ReserveBirth with the same.
-  void Born(const SnapshotView& snapshots, uint64_t birth, uint32_t row);
+  void Born(const SnapshotView& snapshots, uint32_t row);
   // Of a row that counts: 0: before every held snapshot.
   uint64_t BirthOf(uint32_t row) const;
-  uint64_t last_birth() const { return marks_count_ == 0 ? 0 : marks_[marks_count_ - 1].epoch; }
   // Forgets the marks at rows from `row` on, where rows were taken back.
   void Unborn(uint32_t row);
   // How many of the first `rows` rows were born at `snapshot` or before.
@@ -70,27 +63,17 @@ class RowVersions {
 
   // Bits for `capacity` rows, of which the first `rows` are there. False: no memory.
   [[nodiscard]] bool ReserveBits(memory::LocalCache& cache, uint32_t capacity, uint32_t rows);
+  // The same where there are rows and no bits yet: all of them are alive.
+  [[nodiscard]] bool BeginBits(memory::LocalCache& cache, uint32_t capacity);
   bool HasBits() const { return dead_.capacity() > 0; }
   bool Dead(uint32_t row) const { return HasBits() && (dead_[row / 64] >> row % 64 & 1) != 0; }
   // `record` is used where it is not nullptr, and keeps so many bytes. REQUIRES: !Dead(row).
   void Die(uint32_t row, uint64_t epoch, DeathRecord* record, uint32_t bytes = 0);
-  // A row that no snapshot sees here any more: it stands elsewhere, or has never counted. REQUIRES:
-  // !Dead(row).
-  void Leave(uint32_t row);
-  // How often rows have left: what a snapshot sees here changes with it, and with nothing else.
-  uint32_t losses() const { return losses_; }
   // A new row that is alive; what stood there before was nobody's.
   void Live(uint32_t row) { dead_[row / 64] &= ~(uint64_t{1} << row % 64); }
   uint32_t dead() const { return dead_count_; }
   uint32_t records() const { return records_count_; }
   uint64_t record_bytes() const { return record_bytes_; }
-  template <class What>
-  void ForRecords(What what) const {
-    if (records_count_ == 0) return;
-    for (const DeathRecord* record : records_) {
-      for (; record != nullptr; record = record->next) what(*record);
-    }
-  }
 
   // --- snapshots
 
@@ -100,17 +83,9 @@ class RowVersions {
   // Frees marks and records that nobody needs; looks at `budget` records at most and takes them off
   // it. False: the budget did not suffice; the next call goes on behind.
   bool FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool, uint32_t& budget);
-  // The next FreeUnneeded begins at the first record.
-  void LookAtAll() {
-    looked_block_ = 0;
-    looked_at_ = nullptr;
-  }
-  // Takes the records out for which `leaves(record)`.
-  template <class Leaves>
-  void RemoveRecords(DeathRecordPool& pool, Leaves leaves);
 
   uint32_t marks() const { return marks_count_; }
-  void Free(memory::LocalCache& cache);
+  void Free(memory::LocalCache& cache, DeathRecordPool& pool);
 
 #ifdef ERIS_TABLE_FAULTS
   void Revive(uint32_t row) {
@@ -128,8 +103,9 @@ class RowVersions {
   static constexpr uint32_t kBlocks = kSegmentRows / kBlockRows;
 
   // Whether rows born then need a mark of their own.
-  bool NeedsMark(const SnapshotView& snapshots, uint64_t birth) const {
-    return birth > last_birth() && snapshots.Needs(last_birth(), birth);
+  bool NeedsMark(const SnapshotView& snapshots) const {
+    const uint64_t last = marks_count_ == 0 ? 0 : marks_[marks_count_ - 1].epoch;
+    return snapshots.Needs(last, snapshots.epoch);
   }
   void DropMarks(const SnapshotView& snapshots);
 
@@ -138,34 +114,12 @@ class RowVersions {
   uint32_t dead_count_ = 0;
   uint32_t records_count_ = 0;
   uint64_t record_bytes_ = 0;
-  uint32_t losses_ = 0;
   CacheArray<uint64_t> dead_;
   std::array<DeathRecord*, kBlocks> records_{};
   // FreeUnneeded goes on in this block behind that record; nullptr: at its first one.
   uint32_t looked_block_ = 0;
   DeathRecord* looked_at_ = nullptr;
 };
-
-template <class Leaves>
-void RowVersions::RemoveRecords(DeathRecordPool& pool, Leaves leaves) {
-  looked_block_ = 0;
-  looked_at_ = nullptr;
-  if (records_count_ == 0) return;
-  ++losses_;
-  for (DeathRecord*& first : records_) {
-    for (DeathRecord** link = &first; *link != nullptr;) {
-      DeathRecord* const record = *link;
-      if (!leaves(*record)) {
-        link = &record->next;
-        continue;
-      }
-      *link = record->next;
-      --records_count_;
-      record_bytes_ -= record->bytes;
-      pool.Give(record);
-    }
-  }
-}
 
 }  // namespace eris::storage
 

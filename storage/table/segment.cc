@@ -36,22 +36,24 @@ Segment* Segment::Create(memory::LocalCache& cache, const TableLayout& layout, u
 }
 
 void Segment::Destroy(memory::LocalCache& cache, DeathRecordPool& pool) {
-  versions_.RemoveRecords(pool, [](const DeathRecord&) { return true; });
-  versions_.Free(cache);
+  versions_.Free(cache, pool);
   for (uint32_t i = 0; i < columns_; ++i) Columns()[i].Free(cache);
   cache.Free(this, BlockBytes(columns_));
 }
 
 PutResult Segment::Put(memory::LocalCache& cache, std::span<const ColumnSource> sources,
-                       const RowPick& pick) {
+                       const RowPick& pick, Growth growth) {
   ERIS_DCHECK(rows_ + pick.count <= kSegmentRows);
   uint32_t capacity = capacity_;
+  if (growth == Growth::kNone && capacity < rows_ + pick.count) return PutResult::kFull;
   while (capacity < rows_ + pick.count) capacity *= 2;
   capacity = std::min(capacity, kSegmentRows);
-  if (dies_ && !versions_.ReserveBits(cache, capacity, rows_)) return PutResult::kNoMemory;
+  if ((dies_ || versions_.HasBits()) && !versions_.ReserveBits(cache, capacity, rows_)) {
+    return PutResult::kNoMemory;
+  }
   for (uint32_t i = 0; i < columns_; ++i) {
     ColumnData& column = Columns()[i];
-    const PutResult result = column.Put(cache, sources[i], pick, rows_, capacity);
+    const PutResult result = column.Put(cache, sources[i], pick, rows_, capacity, growth);
     // Also of a refused piece: the arrays may stand elsewhere now.
     Views()[i] = column.view();
     if (result != PutResult::kDone) return result;
@@ -60,9 +62,9 @@ PutResult Segment::Put(memory::LocalCache& cache, std::span<const ColumnSource> 
   return PutResult::kDone;
 }
 
-void Segment::Commit(uint32_t count, const SnapshotView& snapshots, uint64_t birth) {
-  versions_.Born(snapshots, birth, rows_);
-  if (dies_) {
+void Segment::Commit(uint32_t count, const SnapshotView& snapshots) {
+  versions_.Born(snapshots, rows_);
+  if (versions_.HasBits()) {
     for (uint32_t row = rows_; row < rows_ + count; ++row) versions_.Live(row);
   }
   for (uint32_t i = 0; i < columns_; ++i) {

@@ -1,5 +1,5 @@
-// A column segment: up to kSegmentRows rows in column arrays, which of them are there at which
-// snapshot, and the range that their keys lie in. Rows are appended and marked dead, never changed.
+// A column segment: up to kSegmentRows rows in column arrays, and which of them are there at which
+// snapshot. Rows are appended and marked dead, never changed.
 // Lives in one block of the partition's cache, at an address that fits a row's word:
 //
 //   word:   address of the segment, 48 bits | row, 16 bits
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "memory/local_cache.h"
@@ -43,8 +42,8 @@ class Segment {
   // Of no other segment of the process, ever.
   uint64_t id() const { return id_; }
   uint64_t number() const { return number_; }
-  void Renumber(uint64_t number) { number_ = number; }
   uint32_t rows() const { return rows_; }
+  uint32_t capacity() const { return capacity_; }
   uint32_t live() const { return rows_ - versions_.dead(); }
   uint32_t columns() const { return columns_; }
   std::span<const SegmentColumn> views() const { return {Views(), columns_}; }
@@ -56,25 +55,18 @@ class Segment {
   // Writes the picked rows behind rows(), where they are nobody's until Commit. `sources` has one
   // element per column. REQUIRES: rows() + pick.count <= kSegmentRows.
   PutResult Put(memory::LocalCache& cache, std::span<const ColumnSource> sources,
-                const RowPick& pick);
+                const RowPick& pick, Growth growth = Growth::kCopy);
 #ifdef ERIS_TABLE_FAULTS
   void ShowAgain(uint32_t column) { Views()[column] = Columns()[column].view(); }
 #endif
   // Counts the first `count` rows behind rows(). REQUIRES: Put with as many, and ReserveBirth.
-  void Commit(uint32_t count, const SnapshotView& snapshots, uint64_t birth);
+  void Commit(uint32_t count, const SnapshotView& snapshots);
   // Takes rows back that Commit has counted, which nobody has seen. Heap tables.
   void TakeBack(uint32_t rows);
-
-  // The first parts of the keys of all rows that count lie between these.
-  uint64_t head_min() const { return head_min_; }
-  uint64_t head_max() const { return head_max_; }
-  void WidenHeads(uint64_t head) {
-    head_min_ = std::min(head_min_, head);
-    head_max_ = std::max(head_max_, head);
-  }
-  void ForgetHeads() {
-    head_min_ = std::numeric_limits<uint64_t>::max();
-    head_max_ = 0;
+  // Rows of it may die from now on; those of a heap table do only as others take them over. False:
+  // no memory.
+  [[nodiscard]] bool MayDie(memory::LocalCache& cache) {
+    return versions_.HasBits() || versions_.BeginBits(cache, capacity_);
   }
 
  private:
@@ -89,13 +81,11 @@ class Segment {
   }
 
   const uint64_t id_;
-  uint64_t number_;
+  const uint64_t number_;
   const uint32_t columns_;
-  const bool dies_;  // rows of clustered tables do
+  const bool dies_;  // rows of clustered tables do; of heap tables from MayDie on
   uint32_t rows_ = 0;
   uint32_t capacity_ = 0;
-  uint64_t head_min_ = std::numeric_limits<uint64_t>::max();
-  uint64_t head_max_ = 0;
   RowVersions versions_;
 };
 
@@ -110,8 +100,6 @@ class SegmentList {
   // REQUIRES: reserved; numbered above all others.
   void Add(Segment* segment) { segments_[size_++] = segment; }
   void RemoveAt(uint32_t i);
-  void Set(uint32_t i, Segment* segment) { segments_[i] = segment; }
-  void Truncate(uint32_t size) { size_ = size; }
   void Free(memory::LocalCache& cache) { segments_.Free(cache); }
   // Forgets the memory.
   void Abandon() { *this = SegmentList(); }

@@ -15,14 +15,10 @@ void SegmentMask::Begin(uint64_t segment, const RowVersions& versions, uint64_t 
                         uint32_t rows) {
   ERIS_DCHECK(allocated());
   versions_ = &versions;
-  if (segment_ == segment && snapshot_ == snapshot && rows_ == rows &&
-      losses_ == versions.losses() && snapshot != kNow) {
-    return;
-  }
+  if (segment_ == segment && snapshot_ == snapshot && rows_ == rows && snapshot != kNow) return;
   segment_ = segment;
   snapshot_ = snapshot;
   rows_ = rows;
-  losses_ = versions.losses();
   made_ = 0;
 }
 

@@ -47,7 +47,6 @@ class SegmentMask {
   uint64_t segment_ = 0;
   uint64_t snapshot_ = 0;
   uint32_t rows_ = 0;
-  uint32_t losses_ = 0;
 };
 static_assert(kSegmentRows / kBlockRows == 32);
 

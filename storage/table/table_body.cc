@@ -49,20 +49,29 @@ const SnapshotView& TablePartition::Body::snapshots() const {
 
 // --- appending -----------------------------------------------------------------------------------
 
-uint32_t TablePartition::Body::Room(Side side) {
-  Segment*& open = open_[side];
-  if (open != nullptr && open->rows() == kSegmentRows) open = nullptr;
-  return open == nullptr ? kSegmentRows : kSegmentRows - open->rows();
+uint32_t TablePartition::Body::Room(Growth growth) {
+  const auto rows_of = [&](const Segment& segment) {
+    return growth == Growth::kNone ? segment.capacity() : kSegmentRows;
+  };
+  if (open_ != nullptr && open_->rows() >= rows_of(*open_)) open_ = nullptr;
+  return open_ == nullptr ? kSegmentRows : rows_of(*open_) - open_->rows();
+}
+
+Segment* TablePartition::Body::CreateSegment(uint64_t capacity) {
+  if (!segments_.Reserve(cache_, 1)) return nullptr;
+  return Segment::Create(cache_, *layout_, next_number_, static_cast<uint32_t>(capacity));
+}
+
+uint64_t TablePartition::Body::ExpectedRows(uint32_t rows) const {
+  const uint64_t expected = std::max<uint64_t>(std::bit_ceil(std::max<uint64_t>(size(), 1)), rows);
+  return std::clamp<uint64_t>(expected, kFirstRows, kSegmentRows);
 }
 
 Segment* TablePartition::Body::NewSegment(uint32_t rows) {
   // The first one grows as rows come, so that small tables stay small; the next one is as large as
   // the table has been, and mostly never copied.
-  const uint64_t expected = std::max<uint64_t>(std::bit_ceil(std::max<uint64_t>(size(), 1)), rows);
-  const auto capacity =
-      static_cast<uint32_t>(std::clamp<uint64_t>(expected, kFirstRows, kSegmentRows));
-  if (!segments_.Reserve(cache_, 1)) return nullptr;
-  Segment* const segment = Segment::Create(cache_, *layout_, next_number_, capacity);
+  const uint64_t capacity = ExpectedRows(rows);
+  Segment* const segment = CreateSegment(capacity);
   if (segment == nullptr || segments_.size() == 0 || capacity < kSegmentRows) return segment;
   const Segment& last = *segments_[segments_.size() - 1];
   for (uint32_t i = 0; i < segment->columns(); ++i) {
@@ -74,49 +83,51 @@ Segment* TablePartition::Body::NewSegment(uint32_t rows) {
 }
 
 Segment* TablePartition::Body::Put(std::span<const ColumnSource> sources, const RowPick& pick,
-                                   Side side, const SnapshotView& snapshots, uint64_t birth) {
-  Segment* const open = open_[side];
-  if (open != nullptr && open->versions().last_birth() <= birth) {
-    const PutResult result = open->Put(cache_, sources, pick);
+                                   const SnapshotView& snapshots, Growth growth) {
+  if (open_ != nullptr) {
+    const PutResult result = open_->Put(cache_, sources, pick, growth);
     if (result == PutResult::kNoMemory) return nullptr;
     if (result == PutResult::kDone) {
-      return open->versions().ReserveBirth(cache_, snapshots, birth) ? open : nullptr;
+      return open_->versions().ReserveBirth(cache_, snapshots) ? open_ : nullptr;
     }
   }
-  Segment* const segment = NewSegment(pick.count);
+  Segment* const segment =
+      growth == Growth::kNone ? NewFixedSegment(sources, pick) : NewSegment(pick.count);
   if (segment == nullptr) return nullptr;
-  if (segment->Put(cache_, sources, pick) != PutResult::kDone ||
-      !segment->versions().ReserveBirth(cache_, snapshots, birth)) {
+  if (segment->Put(cache_, sources, pick, growth) != PutResult::kDone ||
+      !segment->versions().ReserveBirth(cache_, snapshots)) {
     segment->Destroy(cache_, records_pool_);
     return nullptr;
   }
   segments_.Add(segment);
   ++next_number_;
-  open_[side] = segment;
+  open_ = segment;
   return segment;
 }
 
-void TablePartition::Body::Commit(Segment& segment, uint32_t count, const SnapshotView& snapshots,
-                                  uint64_t birth) {
-  segment.Commit(count, snapshots, birth);
+void TablePartition::Body::Commit(Segment& segment, uint32_t count, const SnapshotView& snapshots) {
+  segment.Commit(count, snapshots);
   if (segment.versions().marks() > 0) marked_ = true;
 }
 
 bool TablePartition::Body::Append(const RowBatch& rows, uint64_t first, uint32_t count,
-                                  const SnapshotView& snapshots) {
+                                  const SnapshotView& snapshots, Growth growth) {
   ERIS_DCHECK(!keys_);
   std::array<ColumnSource, kTableColumnsMax> sources;
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
     sources[i] = ColumnSource::Of(rows.columns[i]);
   }
   const uint32_t segments = segments_.size();
-  Segment* const open = open_[kStays];
+  Segment* const open = open_;
   const uint32_t open_rows = open == nullptr ? 0 : open->rows();
   for (uint32_t done = 0; done < count;) {
-    const uint32_t piece = std::min({kPieceRows, count - done, Room(kStays)});
-    const RowPick pick{piece, static_cast<uint32_t>(first) + done, nullptr};
-    Segment* const segment =
-        Put({sources.data(), layout_->columns()}, pick, kStays, snapshots, snapshots.epoch);
+    const uint32_t at = static_cast<uint32_t>(first) + done;
+    uint32_t piece = std::min({kPieceRows, count - done, Room(growth)});
+    if (growth == Growth::kNone) {
+      piece = FixedPiece({sources.data(), layout_->columns()}, at, piece);
+    }
+    const RowPick pick{piece, at, nullptr};
+    Segment* const segment = Put({sources.data(), layout_->columns()}, pick, snapshots, growth);
     if (segment == nullptr) {
       while (segments_.size() > segments) {
         segments_[segments_.size() - 1]->Destroy(cache_, records_pool_);
@@ -124,10 +135,10 @@ bool TablePartition::Body::Append(const RowBatch& rows, uint64_t first, uint32_t
       }
       // Numbers are not used twice, though nobody has seen these.
       if (open != nullptr) open->TakeBack(open_rows);
-      open_[kStays] = open;
+      open_ = open;
       return false;
     }
-    Commit(*segment, piece, snapshots, snapshots.epoch);
+    Commit(*segment, piece, snapshots);
     done += piece;
   }
   heap_rows_ += count;
@@ -167,23 +178,7 @@ void TablePartition::Body::PutRows(const BatchPart& part, const SnapshotView& sn
   const Piece all{part.count, part.keys, part.seconds, part.positions};
   for (uint32_t begin = 0; begin < part.count; begin += kPieceRows) {
     const Piece piece = all.From(begin, std::min(kPieceRows, part.count - begin));
-    if (!leaving_) {
-      PutKeys(piece, sources, kStays, snapshots, part.states_out);
-      continue;
-    }
-    for (const Side side : {kStays, kLeaves}) {
-      uint64_t heads[kPieceRows];
-      uint64_t tails[kPieceRows];
-      uint32_t positions[kPieceRows];
-      uint32_t count = 0;
-      for (uint32_t i = 0; i < piece.count; ++i) {
-        if (SideOf(piece.heads[i]) != side) continue;
-        heads[count] = piece.heads[i];
-        tails[count] = piece.tails == nullptr ? 0 : piece.tails[i];
-        positions[count++] = piece.positions[i];
-      }
-      PutKeys({count, heads, tails, positions}, sources, side, snapshots, part.states_out);
-    }
+    PutKeys(piece, sources, snapshots, part.states_out);
   }
   copied += uint64_t{part.count} * row_bytes_;
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
@@ -196,19 +191,18 @@ void TablePartition::Body::PutRows(const BatchPart& part, const SnapshotView& sn
 }
 
 void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSource> sources,
-                                   Side side, const SnapshotView& snapshots, KeyState* states_out) {
+                                   const SnapshotView& snapshots, KeyState* states_out) {
   for (uint32_t begin = 0; begin < piece.count;) {
-    const uint32_t count = std::min(piece.count - begin, Room(side));
+    const uint32_t count = std::min(piece.count - begin, Room());
     const Piece some = piece.From(begin, count);
     begin += count;
     const KeyPick keys{count, some.heads, some.tails};
     uint64_t words[kPieceRows];
     uint64_t there[kPieceRows];
     KeyState states[kPieceRows];
-    Segment* const segment =
-        ReserveDeaths(count, snapshots)
-            ? Put(sources, RowPick::Of(some.positions, count), side, snapshots, snapshots.epoch)
-            : nullptr;
+    Segment* const segment = ReserveDeaths(count, snapshots)
+                                 ? Put(sources, RowPick::Of(some.positions, count), snapshots)
+                                 : nullptr;
     if (segment == nullptr) {
       for (uint32_t i = 0; i < count; ++i) states_out[some.positions[i]] = KeyState::kNoMemory;
       continue;
@@ -219,9 +213,8 @@ void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSou
     const auto refused =
         static_cast<uint32_t>(std::count(states, states + count, KeyState::kNoMemory));
     if (refused < count) {
-      Commit(*segment, count, snapshots, snapshots.epoch);
+      Commit(*segment, count, snapshots);
       for (uint32_t i = 0; i < count; ++i) {
-        segment->WidenHeads(some.heads[i]);
         // Nobody will ever see it.
         if (states[i] == KeyState::kNoMemory) {
           segment->versions().Die(first + i, snapshots.epoch, nullptr);
@@ -312,45 +305,43 @@ void TablePartition::Body::EraseRows(const BatchPart& part, const SnapshotView& 
   }
 }
 
-// --- moving --------------------------------------------------------------------------------------
+// --- compaction ----------------------------------------------------------------------------------
 
-std::vector<ColumnSource> TablePartition::Body::SourcesOf(const Segment& segment) const {
-  std::vector<ColumnSource> sources;
-  sources.reserve(segment.columns());
-  for (const SegmentColumn& column : segment.views()) sources.push_back(ColumnSource::Of(column));
-  return sources;
-}
-
-bool TablePartition::Body::Move(Segment& segment, const uint32_t* rows, uint32_t count, Side side,
+bool TablePartition::Body::Move(Segment& segment, const uint32_t* rows, uint32_t count,
                                 const SnapshotView& snapshots) {
-  ERIS_DCHECK(!IsOpen(&segment));
+  ERIS_DCHECK(&segment != open_);
   std::array<ColumnSource, kTableColumnsMax> columns;
   for (uint32_t i = 0; i < segment.columns(); ++i) {
     columns[i] = ColumnSource::Of(segment.views()[i]);
   }
   const std::span<const ColumnSource> sources{columns.data(), segment.columns()};
   for (uint32_t begin = 0; begin < count;) {
-    const uint32_t some = std::min({kPieceRows, count - begin, Room(side)});
+    const uint32_t some = std::min({kPieceRows, count - begin, Room()});
     uint64_t heads[kPieceRows];
     uint64_t tails[kPieceRows];
     uint64_t words[kPieceRows];
     if (!ReserveDeaths(some, snapshots)) return false;
-    Segment* const to =
-        Put(sources, RowPick::Of(rows + begin, some), side, snapshots, snapshots.epoch);
+    Segment* const to = Put(sources, RowPick::Of(rows + begin, some), snapshots);
     if (to == nullptr) return false;
     for (uint32_t i = 0; i < some; ++i) {
       const Key key = KeyOfRow(*layout_, columns.data(), rows[begin + i]);
       heads[i] = key.head;
       tails[i] = key.tail;
       words[i] = to->WordOf(to->rows() + i);
-      to->WidenHeads(key.head);
     }
     keys_->Point({some, heads, tails}, words);
-    Commit(*to, some, snapshots, snapshots.epoch);
+    Commit(*to, some, snapshots);
     for (uint32_t i = 0; i < some; ++i) Kill(segment.WordOf(rows[begin + i]), snapshots);
     begin += some;
   }
   return true;
+}
+
+void TablePartition::Body::Abandon() {
+  if (keys_) keys_->Abandon();
+  segments_.Abandon();
+  records_pool_.Abandon();
+  open_ = nullptr;
 }
 
 }  // namespace eris::storage

@@ -6,15 +6,13 @@
 //   table_body.cc          appending, writing and erasing rows
 //   table_lookup.cc        answering rows, segments for scans
 //   table_maintain.cc      old versions, compaction
-//   table_split.cc         ranges that are linked: split, absorb, rows moved to one side
-//   table_exchange.cc      ranges that are copied: extract, ingest
+//   table_loan.cc          rows that others take over: lend, forget, take back
+//   table_ingest.cc        rows that come from others
 #ifndef ERIS_STORAGE_TABLE_TABLE_BODY_H_
 #define ERIS_STORAGE_TABLE_TABLE_BODY_H_
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,13 +33,16 @@ class TablePartition::Body {
 
   memory::LocalCache& cache() const { return cache_; }
   const TableLayout& layout() const { return *layout_; }
-  const Range& range() const { return keys_ ? keys_->range() : range_; }
-  uint64_t size() const { return keys_ ? keys_->size() : heap_rows_; }
+  const Range& range() const { return range_; }
+  uint64_t size() const { return (keys_ ? keys_->size() : heap_rows_) - (loan_ ? loan_->rows : 0); }
   void SetSnapshots(const SnapshotView* snapshots) { snapshots_ = snapshots; }
+  // The turn's view, where a call brings none along.
+  const SnapshotView& snapshots() const;
 
   // --- writing (table_body.cc)
   void Execute(const Batch& batch);
-  bool Append(const RowBatch& rows, uint64_t first, uint32_t count, const SnapshotView& snapshots);
+  bool Append(const RowBatch& rows, uint64_t first, uint32_t count, const SnapshotView& snapshots,
+              Growth growth = Growth::kCopy);
 
   // --- reading (table_lookup.cc)
   void LookupRows(const BatchPart& part, uint64_t& copied);
@@ -53,55 +54,56 @@ class TablePartition::Body {
   bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max);
   bool Maintain(const SnapshotView& snapshots, uint32_t rows_max);
   uint64_t version_bytes() const { return record_bytes_; }
+  bool CanGo(const SnapshotView& snapshots) const {
+    return range_.Empty() && size() == 0 && !loan_ && records_ == 0 &&
+           !snapshots.AnyBefore(lost_before_);
+  }
 
-  // --- ranges (table_split.cc, table_exchange.cc)
-  absl::StatusOr<std::unique_ptr<Body>> SplitAt(const Key& key);
-  absl::Status Absorb(Body& other);
-  absl::Status PrepareExtract(const Range& leaving);
-  absl::StatusOr<bool> WalkLeaving(uint32_t rows_max);
-  absl::StatusOr<bool> CancelExtract();
-  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out);
+  // --- ranges (table_loan.cc, table_ingest.cc)
+  // Whether it is an end of the range, or all of it.
+  absl::Status CheckLeaving(const Range& leaving) const;
+  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out);
+  void Forget(const SnapshotView& snapshots);
+  void TakeBack();
   absl::Status Ingest(const ExchangeChunk& chunk);
   void Abandon();
 
  private:
-  // Rows that stay, and those of a range that is prepared to leave, are appended to segments of
-  // their own.
-  enum Side : uint32_t { kStays = 0, kLeaves = 1 };
   struct Piece;
-  struct LowRows;
-  struct RowAt {
-    const Segment* segment;
-    uint32_t row;
+  struct EndRows;
+  // Rows [first, end) of a segment.
+  struct HeapRows {
+    uint64_t number;
+    uint32_t first;
+    uint32_t end;
   };
-  // First parts of keys, from the least to the greatest.
-  struct HeadBounds {
-    uint64_t min = std::numeric_limits<uint64_t>::max();
-    uint64_t max = 0;
-    void Add(uint64_t head) {
-      min = std::min(min, head);
-      max = std::max(max, head);
-    }
+  // Rows that are lent: they are where they were. Of a clustered table those whose keys lie in
+  // `lent`, which the key index still has; of a heap table those of `heap` that are not dead.
+  struct Loan {
+    Range before;  // range() without it
+    Range lent;
+    uint64_t rows = 0;
+    std::vector<HeapRows> heap{};
   };
-  struct Sides;
-
-  // The turn's view, where a call brings none along.
-  const SnapshotView& snapshots() const;
-  Side SideOf(uint64_t head) const {
-    return leaving_ && leaving_->ContainsU64(head) ? kLeaves : kStays;
-  }
 
   // How many more rows the open segment takes, or a new one.
-  uint32_t Room(Side side);
-  // The segment to whose end the picked rows, born at `birth`, have been put; nullptr: no memory,
-  // nothing has changed. They count when they are committed. REQUIRES: pick.count <= Room(side).
-  Segment* Put(std::span<const ColumnSource> sources, const RowPick& pick, Side side,
-               const SnapshotView& snapshots, uint64_t birth);
+  uint32_t Room(Growth growth = Growth::kCopy);
+  // The segment to whose end the picked rows have been put; nullptr: no memory, nothing has
+  // changed. They count, and are born, when they are committed. REQUIRES: pick.count <= Room().
+  Segment* Put(std::span<const ColumnSource> sources, const RowPick& pick,
+               const SnapshotView& snapshots, Growth growth = Growth::kCopy);
   Segment* NewSegment(uint32_t rows);
-  void Commit(Segment& segment, uint32_t count, const SnapshotView& snapshots, uint64_t birth);
+  // One that never grows, for rows like the picked ones: as many as there are already, as far as
+  // its arrays are no longer than a turn can take.
+  Segment* NewFixedSegment(std::span<const ColumnSource> sources, const RowPick& pick);
+  // Of a new segment: as many as there are, and room for `rows`.
+  uint64_t ExpectedRows(uint32_t rows) const;
+  // For `capacity` rows. nullptr: no memory.
+  Segment* CreateSegment(uint64_t capacity);
+  void Commit(Segment& segment, uint32_t count, const SnapshotView& snapshots);
 
   void PutRows(const BatchPart& part, const SnapshotView& snapshots, uint64_t& copied);
-  void PutKeys(const Piece& piece, std::span<const ColumnSource> sources, Side side,
+  void PutKeys(const Piece& piece, std::span<const ColumnSource> sources,
                const SnapshotView& snapshots, KeyState* states_out);
   void PointToNew(const KeyPick& keys, const uint64_t* words, const uint64_t* there,
                   const KeyState* states, const SnapshotView& snapshots);
@@ -117,15 +119,10 @@ class TablePartition::Body {
 
   // Appends rows of a segment anew, at the turn's epoch, and kills them where they stood. False: no
   // memory; rows moved before have moved. REQUIRES: alive.
-  bool Move(Segment& segment, const uint32_t* rows, uint32_t count, Side side,
-            const SnapshotView& snapshots);
-  bool WantsCompaction(const Segment& segment, const SnapshotView& snapshots) const;
-  bool IsRemnant(const Segment& segment, const SnapshotView& snapshots) const;
+  bool Move(Segment& segment, const uint32_t* rows, uint32_t count, const SnapshotView& snapshots);
+  bool WantsCompaction(const Segment& segment) const;
   // False: no memory.
   bool Compact(Segment& segment, uint32_t& budget, const SnapshotView& snapshots);
-  bool IsOpen(const Segment* segment) const {
-    return segment == open_[kStays] || segment == open_[kLeaves];
-  }
 #ifdef ERIS_TABLE_FAULTS
   // True: the rows need not be moved any more.
   bool PlantFault(Segment& segment, const uint32_t* rows, uint32_t count,
@@ -133,20 +130,16 @@ class TablePartition::Body {
 #endif
   // Frees the segment if none of its rows is needed any more. True: it is gone.
   bool Reap(uint32_t i);
-  std::vector<ColumnSource> SourcesOf(const Segment& segment) const;
 
-  static bool StraddlesByBounds(const Segment& segment, uint64_t cut);
-  void LookAtSides(Segment& segment, uint64_t cut, Sides& out) const;
-  absl::Status Separate(uint64_t cut);
-  bool Sieve(Segment& segment, uint32_t& budget);
-
-  void ReadLow(uint32_t rows_max, LowRows& out);
-  void AddVersions(const Range& leaves, std::vector<RowAt>& rows,
-                   std::vector<uint64_t>& deaths) const;
-  void DropVersions(const Range& leaves);
-  bool PutChunk(const ExchangeRows& rows, std::span<const ColumnSource> sources,
-                const std::vector<uint32_t>& order, std::vector<uint64_t>& words);
-  void TakeBack(const std::vector<uint64_t>& words);
+  // `rows_max` rows of a heap table's last segments, or all of them; made in `chunk`.
+  absl::Status LendLast(uint32_t rows_max, ExchangeChunk chunk, ExchangeChunk& out);
+  // Throws std::bad_alloc.
+  void ReadEnd(const Range& leaving, End from, uint32_t rows_max, EndRows& out);
+  // How many of the next rows are put at once where nothing may grow.
+  uint32_t FixedPiece(std::span<const ColumnSource> sources, uint32_t first, uint32_t count);
+  absl::Status IngestKeys(const ExchangeChunk& chunk, std::span<const ColumnSource> sources);
+  // Rows that were ingested in this turn, which nobody has seen: their keys and they themselves go.
+  void Undo(const ExchangeChunk& chunk, uint32_t count);
 
   // Immutable after construction.
   memory::LocalCache& cache_;
@@ -155,16 +148,13 @@ class TablePartition::Body {
 
   // Owned by the AEU thread.
   const SnapshotView* snapshots_ = nullptr;
-  Range range_;                   // of heap tables
-  std::optional<KeyIndex> keys_;  // of clustered tables
+  Range range_;
+  std::optional<KeyIndex> keys_;  // of clustered tables: whose are all that live, lent ones too
   uint64_t heap_rows_ = 0;
   SegmentList segments_;
   uint64_t next_number_ = 1;
-  std::array<Segment*, 2> open_{};
-  std::optional<Range> leaving_;
-  uint64_t walked_to_ = 0;    // of a preparation: segments below are done
-  uint32_t walked_rows_ = 0;  // and so many rows of this one
-  HeadBounds staying_;        // of those that stay
+  Segment* open_ = nullptr;  // that rows are appended to
+  std::optional<Loan> loan_;
   DeathRecordPool records_pool_;
   uint64_t records_ = 0;
   uint64_t record_bytes_ = 0;  // that they keep, rows and all

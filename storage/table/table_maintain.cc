@@ -28,7 +28,7 @@ uint64_t Fingerprint(const SnapshotView& snapshots) {
 
 bool TablePartition::Body::Reap(uint32_t i) {
   Segment* const segment = segments_[i];
-  if (!keys_ || IsOpen(segment) || segment->live() > 0 || segment->versions().records() > 0) {
+  if (segment == open_ || segment->live() > 0 || segment->versions().records() > 0) {
     return false;
   }
   if (compacting_ == segment->number()) compacting_.reset();
@@ -44,8 +44,6 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
     free_at_ = 0;
     freed_for_ = Fingerprint(snapshots);
     recorded_before_ = recorded_;
-    // A pass that a split or an absorption has ended may have stopped inside a segment.
-    for (uint32_t j = 0; j < segments_.size(); ++j) segments_[j]->versions().LookAtAll();
   }
   uint32_t i = segments_.LowerBound(*free_at_);
   while (i < segments_.size()) {
@@ -78,35 +76,18 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
   return records_ > 0 && (freed_for_ != Fingerprint(snapshots) || recorded_before_ != recorded_);
 }
 
-bool TablePartition::Body::WantsCompaction(const Segment& segment,
-                                           const SnapshotView& snapshots) const {
-  if (segment.live() == 0) return false;
+bool TablePartition::Body::WantsCompaction(const Segment& segment) const {
+  // Of a heap table rows leave from the end, most segments whole.
+  if (!keys_ || segment.live() == 0) return false;
   // Those that a snapshot needs stay anyway.
   const uint32_t dead = segment.versions().dead() - segment.versions().records();
-  if (IsOpen(&segment)) {
+  if (&segment == open_) {
     return segment.rows() >= kOpenRowsMin && uint64_t{dead} * 2 > segment.rows();
   }
-  return uint64_t{dead} * 4 > segment.rows() || IsRemnant(segment, snapshots);
-}
-
-// A segment that was closed with few rows, as ranges were split and joined. Its rows go to the open
-// one, which is none: so it happens once.
-bool TablePartition::Body::IsRemnant(const Segment& segment, const SnapshotView& snapshots) const {
-  // Old copies for a snapshot would cost more than they bring.
-  if (segment.live() > kSegmentRows / 8 || snapshots.AnyBefore(snapshots.epoch)) return false;
-  for (uint32_t i = 0; i < segment.columns(); ++i) {
-    // Full of strings, or of a dictionary that had no room to be left.
-    if (segment.column(i).string_bytes(segment.rows()) > kSegmentStringBytesMax / 2) return false;
-    if (segment.column(i).dictionary().size() > kDictionaryUnjudged ||
-        segment.column(i).dictionary().bytes() > kDictionaryBytesMax / 2) {
-      return false;
-    }
-  }
-  return true;
+  return uint64_t{dead} * 4 > segment.rows();
 }
 
 bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
-  if (!keys_ || leaving_) return false;
   uint32_t budget = rows_max;
   if (!compacting_) {
     if (changes_seen_ == changes_ && maintain_at_ == 0) return false;
@@ -118,7 +99,7 @@ bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows
         return true;
       }
       if (Reap(i)) continue;
-      if (WantsCompaction(*segments_[i], snapshots)) {
+      if (WantsCompaction(*segments_[i])) {
         compacting_ = segments_[i]->number();
         compacted_to_ = 0;
       }
@@ -136,7 +117,7 @@ bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows
     return true;
   }
   Segment& segment = *segments_[i];
-  if (open_[kStays] == &segment) open_[kStays] = nullptr;
+  if (open_ == &segment) open_ = nullptr;
   if (!Compact(segment, budget, snapshots)) return false;
   if (compacted_to_ < segment.rows()) return true;
   compacting_.reset();
@@ -147,7 +128,8 @@ bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows
 #ifdef ERIS_TABLE_FAULTS
 bool TablePartition::Body::PlantFault(Segment& segment, const uint32_t* rows, uint32_t count,
                                       const SnapshotView& snapshots) {
-  const std::vector<ColumnSource> sources = SourcesOf(segment);
+  std::vector<ColumnSource> sources;
+  for (const SegmentColumn& column : segment.views()) sources.push_back(ColumnSource::Of(column));
   if (planted_table_fault == TableFault::kNarrowBounds) {
     for (uint32_t i = 0; i < segment.columns(); ++i) {
       segment.column(i).Narrow(sources[i], RowPick{count, 0, rows});
@@ -187,7 +169,7 @@ bool TablePartition::Body::Compact(Segment& segment, uint32_t& budget,
       continue;
     }
 #endif
-    if (count > 0 && !Move(segment, rows, count, kStays, snapshots)) return false;
+    if (count > 0 && !Move(segment, rows, count, snapshots)) return false;
     compacted_to_ = row;
   }
   return true;

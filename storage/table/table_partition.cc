@@ -10,9 +10,10 @@ namespace eris::storage {
 
 absl::StatusOr<std::unique_ptr<TablePartition>> TablePartition::Create(
     const Range& range, memory::LocalCache& cache, std::shared_ptr<const TableLayout> layout) {
+  if (absl::Status status = CheckWidth(range); !status.ok()) return status;
   std::optional<KeyIndex> keys;
   if (layout->clustered()) {
-    absl::StatusOr<KeyIndex> created = KeyIndex::Create(range, cache, layout->two_words());
+    absl::StatusOr<KeyIndex> created = KeyIndex::Create(cache, layout->two_words());
     if (!created.ok()) return created.status();
     keys = *std::move(created);
   }
@@ -56,28 +57,30 @@ uint64_t TablePartition::version_bytes() const { return body_->version_bytes(); 
 
 void TablePartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows&) { cursor.End(); }
 
-absl::StatusOr<std::unique_ptr<Partition>> TablePartition::SplitAt(const Key& key) {
-  absl::StatusOr<std::unique_ptr<Body>> upper = body_->SplitAt(key);
-  if (!upper.ok()) return upper.status();
-  return std::unique_ptr<Partition>(new TablePartition(*std::move(upper)));
+absl::Status TablePartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+                                  ExchangeChunk& out) {
+  return body_->Lend(leaving, from, rows_max, out);
 }
-
-absl::Status TablePartition::Absorb(Partition& other) {
-  auto* const table = dynamic_cast<TablePartition*>(&other);
-  if (table == nullptr) return absl::InvalidArgumentError("not a partition of a table");
-  if (table == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
-  return body_->Absorb(*table->body_);
+bool TablePartition::Forget(const SnapshotView& snapshots, uint32_t) {
+  body_->Forget(snapshots);
+  return false;
 }
+void TablePartition::TakeBack() { body_->TakeBack(); }
+bool TablePartition::CanGo(const SnapshotView& snapshots) const { return body_->CanGo(snapshots); }
 
 absl::Status TablePartition::PrepareExtract(const Range& leaving) {
-  return body_->PrepareExtract(leaving);
+  return body_->CheckLeaving(leaving);
 }
-absl::StatusOr<bool> TablePartition::WalkLeaving(uint32_t rows_max) {
-  return body_->WalkLeaving(rows_max);
+absl::StatusOr<std::unique_ptr<Partition>> TablePartition::SplitAt(const Key&) {
+  return absl::FailedPreconditionError("a table's ranges are copied, not split");
 }
-absl::StatusOr<bool> TablePartition::CancelExtract(uint32_t) { return body_->CancelExtract(); }
+absl::Status TablePartition::Absorb(Partition&) {
+  return absl::FailedPreconditionError("a table's ranges are copied, not joined");
+}
 absl::Status TablePartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  return body_->Extract(rows_max, out);
+  const absl::Status lent = body_->Lend(range(), End::kLow, rows_max, out);
+  if (lent.ok()) body_->Forget(body_->snapshots());
+  return lent;
 }
 absl::Status TablePartition::Ingest(const ExchangeChunk& chunk) { return body_->Ingest(chunk); }
 void TablePartition::Abandon() { body_->Abandon(); }

@@ -42,9 +42,8 @@ class TablePartition final : public Partition {
   const Range& range() const override;
   uint64_t size() const override;  // live rows
 
-  // The AEU's view of the turn, for calls that bring none along and yet write rows anew
-  // (WalkLeaving, SplitAt); it outlives the partition and what is split off it. Without it: no
-  // snapshot is held.
+  // The AEU's view of the turn, for Ingest, which brings none along; it outlives the partition.
+  // Without it: no snapshot is held.
   void SetSnapshots(const SnapshotView* snapshots);
 
   // Of clustered tables: kPutRows, kErase, kLookupRows. A row refused for want of memory answers
@@ -75,14 +74,35 @@ class TablePartition final : public Partition {
   // Not for tables, whose scans run by segments: ends the cursor.
   void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
 
-  // Clustered tables. See docs/tables.md for what moves how.
+  // Ranges change hands as copies, between turns that write at one epoch: those rows die here in
+  // Forget as erased ones do, and are born there in Ingest as new ones are. So held snapshots find
+  // them where they were, and later ones where they have gone; a chunk has living rows alone.
+  // (docs/tables.md)
+  //
+  // Rows are lent from either end, of a heap table from its last segments; nothing has to be
+  // prepared. Lent rows stay where they are and move with compaction; no keyed command may ask for
+  // them. A chunk has at most some 16 MiB of strings, more where rows of one first part have more.
+  // A heap table's covers nothing.
+  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  // All in this call, which needs no memory: as for an erase, it is the snapshots that see a row
+  // that are given up where there is none.
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void TakeBack() override;
+  // The rows are born at the epoch of the view (SetSnapshots). Of a heap table: an append. Errors:
+  // also FailedPrecondition (a loan is out).
+  absl::Status Ingest(const ExchangeChunk& chunk) override;
+  // Not before snapshots that have lost rows here have ended, either.
+  bool CanGo(const SnapshotView& snapshots) const override;
+
+  // There is nothing to prepare: these only check their arguments.
+  absl::Status PrepareExtract(const Range& leaving) override;
+  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
+  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
+  // FailedPrecondition: rows of one segment have keys from all of the range.
   absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
   absl::Status Absorb(Partition& other) override;
-  absl::Status PrepareExtract(const Range& leaving) override;
-  absl::StatusOr<bool> WalkLeaving(uint32_t rows_max) override;
-  absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override;
+  // Rows of the low end, lent and forgotten at once, at the epoch of the view.
   absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
-  absl::Status Ingest(const ExchangeChunk& chunk) override;
   void Abandon() override;
 
  private:

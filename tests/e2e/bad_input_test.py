@@ -15,7 +15,7 @@ def test_requests_that_must_be_refused(programs):
 
 def test_client_killed_in_the_middle_of_a_scan(programs):
     with harness.Server(programs) as server:
-        server.bench("--mode", "load", "--keys", "3000000", "--layout", "dense")
+        server.bench("load", "--keys", "3000000", "--layout", "dense")
         for _ in range(5):
             # Nobody reads the pipe, so the program stands in the middle of its scan.
             client = subprocess.Popen([programs.eris, "scan", "bench"], env=server.env,
@@ -27,18 +27,18 @@ def test_client_killed_in_the_middle_of_a_scan(programs):
             client.wait()
             client.stdout.close()
         server.wait_until_quiet()
-        server.bench("--mode", "scan", "--keys", "3000000", "--layout", "dense", "--scan-rows", "0",
+        server.bench("scan", "--keys", "3000000", "--layout", "dense", "--scan-rows", "0",
                      "--requests", "1")
 
 
 def test_client_killed_in_the_middle_of_batches(programs):
     keys = ["--keys", "1000000"]
     with harness.Server(programs) as server:
-        server.bench("--mode", "load", *keys)
+        server.bench("load", *keys)
         for _ in range(5):
             done = int(server.stats()["aeus"][0]["keys"])
             client = subprocess.Popen(
-                [programs.bench, "--mode", "mixed", "--upsert-percent", "50", "--threads", "2",
+                [programs.eris, "bench", "mixed", "--upsert-percent", "50", "--connections", "2",
                  "--batch", "65536", "--in-flight", "8", "--seconds", "60", *keys], env=server.env,
                 stdout=subprocess.DEVNULL)
             harness.wait_until(lambda: int(server.stats()["aeus"][0]["keys"]) > done,
@@ -46,7 +46,7 @@ def test_client_killed_in_the_middle_of_batches(programs):
             client.kill()
             client.wait()
         server.wait_until_quiet()
-        verified = server.bench("--mode", "scan", "--scan-rows", "0", "--requests", "1", *keys)
+        verified = server.bench("scan", "--scan-rows", "0", "--requests", "1", *keys)
         harness.check_equal(verified["wrong"], 0, "wrong rows")
 
 

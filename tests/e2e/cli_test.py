@@ -463,7 +463,9 @@ def test_memory_settings_that_make_no_sense_are_refused_by_name(programs):
 
 def test_help_of_every_verb_has_examples(programs):
     verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "aggregate", "count",
-             "import", "export", "stats", "topology", "memory", "memory verify"]
+             "import", "export", "stats", "topology", "memory", "memory verify", "balancer status",
+             "balancer history", "balancer plan", "balancer set", "balancer pause", "balancer resume",
+             "balancer rebalance", "balancer presplit", "balancer move"]
     top = subprocess.run([programs.eris, "--help"], capture_output=True, text=True)
     harness.check("Exit codes" in top.stdout, top.stdout)
     for verb in verbs:

@@ -5,7 +5,6 @@ grpcurl is built once into the build directory, at the last version that Debian'
 import base64
 import json
 import os
-import shutil
 import struct
 import subprocess
 
@@ -15,15 +14,11 @@ GRPCURL = "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.8.8"
 
 
 def build_grpcurl(build):
-    tools = os.path.join(os.path.abspath(build), "tools")
-    program = os.path.join(tools, "grpcurl")
+    program = os.path.join(os.path.abspath(build), "tools", "grpcurl")
     if os.path.exists(program):
         return program
-    go = shutil.which("/usr/lib/go-1.19/bin/go") or shutil.which("go")
-    if not go:
-        harness.skip("golang-go", "there is no go")
-    env = dict(os.environ, GOBIN=tools, GOPATH=os.path.join(tools, "gopath"), GOTOOLCHAIN="local",
-               GOFLAGS="-mod=mod -modcacherw")
+    go, env = harness.find_go(build)
+    env["GOFLAGS"] += " -mod=mod"
     done = subprocess.run([go, "install", GRPCURL], env=env, capture_output=True, text=True)
     if done.returncode != 0:
         harness.skip(GRPCURL, done.stderr[-2000:])
@@ -116,6 +111,8 @@ def main():
         stats = json.loads(call("eris.v1.Admin/GetStats", {}))
         harness.check("aeus" in stats, "stats")
         call("eris.v1.Admin/GetTopology", {})
+        balancer = json.loads(call("eris.v1.Admin/GetBalancer", {}))
+        harness.check_equal(balancer["options"]["algorithm"], "BALANCE_ALGORITHM_ONE_SHOT", "balancer")
         memory = json.loads(call("eris.v1.Admin/GetMemory", {}))
         harness.check_equal(memory["objects"][0]["object"], "orders", "object")
 

@@ -18,8 +18,8 @@ def cpu_seconds(pid):
 def main():
     programs = harness.Programs(harness.parse_args().build)
     with harness.Server(programs, "--aeus", "4") as server:
-        server.bench("--mode", "load", "--keys", "100000")
-        server.bench("--mode", "lookup", "--keys", "100000", "--seconds", "1")
+        server.bench("load", "--keys", "100000")
+        server.bench("lookup", "--keys", "100000", "--seconds", "1")
         time.sleep(0.5)
         before = cpu_seconds(server.process.pid)
         time.sleep(SECONDS)

@@ -11,20 +11,22 @@ import time
 
 import harness
 
-KEYS = ["--keys", "1000000", "--output", "json", "--until-unavailable", "--seconds", "120"]
+KEYS = ["--keys", "1000000", "--output", "json", "--until-unavailable", "--seconds", "120",
+        "--verify"]
 LOADS = {
-    "mixed": ["--mode", "mixed", "--threads", "4", "--batch", "4096", "--in-flight", "16"],
-    "large": ["--mode", "upsert", "--threads", "1", "--batch", "262144", "--in-flight", "4"],
-    "scans": ["--mode", "scan", "--threads", "2", "--scan-rows", "100000"],
-    "unary": ["--mode", "lookup", "--threads", "4", "--batch", "64", "--unary"],
+    "mixed": ["mixed", "--connections", "4", "--batch", "4096", "--in-flight", "16"],
+    "large": ["upsert", "--connections", "1", "--batch", "262144", "--in-flight", "4"],
+    "scans": ["scan", "--connections", "2", "--scan-rows", "100000"],
+    "unary": ["lookup", "--connections", "4", "--batch", "64", "--unary", "--in-flight", "1"],
+    "unary writes": ["f", "--connections", "2", "--batch", "64", "--unary", "--in-flight", "4"],
 }
 
 
 def main():
     programs = harness.Programs(harness.parse_args().build)
     with harness.Server(programs) as server:
-        server.bench("--mode", "load", "--keys", "1000000")
-        loads = {name: subprocess.Popen([programs.bench, *flags, *KEYS], env=server.env,
+        server.bench("load", "--keys", "1000000")
+        loads = {name: subprocess.Popen([programs.eris, "bench", *flags, *KEYS], env=server.env,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                  for name, flags in LOADS.items()}
         # Any moment under load will do.

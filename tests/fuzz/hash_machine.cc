@@ -56,9 +56,18 @@ absl::Status HashMachine::Dispatch(const IndexCommand& command) {
       return InvalidCalls(command);
     case CommandKind::kTrim:
       cache().Trim();
+      second().Trim();
       return absl::OkStatus();
     case CommandKind::kAbandon:
       return Abandon();
+    case CommandKind::kLend:
+      return Lend(command);
+    case CommandKind::kConclude:
+      return Conclude(command);
+    case CommandKind::kMaintain:
+      return Maintain(command);
+    case CommandKind::kRehome:
+      return Expect(absl::StatusCode::kFailedPrecondition, parts_[0]->Rehome(second()));
     default:
       return Execute(command);
   }
@@ -69,6 +78,7 @@ absl::Status HashMachine::CheckAll() {
   uint64_t rows = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
     HashPartition& part = *parts_[i];
+    if (part.range().Empty() && loan_ && loan_->lender == &part) continue;
     if (part.range().lo != next || part.range().hi.has_value() != (i + 1 < parts_.size())) {
       return Fault("partition ", i, " does not begin where the one before it ends");
     }
@@ -202,7 +212,7 @@ absl::Status HashMachine::Walk(const IndexCommand& command) {
 
 absl::Status HashMachine::GiveUp(const IndexCommand& command) {
   for (const auto& part : parts_) {
-    if (!part->prepared()) continue;
+    if (!part->prepared() || (loan_ && loan_->lender == part.get())) continue;
     bool refused = false;
     bool done = false;
     ERIS_RETURN_IF_ERROR(Try(
@@ -223,6 +233,10 @@ absl::Status HashMachine::MoveChunk(const IndexCommand& command) {
   const size_t from = command.detail / 4 % parts_.size();
   HashPartition& part = *parts_[from];
   const uint64_t size = part.size();
+  if (loan_ && loan_->lender == &part) {
+    storage::ExchangeChunk none;
+    return Expect(absl::StatusCode::kFailedPrecondition, part.Extract(1, none));
+  }
   storage::ExchangeChunk chunk;
   bool refused = false;
   ERIS_RETURN_IF_ERROR(Try(
@@ -245,7 +259,7 @@ absl::Status HashMachine::MoveChunk(const IndexCommand& command) {
   HashPartition* target = nullptr;
   for (const auto& other : parts_) {
     const storage::Range& range = other->range();
-    if (other->prepared() || range.Empty()) continue;
+    if (other->prepared() || range.Empty() || (loan_ && loan_->borrower == other.get())) continue;
     if (range.lo == chunk.covers.hi || range.hi == chunk.covers.lo) target = other.get();
   }
   if (target == nullptr && !chunk.covers.Empty()) {
@@ -257,9 +271,97 @@ absl::Status HashMachine::MoveChunk(const IndexCommand& command) {
         command, [&] { return target->Ingest(chunk); }, &refused, /*keeps_some=*/true));
     if (refused) ERIS_RETURN_IF_ERROR(target->Ingest(chunk));
   }
-  std::erase_if(parts_, [](const auto& one) { return one->range().Empty(); });
-  std::sort(parts_.begin(), parts_.end(),
-            [](const auto& a, const auto& b) { return a->range().lo < b->range().lo; });
+  Settle();
+  return absl::OkStatus();
+}
+
+// Partitions without a range go, but for a lender; the others stand by range, behind it.
+void HashMachine::Settle() {
+  std::erase_if(parts_, [&](const auto& one) {
+    if (loan_ && loan_->borrower == one.get() && one->range().Empty()) loan_->borrower = nullptr;
+    return one->range().Empty() && !(loan_ && loan_->lender == one.get());
+  });
+  std::sort(parts_.begin(), parts_.end(), [](const auto& a, const auto& b) {
+    return std::pair(!a->range().Empty(), a->range().lo) <
+           std::pair(!b->range().Empty(), b->range().lo);
+  });
+}
+
+// Rows of what is prepared, if that is all, to a new partition; the loan lasts while other commands
+// go on.
+absl::Status HashMachine::Lend(const IndexCommand& command) {
+  constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+  HashPartition& part = *parts_[command.detail / 4 % parts_.size()];
+  using End = storage::Partition::End;
+  storage::ExchangeChunk chunk;
+  const auto rows_max = static_cast<uint32_t>(command.Count());
+  if (!part.prepared()) {
+    return Expect(kPrecondition, part.Lend(part.range(), End::kLow, rows_max, chunk));
+  }
+  if (loan_) {
+    if (loan_->lender != &part) return absl::OkStatus();
+    return Expect(kPrecondition, part.CancelExtract(1).status());
+  }
+  for (absl::StatusOr<bool> walked = false; !*walked;) {
+    walked = part.WalkLeaving(1000);
+    if (!walked.ok()) return walked.status();
+  }
+  const storage::Range leaving = part.leaving();
+  End from = leaving.lo == part.range().lo ? End::kLow : End::kHigh;
+  if (leaving == part.range() && (command.detail & 1) != 0) from = End::kHigh;
+  const uint64_t size = part.size();
+  bool refused = false;
+  ERIS_RETURN_IF_ERROR(Try(
+      command, [&] { return part.Lend(leaving, from, rows_max, chunk); }, &refused));
+  if (refused) return Fault("rows cannot be lent for want of memory");
+  if (part.size() + chunk.keys.size() != size) return Fault("a loan leaves ", part.size());
+  auto [row, end] = RowsOf(chunk.covers);
+  for (size_t i = 0; i < chunk.keys.size(); ++i, ++row) {
+    if (row == end || chunk.keys[i] != row->first || chunk.values[i] != row->second) {
+      return Fault("a loan has ", chunk.keys[i], " -> ", chunk.values[i], " in row ", i);
+    }
+  }
+  if (row != end) return Fault("a loan lacks ", row->first);
+  if (chunk.covers.Empty()) {
+    part.TakeBack();
+    return absl::OkStatus();
+  }
+  parts_.push_back(NewPartition({chunk.covers.lo, chunk.covers.lo}));
+  ERIS_RETURN_IF_ERROR(parts_.back()->Ingest(chunk));
+  loan_ = Loan{&part, parts_.back().get(), std::move(chunk)};
+  Settle();
+  return absl::OkStatus();
+}
+
+// It is forgotten; or taken back, where the borrower has not begun to give rows away itself.
+absl::Status HashMachine::Conclude(const IndexCommand& command) {
+  if (!loan_) return absl::OkStatus();
+  ++coverage_.done[static_cast<unsigned>(CommandKind::kConclude)];
+  const Loan loan = *std::exchange(loan_, std::nullopt);
+  const storage::Range& covers = loan.chunk.covers;
+  const bool whole = loan.borrower != nullptr && loan.borrower->range() == covers;
+  ArmFailures(command.FailNth(), command.FailMode());
+  if (whole && (command.detail & 1) != 0) {
+    loan.lender->TakeBack();
+    std::erase_if(parts_, [&](const auto& one) { return one.get() == loan.borrower; });
+    const auto [begin, end] = RowsOf(covers);
+    rows_.erase(begin, end);
+    for (size_t i = 0; i < loan.chunk.keys.size(); ++i) {
+      if (plant_ == Plant::kLosesRowTakenBack && i == 1) continue;
+      rows_[loan.chunk.keys[i]] = loan.chunk.values[i];
+    }
+  } else if (plant_ != Plant::kNeverForgets) {
+    loan.lender->Forget({}, static_cast<uint32_t>(command.Count() + 1));
+  }
+  ArmFailures(0, memory::FailurePoint::Mode::kOnce);
+  Settle();
+  return absl::OkStatus();
+}
+
+absl::Status HashMachine::Maintain(const IndexCommand& command) {
+  ArmFailures(command.FailNth(), command.FailMode());
+  for (const auto& part : parts_) part->Maintain({}, static_cast<uint32_t>(command.Count() + 1));
+  ArmFailures(0, memory::FailurePoint::Mode::kOnce);
   return absl::OkStatus();
 }
 
@@ -280,7 +382,8 @@ absl::Status HashMachine::InvalidCalls(const IndexCommand& command) {
 absl::Status HashMachine::Abandon() {
   for (const auto& part : parts_) part->Abandon();
   parts_.clear();
-  memory_ = std::make_unique<storage::TreeMemory>();
+  loan_.reset();
+  NewMemory();
   rows_.clear();
   existing_.clear();
   parts_.push_back(NewPartition({}));
@@ -289,7 +392,7 @@ absl::Status HashMachine::Abandon() {
 
 absl::Status HashMachine::Finish() {
   parts_.clear();
-  const uint64_t used = cache().used_bytes();
+  const uint64_t used = used_bytes();
   if (used != 0) return Fault(used, " bytes are used though nothing is left");
   return absl::OkStatus();
 }

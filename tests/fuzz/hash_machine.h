@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,10 @@ class HashMachine final : public PartitionMachine {
   absl::Status Walk(const IndexCommand& command);
   absl::Status GiveUp(const IndexCommand& command);
   absl::Status MoveChunk(const IndexCommand& command);
+  absl::Status Lend(const IndexCommand& command);
+  absl::Status Conclude(const IndexCommand& command);
+  absl::Status Maintain(const IndexCommand& command);
+  void Settle();
   absl::Status InvalidCalls(const IndexCommand& command);
   absl::Status Abandon();
 
@@ -44,6 +49,12 @@ class HashMachine final : public PartitionMachine {
   std::unique_ptr<storage::HashPartition> NewPartition(const storage::Range& range);
 
   std::vector<std::unique_ptr<storage::HashPartition>> parts_;  // by range; together all keys
+  struct Loan {
+    storage::HashPartition* lender;
+    storage::HashPartition* borrower;  // nullptr: it has given all of it away
+    storage::ExchangeChunk chunk;
+  };
+  std::optional<Loan> loan_;
   uint64_t seed_ = 0;
 };
 

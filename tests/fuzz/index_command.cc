@@ -7,9 +7,10 @@ namespace eris::fuzz {
 namespace {
 
 constexpr const char* kKindNames[kCommandKinds] = {
-    "Lookup",   "Upsert",       "Erase", "InsertIfAbsent", "ReplaceIfPresent", "CompareAndSet",
-    "Add",      "Scan",         "Split", "Absorb",         "MoveChunks",       "Reload",
-    "HandOver", "InvalidCalls", "Trim",  "Abandon"};
+    "Lookup",        "Upsert", "Erase",    "InsertIfAbsent", "ReplaceIfPresent",
+    "CompareAndSet", "Add",    "Scan",     "Split",          "Absorb",
+    "MoveChunks",    "Reload", "HandOver", "InvalidCalls",   "Trim",
+    "Abandon",       "Lend",   "Conclude", "Maintain",       "Rehome"};
 constexpr const char* kFamilyNames[kKeyFamilies] = {"dense",       "sparse",         "clustered",
                                                     "one-byte",    "zeros-and-ones", "extremes",
                                                     "long-prefix", "existing"};

@@ -35,8 +35,12 @@ enum class CommandKind : uint8_t {
   kInvalidCalls,  // what must be refused, and change nothing
   kTrim,          // the cache's magazines and empty spans go back
   kAbandon,       // all partitions, and their memory with them
+  kLend,          // an end of a partition, to a new one, which has it from then on
+  kConclude,      // the loan: it is forgotten, or taken back and what was borrowed is dropped
+  kMaintain,      // a piece of what was forgotten is freed
+  kRehome,        // a partition, to the other cache
 };
-inline constexpr unsigned kCommandKinds = 16;
+inline constexpr unsigned kCommandKinds = 20;
 
 enum class KeyFamily : uint8_t {
   kDense,         // one after the other, from a base that `place` picks; some wrap around 2^64

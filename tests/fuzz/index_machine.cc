@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "storage/tree_check.h"
-#include "tests/fuzz/tree_inventory.h"
 
 namespace eris::fuzz {
 
@@ -16,11 +15,6 @@ using storage::IndexPartition;
 using storage::Key;
 using storage::KeyState;
 using storage::Operation;
-
-namespace {
-
-constexpr size_t kPartitionsMax = 6;
-}  // namespace
 
 IndexMachine::IndexMachine(Plant plant) : PartitionMachine(plant) {
   parts_.push_back(NewPartition({}));
@@ -43,6 +37,9 @@ size_t IndexMachine::OwnerOf(uint64_t key) const {
 
 absl::Status IndexMachine::Run(const IndexCommand& command) {
   if (command.family == KeyFamily::kExisting) UpdateExisting();
+  may_settle_ = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
+    return part->loan().hidden_rows() > 0 && !part->loan().out();
+  });
   absl::Status status;
   switch (command.kind) {
     case CommandKind::kLookup:
@@ -77,10 +74,23 @@ absl::Status IndexMachine::Run(const IndexCommand& command) {
       break;
     case CommandKind::kTrim:
       cache().Trim();
+      second().Trim();
       ++coverage_.done[static_cast<unsigned>(CommandKind::kTrim)];
       break;
     case CommandKind::kAbandon:
       status = Abandon();
+      break;
+    case CommandKind::kLend:
+      status = Lend(command);
+      break;
+    case CommandKind::kConclude:
+      status = Conclude(command);
+      break;
+    case CommandKind::kMaintain:
+      status = Maintain(command);
+      break;
+    case CommandKind::kRehome:
+      status = Rehome(command);
       break;
   }
   ERIS_RETURN_IF_ERROR(status);
@@ -88,7 +98,28 @@ absl::Status IndexMachine::Run(const IndexCommand& command) {
   return CheckLookups(command);
 }
 
+absl::Status IndexMachine::AddPartition(const IndexPartition& part,
+                                        TreeInventory& inventory) const {
+  TreeInventory own;
+  AddTree(part.tree(), own);
+  const size_t all = own.rows.size();
+  std::erase_if(own.rows, [&](const auto& row) { return !part.range().ContainsU64(row.first); });
+  if (all - own.rows.size() != part.loan().hidden_rows()) {
+    return Fault("holds ", all - own.rows.size(), " rows out of its range, and says ",
+                 part.loan().hidden_rows());
+  }
+  if (part.loan().out() != IsLender(part)) return Fault("is a lender, or not, and says otherwise");
+  for (const storage::TreeRef root : part.loan().forgotten()) {
+    AddBlocks(root, part.tree().cache(), own);
+  }
+  inventory.rows.insert(inventory.rows.end(), own.rows.begin(), own.rows.end());
+  inventory.blocks.insert(inventory.blocks.end(), own.blocks.begin(), own.blocks.end());
+  inventory.kinds |= own.kinds;
+  return absl::OkStatus();
+}
+
 absl::Status IndexMachine::CheckAll() {
+  EndTurn();
   TreeInventory inventory;
   Key next;
   size_t rows_before = 0;
@@ -100,15 +131,10 @@ absl::Status IndexMachine::CheckAll() {
     }
     if (range.hi) next = *range.hi;
     ERIS_RETURN_IF_ERROR(storage::CheckTree(part.tree()));
-    AddTree(part.tree(), inventory);
+    ERIS_RETURN_IF_ERROR(AddPartition(part, inventory));
     const size_t held = inventory.rows.size() - rows_before;
     if (held != part.size()) {
       return Fault("partition ", i, " holds ", held, " rows and says ", part.size());
-    }
-    for (size_t row = rows_before; row < inventory.rows.size(); ++row) {
-      if (!range.ContainsU64(inventory.rows[row].first)) {
-        return Fault("key ", inventory.rows[row].first, " is not of partition ", i);
-      }
     }
     rows_before = inventory.rows.size();
   }
@@ -129,7 +155,7 @@ absl::Status IndexMachine::CheckAll() {
                       no_wanted ? 0 : differ.second->second));
   }
   coverage_.kinds |= inventory.kinds;
-  return CheckMemory(inventory, cache());
+  return CheckMemory(inventory, cache().manager());
 }
 
 // Some keys one by one, the command's own and those beside them.
@@ -167,7 +193,9 @@ absl::Status IndexMachine::Split(const IndexCommand& command) {
   if (key == part.range().lo.head) {
     return ExpectInvalid(part.SplitAt(Key::FromU64(key)).status());
   }
+  if (IsLender(part)) return ExpectLent(part.SplitAt(Key::FromU64(key)).status());
   if (parts_.size() == kPartitionsMax) return absl::OkStatus();
+  Changes(part);
   std::unique_ptr<storage::Partition> upper;
   bool refused = false;
   ERIS_RETURN_IF_ERROR(Try(
@@ -196,6 +224,14 @@ absl::Status IndexMachine::Absorb(const IndexCommand& command) {
   IndexPartition& other = *parts_[gone];
   const uint64_t rows = other.size();
   const storage::Range range = other.range();
+  memory::LocalCache& home = parts_[stays]->tree().cache();
+  if (&other.tree().cache() != &home) {
+    ERIS_RETURN_IF_ERROR(ExpectInvalid(parts_[stays]->Absorb(other)));
+    ERIS_RETURN_IF_ERROR(other.Rehome(home));
+  }
+  if (IsLender(other) || IsLender(*parts_[stays])) return ExpectLent(parts_[stays]->Absorb(other));
+  Changes(other);
+  Changes(*parts_[stays]);
   bool refused = false;
   ERIS_RETURN_IF_ERROR(Try(
       command, [&] { return parts_[stays]->Absorb(other); }, &refused));
@@ -219,6 +255,9 @@ absl::Status IndexMachine::HandOver(const IndexCommand& command) {
   const size_t which = command.detail % parts_.size();
   const Key lo = parts_[which]->range().lo;
   std::unique_ptr<IndexPartition> target = NewPartition({lo, lo});
+  if (&parts_[which]->tree().cache() == &second()) ERIS_RETURN_IF_ERROR(target->Rehome(second()));
+  if (IsLender(*parts_[which])) return ExpectLent(target->Absorb(*parts_[which]));
+  Changes(*parts_[which]);
   bool refused = false;
   ERIS_RETURN_IF_ERROR(Try(
       command, [&] { return target->Absorb(*parts_[which]); }, &refused));
@@ -228,14 +267,15 @@ absl::Status IndexMachine::HandOver(const IndexCommand& command) {
 }
 
 absl::Status IndexMachine::Abandon() {
-  const uint64_t used = cache().used_bytes();
+  const uint64_t used = used_bytes();
   for (const auto& part : parts_) {
     part->Abandon();
     if (part->size() != 0) return Fault("an abandoned partition has rows");
   }
-  if (cache().used_bytes() != used) return Fault("an abandoned partition has freed something");
+  if (used_bytes() != used) return Fault("an abandoned partition has freed something");
   parts_.clear();
-  memory_ = std::make_unique<storage::TreeMemory>();
+  loan_.reset();
+  NewMemory();
   rows_.clear();
   existing_.clear();
   parts_.push_back(NewPartition({}));
@@ -245,6 +285,7 @@ absl::Status IndexMachine::Abandon() {
 
 absl::Status IndexMachine::Rearrange(size_t which, uint64_t key) {
   IndexPartition& part = *parts_[which];
+  if (IsLender(part)) return absl::OkStatus();
   if (!part.range().ContainsU64(key) || key == part.range().lo.head) return absl::OkStatus();
   auto upper = part.SplitAt(Key::FromU64(key));
   ERIS_RETURN_IF_ERROR(upper.status());
@@ -253,7 +294,8 @@ absl::Status IndexMachine::Rearrange(size_t which, uint64_t key) {
 
 absl::Status IndexMachine::Finish() {
   parts_.clear();
-  const uint64_t used = cache().used_bytes();
+  EndTurn();
+  const uint64_t used = used_bytes();
   if (used != 0) return Fault(used, " bytes are used though nothing is left");
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,8 +16,11 @@
 #include "storage/index_partition.h"
 #include "tests/fuzz/index_command.h"
 #include "tests/fuzz/partition_machine.h"
+#include "tests/fuzz/tree_inventory.h"
 
 namespace eris::fuzz {
+
+inline constexpr size_t kPartitionsMax = 6;
 
 class IndexMachine final : public PartitionMachine {
  public:
@@ -36,6 +40,12 @@ class IndexMachine final : public PartitionMachine {
   absl::Status Absorb(const IndexCommand& command);
   absl::Status HandOver(const IndexCommand& command);
   absl::Status Abandon();
+  // --- commands of changing hands (index_machine_loans.cc) ---
+  absl::Status Lend(const IndexCommand& command);
+  absl::Status Conclude(const IndexCommand& command);
+  absl::Status Maintain(const IndexCommand& command);
+  absl::Status Rehome(const IndexCommand& command);
+  absl::Status ExpectLent(const absl::Status& status) const;
   // --- commands that carry rows (index_machine_rows.cc) ---
   storage::ScanQuery QueryOf(const IndexCommand& command) const;
   absl::Status Scan(const IndexCommand& command);
@@ -53,13 +63,31 @@ class IndexMachine final : public PartitionMachine {
   // Cuts the partition and joins it again, which moves and frees TreeNodes.
   absl::Status Rearrange(size_t which, uint64_t key);
 
+  // Appends a partition's rows and blocks, also those that it has out of sight.
+  absl::Status AddPartition(const storage::IndexPartition& part, TreeInventory& inventory) const;
   absl::Status CheckAll();
   absl::Status CheckLookups(const IndexCommand& command);
 
   size_t OwnerOf(uint64_t key) const;
   std::unique_ptr<storage::IndexPartition> NewPartition(const storage::Range& range);
 
-  std::vector<std::unique_ptr<storage::IndexPartition>> parts_;  // by range; together all keys
+  bool IsLender(const storage::IndexPartition& part) const {
+    return loan_ && loan_->lender == &part;
+  }
+  // Says that the partition is not the one that was made for the loan any more, or not it alone: it
+  // cannot be dropped then.
+  void Changes(const storage::IndexPartition& part) {
+    if (loan_ && loan_->borrower == &part) loan_->borrower = nullptr;
+  }
+
+  // By range; together all keys. That of a lender may be empty.
+  std::vector<std::unique_ptr<storage::IndexPartition>> parts_;
+  struct Loan {
+    storage::IndexPartition* lender;
+    storage::IndexPartition* borrower;  // nullptr: it has changed hands since
+    storage::ExchangeChunk chunk;
+  };
+  std::optional<Loan> loan_;
 };
 
 // Runs the commands on a new machine, and Finish. Errors: Internal, naming the command.

@@ -174,6 +174,16 @@ absl::Status IndexMachine::MoveChunks(const IndexCommand& command) {
   const bool back = from == 0 || (command.detail & 1) != 0;
   IndexPartition& target = *parts_[back ? from : from - 1];
   const unsigned chunks = 1 + (command.detail >> 1 & 1);
+  if (IsLender(*parts_[from])) {
+    ExchangeChunk chunk;
+    return ExpectLent(parts_[from]->Extract(1, chunk));
+  }
+  if (IsLender(target)) {
+    const Key lo = parts_[from]->range().lo;
+    return ExpectLent(target.Ingest({{lo, lo}, {}, {}}));
+  }
+  Changes(*parts_[from]);
+  Changes(target);
   for (unsigned i = 0; i < chunks && !parts_[from]->range().Empty(); ++i) {
     ExchangeChunk chunk;
     ERIS_RETURN_IF_ERROR(Extract(from, static_cast<uint32_t>(command.Count()), command, chunk));
@@ -190,6 +200,10 @@ absl::Status IndexMachine::Reload(const IndexCommand& command) {
                                   : static_cast<uint32_t>(std::max<size_t>(command.Count(), 50));
   const Key lo = parts_[which]->range().lo;
   std::vector<ExchangeChunk> chunks;
+  if (IsLender(*parts_[which])) {
+    return ExpectLent(parts_[which]->Extract(chunk_rows, chunks.emplace_back()));
+  }
+  Changes(*parts_[which]);
   while (!parts_[which]->range().Empty()) {
     ERIS_RETURN_IF_ERROR(Extract(which, chunk_rows, command, chunks.emplace_back()));
   }
@@ -212,11 +226,13 @@ absl::Status IndexMachine::InvalidCalls(const IndexCommand& command) {
   if (range.hi) ERIS_RETURN_IF_ERROR(ExpectInvalid(part.SplitAt(*range.hi).status()));
   ERIS_RETURN_IF_ERROR(ExpectInvalid(part.SplitAt({range.lo.head, 1}).status()));
   ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Absorb(part)));
-  if (which + 2 < parts_.size()) {
+  const bool apart = which + 2 < parts_.size() && !range.Empty() &&
+                     !parts_[which + 1]->range().Empty() && !parts_[which + 2]->range().Empty();
+  if (apart) {
     ERIS_RETURN_IF_ERROR(ExpectInvalid(part.Absorb(*parts_[which + 2])));
     ERIS_RETURN_IF_ERROR(ExpectInvalid(parts_[which + 2]->Absorb(part)));
   }
-  if (which == 0 || !range.hi) return absl::OkStatus();
+  if (which == 0 || !range.hi || range.Empty()) return absl::OkStatus();
   // Adjacent at the low side, but for the fault of each.
   const uint64_t lo = range.lo.head;
   if (lo < 3) return absl::OkStatus();

@@ -82,6 +82,28 @@ inline std::vector<SeedCase> SeedCases() {
                     many(Kind::kAdd, Family::kOneByte, Order::kRepeated, 64, 5, 8),
                     {.kind = Kind::kTrim},
                     many(Kind::kLookup, Family::kExisting, Order::kScattered, 64)}});
+  for (const auto family : {Family::kDense, Family::kSparse, Family::kClustered}) {
+    for (const uint8_t end : {0, 1}) {
+      // Half is forgotten, then all; taken back; to the other cache and joined there.
+      cases.push_back({"lend, conclude, change homes",
+                       {many(Kind::kUpsert, family, Order::kScattered, 120, 3),
+                        many(Kind::kLend, family, Order::kAscending, 40, 0, uint8_t(4 + end)),
+                        many(Kind::kUpsert, family, Order::kRepeated, 60, 3),
+                        {.kind = Kind::kConclude, .count = 9},
+                        {.kind = Kind::kMaintain, .count = 20},
+                        many(Kind::kLend, family, Order::kAscending, 20, 0, uint8_t(8 * end + end)),
+                        {.kind = Kind::kInvalidCalls, .detail = end},
+                        {.kind = Kind::kSplit, .family = Family::kExisting, .first = 900},
+                        many(Kind::kErase, Family::kExisting, Order::kScattered, 20),
+                        {.kind = Kind::kConclude, .detail = 1},
+                        {.kind = Kind::kRehome, .detail = end},
+                        {.kind = Kind::kAbsorb},
+                        refused(many(Kind::kLend, family, Order::kAscending, 60, 0, end), 0xff),
+                        refused({.kind = Kind::kConclude, .count = 100}, 0xe0),
+                        refused({.kind = Kind::kMaintain, .count = 100}, 0xe0),
+                        {.kind = Kind::kAbsorb, .detail = 1}}});
+    }
+  }
   return cases;
 }
 

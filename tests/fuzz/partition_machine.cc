@@ -66,9 +66,9 @@ absl::Status PartitionMachine::ExecuteOn(storage::Partition& partition,
                      .states_out = states.data(),
                      .expected = &expected[at]});
   }
-  cache().ArmFailures(command.FailNth(), command.FailMode());
+  ArmFailures(command.FailNth(), command.FailMode());
   partition.Execute({operation, parts});
-  cache().ArmFailures(0, memory::FailurePoint::Mode::kOnce);
+  ArmFailures(0, memory::FailurePoint::Mode::kOnce);
 
   uint64_t refused = 0;
   for (size_t i = 0; i < count; ++i) {

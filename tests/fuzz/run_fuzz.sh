@@ -22,7 +22,7 @@ if ERIS_FUZZ_PLANT=$kPlant "$fuzz" "${options[@]}" -max_total_time=$kPlantSecond
   echo "fuzz: a planted fault was not found within $kPlantSeconds s: see $log"
   exit 1
 fi
-grep -q '^INTERNAL: .*the cache counts' "$log" || { tail -n 30 "$log"; echo "fuzz: died of something else"; exit 1; }
+grep -q '^INTERNAL: .*the manager counts' "$log" || { tail -n 30 "$log"; echo "fuzz: died of something else"; exit 1; }
 echo "fuzz: a planted fault is found after $(find "$build/planted" -type f | wc -l) inputs that were new"
 
 "$build/tests/fuzz/index_seeds" "$corpus" || exit 1

@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "memory/memory_manager.h"
 #include "storage/tree_node.h"
 #include "storage/tree_run.h"
 
@@ -44,7 +43,13 @@ void AddTree(const storage::PrefixTree& tree, TreeInventory& inventory) {
   if (!tree.root().IsNone()) Add(tree.root(), tree.cache(), inventory);
 }
 
-absl::Status CheckMemory(TreeInventory& inventory, const memory::LocalCache& cache) {
+void AddBlocks(TreeRef root, const memory::LocalCache& cache, TreeInventory& inventory) {
+  const size_t rows = inventory.rows.size();
+  if (!root.IsNone()) Add(root, cache, inventory);
+  inventory.rows.resize(rows);
+}
+
+absl::Status CheckMemory(TreeInventory& inventory, const memory::MemoryManager& manager) {
   std::vector<TreeInventory::Block>& blocks = inventory.blocks;
   std::sort(blocks.begin(), blocks.end());
   uint64_t bytes = 0;
@@ -55,11 +60,10 @@ absl::Status CheckMemory(TreeInventory& inventory, const memory::LocalCache& cac
                                               blocks[i - 1].address, ", then ", blocks[i].address));
     }
   }
-  const memory::ObjectAccount account = cache.manager().Account();
-  if (cache.used_bytes() != bytes || account.used_bytes != bytes) {
-    return absl::InternalError(absl::StrCat("the trees hold ", bytes, " bytes, the cache counts ",
-                                            cache.used_bytes(), ", its manager ",
-                                            account.used_bytes));
+  const memory::ObjectAccount account = manager.Account();
+  if (account.used_bytes != bytes) {
+    return absl::InternalError(
+        absl::StrCat("the trees hold ", bytes, " bytes, the manager counts ", account.used_bytes));
   }
   const uint64_t parts = account.used_bytes + account.cached_bytes + account.spare_bytes +
                          account.header_bytes + account.extent_bytes;
@@ -68,6 +72,15 @@ absl::Status CheckMemory(TreeInventory& inventory, const memory::LocalCache& cac
         absl::StrCat("of ", account.committed_bytes, " committed bytes the account finds ", parts));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckMemory(TreeInventory& inventory, const memory::LocalCache& cache) {
+  const uint64_t used = cache.manager().Account().used_bytes;
+  if (cache.used_bytes() != used) {
+    return absl::InternalError(
+        absl::StrCat("the cache counts ", cache.used_bytes(), " bytes, its manager ", used));
+  }
+  return CheckMemory(inventory, cache.manager());
 }
 
 }  // namespace eris::fuzz

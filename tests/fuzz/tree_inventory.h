@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "memory/local_cache.h"
+#include "memory/memory_manager.h"
 #include "storage/prefix_tree.h"
 
 namespace eris::fuzz {
@@ -27,8 +28,13 @@ struct TreeInventory {
 // Appends the tree's own.
 void AddTree(const storage::PrefixTree& tree, TreeInventory& inventory);
 
-// Verifies that no two blocks overlap, and that together they are what the cache and its manager
-// count as used. Errors: Internal. REQUIRES: nothing else has blocks of the cache or the manager.
+// The blocks alone, of a tree that is being freed.
+void AddBlocks(storage::TreeRef root, const memory::LocalCache& cache, TreeInventory& inventory);
+
+// Verifies that no two blocks overlap, and that together they are what the manager counts as used,
+// and the cache, if all blocks are of one. Errors: Internal. REQUIRES: nothing else has blocks of
+// the manager.
+absl::Status CheckMemory(TreeInventory& inventory, const memory::MemoryManager& manager);
 absl::Status CheckMemory(TreeInventory& inventory, const memory::LocalCache& cache);
 
 }  // namespace eris::fuzz

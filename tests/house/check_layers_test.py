@@ -43,7 +43,7 @@ class CheckLayersTest(unittest.TestCase):
         self.finds("storage/a.cc", "google/protobuf/message.h")
 
     def test_customer_reaching_past_the_interface_is_found(self):
-        for path in ("server/a.cc", "clients/a.cc", "clients/cli/a.cc", "examples/a.cc", "bench/eris_bench.cc"):
+        for path in ("server/a.cc", "clients/a.cc", "clients/cli/a.cc", "clients/load/a.cc", "examples/a.cc"):
             self.finds(path, "engine/engine_impl.h")
         self.finds("clients/a.cc", "server/serve.h")
         self.finds("clients/cli/a.cc", "server/call_state.h")

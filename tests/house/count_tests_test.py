@@ -59,6 +59,9 @@ class CountTestsTest(unittest.TestCase):
         self.assertEqual(run(test, arguments=["--strict"]), (0, "1 passed, 0 failed, 1 skipped"))
         test = [("t", "notrun", "SKIPPED: bash cannot be installed: " + "long reason " * 100), ("u", "run", "")]
         self.assertEqual(run(test, arguments=["--strict"]), (1, "1 passed, 1 failed, 0 skipped"))
+        test = [("t", "notrun", "SKIPPED: nohost.invalid/none@v1.0.0 (Go module) cannot be installed: x"),
+                ("u", "run", "")]
+        self.assertEqual(run(test, arguments=["--strict"]), (0, "1 passed, 0 failed, 1 skipped"))
         # bash is there everywhere, so a test has no excuse to skip for it.
         test = [("t", "notrun", "needs package: bash"), ("u", "run", "")]
         self.assertEqual(run(test, arguments=["--strict"]), (1, "1 passed, 1 failed, 0 skipped"))

@@ -32,6 +32,7 @@ Options SmallOptions(uint32_t aeus, std::string topology = "") {
   options.topology = std::move(topology);
   options.aeu_count = aeus;
   options.memory_limit_bytes = uint64_t{2} << 30;
+  options.balancer.enabled = false;  // counts miss rows that are under way
   options.memory_decay_ms = 200;
   return options;
 }

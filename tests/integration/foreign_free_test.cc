@@ -58,8 +58,7 @@ class Machine {
     AeuThreadOptions options;
     options.spin_ns = 0;
     for (uint32_t i = 0; i < lab_.size(); ++i) {
-      threads_.push_back(
-          std::make_unique<AeuThread>(lab_[i], lab_.directory()[AeuId{i}].waker, options));
+      threads_.push_back(std::make_unique<AeuThread>(lab_[i], lab_.directory()[AeuId{i}], options));
     }
   }
   void Stop() { threads_.clear(); }

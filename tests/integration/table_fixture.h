@@ -23,6 +23,7 @@ inline std::unique_ptr<Engine> OpenOrDie(uint32_t aeus, uint64_t memory_bytes = 
   options.aeu_count = aeus;
   options.memory_limit_bytes = memory_bytes;
   options.memory_decay_ms = 200;
+  options.balancer.enabled = false;  // counts miss rows that are under way
   auto engine = Engine::Open(options);
   EXPECT_TRUE(engine.ok()) << engine.status();
   return engine.ok() ? *std::move(engine) : nullptr;

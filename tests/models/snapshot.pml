@@ -13,7 +13,7 @@
  * With PAUSES a part may wait for later turns (no chunk), so that writes of its AEU come in between.
  *
  * Abstracted: the search for a free slot (each scan has its own); keys beyond one for each AEU;
- * ranges that move (tests/sim/); limits of memory. Sequentially consistent: tests/explore/.
+ * ranges that move (handover_table.pml); limits of memory. Sequentially consistent: tests/explore/.
  *
  * Properties
  *   - a scan that is answered by rows alone has seen one moment: if a value, then all that were

@@ -266,6 +266,9 @@ int Main(bool print_maps) {
   }
   Options options;
   options.memory_limit_bytes = 256 << 20;
+  // Counts are by cpu: a thread that reads all AEUs' loads now and then, on whatever cpu, would be
+  // in them.
+  options.balancer.enabled = false;
   if (!Run(options, Phase::kLocalUpsert, Phase::kLocalLookup, print_maps)) return 1;
   // Ordinary pages: a few huge ones would be local or not by luck.
   options.huge_pages = HugePages::kNone;

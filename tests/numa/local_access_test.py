@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import local_access  # noqa: E402
 from local_access import BLIND, GOAL, INTERLEAVED, LOCAL, counting  # noqa: E402
 
-# The AEU's own objects lie in the heap of whoever opened the engine: a few lines a turn.
+# The program's own pages, its constants and the clock's lie on one NumaNode.
 MISSES_MIN = 0.99
 BLIND_MAX = 0.5  # a quarter of the memory is local by chance
 

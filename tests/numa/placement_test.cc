@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "tests/numa/lab_engine.h"
 #include "tests/numa/lab_machine.h"
 
@@ -260,6 +261,62 @@ TEST_F(PlacementTest, EveryPageStaysInPlaceThroughUpsertsAndErases) {
   ASSERT_TRUE(gone.ok() && kept.ok());
   EXPECT_EQ(*gone, 0u);
   EXPECT_EQ(*kept, kStep);
+}
+
+// What an object's live blocks take on each NumaNode.
+std::map<NumaNodeId, uint64_t> UsedBytes(LabEngine& lab) {
+  std::map<NumaNodeId, uint64_t> used;
+  for (const ObjectMemory& one : lab.engine().Memory().objects) {
+    used[one.numa_node] += one.used_bytes;
+  }
+  return used;
+}
+
+// A copy's rows lie with their new owner, and nothing of them stays behind; a link's stay.
+TEST_F(PlacementTest, RangesThatChangeHandsLieWithTheirNewOwner) {
+  ASSERT_TRUE(lab_->engine().SetBalancer({.enabled = false}).ok());
+  constexpr uint64_t kKeys = 200'000;
+  ASSERT_TRUE(lab_->Upsert(0, kKeys).ok());
+  const EngineStats stats = lab_->engine().Stats();
+  const AeuStats& source = stats.aeus.front();
+  const absl::StatusOr<ObjectInfo> object = lab_->engine().Describe(kObject);
+  ASSERT_TRUE(object.ok());
+  const KeyRange range{.lo = object->partition_starts[0], .hi = object->partition_starts[1]};
+  uint64_t rows_beside = 0;  // on the source's NumaNode
+  for (const AeuStats& aeu : stats.aeus) {
+    if (aeu.numa_node == source.numa_node) rows_beside += aeu.rows;
+  }
+  ASSERT_GT(source.rows, 0u);
+  for (const AeuStats& target : stats.aeus) {
+    if (target.id == source.id) continue;
+    const bool same = target.numa_node == source.numa_node;
+    const auto before = UsedBytes(*lab_);
+    const absl::Status moved = lab_->engine().MoveRange(kObject, range, target.id);
+    ASSERT_TRUE(moved.ok()) << moved;
+    const std::vector<TransferRecord> history = lab_->engine().TransferHistory();
+    ASSERT_FALSE(history.empty());
+    EXPECT_EQ(history.front().kind, same ? TransferKind::kLink : TransferKind::kCopy);
+    EXPECT_EQ(history.front().rows, source.rows);
+    const uint64_t share = before.at(source.numa_node) * source.rows / rows_beside;
+    // What is given up is freed in the turns after it.
+    for (int i = 0; !same && i < 1000; ++i) {
+      if (UsedBytes(*lab_)[source.numa_node] + share / 2 < before.at(source.numa_node)) break;
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+    const auto after = UsedBytes(*lab_);
+    if (same) {
+      EXPECT_NEAR(static_cast<double>(after.at(source.numa_node)),
+                  static_cast<double>(before.at(source.numa_node)), 1e5);
+    } else {
+      EXPECT_LT(after.at(source.numa_node) + share / 2, before.at(source.numa_node));
+      EXPECT_GT(after.at(target.numa_node), before.at(target.numa_node) + share / 2);
+    }
+    const auto correct = lab_->CountCorrect(0, kKeys);
+    ASSERT_TRUE(correct.ok()) << correct.status();
+    EXPECT_EQ(*correct, kKeys);
+    ExpectEveryPageInPlace(*lab_);
+    ASSERT_TRUE(lab_->engine().MoveRange(kObject, range, source.id).ok());
+  }
 }
 
 // The check itself: a page that lies elsewhere is found, and nothing once it is back.

@@ -22,6 +22,7 @@ struct PoolRange {
   uintptr_t end = 0;
   uint32_t os_numa_node = 0;                // where its pages belong
   std::map<uint32_t, uint64_t> pages_on{};  // where they are, in units of page_bytes
+  uint64_t guard_bytes = 0;                 // that nobody may touch, right below
   uint64_t page_bytes = 0;                  // 4 KiB also where huge pages serve it transparently
   uint64_t bytes() const { return end - begin; }
 };
@@ -40,11 +41,14 @@ inline int BoundTo(const std::string& policy) {
 // Of this process, or of the one with that number. Ordered by address.
 inline std::vector<PoolRange> PoolRanges(const std::string& process = "self") {
   std::map<uintptr_t, uintptr_t> ends;
+  std::map<uintptr_t, uint64_t> guards;  // by their end
   std::ifstream maps("/proc/" + process + "/maps");
   for (std::string line; std::getline(maps, line);) {
     char* dash = nullptr;
     const uintptr_t begin = std::strtoull(line.c_str(), &dash, 16);
-    ends[begin] = std::strtoull(dash + 1, nullptr, 16);
+    char* rights = nullptr;
+    ends[begin] = std::strtoull(dash + 1, &rights, 16);
+    if (std::string(rights).rfind(" ---", 0) == 0) guards[ends[begin]] = ends[begin] - begin;
   }
   std::vector<PoolRange> ranges;
   std::ifstream numa_maps("/proc/" + process + "/numa_maps");
@@ -57,6 +61,7 @@ inline std::vector<PoolRange> PoolRanges(const std::string& process = "self") {
     PoolRange range{.begin = std::strtoull(begin.c_str(), nullptr, 16),
                     .os_numa_node = static_cast<uint32_t>(numa_node)};
     range.end = ends[range.begin];
+    range.guard_bytes = guards[range.begin];
     for (std::string word; words >> word;) {
       const size_t equals = word.find('=');
       if (equals == std::string::npos) continue;

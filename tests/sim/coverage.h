@@ -48,6 +48,14 @@ enum class Event : uint8_t {
   kScanPartsNoObject,
   kScanPartsRefused,
   kMovesInsideTurns,
+  kTransfers,
+  kLinks,   // installed
+  kCopies,  // chunks of them, installed
+  kStepsRefused,
+  kStepsReturned,
+  kTransfersStopped,
+  kForwardsBesideStubs,  // by AEUs that have one
+  kScansWaiting,         // turns that left a scan waiting for a conclusion
   kCount,
 };
 
@@ -88,7 +96,15 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "scan parts moved",
                                               "scan parts without object",
                                               "scan parts refused",
-                                              "moves inside turns"};
+                                              "moves inside turns",
+                                              "transfers",
+                                              "links",
+                                              "chunks of copies",
+                                              "steps refused",
+                                              "steps returned",
+                                              "transfers stopped",
+                                              "keys forwarded beside stubs",
+                                              "scans waiting at stubs"};
 static_assert(sizeof kEventNames / sizeof *kEventNames == static_cast<size_t>(Event::kCount));
 
 class Coverage {

@@ -47,7 +47,11 @@ void Simulation::FaultStep() {
     case 1:
     case 2:
     case 3:
-      if (plan_.moves) MoveRange();
+      if (plan_.transfers) {
+        TransferStep();
+      } else if (plan_.moves) {
+        MoveRange();
+      }
       return;
     case 4:
     case 5:
@@ -59,7 +63,8 @@ void Simulation::FaultStep() {
       }
       return;
     case 7:
-      return SplitOrMerge();
+      // What is lent or forgotten is the AEU's own business.
+      return plan_.transfers ? TransferStep() : SplitOrMerge();
     case 8:
       if (plan_.allocation_faults) FailAllocations();
       return;
@@ -67,7 +72,7 @@ void Simulation::FaultStep() {
       const auto slot = static_cast<uint32_t>(random_.Below(slots_.size()));
       SimObject& object = *slots_[slot];
       if (object.phase == Phase::kLive) {
-        if (plan_.drops && random_.OneIn(3)) DropObject(object);
+        if (plan_.drops && random_.OneIn(3) && !Transfers(object)) DropObject(object);
       } else if (object.phase == Phase::kGone) {
         CreateObject(slot);
       } else {

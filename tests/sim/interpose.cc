@@ -53,6 +53,7 @@ void Simulation::Interpose(uint32_t aeu) {
       WriteBehindTheBack(*late.object, late.rows.keys[row], late.rows.values[row]);
     }
   }
+  TamperStep(records);
   for (size_t at = 0; at < records.size(); ++at) {
     if (!routing::IsKeyed(HeaderOf(records[at])->type) || !random_.OneIn(kOneIn)) continue;
     if (Tamper(aeu, records, at)) break;

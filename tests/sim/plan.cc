@@ -60,6 +60,9 @@ Plan::Plan(Random& random) {
   client_weight = static_cast<uint32_t>(random.Between(1, 8));
   fault_weight = static_cast<uint32_t>(random.Between(1, 3));
   busy_turns = random.OneIn(2) ? static_cast<uint32_t>(random.Between(1, 4)) : 0;
+  // A draw from a copy: lives without transfers are those that the seeds have always had.
+  Random aside = random;
+  transfers = moves && aside.OneIn(2);
 }
 
 std::string Plan::Text() const {
@@ -75,7 +78,8 @@ std::string Plan::Text() const {
   const auto add = [&](bool on, const char* name) {
     if (on) text += std::string(" ") + name;
   };
-  add(moves, "moves");
+  add(moves && !transfers, "moves");
+  add(transfers, "transfers");
   add(stale_views, "stale-views");
   add(drops, "drops");
   add(pauses, "pauses");

@@ -31,6 +31,7 @@ struct Plan {
   bool tight_ports = false;
   // Faults.
   bool moves = false;
+  bool transfers = false;    // ... by commands; else at once, behind the AEUs' backs
   bool stale_views = false;  // clients learn of a new table late
   bool drops = false;
   bool pauses = false;

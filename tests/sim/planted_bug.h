@@ -1,7 +1,7 @@
 // Bugs that a simulation can be given, to show that it finds them. None needs a word in the code
-// under test: they act on what is on its way to an AEU, on the hand-over of a range (which is the
-// simulation's own), on how a client takes its answers, or on what a turn knows at its points
-// (aeu/turn_points.h), between which others move.
+// under test: they act on what is on its way to an AEU, on the hand-over of a range (of which the
+// engine's part is the simulation's own), on how a client takes its answers, or on what a turn
+// knows at its points (aeu/turn_points.h), between which others move.
 //
 // Of the rule of snapshots (docs/snapshots.md), what may be wrong and where it is found:
 //   E read before the cut            kEpochBeforeCut; E_BEFORE_CUT in tests/models/snapshot.pml
@@ -11,6 +11,7 @@
 //   a slot freed at cancel           kEndSnapshotEarly; FREED_AT_CANCEL in the model
 //   a pointer cursor across a split  kPointerCursor; of tables in tests/sim/table_moves.h, too
 //   versions left behind by a move   kLeaveVersions; the same
+//   versions left behind by a chunk  kLeaveChunkVersions
 //   min/max narrowed too early       of tables: tests/unit/table/table_fault_test.cc
 #ifndef ERIS_TESTS_SIM_PLANTED_BUG_H_
 #define ERIS_TESTS_SIM_PLANTED_BUG_H_
@@ -21,25 +22,32 @@ namespace eris::sim {
 
 enum class PlantedBug : uint8_t {
   kNone,
-  kInterposed,           // no bug: records are taken out and put back as they were
-  kLoseRecord,           // one record of a run is lost
-  kDoubleRecord,         // one record of a run comes twice
-  kSwapRecords,          // two records of one Port change places
-  kAnswerForeignKeys,    // an AEU answers keys that it does not own
-  kForwardAndAnswer,     // an AEU passes keys on and answers them, too
-  kAcknowledgeEarly,     // a write is acknowledged before it is executed
-  kWrongGeneration,      // a command for a dropped object runs on the next one in its slot
-  kKeepBlock,            // a block that has been read does not go home
-  kLoseRedirect,         // a key that has been redirected is never answered
-  kExecuteRedirected,    // a key is redirected and executed
-  kAddRedirected,        // an add is redirected and executed: the one sent again counts twice
-  kPublishEarly,         // a table is published before the range has been handed over
-  kServeAfterHandOver,   // the source of a hand-over goes on serving the range
-  kWriteWithoutMemory,   // an upsert refused for want of memory takes effect later
-  kSkipScanRow,          // a scan whose part has moved goes on one key too far
-  kPointerCursor,        // a scan's place is lost when its range is cut: it goes on behind it
-  kLeaveVersions,        // a hand-over leaves the versions of its rows behind
-  kEndSnapshotEarly,     // a scan's snapshot ends before its parts have been answered
+  kInterposed,             // no bug: records are taken out and put back as they were
+  kLoseRecord,             // one record of a run is lost
+  kDoubleRecord,           // one record of a run comes twice
+  kSwapRecords,            // two records of one Port change places
+  kAnswerForeignKeys,      // an AEU answers keys that it does not own
+  kForwardAndAnswer,       // an AEU passes keys on and answers them, too
+  kAcknowledgeEarly,       // a write is acknowledged before it is executed
+  kWrongGeneration,        // a command for a dropped object runs on the next one in its slot
+  kKeepBlock,              // a block that has been read does not go home
+  kLoseRedirect,           // a key that has been redirected is never answered
+  kExecuteRedirected,      // a key is redirected and executed
+  kAddRedirected,          // an add is redirected and executed: the one sent again counts twice
+  kPublishEarly,           // a table is published before the range has been handed over
+  kServeAfterHandOver,     // the source of a hand-over goes on serving the range
+  kWriteWithoutMemory,     // an upsert refused for want of memory takes effect later
+  kSkipScanRow,            // a scan whose part has moved goes on one key too far
+  kPointerCursor,          // a scan's place is lost when its range is cut: it goes on behind it
+  kLeaveVersions,          // a hand-over leaves the versions of its rows behind
+  kEndSnapshotEarly,       // a scan's snapshot ends before its parts have been answered
+  kPublishUnacknowledged,  // a table is published before the target has acknowledged its range
+  kDropStubEarly,        // the source forgets where the range has gone, which is not installed yet
+  kTwoPublishers,        // a table is derived from an older one than that in force
+  kLoseRowsAtSplit,      // a source without memory refuses after it has cut the range off
+  kTakeChunkBack,        // a chunk that is installed is taken back, too
+  kHandOverBehindKeys,   // a chunk is installed behind the keys that came behind it
+  kLeaveChunkVersions,   // a chunk leaves the versions of its rows behind
   kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
   kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
   kSecondDrain,          // a turn drains its sources twice under one epoch
@@ -66,6 +74,13 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "pointer-cursor",
                                                    "leave-versions",
                                                    "end-snapshot-early",
+                                                   "publish-unacknowledged",
+                                                   "drop-stub-early",
+                                                   "two-publishers",
+                                                   "lose-rows-at-split",
+                                                   "take-chunk-back",
+                                                   "hand-over-behind-keys",
+                                                   "leave-chunk-versions",
                                                    "epoch-before-cut",
                                                    "registry-before-epoch",
                                                    "second-drain"};

@@ -104,7 +104,9 @@ void Simulation::StepAeu(uint32_t aeu) {
   const size_t ingress_bytes = random_.OneIn(3) ? 1 : 1 << 20;
   Note("AEU turns", aeu, whole_scans, ingress_bytes);
   if (options_.bug != PlantedBug::kNone && !IsOfTurn(options_.bug)) Interpose(aeu);
+  const uint64_t forwarded = world_[aeu].Routing().forwarded;
   Turns(aeu, whole_scans, ingress_bytes);
+  ObserveStubs(aeu, forwarded);
   if (AeuTestPeer::HasBuffered(world_[aeu])) outcome_.coverage.Add(Event::kAeuFlushesFailed);
   for (Client& client : clients_) {
     if (client.scan != nullptr && client.scan->out) ObserveScan(*client.scan);
@@ -149,6 +151,10 @@ bool Simulation::DrainRound() {
     moved |= ControlStep(*object);
     while (object->phase == SimObject::Phase::kLive && PublishOne(*object)) moved = true;
   }
+  for (const auto& transfer : transfers_) AdvanceTransfer(*transfer);
+  std::erase_if(transfers_,
+                [](const auto& one) { return one->phase == SimTransfer::Phase::kDone; });
+  moved |= !transfers_.empty();
   for (uint32_t i = 0; i < clients_.size() && !failed(); ++i) {
     if (clients_[i].port->HasBuffered()) moved = true;
     FlushClient(i);
@@ -206,6 +212,12 @@ void Simulation::CheckEnd() {
     if (client.port->outstanding() != 0) return Fail("a Port's block has not come home");
   }
   if (control_->outstanding() != 0) return Fail("the control Port's block has not come home");
+  for (const auto& step : steps_) {
+    if (step->ended != 1) return Fail("a step has not ended once");
+  }
+  if (plan_.transfers && world_.snapshots().version_bytes() != 0) {
+    return Fail("old rows are left in the accounts");
+  }
   for (const auto& request : done_requests_) {
     if (request->Fingerprint() != request->final_fingerprint)
       return Fail("an answer was written after the last one");

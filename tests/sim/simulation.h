@@ -13,10 +13,12 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "aeu/turn_points.h"
+#include "routing/transfer_step.h"
 #include "tests/sim/coverage.h"
 #include "tests/sim/history.h"
 #include "tests/sim/plan.h"
@@ -44,6 +46,43 @@ struct Outcome {
 struct Move {
   storage::Range range;
   AeuId to;
+};
+
+struct SimStep final : routing::TransferStep {
+  static void Ended(routing::Reply* reply, uint32_t times) noexcept {
+    static_cast<SimStep*>(reply)->ended += times;
+  }
+  uint32_t ended = 0;
+};
+
+struct SimObject;
+
+// A transfer under way, by commands (transfers.cc).
+struct SimTransfer {
+  enum class Phase : uint8_t {
+    kReserve,  // of a slot at the target
+    kReserving,
+    kGive,
+    kGiven,
+    kPublish,
+    kConclude,
+    kConcluding,
+    kDone
+  };
+  SimObject* object = nullptr;
+  AeuId from;
+  AeuId to;
+  TransferKind kind = TransferKind::kLink;
+  storage::Range rest;  // still to leave
+  storage::Partition::End end = storage::Partition::End::kLow;
+  uint32_t rows_max = 1;
+  Phase phase = Phase::kReserve;
+  SimStep* step = nullptr;
+  bool published = false;  // the step
+  bool went_well = false;
+  bool had_stub = false;
+  std::unique_ptr<test::TestReply> reply;
+  std::shared_ptr<const routing::RangeTable> base;  // in force when it began
 };
 
 struct SimObject {
@@ -194,6 +233,22 @@ class Simulation {
   bool ControlStep(SimObject& object);
   SimObject* PickLive();
 
+  // --- transfers.cc
+  void TransferStep();
+  void StartTransfer();
+  // True: it has moved.
+  bool AdvanceTransfer(SimTransfer& transfer);
+  // Now and then, the allocations of one of its two AEUs.
+  void FailTransfer(const SimTransfer& transfer);
+  bool AwaitStep(SimTransfer& transfer);
+  void PublishStep(SimTransfer& transfer);
+  bool SendControl(const SimTransfer& transfer, AeuId to, routing::CommandType type,
+                   routing::Reply* context, routing::CompletionFunction complete,
+                   std::span<const std::byte> segment);
+  bool Transfers(const SimObject& object) const;
+  void ObserveStubs(uint32_t aeu, uint64_t forwarded_before);
+  void TamperStep(std::vector<Record>& records);
+
   // --- interpose.cc: planted bugs on the way to an AEU
   void Interpose(uint32_t aeu);
   bool Tamper(uint32_t aeu, std::vector<Record>& records, size_t at);
@@ -215,7 +270,9 @@ class Simulation {
   uint64_t next_value_ = 1;
   uint32_t next_sequence_ = 1;
   bool allocation_failed_ = false;
-  std::vector<uint32_t> paused_until_;  // by AEU
+  std::vector<std::unique_ptr<SimTransfer>> transfers_;
+  std::vector<std::unique_ptr<SimStep>> steps_;  // that there have been
+  std::vector<uint32_t> paused_until_;           // by AEU
   std::vector<uint32_t> aeu_weights_;
 
   std::vector<std::unique_ptr<Batch>> batches_;

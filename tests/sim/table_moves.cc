@@ -1,8 +1,8 @@
 #include "tests/sim/table_moves.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -13,16 +13,19 @@ namespace eris::sim {
 
 using storage::Key;
 using storage::KeyState;
+using storage::Partition;
 using storage::Range;
 using storage::SegmentView;
 using storage::TablePartition;
 
 namespace {
 
-constexpr size_t kOwners = 3;
+constexpr size_t kOwners = 4;
+constexpr size_t kFirstOwners = 2;  // the others become members as ranges come to them
 constexpr uint64_t kHeads = 150;
 constexpr int32_t kTails = 8;
 constexpr size_t kSnapshotsMax = 4;
+constexpr size_t kStepsMax = 2;
 constexpr uint32_t kAmountColumn = 2;
 
 TableSchema Schema() {
@@ -33,8 +36,11 @@ TableSchema Schema() {
           .key = {0, 1}};
 }
 
-bool Intersects(const Range& a, const Range& b) {
-  return (!a.hi || b.lo < *a.hi) && (!b.hi || a.lo < *b.hi);
+// Keys at both ends of the key space and in the middle.
+uint64_t HeadOf(uint64_t i) {
+  if (i < kHeads / 3) return i;
+  if (i < 2 * kHeads / 3) return (uint64_t{1} << 63) + 1000 * i;
+  return storage::kKeyMax - (kHeads - 1 - i);
 }
 
 }  // namespace
@@ -44,38 +50,53 @@ TableMoves::TableMoves(uint64_t seed, TableMovesFault fault)
       random_(seed),
       layout_(*storage::TableLayout::Create(Schema())),
       registry_(std::make_unique<routing::SnapshotRegistry>()) {
-  for (size_t i = 0; i < kOwners; ++i) owners_.push_back(std::make_unique<Owner>());
-  // Some ranges at each owner.
+  for (size_t i = 0; i < kOwners; ++i) {
+    owners_.push_back(std::make_unique<Owner>());
+    owners_.back()->number = i;
+    owners_.back()->member = i < kFirstOwners;
+  }
+  // Some ranges at each of the first owners.
   std::vector<uint64_t> starts{0};
-  for (uint64_t i = random_.Between(3, 9); i > 0; --i) starts.push_back(1 + random_.Below(kHeads));
+  for (uint64_t i = random_.Between(1, 5); i > 0; --i) {
+    starts.push_back(HeadOf(random_.Below(kHeads)));
+  }
   std::sort(starts.begin(), starts.end());
   starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
   for (size_t i = 0; i < starts.size(); ++i) {
     Range range{Key::FromU64(starts[i]), std::nullopt};
     if (i + 1 < starts.size()) range.hi = Key::FromU64(starts[i + 1]);
-    Owner& owner = *owners_[i % kOwners];
-    owner.parts.push_back(*TablePartition::Create(range, owner.memory.cache, layout_));
-    owner.parts.back()->SetSnapshots(&owner.view);
+    Owner& owner = *owners_[i % kFirstOwners];
+    owner.parts.push_back(
+        {next_id_++, *TablePartition::Create(range, owner.memory.cache, layout_)});
+    owner.parts.back().table->SetSnapshots(&owner.view);
   }
+  members_before_ = Members();
 }
 
 TableMoves::~TableMoves() = default;
 
 std::string TableMoves::Run(int turns) {
   for (int i = 0; i < turns && error_.empty(); ++i) Turn(*owners_[random_.Below(kOwners)]);
+  draining_ = true;
+  for (size_t i = 0; i < 1000 && !steps_.empty() && error_.empty(); ++i) {
+    Turn(*owners_[i % kOwners]);
+  }
+  if (!steps_.empty()) Fail("a step never ends");
   // What is there now, as a last snapshot tells it; then all scans come to their ends.
   TakeSnapshot();
-  draining_ = true;
-  for (size_t i = 0; i < 10'000 && !snapshots_.empty() && error_.empty(); ++i) {
+  for (size_t i = 0; i < 20'000 && !snapshots_.empty() && error_.empty(); ++i) {
     Turn(*owners_[i % kOwners]);
   }
   if (error_.empty() && !snapshots_.empty()) Fail("scans never end");
   for (const auto& owner : owners_) {
     registry_->Read(registry_->Now(), owner->view);
-    for (const auto& part : owner->parts) {
-      while (error_.empty() && part->FreeVersions(owner->view, 1000)) {
+    for (const Part& part : owner->parts) {
+      while (error_.empty() && part.table->FreeVersions(owner->view, 1000)) {
       }
-      if (error_.empty() && part->version_bytes() != 0) Fail("old rows are kept for nobody");
+      if (error_.empty() && part.table->version_bytes() != 0) Fail("old rows are kept for nobody");
+      if (error_.empty() && part.table->CanGo(owner->view) != part.table->range().Empty()) {
+        Fail("a partition without a range never goes");
+      }
     }
     owner->parts.clear();
     if (owner->memory.cache.used_bytes() != 0) Fail("memory is left");
@@ -92,7 +113,7 @@ void TableMoves::Turn(Owner& owner) {
   }
   owner.mark = mark;
   inside_turn_ = true;
-  Ingest(owner);
+  AdvanceSteps(owner);
   for (uint64_t acts = random_.Between(1, 4); acts > 0 && error_.empty(); --acts) {
     draining_ ? ReadSome(owner) : Act(owner);
   }
@@ -103,10 +124,13 @@ void TableMoves::Turn(Owner& owner) {
     snapshot->rows = model_;
     snapshot->complete = true;
   }
+  if (random_.OneIn(8)) members_before_ = Members();
+  // Between turns: steps begin, and their sources' turns come after that.
+  if (!draining_ && random_.OneIn(2)) BeginStep();
 }
 
 void TableMoves::Act(Owner& owner) {
-  switch (random_.Below(21)) {
+  switch (random_.Below(20)) {
     case 0:
     case 1:
     case 2:
@@ -116,78 +140,99 @@ void TableMoves::Act(Owner& owner) {
     case 5:
       return Write(owner, true);
     case 6:
+    case 7:
       if (snapshots_.size() < kSnapshotsMax) TakeSnapshot();
       return;
-    case 7:
-      for (const auto& part : owner.parts) {
-        part->FreeVersions(owner.view, static_cast<uint32_t>(random_.Between(1, 200)));
-      }
-      return;
     case 8:
-    case 9:
-      for (const auto& part : owner.parts) {
-        part->Maintain(owner.view, static_cast<uint32_t>(random_.Between(1, 300)));
+      for (const Part& part : owner.parts) {
+        part.table->FreeVersions(owner.view, static_cast<uint32_t>(random_.Between(1, 200)));
       }
       return;
+    case 9:
     case 10:
+      for (const Part& part : owner.parts) {
+        part.table->Maintain(owner.view, static_cast<uint32_t>(random_.Between(1, 300)));
+      }
+      return;
     case 11:
-    case 12:
-      return Split(owner);
-    case 13:
-      return Absorb(owner);
-    case 14:
-      return Prepare(owner);
-    case 15:
-      return random_.OneIn(2) ? Extract(owner) : Ingest(owner);
+      return DropParts(owner);
     default:
       return ReadSome(owner);
   }
 }
 
-// --- snapshots
+// --- snapshots -----------------------------------------------------------------------------------
+
+std::vector<size_t> TableMoves::Members() const {
+  std::vector<size_t> members;
+  for (const auto& owner : owners_) {
+    if (owner->member) members.push_back(owner->number);
+  }
+  return members;
+}
 
 void TableMoves::TakeSnapshot() {
+  if (!steps_.empty() && fault_ != TableMovesFault::kTwoEpochs) return;  // it would wait
   auto snapshot = std::make_unique<Snapshot>();
   snapshot->held = *registry_->Begin();
   snapshot->complete = !inside_turn_;
   if (snapshot->complete) snapshot->rows = model_;
   coverage_.taken_inside_turns += inside_turn_;
-  for (uint64_t i = random_.Between(1, 2); i > 0; --i) {
-    Scan& scan = snapshot->scans.emplace_back();
-    scan.adds = random_.OneIn(2);
-    scan.pieces.emplace_back();
-  }
+  snapshot->scans_left = random_.Between(1, 4);
+  OpenScan(*snapshot);
   snapshots_.push_back(std::move(snapshot));
   if (fault_ == TableMovesFault::kEndEarly) LetGo(*snapshots_.back());
+}
+
+void TableMoves::OpenScan(Snapshot& snapshot) {
+  --snapshot.scans_left;
+  auto scan = std::make_unique<Scan>();
+  scan->adds = random_.OneIn(2);
+  std::vector<size_t> asked = Members();
+  if (fault_ == TableMovesFault::kMembersEarly) asked = members_before_;
+  if (fault_ == TableMovesFault::kOwnersOnly) {
+    std::erase_if(asked, [&](size_t i) {
+      const auto& parts = owners_[i]->parts;
+      return std::all_of(parts.begin(), parts.end(),
+                         [](const Part& part) { return part.table->range().Empty(); });
+    });
+  }
+  if (snapshot.first_members.empty()) snapshot.first_members = asked;
+  // With a token of the first scan.
+  if (random_.OneIn(2) && asked != snapshot.first_members) {
+    asked = snapshot.first_members;
+    ++coverage_.tokens;
+  }
+  for (const size_t owner : asked) scan->parts.push_back({.owner = owner});
+  snapshot.scans.push_back(std::move(scan));
 }
 
 void TableMoves::LetGo(Snapshot& snapshot) {
   if (!std::exchange(snapshot.let_go, true)) registry_->End(snapshot.held.slot);
 }
 
-// --- writes
+// --- writes --------------------------------------------------------------------------------------
 
-TablePartition* TableMoves::PartOf(Owner& owner, const Key& key) {
-  for (const auto& part : owner.parts) {
-    if (part->range().Contains(key)) return part.get();
+TablePartition* TableMoves::SomePart(Owner& owner) {
+  std::vector<TablePartition*> with_range;
+  for (const Part& part : owner.parts) {
+    if (!part.table->range().Empty()) with_range.push_back(part.table.get());
   }
-  return nullptr;
-}
-
-TablePartition& TableMoves::SomePart(Owner& owner) {
-  return *owner.parts[random_.Below(owner.parts.size())];
+  return with_range.empty() ? nullptr : with_range[random_.Below(with_range.size())];
 }
 
 void TableMoves::Write(Owner& owner, bool erase) {
-  if (owner.parts.empty()) return;
-  TablePartition& part = SomePart(owner);
-  const uint64_t lo = part.range().lo.head;
-  const uint64_t hi = part.range().hi ? std::min(kHeads, part.range().hi->head) : kHeads;
-  if (lo >= hi) return;
+  TablePartition* const part = SomePart(owner);
+  if (part == nullptr) return;
+  std::vector<uint64_t> heads;
+  for (uint64_t i = 0; i < kHeads; ++i) {
+    if (part->range().ContainsU64(HeadOf(i))) heads.push_back(HeadOf(i));
+  }
+  if (heads.empty()) return;
   std::vector<storage::Row> rows;
   for (uint64_t i = random_.Between(1, erase ? 12 : 60); i > 0; --i) {
     const auto tail = static_cast<int32_t>(random_.Below(kTails));
-    rows.push_back({storage::CellOf(random_.Between(lo, hi - 1)), storage::CellOf(tail),
+    rows.push_back({storage::CellOf(heads[random_.Below(heads.size())]), storage::CellOf(tail),
                     storage::CellOf(next_amount_++),
                     random_.OneIn(6) ? storage::Cell() : std::to_string(next_amount_ % 50)});
   }
@@ -201,9 +246,9 @@ void TableMoves::Write(Owner& owner, bool erase) {
                                  .states_out = states.data(),
                                  .seconds = columns.tails(),
                                  .rows = erase ? nullptr : &columns.batch()};
-  part.Execute({.operation = erase ? storage::Operation::kErase : storage::Operation::kPutRows,
-                .parts = {&batch, 1},
-                .snapshots = &owner.view});
+  part->Execute({.operation = erase ? storage::Operation::kErase : storage::Operation::kPutRows,
+                 .parts = {&batch, 1},
+                 .snapshots = &owner.view});
   for (size_t i = 0; i < rows.size(); ++i) {
     const Key key = columns.key(i);
     const bool was = model_.contains(key);
@@ -216,239 +261,137 @@ void TableMoves::Write(Owner& owner, bool erase) {
   }
 }
 
-// --- ranges that change hands
+// --- ranges that change hands --------------------------------------------------------------------
 
-void TableMoves::Split(Owner& owner) {
-  // Where ranges were joined or prepared rows do not stand together.
-  Key key = Key::FromU64(random_.Below(kHeads + 1));
-  if (!owner.seams.empty() && !random_.OneIn(4)) {
-    key = owner.seams[random_.Below(owner.seams.size())];
-  }
-  TablePartition* const part = PartOf(owner, key);
-  if (part == nullptr || key <= part->range().lo) return;
-  TablePartition& lower = *part;
-  std::vector<uint64_t> positions;
-  for (const auto& snapshot : snapshots_) {
-    for (const Scan& scan : snapshot->scans) {
-      for (const Piece& piece : scan.pieces) {
-        if (piece.at == &lower) positions.push_back(PositionOf(*snapshot, piece));
-      }
-    }
-  }
-  auto split = lower.SplitAt(key);
-  if (!split.ok()) {
-    if (split.status().code() != absl::StatusCode::kFailedPrecondition) {
-      Fail(split.status().ToString());
-    }
-    ++coverage_.splits_refused;
-    return;
-  }
-  owner.parts.emplace_back(static_cast<TablePartition*>(split->release()));
-  TablePartition* const upper = owner.parts.back().get();
-  ++coverage_.splits;
-  const bool by_position = fault_ == TableMovesFault::kPointerCursor;
-  size_t next = 0;
-  ForPiecesAt(&lower, [&](const Snapshot& snapshot, Scan& scan, size_t i) {
-    ++coverage_.forks;
-    const uint64_t position = by_position ? positions[next++] : 0;
-    const auto place = [&](Piece& piece) {
-      if (!by_position) return;
-      piece.number = 0;
-      while (PositionOf(snapshot, piece) < position && piece.number < piece.at->segment_end()) {
-        ++piece.number;
-      }
-    };
-    Piece* piece = &scan.pieces[i];
-    if (piece->range.lo < key && (!piece->range.hi || key < *piece->range.hi)) {
-      scan.pieces.push_back(CutPiece(*piece, key));
-      scan.pieces.back().at = upper;
-      piece = &scan.pieces[i];
-      if (scan.adds) {
-        Restart(*piece);
-        Restart(scan.pieces.back());
-        return;
-      }
-      place(scan.pieces.back());
-    } else if (piece->range.lo >= key) {
-      piece->at = upper;
-    }
-    place(*piece);
-  });
+void TableMoves::BeginStep() {
+  if (steps_.size() == kStepsMax) return;
+  const size_t from = random_.Below(kOwners);
+  const size_t to = random_.Below(kOwners);
+  const auto busy = [&](size_t owner) {
+    return std::any_of(steps_.begin(), steps_.end(),
+                       [&](const auto& step) { return step->from == owner || step->to == owner; });
+  };
+  if (from == to || busy(from) || busy(to) || SomePart(*owners_[from]) == nullptr) return;
+  // The slot comes before the first rows.
+  coverage_.new_members += !owners_[to]->member;
+  owners_[to]->member = true;
+  steps_.push_back(std::make_unique<Step>(Step{.from = from, .to = to}));
 }
 
-void TableMoves::Absorb(Owner& owner) {
-  for (size_t i = 0; i < owner.parts.size(); ++i) {
-    for (size_t j = 0; j < owner.parts.size(); ++j) {
-      if (owner.parts[i]->range().hi != owner.parts[j]->range().lo) continue;
-      owner.seams.push_back(owner.parts[j]->range().lo);
-      const size_t into = random_.OneIn(2) ? i : j;
-      TablePartition& kept = *owner.parts[into];
-      const size_t given = into == i ? j : i;
-      const absl::Status status = kept.Absorb(*owner.parts[given]);
-      if (!status.ok()) return Fail(status.ToString());
-      ++coverage_.absorbs;
-      ForPiecesAt(owner.parts[given].get(), [&](const Snapshot&, Scan& scan, size_t piece) {
-        if (fault_ == TableMovesFault::kKeepPlace) {
-          scan.pieces[piece].at = &kept;
-        } else {
-          Restart(scan.pieces[piece]);
-        }
-      });
-      owner.parts.erase(owner.parts.begin() + static_cast<ptrdiff_t>(given));
+void TableMoves::AdvanceSteps(Owner& owner) {
+  for (const auto& step : steps_) {
+    if (random_.OneIn(3) && !draining_) continue;  // its command comes with a later turn
+    switch (step->state) {
+      case Step::State::kBegun:
+        if (step->from == owner.number) Lend(owner, *step);
+        break;
+      case Step::State::kLent:
+        if (step->to == owner.number) Install(owner, *step);
+        break;
+      case Step::State::kInstalled:
+      case Step::State::kReturned:
+        if (step->from == owner.number) Conclude(owner, *step);
+        break;
+    }
+  }
+  std::erase_if(steps_,
+                [](const auto& step) { return step->lender == nullptr && step->to == kOwners; });
+}
+
+void TableMoves::Lend(Owner& owner, Step& step) {
+  step.lender = SomePart(owner);
+  const Range range = step.lender->range();
+  const auto from = random_.OneIn(2) ? Partition::End::kLow : Partition::End::kHigh;
+  Range leaving = range;
+  const Key cut = Key::FromU64(HeadOf(random_.Below(kHeads)) + random_.Below(2));
+  if (range.lo < cut && range.ContainsU64(cut.head)) {
+    (from == Partition::End::kLow ? leaving.hi : leaving.lo) = cut;
+  }
+  const absl::Status status =
+      step.lender->Lend(leaving, from, static_cast<uint32_t>(random_.Between(1, 300)), step.chunk);
+  if (!status.ok()) return Fail(status.ToString());
+  step.state = Step::State::kLent;
+  ++coverage_.chunks;
+  coverage_.low_ends += from == Partition::End::kLow;
+}
+
+void TableMoves::Install(Owner& owner, Step& step) {
+  if (random_.OneIn(5)) {
+    step.state = Step::State::kReturned;
+    return;
+  }
+  step.state = Step::State::kInstalled;
+  const storage::SnapshotView* const view =
+      fault_ == TableMovesFault::kOldBirths ? &no_snapshots_ : &owner.view;
+  const Range& covers = step.chunk.covers;
+  if (!random_.OneIn(4)) {
+    for (const Part& part : owner.parts) {
+      const Range& range = part.table->range();
+      if (!range.Empty() && range.hi != covers.lo && covers.hi != range.lo) continue;
+      part.table->SetSnapshots(view);
+      const absl::Status status = part.table->Ingest(step.chunk);
+      if (!status.ok()) Fail(status.ToString());
+      ++coverage_.adjacent;
       return;
     }
   }
+  auto table = *TablePartition::Create({covers.lo, covers.lo}, owner.memory.cache, layout_);
+  table->SetSnapshots(view);
+  const absl::Status status = table->Ingest(step.chunk);
+  if (!status.ok()) Fail(status.ToString());
+  owner.parts.push_back({next_id_++, std::move(table)});
 }
 
-void TableMoves::Prepare(Owner& owner) {
-  if (owner.parts.empty()) return;
-  TablePartition& part = SomePart(owner);
-  const Key key = Key::FromU64(random_.Below(kHeads + 1));
-  if (!part.range().Contains(key) || key <= part.range().lo) return;
-  const Range leaving =
-      random_.OneIn(2) ? Range{part.range().lo, key} : Range{key, part.range().hi};
-  // Refused where a range is being prepared; then that one goes on.
-  coverage_.prepared += part.PrepareExtract(leaving).ok();
-  const auto walked = part.WalkLeaving(static_cast<uint32_t>(random_.Between(1, 300)));
-  if (!walked.ok()) return Fail(walked.status().ToString());
-  if (random_.OneIn(8)) part.CancelExtract(1).IgnoreError();
-}
-
-void TableMoves::Extract(Owner& owner) {
-  if (owner.parts.empty()) return;
-  const size_t i = random_.Below(owner.parts.size());
-  TablePartition& part = *owner.parts[i];
-  Flight flight{.chunk = {}, .to = random_.Below(kOwners)};
-  const absl::Status status =
-      part.Extract(static_cast<uint32_t>(random_.Between(1, 400)), flight.chunk);
-  if (status.code() == absl::StatusCode::kFailedPrecondition) return;  // the high end is prepared
-  if (!status.ok()) return Fail(status.ToString());
-  ++coverage_.copies;
-  storage::ExchangeRows& rows = flight.chunk.rows;
-  if (fault_ == TableMovesFault::kLeaveVersions) {
-    std::fill(rows.deaths.begin(), rows.deaths.end(), 1);
-  }
-  if (fault_ == TableMovesFault::kForgetBirths) {
-    std::fill(rows.births.begin(), rows.births.end(), 0);
-  }
-  const Range& leaves = flight.chunk.covers;
-  ForPiecesAt(&part, [&](const Snapshot&, Scan& scan, size_t at) {
-    if (!Intersects(scan.pieces[at].range, leaves)) return;
-    // What leaves is at the low end.
-    const Range& range = scan.pieces[at].range;
-    if (leaves.hi && (!range.hi || *leaves.hi < *range.hi)) {
-      Piece rest = CutPiece(scan.pieces[at], *leaves.hi);
-      if (scan.adds) Restart(rest);
-      scan.pieces.push_back(std::move(rest));
+void TableMoves::Conclude(Owner& owner, Step& step) {
+  if (step.state == Step::State::kInstalled) {
+    step.lender->Forget(fault_ == TableMovesFault::kDropOldRows ? no_snapshots_ : owner.view, 1);
+  } else {
+    step.lender->TakeBack();
+    ++coverage_.refused;
+    if (fault_ == TableMovesFault::kTakeBackLoses && !step.chunk.keys.empty()) {
+      const uint32_t position = 0;
+      KeyState state{};
+      const storage::BatchPart batch{.count = 1,
+                                     .keys = step.chunk.keys.data(),
+                                     .positions = &position,
+                                     .states_out = &state,
+                                     .seconds = step.chunk.seconds.data()};
+      step.lender->Execute({.operation = storage::Operation::kErase,
+                            .parts = {&batch, 1},
+                            .snapshots = &owner.view});
     }
-    Restart(scan.pieces[at]);
+  }
+  // Done. At times the same range goes straight on.
+  const bool again = step.state == Step::State::kInstalled && !draining_ && random_.OneIn(4);
+  coverage_.returned_at_once += again;
+  step = again ? Step{.from = step.to, .to = step.from} : Step{.from = kOwners, .to = kOwners};
+}
+
+void TableMoves::DropParts(Owner& owner) {
+  coverage_.parts_gone += std::erase_if(owner.parts, [&](const Part& part) {
+    const bool lends = std::any_of(steps_.begin(), steps_.end(), [&](const auto& step) {
+      return step->lender == part.table.get();
+    });
+    if (lends) return false;
+    return fault_ == TableMovesFault::kPartGoesEarly ? part.table->range().Empty()
+                                                     : part.table->CanGo(owner.view);
   });
-  if (part.range().Empty()) owner.parts.erase(owner.parts.begin() + static_cast<ptrdiff_t>(i));
-  flights_.push_back(std::move(flight));
 }
 
-void TableMoves::Ingest(Owner& owner) {
-  for (size_t i = 0; i < flights_.size(); ++i) {
-    if (owners_[flights_[i].to].get() != &owner) continue;
-    const storage::ExchangeChunk& chunk = flights_[i].chunk;
-    bool taken = false;
-    if (!random_.OneIn(4)) {
-      for (const auto& part : owner.parts) {
-        if (part->range().hi != chunk.covers.lo && chunk.covers.hi != part->range().lo) continue;
-        // Refused while a range of it is being prepared.
-        taken = part->Ingest(chunk).ok();
-        if (taken) break;
-      }
-    }
-    if (!taken) {
-      auto part =
-          *TablePartition::Create({chunk.covers.lo, chunk.covers.lo}, owner.memory.cache, layout_);
-      part->SetSnapshots(&owner.view);
-      const absl::Status status = part->Ingest(chunk);
-      if (!status.ok()) return Fail(status.ToString());
-      owner.parts.push_back(std::move(part));
-    }
-    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
-    return;
+// --- scans ---------------------------------------------------------------------------------------
+
+uint64_t TableMoves::PlaceOf(const Part& part) const {
+  return fault_ == TableMovesFault::kPlaceByRange ? part.table->range().lo.head : part.id;
+}
+
+TableMoves::Part* TableMoves::PartAt(Owner& owner, const ScanPart& part) const {
+  Part* next = nullptr;
+  for (Part& each : owner.parts) {
+    const uint64_t place = PlaceOf(each);
+    if (place < part.partition || (part.behind && place == part.partition)) continue;
+    if (next == nullptr || place < PlaceOf(*next)) next = &each;
   }
-}
-
-// --- scans
-
-template <class Function>
-void TableMoves::ForPiecesAt(const TablePartition* part, Function function) {
-  for (const auto& snapshot : snapshots_) {
-    for (Scan& scan : snapshot->scans) {
-      const size_t pieces = scan.pieces.size();  // not those that are added
-      for (size_t i = 0; i < pieces; ++i) {
-        if (scan.pieces[i].at == part) function(*snapshot, scan, i);
-      }
-    }
-  }
-}
-
-uint64_t TableMoves::PositionOf(const Snapshot& snapshot, const Piece& piece) const {
-  storage::SegmentMask mask;
-  ERIS_CHECK(mask.Allocate());
-  SegmentView view;
-  uint64_t position = 0;
-  for (uint64_t number = 0; piece.at->FindSegment(snapshot.held.epoch, number, mask, view) &&
-                            number < piece.number;
-       ++number) {
-    ++position;
-  }
-  return position;
-}
-
-void TableMoves::BeginRun(Piece& piece) {
-  using namespace expressions;  // NOLINT: operators
-  TableQuery query;
-  query.filter = Column("head") >= Literal(piece.range.lo.head);
-  if (piece.range.hi) {
-    query.filter = std::move(*query.filter) && Column("head") < Literal(piece.range.hi->head);
-  }
-  query.aggregates = {{AggregateFunction::kCount, std::nullopt, "count"},
-                      {AggregateFunction::kSum, Column("amount"), "sum"}};
-  auto plan = storage::TablePlan::Create(layout_, query);
-  ERIS_CHECK(plan.ok());
-  piece.run = *storage::TableRun::Create(*plan);
-}
-
-void TableMoves::TakeTotal(Piece& piece) {
-  if (piece.run == nullptr) return;
-  ERIS_CHECK(piece.run->FinishGroups().ok());
-  uint64_t count = 0, validity[2] = {};
-  int64_t sum[2] = {};
-  storage::ResultColumn columns[2] = {
-      {.type = ColumnType::kUint64, .values = &count, .validity = &validity[0]},
-      {.type = ColumnType::kInt128, .values = sum, .validity = &validity[1]}};
-  storage::ResultRows out{.columns = columns, .capacity = 1};
-  uint64_t first = 0;
-  piece.run->TakeGroups(first, out);
-  ERIS_CHECK(out.rows == 1);
-  piece.total.count += count;
-  if (validity[1] != 0) piece.total.sum += sum[0];
-  piece.run.reset();
-}
-
-void TableMoves::Restart(Piece& piece) {
-  coverage_.restarts += piece.at != nullptr;
-  piece.at = nullptr;
-  piece.number = 0;
-  piece.row = 0;
-  piece.rows.clear();
-  piece.run.reset();
-  piece.total = {};
-}
-
-TableMoves::Piece TableMoves::CutPiece(Piece& piece, const Key& key) {
-  Piece behind{
-      .range = {key, piece.range.hi}, .at = piece.at, .number = piece.number, .row = piece.row};
-  piece.range.hi = key;
-  const auto first = piece.rows.lower_bound(key);
-  behind.rows.insert(first, piece.rows.end());
-  piece.rows.erase(first, piece.rows.end());
-  return behind;
+  return next;
 }
 
 void TableMoves::ReadSome(Owner& owner) {
@@ -457,86 +400,107 @@ void TableMoves::ReadSome(Owner& owner) {
   Snapshot& snapshot = *snapshots_[s];
   // Its scans' commands come after it: no turn sees them that does not know of it.
   if (!snapshot.complete || snapshot.held.epoch >= owner.view.epoch) return;
-  for (size_t i = 0; i < snapshot.scans.size(); ++i) {
-    Scan& scan = snapshot.scans[i];
-    for (size_t p = 0; p < scan.pieces.size() && error_.empty(); ++p) {
-      TablePartition* const part = PartOf(owner, scan.pieces[p].range.lo);
-      if (part == nullptr) continue;
-      if (scan.pieces[p].at == nullptr) {
-        const auto& hi = part->range().hi;
-        if (hi && (!scan.pieces[p].range.hi || *hi < *scan.pieces[p].range.hi)) {
-          scan.pieces.push_back(CutPiece(scan.pieces[p], *hi));
-        }
-        scan.pieces[p].at = part;
+  coverage_.reads_in_steps += !steps_.empty();
+  if (snapshot.scans_left > 0 && random_.OneIn(3)) OpenScan(snapshot);
+  for (size_t i = 0; i < snapshot.scans.size() && error_.empty(); ++i) {
+    Scan& scan = *snapshot.scans[i];
+    bool all_done = true;
+    for (ScanPart& part : scan.parts) {
+      if (part.owner == owner.number && !part.done) {
+        Read(owner, snapshot, scan, part, static_cast<uint32_t>(random_.Between(1, 120)));
       }
-      const auto rows_max = static_cast<uint32_t>(random_.Between(1, 120));
-      if (Read(owner, snapshot.held.epoch, scan, scan.pieces[p], rows_max)) break;
-      EndPiece(scan, p);
-      break;
+      all_done &= part.done;
     }
-    if (!scan.pieces.empty() || !error_.empty()) continue;
+    if (!all_done) continue;
     EndScan(snapshot, i);
     break;
   }
-  if (!snapshot.scans.empty()) return;
+  if (!snapshot.scans.empty() || snapshot.scans_left > 0) return;
   LetGo(snapshot);
   snapshots_.erase(snapshots_.begin() + static_cast<ptrdiff_t>(s));
 }
 
-bool TableMoves::Read(const Owner&, uint64_t epoch, Scan& scan, Piece& piece, uint32_t rows_max) {
-  ERIS_CHECK(piece.mask.Allocate());
+void TableMoves::Read(Owner& owner, const Snapshot& snapshot, Scan& scan, ScanPart& part,
+                      uint32_t rows_max) {
+  ERIS_CHECK(part.mask.Allocate());
+  if (scan.adds && part.run == nullptr) {
+    TableQuery query;
+    query.aggregates = {{AggregateFunction::kCount, std::nullopt, "count"},
+                        {AggregateFunction::kSum, expressions::Column("amount"), "sum"}};
+    auto plan = storage::TablePlan::Create(layout_, query);
+    ERIS_CHECK(plan.ok());
+    part.run = *storage::TableRun::Create(*plan);
+  }
   while (rows_max > 0) {
-    uint64_t number = piece.number;
+    const Part* const at = PartAt(owner, part);
+    if (at == nullptr) {
+      part.done = true;
+      return TakeTotal(scan, part);
+    }
+    if (PlaceOf(*at) != part.partition || part.behind) {
+      part.partition = PlaceOf(*at);
+      part.behind = false;
+      part.segment = 0;
+      part.row = 0;
+    }
+    if (at->table->Lost(snapshot.held.epoch)) return Fail("a snapshot is lost");
+    uint64_t number = part.segment;
     SegmentView segment;
-    if (!piece.at->FindSegment(epoch, number, piece.mask, segment)) return false;
-    if (number != piece.number) piece.row = 0;
-    piece.number = number;
-    if (scan.adds) {
-      if (piece.run == nullptr) BeginRun(piece);
-      if (piece.run->BeginSegment(segment)) {
-        while (piece.row < segment.rows) {
-          if (segment.kept != nullptr) piece.mask.Make(piece.row);
-          if (piece.run->RunBlock(piece.row, nullptr) != storage::TableRun::Outcome::kDone) {
-            Fail("a run ended");
-            return true;
-          }
+    if (!at->table->FindSegment(snapshot.held.epoch, number, part.mask, segment)) {
+      part.behind = true;
+      continue;
+    }
+    if (number != part.segment) part.row = 0;
+    part.segment = number;
+    if (scan.adds && part.run->BeginSegment(segment)) {
+      while (part.row < segment.rows) {
+        if (segment.kept != nullptr) part.mask.Make(part.row);
+        if (part.run->RunBlock(part.row, nullptr) != storage::TableRun::Outcome::kDone) {
+          return Fail("a run ended");
         }
       }
-      piece.row = segment.rows;
-      rows_max = 0;
+      rows_max = 1;
     }
-    for (; piece.row < segment.rows && rows_max > 0; ++piece.row, --rows_max) {
-      const uint32_t row = piece.row;
-      if (segment.kept != nullptr) piece.mask.Make(row);
-      if (segment.kept != nullptr && (segment.kept[row / 64] >> row % 64 & 1) == 0) continue;
-      const Key key = storage::KeyIn(*layout_, segment, row);
-      if (!piece.range.Contains(key)) continue;
-      const storage::Row read = storage::ReadRow(segment, row);
+    if (scan.adds) part.row = segment.rows;
+    for (; part.row < segment.rows && rows_max > 0; ++part.row, --rows_max) {
+      if (segment.kept != nullptr) part.mask.Make(part.row);
+      if (segment.kept != nullptr && (segment.kept[part.row / 64] >> part.row % 64 & 1) == 0) {
+        continue;
+      }
+      const storage::Row read = storage::ReadRow(segment, part.row);
       for (size_t c = 0; c < read.size(); ++c) {
         if (!storage::WithinBounds(segment.columns[c], read[c])) Fail("a value out of bounds");
       }
-      if (!piece.rows.emplace(key, read).second) Fail("a row came twice");
+      if (!scan.rows.emplace(storage::KeyIn(*layout_, segment, part.row), read).second) {
+        return Fail("a row came twice");
+      }
     }
-    if (piece.row < segment.rows) return true;
-    ++piece.number;
-    piece.row = 0;
+    if (part.row < segment.rows) return;
+    ++part.segment;
+    part.row = 0;
+    if (scan.adds) --rows_max;
   }
-  return true;
 }
 
-void TableMoves::EndPiece(Scan& scan, size_t i) {
-  Piece& piece = scan.pieces[i];
-  TakeTotal(piece);
-  scan.total.count += piece.total.count;
-  scan.total.sum += piece.total.sum;
-  for (auto& [key, row] : piece.rows) {
-    if (!scan.rows.emplace(key, row).second) Fail("a row came in two pieces");
-  }
-  scan.pieces.erase(scan.pieces.begin() + static_cast<ptrdiff_t>(i));
+void TableMoves::TakeTotal(Scan& scan, ScanPart& part) {
+  if (part.run == nullptr) return;
+  ERIS_CHECK(part.run->FinishGroups().ok());
+  uint64_t count = 0, validity[2] = {};
+  int64_t sum[2] = {};
+  storage::ResultColumn columns[2] = {
+      {.type = ColumnType::kUint64, .values = &count, .validity = &validity[0]},
+      {.type = ColumnType::kInt128, .values = sum, .validity = &validity[1]}};
+  storage::ResultRows out{.columns = columns, .capacity = 1};
+  uint64_t first = 0;
+  part.run->TakeGroups(first, out);
+  ERIS_CHECK(out.rows == 1);
+  scan.total.count += count;
+  if (validity[1] != 0) scan.total.sum += sum[0];
+  part.run.reset();
 }
 
 void TableMoves::EndScan(Snapshot& snapshot, size_t i) {
-  const Scan& scan = snapshot.scans[i];
+  const Scan& scan = *snapshot.scans[i];
   const std::string which = "snapshot " + std::to_string(snapshot.held.epoch) + ": ";
   if (scan.adds) {
     Total want;

@@ -3,20 +3,16 @@
 // everything, and per snapshot a map of the rows that were there when it was taken.
 //
 // Each owner reads the registry once a turn and stamps its writes with that epoch; snapshots are
-// taken between turns and inside them. A scan goes piece by piece of the key space. What becomes of
-// a piece that is being read when its range changes hands, as the partition's promises allow it:
-//   link out (SplitAt)    numbers of segments stay: both halves go on from the same place
-//   link in (Absorb)      the one that absorbs keeps its places, the other's are gone: it begins
-//                         again, and what it has been given of the piece does not count
-//   copy (Extract)        the same for what leaves; the rest goes on where it stood
-//   copy (Ingest)         places stay; a piece looks at keys of its own range only
+// taken between turns and inside them, but not while a step of a transfer is under way: from before
+// its source's turn until its source has heard how it ended. A scan asks all members, from when the
+// snapshot was taken on; each walks its partitions by number, and stands at (partition, segment,
+// row) between its turns, whatever becomes of the partitions.
 #ifndef ERIS_TESTS_SIM_TABLE_MOVES_H_
 #define ERIS_TESTS_SIM_TABLE_MOVES_H_
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +29,14 @@ namespace eris::sim {
 // Bugs on purpose, each found within some seeds.
 enum class TableMovesFault : uint8_t {
   kNone,
-  kPointerCursor,  // a place is a position in the list of segments, which a split cuts
-  kKeepPlace,      // a place goes on in the partition that has absorbed its own
-  kLeaveVersions,  // a copy takes living rows along and leaves the old ones behind
-  kForgetBirths,   // ... and takes them for older than every snapshot
+  kTwoEpochs,      // snapshots begin while a step is under way
+  kDropOldRows,    // who forgets rows keeps none for snapshots
+  kOldBirths,      // who ingests rows takes them for older than every snapshot
+  kTakeBackLoses,  // a loan that is taken back lacks a row
+  kOwnersOnly,     // a scan asks those that own ranges, not all members
+  kMembersEarly,   // ... or those that were members before its snapshot was taken
+  kPlaceByRange,   // a scan's place names its partition by the low end of its range
+  kPartGoesEarly,  // a partition goes with its range
   kStaleRegistry,  // an owner does not ask for new snapshots in a turn
   kEndEarly,       // a snapshot is let go before its scans have ended
 };
@@ -44,10 +44,9 @@ enum class TableMovesFault : uint8_t {
 class TableMoves {
  public:
   struct Coverage {
-    uint64_t splits = 0, splits_refused = 0, forks = 0;  // forks: of pieces that were being read
-    uint64_t absorbs = 0, restarts = 0;
-    uint64_t copies = 0, prepared = 0;
-    uint64_t scans = 0, sums = 0, taken_inside_turns = 0;
+    uint64_t chunks = 0, low_ends = 0, refused = 0, returned_at_once = 0;
+    uint64_t new_members = 0, parts_gone = 0, adjacent = 0;
+    uint64_t scans = 0, sums = 0, tokens = 0, taken_inside_turns = 0, reads_in_steps = 0;
   };
 
   TableMoves(uint64_t seed, TableMovesFault fault);
@@ -58,31 +57,46 @@ class TableMoves {
 
  private:
   using Model = std::map<storage::Key, storage::Row>;
+  struct Part {
+    uint64_t id;
+    std::unique_ptr<storage::TablePartition> table;
+  };
   struct Owner {
+    size_t number = 0;
+    bool member = false;
     storage::TreeMemory memory;
     storage::SnapshotView view;
     routing::SnapshotRegistry::Mark mark;
-    std::vector<std::unique_ptr<storage::TablePartition>> parts;
-    std::vector<storage::Key> seams;  // where ranges were joined, or prepared to leave
+    std::vector<Part> parts;
+  };
+  // One chunk of a copy.
+  struct Step {
+    enum class State : uint8_t { kBegun, kLent, kInstalled, kReturned };
+    size_t from;
+    size_t to;
+    State state = State::kBegun;
+    storage::TablePartition* lender = nullptr;
+    storage::ExchangeChunk chunk{};
   };
   struct Total {
     uint64_t count = 0;
     int64_t sum = 0;
     friend bool operator==(const Total&, const Total&) = default;
   };
-  struct Piece {
-    storage::Range range;
-    storage::TablePartition* at = nullptr;  // nullptr: not begun
-    uint64_t number = 0;
+  // What one member answers of a scan.
+  struct ScanPart {
+    size_t owner;
+    uint64_t partition = 0;  // by its number
+    bool behind = false;     // the partition
+    uint64_t segment = 0;
     uint32_t row = 0;
-    Model rows{};
+    bool done = false;
     storage::SegmentMask mask{};
     std::unique_ptr<storage::TableRun> run{};  // of sums
-    Total total{};
   };
   struct Scan {
     bool adds = false;
-    std::vector<Piece> pieces{};
+    std::vector<ScanPart> parts{};
     Model rows{};
     Total total{};
   };
@@ -90,42 +104,37 @@ class TableMoves {
     routing::SnapshotRegistry::Held held;
     bool complete = false;  // the turn inside which it was taken has ended
     Model rows{};
-    std::vector<Scan> scans{};
+    std::vector<size_t> first_members{};  // that its first scan has asked
+    std::vector<std::unique_ptr<Scan>> scans{};
+    uint64_t scans_left = 0;  // to be opened
     bool let_go = false;
-  };
-  struct Flight {
-    storage::ExchangeChunk chunk;
-    size_t to;
   };
 
   void Turn(Owner& owner);
   void Act(Owner& owner);
   void TakeSnapshot();
+  void OpenScan(Snapshot& snapshot);
   void LetGo(Snapshot& snapshot);
   void Write(Owner& owner, bool erase);
-  void Split(Owner& owner);
-  void Absorb(Owner& owner);
-  void Prepare(Owner& owner);
-  void Extract(Owner& owner);
-  void Ingest(Owner& owner);
+
+  void BeginStep();
+  // What the owner's turn does for steps that have come to it.
+  void AdvanceSteps(Owner& owner);
+  void Lend(Owner& owner, Step& step);
+  void Install(Owner& owner, Step& step);
+  void Conclude(Owner& owner, Step& step);
+  void DropParts(Owner& owner);
 
   void ReadSome(Owner& owner);
-  // False: nothing of the piece is left.
-  bool Read(const Owner& owner, uint64_t epoch, Scan& scan, Piece& piece, uint32_t rows_max);
-  void BeginRun(Piece& piece);
-  void TakeTotal(Piece& piece);
-  void EndPiece(Scan& scan, size_t i);
+  void Read(Owner& owner, const Snapshot& snapshot, Scan& scan, ScanPart& part, uint32_t rows_max);
+  void TakeTotal(Scan& scan, ScanPart& part);
   void EndScan(Snapshot& snapshot, size_t i);
-  // Ends `piece` at `key`; what lies behind it, at the same place. What has been added up is of
-  // both: where the scan adds, both begin again.
-  Piece CutPiece(Piece& piece, const storage::Key& key);
-  void Restart(Piece& piece);
-  template <class Function>
-  void ForPiecesAt(const storage::TablePartition* part, Function function);
-  uint64_t PositionOf(const Snapshot& snapshot, const Piece& piece) const;
+  // The partition that the scan stands in, or the next one; nullptr: none.
+  Part* PartAt(Owner& owner, const ScanPart& part) const;
+  uint64_t PlaceOf(const Part& part) const;
 
-  storage::TablePartition* PartOf(Owner& owner, const storage::Key& key);
-  storage::TablePartition& SomePart(Owner& owner);
+  std::vector<size_t> Members() const;
+  storage::TablePartition* SomePart(Owner& owner);
   void Fail(const std::string& what) {
     if (error_.empty()) error_ = what;
   }
@@ -137,12 +146,15 @@ class TableMoves {
   std::shared_ptr<const storage::TableLayout> layout_;
   std::unique_ptr<routing::SnapshotRegistry> registry_;
   std::vector<std::unique_ptr<Owner>> owners_;
-  std::vector<Flight> flights_;
+  std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::unique_ptr<Snapshot>> snapshots_;
+  std::vector<size_t> members_before_;
+  storage::SnapshotView no_snapshots_;  // for faults
   bool inside_turn_ = false;
-  bool draining_ = false;  // ranges stay, and scans come to their ends
+  bool draining_ = false;  // nothing new begins
   Model model_;
   int64_t next_amount_ = 1;
+  uint64_t next_id_ = 1;
 };
 
 }  // namespace eris::sim

@@ -16,7 +16,7 @@ namespace eris::sim {
 namespace {
 
 constexpr int kTurns = 250;
-constexpr uint64_t kSeeds = test::Fewer(150, 30);
+constexpr uint64_t kSeeds = test::Fewer(1000, 60);
 
 TEST(TableMovesTest, NoSeedFails) {
   TableMoves::Coverage all;
@@ -30,26 +30,30 @@ TEST(TableMovesTest, NoSeedFails) {
     TableMoves moves(seed, TableMovesFault::kNone);
     ASSERT_EQ(moves.Run(kTurns), "") << test::SeedText(seed);
     const TableMoves::Coverage& one = moves.coverage();
-    all.splits += one.splits;
-    all.splits_refused += one.splits_refused;
-    all.forks += one.forks;
-    all.absorbs += one.absorbs;
-    all.restarts += one.restarts;
-    all.copies += one.copies;
-    all.prepared += one.prepared;
+    all.chunks += one.chunks;
+    all.low_ends += one.low_ends;
+    all.refused += one.refused;
+    all.returned_at_once += one.returned_at_once;
+    all.new_members += one.new_members;
+    all.parts_gone += one.parts_gone;
+    all.adjacent += one.adjacent;
     all.scans += one.scans;
     all.sums += one.sums;
+    all.tokens += one.tokens;
     all.taken_inside_turns += one.taken_inside_turns;
+    all.reads_in_steps += one.reads_in_steps;
   }
   std::printf(
-      "%lu splits, %lu refused, %lu forks of pieces, %lu absorbed, %lu begun again, "
-      "%lu copies, %lu prepared, %lu scans, %lu sums, %lu snapshots inside turns\n",
-      all.splits, all.splits_refused, all.forks, all.absorbs, all.restarts, all.copies,
-      all.prepared, all.scans, all.sums, all.taken_inside_turns);
+      "%lu chunks, %lu of low ends, %lu taken back, %lu sent back at once, %lu new members, "
+      "%lu partitions gone, %lu adjacent, %lu scans, %lu sums, %lu with tokens, %lu snapshots "
+      "inside "
+      "turns, %lu reads during steps\n",
+      all.chunks, all.low_ends, all.refused, all.returned_at_once, all.new_members, all.parts_gone,
+      all.adjacent, all.scans, all.sums, all.tokens, all.taken_inside_turns, all.reads_in_steps);
   if (seeds < kSeeds) return;
-  for (const uint64_t times :
-       {all.splits, all.splits_refused, all.forks, all.absorbs, all.restarts, all.copies,
-        all.prepared, all.scans, all.sums, all.taken_inside_turns}) {
+  for (const uint64_t times : {all.chunks, all.low_ends, all.refused, all.returned_at_once,
+                               all.new_members, all.parts_gone, all.adjacent, all.scans, all.sums,
+                               all.tokens, all.taken_inside_turns, all.reads_in_steps}) {
     EXPECT_GT(times, 0u);
   }
 }
@@ -68,15 +72,19 @@ TEST_P(TableMovesFaultTest, IsFound) {
 }
 
 std::string NameOf(const testing::TestParamInfo<TableMovesFault>& of) {
-  constexpr const char* kNames[] = {"None",         "PointerCursor", "KeepPlace", "LeaveVersions",
-                                    "ForgetBirths", "StaleRegistry", "EndEarly"};
+  constexpr const char* kNames[] = {"None",          "TwoEpochs",     "DropOldRows",
+                                    "OldBirths",     "TakeBackLoses", "OwnersOnly",
+                                    "MembersEarly",  "PlaceByRange",  "PartGoesEarly",
+                                    "StaleRegistry", "EndEarly"};
   return kNames[static_cast<size_t>(of.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, TableMovesFaultTest,
-    testing::Values(TableMovesFault::kPointerCursor, TableMovesFault::kKeepPlace,
-                    TableMovesFault::kLeaveVersions, TableMovesFault::kForgetBirths,
+    testing::Values(TableMovesFault::kTwoEpochs, TableMovesFault::kDropOldRows,
+                    TableMovesFault::kOldBirths, TableMovesFault::kTakeBackLoses,
+                    TableMovesFault::kOwnersOnly, TableMovesFault::kMembersEarly,
+                    TableMovesFault::kPlaceByRange, TableMovesFault::kPartGoesEarly,
                     TableMovesFault::kStaleRegistry, TableMovesFault::kEndEarly),
     NameOf);
 

@@ -73,22 +73,28 @@ class AeuLab {
     ERIS_CHECK(false);
   }
 
-  // An object in `slot` whose partition i is installed at owners[i]. Lives as long as the lab.
+  // An object in `slot` whose partition i is installed at owners[i], an index unless `like` says
+  // otherwise. Lives as long as the lab.
   routing::ObjectRoute& Create(uint32_t slot, ObjectId id, std::vector<uint64_t> starts,
-                               std::vector<AeuId> owners) {
+                               std::vector<AeuId> owners,
+                               const routing::InstallSegment& like = {}) {
     managers_.push_back(std::make_unique<memory::MemoryManager>(id, memory_.pool));
     routes_.push_back(std::make_unique<routing::ObjectRoute>(
         slot, id, std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners))));
     routing::ObjectRoute& route = *routes_.back();
     const auto table = route.Pin();
     for (size_t i = 0; i < table->size(); ++i) {
-      Install(route, table->owners()[i], table->RangeOf(i));
+      Install(route, table->owners()[i], table->RangeOf(i), like);
     }
     return route;
   }
-  void Install(routing::ObjectRoute& route, AeuId owner, const storage::Range& range) {
-    const routing::InstallSegment segment{
-        .range = range, .manager = managers_.back().get(), .route = &route};
+  // Of the object that was made last.
+  void Install(routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
+               const routing::InstallSegment& like = {}) {
+    routing::InstallSegment segment = like;
+    segment.range = range;
+    segment.manager = managers_.back().get();
+    segment.route = &route;
     TestReply reply(1);
     ERIS_CHECK(TrySend(owner, route, routing::CommandType::kInstall, &reply, &TestReply::Answered,
                        segment));
@@ -119,12 +125,12 @@ class AeuLab {
     return TrySend(owner, route, routing::CommandType::kScan, &part, &TestScanPart::Answered,
                    segment);
   }
-
- private:
+  // Any command without keys.
   template <class Segment>
-  bool TrySend(AeuId owner, const routing::ObjectRoute& route, routing::CommandType type,
-               routing::Reply* context, routing::CompletionFunction complete,
-               const Segment& segment, uint64_t snapshot = 0) {
+  [[nodiscard]] bool TrySend(AeuId owner, const routing::ObjectRoute& route,
+                             routing::CommandType type, routing::Reply* context,
+                             routing::CompletionFunction complete, const Segment& segment,
+                             uint64_t snapshot = 0) {
     const routing::CommandHeader header{.type = type,
                                         .slot = route.slot(),
                                         .object = route.object(),
@@ -137,7 +143,11 @@ class AeuLab {
                            {reinterpret_cast<const std::byte*>(&segment), sizeof segment}) &&
            control_.Flush();
   }
+  void Publish(routing::ObjectRoute& route, std::unique_ptr<const routing::RangeTable> next) {
+    route.Publish(std::move(next), directory().table_readers());
+  }
 
+ private:
   LabMemory& memory_;
   std::vector<std::unique_ptr<memory::MemoryManager>> managers_;
   std::vector<std::unique_ptr<routing::ObjectRoute>> routes_;

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "engine/engine_impl.h"
+#include "storage/table/table_partition.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
 
@@ -60,26 +61,31 @@ class MovingRanges {
       : engine_(engine),
         random_(random),
         options_(std::move(options)),
-        object_(*engine->core().catalogue.Find(object)) {}
-
-  // Whether ranges are cut where they leave, or leave whole.
-  void SetCuts(bool cuts) { cuts_ = cuts; }
+        object_(*engine->core().catalogue.Find(object)) {
+    // Scans of a table ask them all, wherever its rows go.
+    for (uint32_t i = 0; object_->is_table() && i < engine->aeu_count(); ++i) {
+      object_->AddMember(AeuId{i});
+    }
+  }
 
   // A piece of a range changes hands; no table says so yet.
   void MoveSome() {
     const auto aeus = engine_->aeu_count();
     const auto from = static_cast<uint32_t>(random_() % aeus);
     if (Slot(from).ranges().empty()) return;
-    storage::Range range =
-        Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition->range();
+    storage::Partition& partition =
+        *Slot(from).ranges()[random_() % Slot(from).ranges().size()].partition;
+    storage::Range range = partition.range();
     const auto lo = storage::Key::FromU64(random_() % options_.keys);
     const auto hi = storage::Key::FromU64(random_() % options_.keys);
-    if (cuts_ && range.Contains(lo)) range.lo = lo;
-    if (cuts_ && range.Contains(hi) && range.lo < hi) range.hi = hi;
+    if (range.Contains(lo)) range.lo = lo;
+    if (range.Contains(hi) && range.lo < hi) range.hi = hi;
     if (range.Empty()) return;
+    const auto to = static_cast<uint32_t>((from + 1 + random_() % (aeus - 1)) % aeus);
     storage::ExchangeChunk rows;
+    if (object_->is_table()) return MoveRows(from, to, partition, range);
     if (!aeu::AeuTestPeer::TakeRange(Slot(from), range, false, false, rows)) return;
-    Give(Slot(static_cast<uint32_t>((from + 1 + random_() % (aeus - 1)) % aeus)), rows);
+    Give(Slot(to), rows);
     ++moves_;
   }
   void Publish() {
@@ -123,10 +129,31 @@ class MovingRanges {
   aeu::ObjectSlot& Slot(uint32_t aeu) {
     return *aeu::AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
   }
+  // Of a table an end, from `range` on: old rows stay, in a partition without a range if need be.
+  void MoveRows(uint32_t from, uint32_t to, storage::Partition& partition, storage::Range range) {
+    // Both sides at one epoch, the present one.
+    auto& registry = engine_->core().directory.snapshots();
+    registry.Read(registry.Now(), view_);
+    using End = storage::Partition::End;
+    const End end = range.lo == partition.range().lo ? End::kLow : End::kHigh;
+    if (end == End::kHigh) range.hi = partition.range().hi;
+    storage::ExchangeChunk rows;
+    ERIS_CHECK(partition.Lend(range, end, ~uint32_t{0}, rows).ok());
+    Give(Slot(to), rows);
+    partition.Forget(view_, ~uint32_t{0});
+    std::erase_if(Slot(from).ranges(), [&](const aeu::OwnedRange& owned) {
+      return owned.version_bytes == 0 &&
+             static_cast<const storage::TablePartition&>(*owned.partition).CanGo(view_);
+    });
+    ++moves_;
+  }
   void Give(aeu::ObjectSlot& slot, const storage::ExchangeChunk& rows) {
     if (!options_.make) return aeu::AeuTestPeer::GiveRange(slot, rows, /*join=*/true);
     auto partition = options_.make({rows.covers.lo, rows.covers.lo}, slot.cache());
     ERIS_CHECK(partition != nullptr);
+    if (object_->is_table()) {
+      static_cast<storage::TablePartition&>(*partition).SetSnapshots(&view_);
+    }
     ERIS_CHECK(partition->Ingest(rows).ok());
     auto& ranges = slot.ranges();
     const auto after = std::find_if(ranges.begin(), ranges.end(), [&](const aeu::OwnedRange& one) {
@@ -139,7 +166,7 @@ class MovingRanges {
   std::mt19937_64& random_;
   const Options options_;
   const engine::ObjectRef object_;
-  bool cuts_ = true;
+  storage::SnapshotView view_;  // of moves
   uint64_t moves_ = 0;
 };
 

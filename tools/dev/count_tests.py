@@ -60,8 +60,9 @@ def read_stage(folder):
 
 
 # What a skipped test prints: "SKIPPED: tpchgen-cli==4.0.0 (PyPI) cannot be installed: ...", or in a
-# GTEST_SKIP() "package: clang-14".
-NEEDS = re.compile(r"SKIPPED: (\S+)( \(PyPI\))? cannot be installed|package: *([\w.+-]+)")
+# GTEST_SKIP() "package: clang-14". A name with slashes is a Go program's, "(Go module)" behind it a
+# library's, which `go install` refuses.
+NEEDS = re.compile(r"SKIPPED: (\S+)(?: \((PyPI|Go module)\))? cannot be installed|package: *([\w.+-]+)")
 
 
 def cannot_install(reason):
@@ -72,11 +73,11 @@ def cannot_install(reason):
     name = match.group(1) or match.group(3)
     with tempfile.TemporaryDirectory() as folder:
         env = dict(os.environ)
-        if match.group(2):
+        if match.group(2) == "PyPI":
             commands = [[sys.executable, "-m", "venv", folder],
                         [f"{folder}/bin/pip", "install", "-q", name]]
         elif "/" in name:
-            commands = [["go", "install", name]]
+            commands = [["go", *(("mod", "download") if match.group(2) else ("install",)), name]]
             env.update(GOBIN=folder, GOPATH=f"{folder}/gopath", GOFLAGS="-modcacherw")
         else:
             commands = [["apt-get", "install", "--simulate", "-q", name]]

@@ -6,8 +6,10 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <vector>
 
+#include "aeu/reserve_more.h"
 #include "tests/support/aeu_lab.h"
 
 namespace eris::aeu {
@@ -356,15 +358,37 @@ TEST_F(AeuTest, SeveralRangesOfAnObjectAtOneAeu) {
   EXPECT_EQ(rows, keys.size());
 }
 
-TEST_F(AeuTest, LoadsStandInTheOrderOfTheRangesWhateverTheOrderOfTheInstalls) {
+TEST_F(AeuTest, LoadsAreOfAllRangesWhateverTheOrderOfTheInstalls) {
   lab_ = std::make_unique<AeuLab>(memory_, 1);
   route_ = &lab_->Create(0, {1}, {0, 10, 20, 30}, {{0}, {0}, {0}, {0}});
   lab_->Install(*route_, {0}, {Key::FromU64(15), Key::FromU64(16)});
   const std::vector<ObjectLoad> loads = (*lab_)[0].Loads();
   ASSERT_EQ(loads.size(), 1u);
-  std::vector<uint64_t> starts;
-  for (const auto& partition : loads[0].partitions) starts.push_back(partition->lo());
-  EXPECT_EQ(starts, (std::vector<uint64_t>{0, 10, 15, 20, 30}));
+  std::set<uint64_t> starts;
+  for (const auto& partition : loads[0].partitions) starts.insert(partition->lo());
+  EXPECT_EQ(starts, (std::set<uint64_t>{0, 10, 15, 20, 30}));
+  EXPECT_EQ(loads[0].partitions.size(), starts.size());
+}
+
+TEST_F(AeuTest, KeysThatFindNoMemoryToBeSortedAreAnsweredSo) {
+  lab_ = std::make_unique<AeuLab>(memory_, 1);
+  client_ = std::make_unique<LabClient>(*lab_);
+  route_ = &lab_->Create(0, {1}, {0, 10}, {{0}, {0}});
+  for (const uint64_t nth : {1, 2, 2}) {  // the next column each time
+    ReserveFailures().Arm(nth, memory::FailurePoint::Mode::kOnce);
+    TestReply refused(2);
+    client_->Send(*route_, CommandType::kUpsert, {5, 15}, {1, 2}, refused);
+    EXPECT_TRUE(lab_->Step(0));
+    ReserveFailures().Arm(0, memory::FailurePoint::Mode::kOnce);
+    EXPECT_EQ(refused.answered, 2u);
+    EXPECT_EQ(refused.state_column, States(2, KeyState::kNoMemory));
+  }
+  EXPECT_EQ((*lab_)[0].Loads()[0].partitions[0]->rows(), 0u);
+  TestReply reply(2);
+  client_->Send(*route_, CommandType::kUpsert, {5, 15}, {1, 2}, reply);
+  EXPECT_TRUE(lab_->Step(0));
+  EXPECT_EQ(reply.state_column, States(2, kAbsent));
+  EXPECT_EQ(ValueOf(15), 2u);
 }
 
 TEST_F(AeuTest, AnEmptyRangeOwnsNoKey) {

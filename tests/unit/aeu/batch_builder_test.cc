@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "storage/index_partition.h"
@@ -212,6 +214,75 @@ TEST_F(BatchBuilderTest, AnEmptyRangeTakesNoKey) {
     EXPECT_TRUE(builder_.PartsOf(0).empty());
     ASSERT_EQ(builder_.forwarded().size(), 1u);
     EXPECT_EQ(builder_.forwarded()[0].keys.size(), 5u);
+  }
+}
+
+TEST_F(BatchBuilderTest, KeysInsideOneOfSeveralRangesAreUsedWhereTheyStand) {
+  Own(0, 10);
+  Own(10, 10);  // keeps old rows alone
+  Own(10, 20);
+  Own(30, std::nullopt);
+  TestReply reply(0);
+  const std::vector commands{Command(CommandType::kLookup, {9, 0}, reply),
+                             Command(CommandType::kLookup, {10, 19, 12}, reply),
+                             Command(CommandType::kLookup, {kKeyMax, 30}, reply)};
+  builder_.Build(slot_, commands, 7);
+  const std::vector<uint32_t> ranges{0, 2, 3};
+  ASSERT_TRUE(
+      std::equal(ranges.begin(), ranges.end(), builder_.ranges().begin(), builder_.ranges().end()));
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    ASSERT_EQ(builder_.PartsOf(ranges[i]).size(), 1u);
+    EXPECT_EQ(builder_.PartsOf(ranges[i])[0].keys, routing::KeyedSegmentOf(commands[i]).keys);
+  }
+  EXPECT_TRUE(builder_.forwarded().empty());
+}
+
+TEST_F(BatchBuilderTest, KeysUnderTheStubAreApartWithItsTarget) {
+  Own(10, 20);
+  Own(30, 40);
+  slot_.SetStub(Stub{Range::FromPublic({20, 30}), {7}});
+  TestReply reply(0);
+  const std::vector commands{Command(CommandType::kUpsert, {19, 20, 30, 29, 40, 0, kKeyMax}, reply),
+                             Command(CommandType::kUpsert, {25, 21}, reply),
+                             Command(CommandType::kUpsert, {50}, reply)};
+  builder_.Build(slot_, commands, 10);
+  const auto forwarded = builder_.forwarded();
+  const auto keys_of = [&](size_t i) {
+    return std::vector<uint64_t>(forwarded[i].keys.begin(), forwarded[i].keys.end());
+  };
+  ASSERT_EQ(forwarded.size(), 4u);
+  EXPECT_EQ(forwarded[0].command, commands[0]);
+  EXPECT_FALSE(forwarded[0].target);
+  EXPECT_EQ(keys_of(0), (std::vector<uint64_t>{40, 0, kKeyMax}));
+  EXPECT_EQ(forwarded[1].command, commands[0]);
+  EXPECT_EQ(forwarded[1].target, AeuId{7});
+  EXPECT_EQ(keys_of(1), (std::vector<uint64_t>{20, 29}));
+  EXPECT_EQ(forwarded[1].values[1], 1003u);
+  EXPECT_EQ(forwarded[1].positions[1], 53u);
+  EXPECT_EQ(forwarded[2].target, AeuId{7});
+  EXPECT_EQ(keys_of(2), (std::vector<uint64_t>{25, 21}));
+  EXPECT_FALSE(forwarded[3].target);
+  EXPECT_EQ(Keys(builder_.PartsOf(0)[0]), std::vector<uint64_t>{19});
+  EXPECT_EQ(Keys(builder_.PartsOf(1)[0]), std::vector<uint64_t>{30});
+  slot_.SetStub(std::nullopt);
+  builder_.Build(slot_, std::vector{commands[1]}, 2);
+  ASSERT_EQ(builder_.forwarded().size(), 1u);
+  EXPECT_FALSE(builder_.forwarded()[0].target);
+}
+
+// The slot has fewer ranges than it had for the group before, or more.
+TEST_F(BatchBuilderTest, RangesMayComeAndGoBetweenGroups) {
+  TestReply reply(0);
+  for (const uint64_t ranges : {1, 5, 2, 0, 3}) {
+    slot_.ranges().clear();
+    for (uint64_t i = 0; i < ranges; ++i) Own(10 * i, 10 * i + 10);
+    const CommandHeader* command = Command(CommandType::kLookup, {5, 15, 25, 35, 45, 55}, reply);
+    builder_.Build(slot_, std::vector{command}, 6);
+    EXPECT_EQ(builder_.ranges().size(), ranges);
+    for (uint64_t i = 0; i < ranges; ++i) {
+      EXPECT_EQ(Keys(builder_.PartsOf(i)[0]), std::vector<uint64_t>{10 * i + 5});
+    }
+    EXPECT_EQ(builder_.forwarded()[0].keys.size(), 6 - ranges);
   }
 }
 

@@ -32,9 +32,22 @@ TEST(ImbalanceTest, ScaleDoesNotMatter) {
 TEST(ImbalanceTest, PartitionLoadsAreSumsOfTheirHistograms) {
   LoadSample sample;
   sample.partitions.resize(3);
-  sample.partitions[0].weights = {1, 2, 3};
-  sample.partitions[2].weights = {~uint64_t{0}, ~uint64_t{0}};
+  sample.partitions[0].sub_ranges = {{0, 1}, {1, 2}, {2, 3}};
+  sample.partitions[2].sub_ranges = {{0, ~uint64_t{0}}, {1, ~uint64_t{0}}};
   EXPECT_THAT(PartitionLoads(sample), testing::ElementsAre(6, 0, std::ldexp(1.0, 65)));
+}
+
+TEST(ImbalanceTest, AnAeuHasTheSumOfItsPartitions) {
+  LoadSample sample;
+  sample.partitions.resize(3);
+  sample.partitions[0].owner = sample.partitions[2].owner = AeuId{1};
+  sample.partitions[1].owner = AeuId{3};
+  for (PartitionSample& partition : sample.partitions) {
+    partition.sub_ranges = {{0, 5}};
+    partition.size = 7;
+  }
+  EXPECT_THAT(AeuLoads(sample, 5), testing::ElementsAre(0, 10, 0, 5, 0));
+  EXPECT_THAT(AeuRows(sample, 5), testing::ElementsAre(0, 14, 0, 7, 0));
 }
 
 }  // namespace

@@ -12,38 +12,14 @@
 
 #include "balancer/imbalance.h"
 #include "balancer/load_curve.h"
+#include "tests/support/load_samples.h"
 
 namespace eris::balancer {
 namespace {
 
-struct Part {
-  uint64_t lo;
-  std::vector<uint64_t> weights;
-};
-
-// Partitions one after the other; the last reaches up to `end`, or to the end of the key space.
-LoadSample MakeSample(const std::vector<Part>& parts, std::optional<uint64_t> end) {
-  LoadSample sample;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    PartitionSample partition;
-    partition.range.lo = storage::Key::FromU64(parts[i].lo);
-    if (i + 1 < parts.size()) {
-      partition.range.hi = storage::Key::FromU64(parts[i + 1].lo);
-    } else if (end) {
-      partition.range.hi = storage::Key::FromU64(*end);
-    }
-    partition.owner = AeuId{static_cast<uint32_t>(i)};
-    partition.weights = parts[i].weights;
-    sample.partitions.push_back(std::move(partition));
-  }
-  return sample;
-}
-
-std::vector<uint64_t> Starts(const Partitioning& partitioning) {
-  std::vector<uint64_t> result;
-  for (const storage::Key& key : partitioning.starts) result.push_back(key.head);
-  return result;
-}
+using test::MakeSample;
+using test::Part;
+using test::Starts;
 
 // What the shares would be, by the sample's own curve.
 double ImbalanceUnder(const LoadSample& sample, const std::vector<uint64_t>& starts) {
@@ -122,22 +98,20 @@ TEST(OneShotTest, BoundaryInAGapStaysWhereItIs) {
 TEST(OneShotTest, SubRangesOfTheirOwnWidthPlaceTheBoundaryInsideThem) {
   // As sampled of an index filled up to key 6400 whose last partition has no end.
   LoadSample sample = MakeSample({{0, {0}}, {100, {}}}, std::nullopt);
-  sample.partitions[1].weights.assign(64, 1);
-  sample.partitions[1].sub_range_width = 100;
+  sample.partitions[1].sub_ranges =
+      test::SubRangesOfWidth(sample.partitions[1].range, 100, std::vector<uint64_t>(64, 1));
   EXPECT_EQ(Starts(OneShot(sample)), (std::vector<uint64_t>{0, 3300}));
 }
 
 TEST(OneShotTest, SingleHotKeyAloneCannotBeImproved) {
   LoadSample sample = MakeSample({{0, {0}}, {100, {}}, {200, {0}}}, std::nullopt);
-  sample.partitions[1].weights.assign(100, 0);
-  sample.partitions[1].weights[50] = 1000000;
+  sample.partitions[1].sub_ranges = {{150, 1000000}, {151, 0}};
   EXPECT_EQ(OneShot(sample), CurrentPartitioning(sample));
 }
 
 TEST(OneShotTest, HotKeyFillsOnePartitionAndTheOthersShareTheRest) {
   LoadSample sample = MakeSample({{0, {}}, {100, {0}}, {200, {0}}, {300, {0}}}, std::nullopt);
-  sample.partitions[0].weights.assign(100, 1);
-  sample.partitions[0].weights[99] = 1000;
+  sample.partitions[0].sub_ranges = {{0, 99}, {99, 1000}};
   const std::vector<uint64_t> starts = Starts(OneShot(sample));
   EXPECT_EQ(starts, (std::vector<uint64_t>{0, 33, 66, 99}));
 }
@@ -184,7 +158,11 @@ LoadSample RandomSample(std::mt19937_64& random) {
   }
   LoadSample sample = MakeSample(parts, end);
   for (PartitionSample& partition : sample.partitions) {
-    if (random() % 3 == 0) partition.sub_range_width = uint64_t{1} << random() % 60;
+    if (random() % 3 != 0) continue;
+    std::vector<uint64_t> weights;
+    for (const SubRange& sub_range : partition.sub_ranges) weights.push_back(sub_range.weight);
+    partition.sub_ranges =
+        test::SubRangesOfWidth(partition.range, uint64_t{1} << random() % 60, weights);
   }
   return sample;
 }

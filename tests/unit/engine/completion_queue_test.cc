@@ -103,5 +103,95 @@ TEST(CompletionQueueTest, PushesThatRaceWithStopRunOnce) {
   }
 }
 
+TEST(CompletionQueueTest, WhatIsDeferredRunsWhereItWasPushed) {
+  CompletionQueue queue;
+  const std::thread::id here = std::this_thread::get_id();
+  int run_here = 0;
+  for (int i = 0; i < 1000; ++i) {
+    Task task;
+    std::thread::id ran_on;
+    task.then = [&] {
+      EXPECT_TRUE(queue.OnCompletionThread());
+      ran_on = std::this_thread::get_id();
+    };
+    queue.Defer();
+    queue.Push(&task);
+    queue.RunDeferred();
+    EXPECT_FALSE(queue.OnCompletionThread());
+    // The completion thread may have been about to look for work when it came.
+    Await(task.runs, 1);
+    run_here += ran_on == here ? 1 : 0;
+  }
+  EXPECT_GT(run_here, 0);
+  queue.Stop();
+}
+
+TEST(CompletionQueueTest, WhileTheCompletionThreadIsAtWorkDeferredTasksAreIts) {
+  CompletionQueue queue;
+  std::atomic<bool> go_on = false;
+  Task busy, deferred;
+  const std::thread::id here = std::this_thread::get_id();
+  busy.then = [&] {
+    while (!go_on.load()) sched_yield();
+  };
+  deferred.then = [&] { EXPECT_NE(std::this_thread::get_id(), here); };
+  queue.Push(&busy);
+  Await(busy.runs, 1);
+  queue.Defer();
+  queue.Push(&deferred);
+  queue.RunDeferred();
+  EXPECT_EQ(deferred.runs.load(), 0);
+  go_on.store(true);
+  Await(deferred.runs, 1);
+  queue.Stop();
+}
+
+// What a task pushes while it runs deferred is not lost, though nobody is woken for it twice.
+TEST(CompletionQueueTest, ADeferredTaskMayPushAnother) {
+  CompletionQueue queue;
+  Task tasks[50];
+  for (int i = 0; i + 1 < 50; ++i) {
+    tasks[i].then = [&, i] { queue.Push(&tasks[i + 1]); };
+  }
+  queue.Defer();
+  queue.Push(&tasks[0]);
+  queue.RunDeferred();
+  Await(tasks[49].runs, 1);
+  queue.Stop();
+  for (const Task& task : tasks) EXPECT_EQ(task.runs.load(), 1);
+}
+
+TEST(CompletionQueueTest, DeferringAndOtherThreadsRunEachTaskOnceAndOneAtATime) {
+  constexpr int kThreads = 4, kEach = 3000;
+  CompletionQueue queue;
+  std::vector<std::unique_ptr<Task[]>> tasks;
+  int inside = 0;  // guarded by the queue
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < kThreads; ++i) {
+    tasks.push_back(std::make_unique<Task[]>(kEach));
+    for (int j = 0; j < kEach; ++j) {
+      tasks[i][j].then = [&] {
+        EXPECT_EQ(++inside, 1);
+        --inside;
+        ran.fetch_add(1);
+      };
+    }
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      for (int j = 0; j < kEach; ++j) {
+        const bool defer = i % 2 == 0;
+        if (defer) queue.Defer();
+        queue.Push(&tasks[i][j]);
+        if (defer) queue.RunDeferred();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  queue.Stop();
+  EXPECT_EQ(ran.load(), kThreads * kEach);
+}
+
 }  // namespace
 }  // namespace eris::engine

@@ -130,7 +130,6 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
 }
 
 TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
-  moving_->SetCuts(false);  // not while snapshots are held
   const TableSchema heap = {.columns = kSchema.columns};
   EXPECT_TRUE(engine_.While([&] { return engine_->CreateTable("h", heap).status(); }).ok());
   Rows rows(heap.columns);

@@ -150,6 +150,31 @@ TEST(NumaNodePoolTest, ManyTakenInATickMakeTheNextOnesReadyAndCalmGivesThemBack)
   for (void* superblock : superblocks) pool.ReturnSuperblock(superblock);
 }
 
+TEST(NumaNodePoolTest, PreparedSuperblocksAreReadyUntilNobodyHasTakenThemForAWhile) {
+  MemoryBudget budget(kPlenty);
+  NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.ready_superblocks_max = 12});
+  RecordingKeeper keeper;
+  pool.SetKeeper(&keeper);
+  pool.Prepare(0);
+  EXPECT_EQ(pool.figures().ready_bytes, 0u);
+  pool.Prepare(kSuperblockBytes + 1);
+  EXPECT_EQ(pool.figures().ready_bytes, 2 * kSuperblockBytes);
+  pool.Prepare(kSuperblockBytes);  // they are there
+  EXPECT_EQ(pool.figures().ready_bytes, 2 * kSuperblockBytes);
+  pool.Prepare(~uint64_t{0});
+  EXPECT_EQ(pool.figures().ready_bytes, 12 * kSuperblockBytes);
+  EXPECT_GT(keeper.wakes, 0);
+  void* const superblock = pool.TakeSuperblock();
+  EXPECT_EQ(pool.figures().ready_bytes, 11 * kSuperblockBytes);
+  EXPECT_EQ(ResidentBytes(superblock, kSuperblockBytes), kSuperblockBytes);
+  pool.ReturnSuperblock(superblock);
+  pool.Prepare(~uint64_t{0});
+  EXPECT_EQ(pool.figures().ready_bytes, 11 * kSuperblockBytes);  // what is kept serves as well
+  for (int tick = 0; pool.Maintain(/*tick=*/true) != kNothing; ++tick) ASSERT_LT(tick, 30);
+  EXPECT_EQ(budget.taken_bytes(), 0u);
+  pool.SetKeeper(nullptr);
+}
+
 TEST(NumaNodePoolTest, NothingIsMadeReadyNearTheLimit) {
   MemoryBudget budget(16 * kSuperblockBytes);
   NumaNodePool pool(Virtual(0), /*bind=*/false, budget, {.ready_superblocks_max = 16});

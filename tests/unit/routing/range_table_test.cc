@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
 
+#include "tests/support/property.h"
 #include "tests/support/seed.h"
 
 namespace eris::routing {
@@ -119,6 +124,88 @@ TEST(RangeTableTest, TheAeusPartitionsTogetherAreAllOfThem) {
     }
     ASSERT_EQ(seen, partitions);
   }
+}
+
+std::unique_ptr<const RangeTable> With(const RangeTable& table, uint64_t lo,
+                                       std::optional<uint64_t> hi, uint32_t owner) {
+  return table.With(storage::Range::FromPublic({lo, hi}), {owner});
+}
+
+TEST(RangeTableTest, ARangeInsideAnothersCutsItInThree) {
+  const RangeTable table(4, {0, 100}, {{1}, {2}});
+  const auto next = With(table, 120, 130, 7);
+  EXPECT_EQ(next->version(), 5u);
+  EXPECT_EQ(next->starts(), (std::vector<uint64_t>{0, 100, 120, 130}));
+  EXPECT_EQ(next->owners(), (std::vector<AeuId>{{1}, {2}, {7}, {2}}));
+  EXPECT_EQ(table.starts(), (std::vector<uint64_t>{0, 100}));  // as it was
+}
+
+TEST(RangeTableTest, NeighboursOfOneOwnerBecomeOnePartition) {
+  const RangeTable table(1, {0, 100, 200}, {{1}, {2}, {1}});
+  EXPECT_EQ(With(table, 100, 150, 1)->starts(), (std::vector<uint64_t>{0, 150, 200}));
+  EXPECT_EQ(With(table, 150, 200, 1)->starts(), (std::vector<uint64_t>{0, 100, 150}));
+  const auto all = With(table, 100, 200, 1);
+  EXPECT_EQ(all->starts(), (std::vector<uint64_t>{0}));
+  EXPECT_EQ(all->owners(), (std::vector<AeuId>{{1}}));
+  // What the owner has already.
+  EXPECT_EQ(With(table, 120, 130, 2)->starts(), table.starts());
+}
+
+TEST(RangeTableTest, ARangeMayCoverManyPartitionsAndTheEndsOfTheKeySpace) {
+  const RangeTable table(1, {0, 10, 20, 30, kKeyMax}, {{0}, {1}, {2}, {3}, {4}});
+  EXPECT_EQ(With(table, 5, 25, 9)->starts(), (std::vector<uint64_t>{0, 5, 25, 30, kKeyMax}));
+  EXPECT_EQ(With(table, 0, std::nullopt, 9)->owners(), (std::vector<AeuId>{{9}}));
+  EXPECT_EQ(With(table, 0, 10, 9)->owners(), (std::vector<AeuId>{{9}, {1}, {2}, {3}, {4}}));
+  EXPECT_EQ(With(table, 20, std::nullopt, 9)->owners(), (std::vector<AeuId>{{0}, {1}, {9}}));
+  EXPECT_EQ(With(table, kKeyMax, std::nullopt, 3)->owners(),
+            (std::vector<AeuId>{{0}, {1}, {2}, {3}}));
+  EXPECT_EQ(With(table, 30, kKeyMax, 4)->starts(), (std::vector<uint64_t>{0, 10, 20, 30}));
+}
+
+// Against a map of starts, over many versions: small tables, and ones that have a tree.
+TEST(RangeTableTest, AnyNumberOfVersionsAgreesWithAMap) {
+  test::ExpectHolds({.cases = 60}, [] {
+    const auto seed = *rc::gen::arbitrary<uint64_t>();
+    std::mt19937_64 random(seed);
+    const bool large = random() % 4 == 0;
+    const uint32_t aeus = 1 + static_cast<uint32_t>(random() % (large ? 40 : 4));
+    std::vector<uint64_t> keys{0, 1, kKeyMax - 1, kKeyMax};
+    for (int i = 0; i < (large ? 300 : 6); ++i) {
+      keys.push_back(random() % 2 == 0 ? random() : 1000 + random() % 64);
+    }
+    std::map<uint64_t, AeuId> model{{0, {0}}};  // merged
+    auto table =
+        std::make_unique<const RangeTable>(1, std::vector<uint64_t>{0}, std::vector<AeuId>{{0}});
+    const auto owner_in_model = [&](uint64_t key) {
+      return std::prev(model.upper_bound(key))->second;
+    };
+    for (int version = 2; version < (large ? 400 : 40); ++version) {
+      const uint64_t lo = keys[random() % keys.size()];
+      std::optional<uint64_t> hi = keys[random() % keys.size()];
+      if (*hi <= lo) hi.reset();
+      const AeuId owner{static_cast<uint32_t>(random() % aeus)};
+      table = With(*table, lo, hi, owner.value);
+      const AeuId behind = hi ? owner_in_model(*hi) : AeuId{};
+      model.erase(model.lower_bound(lo), hi ? model.lower_bound(*hi) : model.end());
+      model[lo] = owner;
+      if (hi) model.try_emplace(*hi, behind);
+      for (auto it = std::next(model.begin()); it != model.end();) {
+        it = std::prev(it)->second == it->second ? model.erase(it) : std::next(it);
+      }
+      std::vector<uint64_t> starts;
+      std::vector<AeuId> owners;
+      for (const auto& [start, whose] : model) starts.push_back(start), owners.push_back(whose);
+      RC_ASSERT(table->version() == static_cast<uint64_t>(version));
+      RC_ASSERT(table->starts() == starts);
+      RC_ASSERT(table->owners() == owners);
+      for (const uint64_t key : keys) RC_ASSERT(table->OwnerOf(key) == owner_in_model(key));
+    }
+  });
+}
+
+TEST(RangeTableDeathTest, AnEmptyRangeIsNobodys) {
+  const RangeTable table(1, {0}, {{0}});
+  EXPECT_DEATH(With(table, 5, 5, 1), "check failed");
 }
 
 TEST(RangeTableDeathTest, StartsThatDoNotAscendAreRefused) {

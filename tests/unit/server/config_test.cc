@@ -60,6 +60,14 @@ outgoing_buffer_bytes = "8 KiB"
 session_in_flight_bytes_max = 2048
 send_wait_ms_max = 9
 scan_chunks_max = 10
+[balancer]
+enabled = false
+algorithm = "moving_average"
+window = 2
+threshold = 0.125
+period_ms = 13
+max_pause_us = 14
+max_bytes_per_s = "5 MiB"
 )",
                                               "eris.toml", &config);
   ASSERT_TRUE(status.ok()) << status;
@@ -98,6 +106,13 @@ scan_chunks_max = 10
   EXPECT_EQ(config.engine.session_in_flight_bytes_max, 2048u);
   EXPECT_EQ(config.engine.send_wait_ms_max, 9u);
   EXPECT_EQ(config.engine.scan_chunks_max, 10u);
+  EXPECT_FALSE(config.engine.balancer.enabled);
+  EXPECT_EQ(config.engine.balancer.algorithm, BalanceAlgorithm::kMovingAverage);
+  EXPECT_EQ(config.engine.balancer.window, 2u);
+  EXPECT_EQ(config.engine.balancer.threshold, 0.125);
+  EXPECT_EQ(config.engine.balancer.period_ms, 13u);
+  EXPECT_EQ(config.engine.balancer.max_pause_us, 14u);
+  EXPECT_EQ(config.engine.balancer.max_bytes_per_s, 5u << 20);
   EXPECT_TRUE(ValidateConfig(config).ok());
 }
 
@@ -123,6 +138,10 @@ TEST(ConfigTest, WrongTypeIsRefusedByNameFileAndLine) {
               HasSubstr("\"local\", \"interleaved\" or \"one_numa_node\""));
   EXPECT_THAT(Refusal("[engine]\naeu_per_hardware_thread = 1\n"), HasSubstr("true or false"));
   EXPECT_THAT(Refusal("[engine]\naeu_cpus = 1\n"), HasSubstr("an array of cpu numbers"));
+  EXPECT_THAT(Refusal("[balancer]\nthreshold = \"0.5\"\n"), HasSubstr("must be a number"));
+  EXPECT_THAT(Refusal("[balancer]\nthreshold = true\n"), HasSubstr("must be a number"));
+  EXPECT_THAT(Refusal("[balancer]\nalgorithm = \"fair\"\n"),
+              HasSubstr("\"one_shot\", \"moving_average\" or \"size\""));
   EXPECT_THAT(Refusal("[engine]\naeu_cpus = [1, -1]\n"), HasSubstr("between 0 and"));
   EXPECT_THAT(Refusal("[engine]\nmemory_limit_bytes = \"4 GB\"\n"), HasSubstr("\"4 GiB\""));
   EXPECT_THAT(Refusal("[engine]\nmemory_limit_bytes = \"99999999999 GiB\"\n"), HasSubstr("is"));
@@ -139,6 +158,13 @@ TEST(ConfigTest, ValueOutOfRangeNamesTheLimits) {
   EXPECT_THAT(Refusal("[engine]\nsuperblock_bytes = \"64 MiB\"\n"),
               HasSubstr("must be between 2097152 and 33554432"));
   EXPECT_THAT(Refusal("[engine]\nmemory_decay_ms = 7\n"), HasSubstr("between 8 and 3600000"));
+  EXPECT_EQ(Refusal("[balancer]\nthreshold = 0\n"),
+            "eris.toml:2: balancer.threshold is 0, must be between 0.01 and 100");
+  EXPECT_THAT(Refusal("[balancer]\nthreshold = nan\n"), HasSubstr("threshold is nan"));
+  EXPECT_THAT(Refusal("[balancer]\nthreshold = 100.1\n"), HasSubstr("threshold is 100.1"));
+  EXPECT_THAT(Refusal("[balancer]\nwindow = 65537\n"), HasSubstr("between 1 and 65536"));
+  EXPECT_THAT(Refusal("[balancer]\nperiod_ms = 9\n"), HasSubstr("between 10 and 3600000"));
+  EXPECT_THAT(Refusal("[balancer]\nmax_pause_us = 1000001\n"), HasSubstr("between 10 and 1000000"));
 }
 
 TEST(ConfigTest, SyntaxErrorNamesFileAndLine) {
@@ -168,6 +194,8 @@ TEST(ConfigTest, DefaultTextIsTheDefaults) {
   EXPECT_EQ(config.listen, "127.0.0.1:7411");
   EXPECT_EQ(config.in_flight_bytes_max, defaults.in_flight_bytes_max);
   EXPECT_EQ(config.engine.scan_chunks_max, defaults.engine.scan_chunks_max);
+  EXPECT_EQ(config.engine.balancer.algorithm, defaults.engine.balancer.algorithm);
+  EXPECT_EQ(config.engine.balancer.threshold, defaults.engine.balancer.threshold);
   EXPECT_TRUE(ValidateConfig(defaults).ok());
 }
 
@@ -211,6 +239,13 @@ TEST(ConfigTest, ValuesFromElsewhereAreValidated) {
   config.calls_per_connection_max = 0;
   EXPECT_THAT(std::string(ValidateConfig(config).message()),
               HasSubstr("server.calls_per_connection_max is 0, must be between 1 and 65536"));
+  config = {};
+  config.engine.balancer.threshold = 1000;
+  EXPECT_EQ(std::string(ValidateConfig(config).message()),
+            "balancer.threshold is 1000, must be between 0.01 and 100");
+  config = {};
+  config.engine.balancer.max_pause_us = 9;
+  EXPECT_THAT(std::string(ValidateConfig(config).message()), HasSubstr("balancer.max_pause_us"));
   for (const char* listen : {"", "host", ":1", "host:", "host:http", "host:-1", "host:65536"}) {
     config = {};
     config.listen = listen;

@@ -50,11 +50,27 @@ class FakeEngine final : public Engine {
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
+  void DeferCallbacks() override {}
+  void RunCallbacks() override {}
   EngineStats Stats() override;
   MemoryStats Memory() override;
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options,
                                                   absl::Time deadline) override;
   std::string ExplainTopology() const override { return "a fake machine\n"; }
+  // fake_balancer.cc has these. Nothing moves: what was asked for is kept for the test.
+  BalancerStatus Balancer() override;
+  std::vector<TransferRecord> TransferHistory() override;
+  absl::Status SetBalancer(const BalancerOptions& options) override;
+  void PauseBalancer() override;
+  void ResumeBalancer() override;
+  absl::StatusOr<BalancePlan> PlanBalance(absl::string_view name) override;
+  absl::StatusOr<BalancePlan> Rebalance(absl::string_view name, absl::Time deadline,
+                                        MoveStop* stop) override;
+  absl::Status Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
+                        absl::Time deadline, MoveStop* stop) override;
+  absl::Status MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
+                         std::optional<TransferKind> kind, absl::Time deadline,
+                         MoveStop* stop) override;
   void Close() override;
 
   // While held, requests and scan slices are taken but not completed; cancelling completes them.
@@ -89,6 +105,25 @@ class FakeEngine final : public Engine {
   // Row writes beyond so many rows of a request are refused, as at the memory limit.
   void RefuseRowsFrom(uint32_t row);
 
+  // Of the balancer. While held, calls that move wait as for a long copy, for a pause or their
+  // deadline.
+  void HoldMoves(bool hold);
+  void SetHistory(std::vector<TransferRecord> history);
+  struct Move {
+    std::string object{};
+    KeyRange range{};
+    uint32_t parts = 0;  // of Presplit
+    AeuId to{};
+    std::optional<TransferKind> kind{};
+    absl::Time deadline{};
+    MoveStop* stop = nullptr;  // only as long as the call is inside
+  };
+  Move last_move() const;
+  // Calls that move: begun, and inside now.
+  int moves() const;
+  int moving() const;
+  uint64_t balancer_pauses() const;
+
   size_t rows_per_chunk = 1000;  // set before the first scan
 
  private:
@@ -110,6 +145,8 @@ class FakeEngine final : public Engine {
     bool ended = false;  // guarded by the engine's mutex
   };
 
+  absl::Status MoveNow(const Move& move);
+  absl::Status AwaitMove(const Move& move, const bool& stopped);
   void Remember(const TableQuery& query) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Takes a request, or completes it at once. `request` is neither held nor ended.
   std::shared_ptr<Pending> Take(std::shared_ptr<Request> request)
@@ -143,6 +180,14 @@ class FakeEngine final : public Engine {
   int chunks_out_ ABSL_GUARDED_BY(mu_) = 0;
   int sessions_made_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time last_deadline_ ABSL_GUARDED_BY(mu_);
+  BalancerOptions balancer_options_ ABSL_GUARDED_BY(mu_);
+  std::vector<TransferRecord> history_ ABSL_GUARDED_BY(mu_);
+  Move last_move_ ABSL_GUARDED_BY(mu_);
+  int moves_ ABSL_GUARDED_BY(mu_) = 0;
+  int moving_ ABSL_GUARDED_BY(mu_) = 0;
+  bool hold_moves_ ABSL_GUARDED_BY(mu_) = false;
+  bool balancer_paused_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t balancer_pauses_ ABSL_GUARDED_BY(mu_) = 0;
   std::thread completion_thread_;
 };
 

@@ -27,7 +27,8 @@ TEST_P(HashPartitionPropertyTest, PartitionsHoldWhatAMapHolds) {
   if (HasFailure() || GetParam() != KeyFamily::kExisting) return;
   for (const CommandKind kind :
        {CommandKind::kUpsert, CommandKind::kScan, CommandKind::kSplit, CommandKind::kAbsorb,
-        CommandKind::kHandOver, CommandKind::kMoveChunks, CommandKind::kReload}) {
+        CommandKind::kHandOver, CommandKind::kMoveChunks, CommandKind::kReload, CommandKind::kLend,
+        CommandKind::kConclude}) {
     EXPECT_GT(met.done[static_cast<unsigned>(kind)], 0u) << static_cast<unsigned>(kind);
   }
   EXPECT_GT(met.refused[static_cast<unsigned>(CommandKind::kUpsert)], 0u);
@@ -39,14 +40,17 @@ INSTANTIATE_TEST_SUITE_P(AllKeys, HashPartitionPropertyTest,
                                          KeyFamily::kZerosAndOnes, KeyFamily::kExtremes,
                                          KeyFamily::kLongPrefix, KeyFamily::kExisting));
 
-TEST(HashPartitionPlantedFaultTest, ALostRowIsFound) {
-  EXPECT_NE(
-      test::Counterexample({.cases = 400, .size = kCommandsInCase},
-                           [] {
-                             const auto commands = *AnyCommands(KeyFamily::kExisting);
-                             RC_ASSERT(RunHashCommands(commands, Plant::kLosesRowOfChunk).ok());
-                           }),
-      "");
+TEST(HashPartitionPlantedFaultTest, EachIsFound) {
+  for (const Plant plant :
+       {Plant::kLosesRowOfChunk, Plant::kLosesRowTakenBack, Plant::kNeverForgets}) {
+    EXPECT_NE(test::Counterexample({.cases = 400, .size = kCommandsInCase},
+                                   [plant] {
+                                     const auto commands = *AnyCommands(KeyFamily::kExisting);
+                                     RC_ASSERT(RunHashCommands(commands, plant).ok());
+                                   }),
+              "")
+        << static_cast<int>(plant);
+  }
 }
 
 }  // namespace

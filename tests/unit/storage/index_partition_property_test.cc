@@ -129,7 +129,10 @@ INSTANTIATE_TEST_SUITE_P(Faults, PlantedFaultTest,
                                          Planted{"WritesRefused", Plant::kWritesRefused},
                                          Planted{"ScanSkipsARow", Plant::kScanSkipsARow},
                                          Planted{"AggregateAddsTwice", Plant::kAggregateAddsTwice},
-                                         Planted{"LosesRowOfChunk", Plant::kLosesRowOfChunk}),
+                                         Planted{"LosesRowOfChunk", Plant::kLosesRowOfChunk},
+                                         Planted{"LosesRowTakenBack", Plant::kLosesRowTakenBack},
+                                         Planted{"NeverForgets", Plant::kNeverForgets},
+                                         Planted{"RehomeLeaksABlock", Plant::kRehomeLeaksABlock}),
                          [](const auto& planted) { return planted.param.name; });
 
 }  // namespace

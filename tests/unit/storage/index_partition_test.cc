@@ -312,17 +312,19 @@ TEST(IndexPartitionTest, CreateRefusesBoundariesLongerThanEightBytes) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// What is asked of every kind before rows move: an index answers at once, and refuses what its
-// chunks would not keep.
-TEST(IndexPartitionTest, ItsLowEndNeedsNoPreparation) {
+// What is asked of every kind before rows move: an index answers at once.
+TEST(IndexPartitionTest, ItsEndsNeedNoPreparation) {
   TreeMemory memory;
   auto partition = *IndexPartition::Create(Range::FromPublic({100, 200}), memory.cache);
   EXPECT_EQ(partition->PrepareExtract(Range::FromPublic({100, 150})), absl::OkStatus());
   EXPECT_EQ(*partition->WalkLeaving(1), true);
   EXPECT_EQ(*partition->CancelExtract(1), true);
   EXPECT_EQ(partition->range(), Range::FromPublic({100, 200}));
-  EXPECT_EQ(partition->PrepareExtract(Range::FromPublic({150, 200})).code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(partition->PrepareExtract(Range::FromPublic({150, 200})), absl::OkStatus());
+  for (const KeyRange bad : {KeyRange{120, 150}, KeyRange{90, 200}, KeyRange{100, 100}}) {
+    EXPECT_EQ(partition->PrepareExtract(Range::FromPublic(bad)).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
 }
 
 }  // namespace

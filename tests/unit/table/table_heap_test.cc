@@ -1,7 +1,10 @@
-// Partitions of heap tables: rows are appended all or none, and seen by the snapshots taken since.
+// Partitions of heap tables: rows are appended all or none, and seen by the snapshots taken since;
+// those of the last segments change hands.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/table/table_partition.h"
@@ -23,16 +26,40 @@ std::vector<Row> RowsOf(const TablePartition& partition, uint64_t snapshot) {
   EXPECT_TRUE(mask.Allocate());
   SegmentView view;
   for (uint64_t number = 0; partition.FindSegment(snapshot, number, mask, view); ++number) {
-    EXPECT_EQ(view.kept, nullptr);
     std::vector<uint32_t> nulls(view.columns.size());
     for (uint32_t row = 0; row < view.rows; ++row) {
+      if (view.kept != nullptr) {
+        mask.Make(row);
+        if ((view.kept[row / 64] >> row % 64 & 1) == 0) continue;
+      }
       rows.push_back(ReadRow(view, row));
       for (size_t c = 0; c < nulls.size(); ++c) nulls[c] += !rows.back()[c];
     }
-    if (view.rows != view.ever) continue;
+    if (view.rows != view.ever || view.kept != nullptr) continue;
     for (size_t c = 0; c < nulls.size(); ++c) EXPECT_EQ(view.columns[c].nulls, nulls[c]);
   }
   return rows;
+}
+
+// Their first column, ascending.
+std::vector<int64_t> NumbersOf(const std::vector<const TablePartition*>& parts, uint64_t snapshot) {
+  std::vector<int64_t> numbers;
+  SegmentMask mask;
+  EXPECT_TRUE(mask.Allocate());
+  SegmentView view;
+  for (const TablePartition* part : parts) {
+    for (uint64_t number = 0; part->FindSegment(snapshot, number, mask, view); ++number) {
+      for (uint32_t row = 0; row < view.rows; ++row) {
+        if (view.kept != nullptr) {
+          mask.Make(row);
+          if ((view.kept[row / 64] >> row % 64 & 1) == 0) continue;
+        }
+        numbers.push_back(static_cast<const int64_t*>(view.columns[0].values)[row]);
+      }
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 struct Heap {
@@ -112,23 +139,137 @@ TEST(TableHeapTest, RefusedRowsLeaveNothing) {
   EXPECT_EQ(heap.memory.cache.used_bytes(), 0u);
 }
 
-TEST(TableHeapTest, SegmentsAreTakenOverWhole) {
+using End = Partition::End;
+
+// Rows go from one to the other and back, with appends to both while they are under way.
+TEST(TableHeapTest, RowsOfTheLastSegmentsChangeHands) {
+  SCOPED_TRACE(SeedText());
   Heap heap;
-  auto other = *TablePartition::Create(Range{Key::FromU64(9), Key::FromU64(10)}, heap.memory.cache,
+  TreeMemory elsewhere;
+  auto other = *TablePartition::Create(Range{Key::FromU64(9), Key::FromU64(10)}, elsewhere.cache,
                                        heap.layout);
-  const std::vector<Row> rows = heap.Make(500);
+  heap.partition->SetSnapshots(&heap.view);
+  other->SetSnapshots(&heap.view);
+  std::vector<Row> all;  // by their numbers, so that a snapshot saw the first ones
+  std::vector<std::pair<uint64_t, size_t>> held;
+  // That nothing but the first `count` rows is seen, each once.
+  const auto seen = [&](uint64_t snapshot, size_t count) {
+    const auto numbers = NumbersOf({heap.partition.get(), other.get()}, snapshot);
+    if (numbers.size() != count) return false;
+    for (size_t i = 0; i < count; ++i) {
+      if (numbers[i] != static_cast<int64_t>(i)) return false;
+    }
+    return true;
+  };
+  const auto append = [&](TablePartition& part, size_t count) {
+    const std::vector<Row> rows = heap.Make(count);
+    const RowColumns columns(*heap.layout, rows);
+    ASSERT_TRUE(part.Append(columns.batch(), 0, static_cast<uint32_t>(count), heap.view));
+    all.insert(all.end(), rows.begin(), rows.end());
+  };
+  const auto take_snapshot = [&] {
+    held.emplace_back(heap.view.epoch, all.size());
+    heap.view.active.push_back(heap.view.epoch++);
+  };
+  for (int i = 0; i < 20; ++i) append(*heap.partition, 4096);
+  for (int step = 0; step < 60; ++step) {
+    TablePartition& from = step % 12 < 8 ? *heap.partition : *other;
+    TablePartition& to = step % 12 < 8 ? *other : *heap.partition;
+    if (step % 5 == 0) take_snapshot();
+    const uint64_t size = from.size();
+    const auto rows_max = static_cast<uint32_t>(1 + heap.random() % 12'000);
+    ExchangeChunk chunk;
+    ASSERT_TRUE(
+        from.Lend(from.range(), step % 2 == 0 ? End::kLow : End::kHigh, rows_max, chunk).ok());
+    EXPECT_EQ(chunk.rows.count, std::min<uint64_t>(rows_max, size));
+    EXPECT_EQ(from.size(), size - chunk.rows.count);
+    EXPECT_TRUE(chunk.covers.Empty());
+    EXPECT_FALSE(from.range().Empty());
+    append(from, 1 + heap.random() % 300);
+    append(to, 1 + heap.random() % 300);
+    for (const auto& [epoch, count] : held) ASSERT_TRUE(seen(epoch, count));
+    if (step % 7 == 3) {
+      from.TakeBack();
+    } else {
+      ASSERT_TRUE(to.Ingest(chunk).ok());
+      for (const auto& [epoch, count] : held) ASSERT_TRUE(seen(epoch, count));
+      append(from, 1 + heap.random() % 300);
+      from.Forget(heap.view, 1);
+    }
+    ASSERT_TRUE(seen(0, all.size()));
+    EXPECT_EQ(from.size() + to.size(), all.size());
+    for (const auto& [epoch, count] : held) ASSERT_TRUE(seen(epoch, count));
+    if (held.size() > 3) {
+      const size_t i = heap.random() % held.size();
+      held.erase(held.begin() + static_cast<ptrdiff_t>(i));
+      heap.view.active.erase(heap.view.active.begin() + static_cast<ptrdiff_t>(i));
+    }
+    for (auto* const part : {&from, &to}) {
+      part->FreeVersions(heap.view, 1000);
+      part->Maintain(heap.view, 1000);
+    }
+  }
+  // Everything leaves, and its memory with it.
+  heap.view.active.clear();
+  while (heap.partition->size() > 0) {
+    ExchangeChunk chunk;
+    ASSERT_TRUE(heap.partition->Lend(heap.partition->range(), End::kLow, 20'000, chunk).ok());
+    ASSERT_TRUE(other->Ingest(chunk).ok());
+    heap.partition->Forget(heap.view, 1);
+  }
+  const uint64_t before = heap.memory.cache.used_bytes();
+  while (heap.partition->FreeVersions(heap.view, 1000)) {
+  }
+  while (heap.partition->Maintain(heap.view, 1000)) {
+  }
+  EXPECT_EQ(heap.partition->version_bytes(), 0u);
+  EXPECT_LE(heap.memory.cache.used_bytes(), before);
+  std::vector<Row> rows = RowsOf(*other, 0);
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return ValueOf<int64_t>(a[0]) < ValueOf<int64_t>(b[0]);
+  });
+  EXPECT_EQ(rows, all);
+  EXPECT_EQ(other->size(), all.size());
+  ExchangeChunk none;
+  ASSERT_TRUE(heap.partition->Lend(heap.partition->range(), End::kLow, 10, none).ok());
+  EXPECT_EQ(none.rows.count, 0u);
+  heap.partition->Forget(heap.view, 1);
+  heap.partition.reset();
+  EXPECT_EQ(heap.memory.cache.used_bytes(), 0u);
+}
+
+TEST(TableHeapTest, RefusedLoansAndChunksChangeNothing) {
+  SCOPED_TRACE(SeedText());
+  Heap heap;
+  TreeMemory elsewhere;
+  auto other = *TablePartition::Create(Range{Key::FromU64(9), Key::FromU64(10)}, elsewhere.cache,
+                                       heap.layout);
+  const std::vector<Row> rows = heap.Make(4000);
   const RowColumns columns(*heap.layout, rows);
-  ASSERT_TRUE(heap.partition->Append(columns.batch(), 0, 200, heap.view));
-  ASSERT_TRUE(other->Append(columns.batch(), 200, 300, heap.view));
-  ASSERT_TRUE(heap.partition->Absorb(*other).ok());
-  EXPECT_EQ(RowsOf(*heap.partition, 0), rows);
-  EXPECT_EQ(heap.partition->size(), 500u);
-  EXPECT_EQ(other->size(), 0u);
-  EXPECT_TRUE(RowsOf(*other, 0).empty());
+  ASSERT_TRUE(heap.partition->Append(columns.batch(), 0, 4000, heap.view));
   ExchangeChunk chunk;
-  EXPECT_EQ(heap.partition->SplitAt(Key::FromU64(3)).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(heap.partition->Extract(1, chunk).code(), absl::StatusCode::kFailedPrecondition);
+  const auto lend = [&] {
+    return heap.partition->Lend(heap.partition->range(), End::kLow, 3000, chunk);
+  };
+  heap.memory.cache.ArmFailures(1, memory::FailurePoint::Mode::kOnce);
+  EXPECT_EQ(lend().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(heap.partition->size(), 4000u);
+  ASSERT_TRUE(lend().ok());
+  EXPECT_EQ(heap.partition->Ingest(chunk).code(), absl::StatusCode::kFailedPrecondition);
+  for (uint64_t nth = 1;; ++nth) {
+    elsewhere.cache.ArmFailures(nth, memory::FailurePoint::Mode::kOnce);
+    const absl::Status status = other->Ingest(chunk);
+    elsewhere.cache.ArmFailures(0, memory::FailurePoint::Mode::kOnce);
+    if (status.ok()) break;
+    ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    ASSERT_EQ(other->size(), 0u);
+    ASSERT_TRUE(RowsOf(*other, 0).empty());
+  }
+  heap.memory.cache.ArmFailures(1, memory::FailurePoint::Mode::kFromThen);
+  heap.partition->Forget(heap.view, 1);
+  heap.memory.cache.ArmFailures(0, memory::FailurePoint::Mode::kOnce);
+  EXPECT_EQ(RowsOf(*heap.partition, 0), std::vector<Row>(rows.begin(), rows.begin() + 1000));
+  EXPECT_EQ(RowsOf(*other, 0), std::vector<Row>(rows.begin() + 1000, rows.end()));
 }
 
 }  // namespace

@@ -124,7 +124,8 @@ class TableWorld {
   }
 
   // How many rows were refused.
-  size_t Put(const std::vector<Row>& rows) {
+  size_t Put(const std::vector<Row>& rows) { return PutTo(*partition, rows); }
+  size_t PutTo(TablePartition& table, const std::vector<Row>& rows) {
     BeginTurn();
     const RowColumns columns(*layout, rows);
     EXPECT_TRUE(layout->Check(columns.batch(), false).ok());
@@ -137,8 +138,7 @@ class TableWorld {
                          .states_out = states.data(),
                          .seconds = layout->two_words() ? keys.tails.data() : nullptr,
                          .rows = &columns.batch()};
-    partition->Execute(
-        Batch{.operation = Operation::kPutRows, .parts = {&part, 1}, .snapshots = &view});
+    table.Execute(Batch{.operation = Operation::kPutRows, .parts = {&part, 1}, .snapshots = &view});
     size_t refused = 0;
     for (const uint32_t at : positions) {
       const Key key = columns.key(at);
@@ -152,7 +152,8 @@ class TableWorld {
     return refused;
   }
 
-  size_t Erase(const std::vector<Row>& rows) {
+  size_t Erase(const std::vector<Row>& rows) { return EraseFrom(*partition, rows); }
+  size_t EraseFrom(TablePartition& table, const std::vector<Row>& rows) {
     BeginTurn();
     const RowColumns columns(*layout, rows);
     const std::vector<uint32_t> positions = Positions(rows.size());
@@ -163,8 +164,7 @@ class TableWorld {
                          .positions = positions.data(),
                          .states_out = states.data(),
                          .seconds = layout->two_words() ? keys.tails.data() : nullptr};
-    partition->Execute(
-        Batch{.operation = Operation::kErase, .parts = {&part, 1}, .snapshots = &view});
+    table.Execute(Batch{.operation = Operation::kErase, .parts = {&part, 1}, .snapshots = &view});
     size_t refused = 0;
     for (const uint32_t at : positions) {
       if (states[at] == KeyState::kNoMemory) {
@@ -178,7 +178,8 @@ class TableWorld {
   }
 
   // Looks keys up, all columns in some order.
-  void Lookup(const std::vector<Row>& rows, bool room = true) {
+  void Lookup(const std::vector<Row>& rows, bool room = true) { LookupIn(*partition, rows, room); }
+  void LookupIn(TablePartition& table, const std::vector<Row>& rows, bool room = true) {
     BeginTurn();
     const RowColumns columns(*layout, rows);
     const std::vector<uint32_t> positions = Positions(rows.size());
@@ -205,7 +206,7 @@ class TableWorld {
                          .seconds = layout->two_words() ? keys.tails.data() : nullptr,
                          .bytes_out = &sink,
                          .columns_out = &output};
-    partition->Execute(
+    table.Execute(
         Batch{.operation = Operation::kLookupRows, .parts = {&part, 1}, .snapshots = &view});
     for (size_t at = 0; at < rows.size(); ++at) {
       const auto found = model.find(columns.key(at));
@@ -289,6 +290,46 @@ class TableWorld {
     std::string wrong = Difference(0, model);
     for (size_t i = 0; i < held.size() && wrong.empty(); ++i) {
       if (!partition->Lost(held[i].epoch)) wrong = Difference(held[i].epoch, held[i].rows);
+    }
+    return wrong;
+  }
+
+  // Of several partitions as one table, where those that do not own its key show a lent row as
+  // well: of now what each owns, of snapshots what all of them show.
+  std::string Differences(const std::vector<const TablePartition*>& parts) {
+    const auto owned = [&](const Key& key) {
+      return std::any_of(parts.begin(), parts.end(), [&](const TablePartition* part) {
+        return part->range().ContainsU64(key.head);
+      });
+    };
+    uint64_t size = 0;
+    Scan now{0};
+    for (const TablePartition* part : parts) {
+      size += part->size();
+      Scan here{0};
+      while (!Advance(*part, here, 1u << 30)) {
+      }
+      std::erase_if(here.seen,
+                    [&](const auto& row) { return !part->range().ContainsU64(row.first.head); });
+      if (here.seen.size() != part->size()) return "the size is wrong";
+      for (auto& row : here.seen) {
+        if (!now.seen.insert(row).second) ++twice;
+      }
+    }
+    TableModel of_now = model;
+    std::erase_if(of_now, [&](const auto& row) { return !owned(row.first); });
+    if (size != of_now.size()) return "the size is wrong";
+    std::string wrong = Difference(now, of_now);
+    for (size_t i = 0; i < held.size() && wrong.empty(); ++i) {
+      Scan scan{held[i].epoch};
+      for (const TablePartition* part : parts) {
+        if (part->Lost(held[i].epoch)) return "a snapshot is lost";
+        scan.number = 0;
+        scan.row = 0;
+        while (!Advance(*part, scan, 1u << 30)) {
+        }
+      }
+      wrong = Difference(scan, held[i].rows);
     }
     return wrong;
   }

@@ -1,0 +1,95 @@
+#include "balancer/make_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "balancer/imbalance.h"
+#include "balancer/load_curve.h"
+#include "balancer/moving_average.h"
+#include "balancer/one_shot.h"
+#include "balancer/place_boundaries.h"
+#include "balancer/predict.h"
+#include "balancer/size_balance.h"
+#include "balancer/transfer_plan.h"
+#include "base/check.h"
+
+namespace eris::balancer {
+namespace {
+
+constexpr char kNoRows[] = "the object has no rows";
+
+std::vector<PlannedTransfer> BySize(const LoadSample& sample, const PlanWorld& world) {
+  std::vector<PlannedTransfer> transfers;
+  for (const RowMove& move : SizeBalance(AeuRows(sample, world.aeu_count()), world)) {
+    transfers.push_back({.from = move.from,
+                         .to = move.to,
+                         .kind = TransferKind::kCopy,
+                         .rows = move.rows,
+                         .bytes = move.rows * world.row_bytes});
+  }
+  return transfers;
+}
+
+// By rows in place of the load: they count as evenly spread over their partition.
+LoadSample OfSizes(const LoadSample& sample) {
+  LoadSample sizes = sample;
+  sizes.window_ns = 0;
+  sizes.accesses = 0;
+  for (PartitionSample& partition : sizes.partitions) {
+    const uint64_t lo = partition.range.lo.head;
+    const uint64_t first = std::max(lo, sample.seen_first);
+    const Position hi = partition.range.hi ? Position{partition.range.hi->head} : kEndOfKeys;
+    const Position end = std::min(hi, Position{sample.seen_last} + 1);
+    partition.sub_ranges.clear();
+    if (first < end) {
+      partition.sub_ranges.push_back({first, partition.size});
+      if (end < hi) partition.sub_ranges.push_back({static_cast<uint64_t>(end), 0});
+    } else {
+      partition.sub_ranges.push_back({lo, partition.size});
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+BalancePlan MakePlan(std::string object, const LoadSample& sample, BalanceAlgorithm algorithm,
+                     uint32_t window, const PlanWorld& world) {
+  ERIS_CHECK(!sample.partitions.empty());
+  BalancePlan plan;
+  plan.object = std::move(object);
+  plan.algorithm = world.by_size ? BalanceAlgorithm::kSize : algorithm;
+  if (world.by_size) {
+    plan.transfers = BySize(sample, world);
+    Predict(sample, world, plan);
+    if (plan.transfers.empty()) {
+      const auto has_rows = [](const PartitionSample& partition) { return partition.size > 0; };
+      const bool any = std::any_of(sample.partitions.begin(), sample.partitions.end(), has_rows);
+      plan.reason = any ? "all AEUs have equally many rows" : kNoRows;
+    }
+    return plan;
+  }
+  const bool of_sizes = algorithm == BalanceAlgorithm::kSize;
+  std::optional<LoadSample> sizes;
+  if (of_sizes) sizes = OfSizes(sample);
+  const LoadSample& measured = of_sizes ? *sizes : sample;
+  if (sample.partitions.size() > LoadCurve::kPartsMax) {
+    plan.reason = "the object has more ranges than can be balanced";
+  } else if (LoadCurve(measured).total() == 0) {
+    plan.reason = of_sizes ? kNoRows : "the object has not been accessed lately";
+  } else {
+    const Places places = WithEveryAeu(measured, world);
+    const Partitioning target = algorithm == BalanceAlgorithm::kMovingAverage
+                                    ? MovingAverage(measured, places, window)
+                                    : OneShot(measured, places);
+    plan.transfers = PlanTransfers(measured, target, world);
+    if (plan.transfers.empty()) plan.reason = "no other boundaries would make loads more equal";
+  }
+  Predict(measured, world, plan);
+  return plan;
+}
+
+}  // namespace eris::balancer

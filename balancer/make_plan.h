@@ -1,0 +1,37 @@
+// From a sample of the load to the transfers that would even it out: target partitioning, then what
+// has to move, as little as possible, by link rather than copy and near rather than far. Pure
+// functions; they move nothing. Paper: ERIS 3.3, Figures 6 and 7.
+#ifndef ERIS_BALANCER_MAKE_PLAN_H_
+#define ERIS_BALANCER_MAKE_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "balancer/load_sample.h"
+#include "balancer/plan_world.h"
+#include "eris/balancer.h"
+#include "eris/types.h"
+
+namespace eris::balancer {
+
+// All three: REQUIRES: world.numa_nodes has every AEU, the sample's owners among them; the sample
+// has a partition. Loads of the result are in time per time (1: an AEU that does nothing else), or
+// as the sample's weights are when it does not know its window.
+
+// What a cycle does. The load of an AEU is the sum over its partitions; each AEU of the world is to
+// get its share, also those that own nothing.
+BalancePlan MakePlan(std::string object, const LoadSample& sample, BalanceAlgorithm algorithm,
+                     uint32_t window, const PlanWorld& world);
+// As Engine::Presplit and Engine::MoveRange; their InvalidArgument and FailedPrecondition.
+absl::StatusOr<BalancePlan> PlanPresplit(std::string object, const LoadSample& sample,
+                                         const KeyRange& range, uint32_t parts,
+                                         const PlanWorld& world);
+absl::StatusOr<BalancePlan> PlanMove(std::string object, const LoadSample& sample,
+                                     const KeyRange& range, AeuId to,
+                                     std::optional<TransferKind> kind, const PlanWorld& world);
+
+}  // namespace eris::balancer
+
+#endif  // ERIS_BALANCER_MAKE_PLAN_H_

@@ -1,0 +1,38 @@
+// Where the AEUs are, and what the kind of the object that is planned for allows. Plain data.
+#ifndef ERIS_BALANCER_PLAN_WORLD_H_
+#define ERIS_BALANCER_PLAN_WORLD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "eris/balancer.h"
+#include "eris/types.h"
+
+namespace eris::balancer {
+
+struct PlanWorld {
+  std::vector<NumaNodeId> numa_nodes{};  // by AeuId
+  // distances[a][b] from NumaNode of AEU a to that of AEU b, as the topology has them; empty: all
+  // alike.
+  std::vector<std::vector<uint32_t>> distances{};
+  bool links = true;        // inside a NumaNode; else copies only
+  bool cuts_inside = true;  // a range may be taken out of the middle of another; else from its ends
+  bool by_size = false;     // a heap table: no ranges, rows alone
+  uint64_t row_bytes = 16;  // for estimates
+
+  size_t aeu_count() const { return numa_nodes.size(); }
+  bool SameNumaNode(AeuId a, AeuId b) const { return numa_nodes[a.value] == numa_nodes[b.value]; }
+  TransferKind KindBetween(AeuId a, AeuId b) const {
+    return links && SameNumaNode(a, b) ? TransferKind::kLink : TransferKind::kCopy;
+  }
+  // 0 inside a NumaNode, else as the topology has it.
+  uint32_t Distance(AeuId a, AeuId b) const {
+    if (SameNumaNode(a, b)) return 0;
+    return distances.empty() ? 1 : distances[a.value][b.value];
+  }
+};
+
+}  // namespace eris::balancer
+
+#endif  // ERIS_BALANCER_PLAN_WORLD_H_

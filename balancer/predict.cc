@@ -1,0 +1,72 @@
+#include "balancer/predict.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "balancer/imbalance.h"
+#include "balancer/load_curve.h"
+#include "base/check.h"
+
+namespace eris::balancer {
+namespace {
+
+struct LoadScale {
+  double window;  // nanoseconds, or 1
+  double total;   // of all weights
+};
+
+LoadScale ScaleOf(const LoadSample& sample) {
+  double total = 0;
+  for (const double load : PartitionLoads(sample)) total += load;
+  return {sample.window_ns == 0 ? 1.0 : static_cast<double>(sample.window_ns), total};
+}
+
+}  // namespace
+
+void Predict(const LoadSample& sample, const PlanWorld& world, BalancePlan& plan) {
+  const size_t count = world.aeu_count();
+  std::vector<uint64_t> rows = AeuRows(sample, count);
+  std::vector<double> loads(count);
+  if (world.by_size) {
+    std::copy(rows.begin(), rows.end(), loads.begin());
+  } else {
+    const LoadScale scale = ScaleOf(sample);
+    loads = AeuLoads(sample, count);
+    for (double& load : loads) load /= scale.window;
+  }
+  ERIS_CHECK(rows.size() == count && loads.size() == count);
+  plan.shares.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    plan.shares.push_back({.aeu = AeuId{i}, .load_before = loads[i], .rows_before = rows[i]});
+  }
+  plan.imbalance_before = Imbalance(loads);
+
+  plan.bytes_to_copy = 0;
+  std::optional<LoadCurve> curve;
+  if (!world.by_size) curve.emplace(sample);
+  const LoadScale scale = ScaleOf(sample);
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    if (transfer.kind == TransferKind::kCopy) plan.bytes_to_copy += transfer.bytes;
+    const uint64_t moved = std::min(transfer.rows, rows[transfer.from.value]);
+    rows[transfer.from.value] -= moved;
+    rows[transfer.to.value] += moved;
+    double load = world.by_size ? static_cast<double>(moved) : 0;
+    if (curve && curve->total() > 0) {
+      const Position hi = transfer.range.hi ? Position{*transfer.range.hi} : curve->end();
+      load = static_cast<double>(curve->Below(hi) - curve->Below(transfer.range.lo)) /
+             static_cast<double>(curve->total()) * scale.total / scale.window;
+    }
+    loads[transfer.from.value] = std::max(0.0, loads[transfer.from.value] - load);
+    loads[transfer.to.value] += load;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    plan.shares[i].load_after = loads[i];
+    plan.shares[i].rows_after = rows[i];
+  }
+  plan.imbalance_after = Imbalance(loads);
+}
+
+}  // namespace eris::balancer

@@ -1,0 +1,48 @@
+// What the balancer's benchmarks say of it in their reports. Any thread.
+#ifndef ERIS_BENCH_BALANCER_BALANCER_JSON_H_
+#define ERIS_BENCH_BALANCER_BALANCER_JSON_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "bench/routing/machine.h"
+#include "eris/balancer.h"
+
+namespace eris::bench {
+
+// "off", "one_shot" or "ma(k)" into options; ends the program for anything else.
+inline void SetAlgorithm(const std::string& name, BalancerOptions& options) {
+  options.enabled = name != "off";
+  if (name == "off") return;
+  if (name == "one_shot") {
+    options.algorithm = BalanceAlgorithm::kOneShot;
+  } else if (name.starts_with("ma(") && name.ends_with(")")) {
+    options.algorithm = BalanceAlgorithm::kMovingAverage;
+    options.window = static_cast<uint32_t>(std::strtoul(name.c_str() + 3, nullptr, 10));
+  } else {
+    Die("no algorithm " + name + ": off, one_shot, ma(k)");
+  }
+}
+
+// Times in seconds since `begin`.
+inline nlohmann::json JsonOf(const TransferRecord& transfer, absl::Time begin) {
+  return {{"object", transfer.object},
+          {"kind", transfer.kind == TransferKind::kLink ? "link" : "copy"},
+          {"from", transfer.from.value},
+          {"to", transfer.to.value},
+          {"done", transfer.outcome == TransferOutcome::kDone},
+          {"reason", transfer.reason},
+          {"rows", transfer.rows},
+          {"bytes", transfer.bytes},
+          {"chunks", transfer.chunks},
+          {"begin_s", absl::ToDoubleSeconds(transfer.started - begin)},
+          {"seconds", static_cast<double>(transfer.duration_us) / 1e6},
+          {"longest_pause_us", transfer.longest_pause_us},
+          {"longest_pause_wall_us", transfer.longest_pause_wall_us}};
+}
+
+}  // namespace eris::bench
+
+#endif  // ERIS_BENCH_BALANCER_BALANCER_JSON_H_

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""The balancer's benchmark: a load that changes, on real AEUs and on many stepped ones, copies under look-ups, and transfers alone.
+
+    bench/balancer/run.py <builddir> [--parts shifting,copy,stepped,transfer] [--rounds 3] [--keys 16777216]
+                          [--phase-s 4] [--period-ms 500] [--json out.json]
+
+  shifting  look-ups on two AEUs, one per core: all keys, the lower half, then that half moved up four times by a 64th; off
+            and one-shot. Once, Zipf's law and 100 hot keys that move. Throughput by time, how long until it is what it was,
+            how deep it falls from the first transfer on, p99.9 of the batches
+  copy      a quarter of the data is copied to and fro under look-ups at a steady pace
+  stepped   8 and 64 AEUs of synthetic topologies, stepped in turn: the most loaded AEU over the mean, cycle by cycle, when
+            the load moves to the middle half of the keys, for one-shot, ma(8), ma(1); and one-shot for Zipf and 100 hot keys
+  transfer  a link of ten million keys; copies beside a plain flatten-and-rebuild
+
+Figures of several rounds are medians, with the least and the largest. On two AEUs every moving average is one-shot. All of it
+takes seven minutes on two cores.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..")]
+from lab_process import machine, spread  # noqa: E402
+
+PARTS = ("shifting", "copy", "stepped", "transfer")
+WINDOW_S = 0.1  # what a dip is looked for in
+
+
+def run(command):
+    return json.loads(subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True).stdout)
+
+
+class Throughput:
+    """Keys per second of a run of shifting_load, in windows."""
+
+    def __init__(self, report):
+        self.step = report["window_ms"] / 1000
+        self.keys = report["keys"]
+        self.span = round(WINDOW_S / self.step)
+
+    def at(self, second):
+        """Of the window of 100 ms that begins there."""
+        first = int(second / self.step)
+        return sum(self.keys[first:first + self.span]) / WINDOW_S
+
+    def between(self, begin, end):
+        """Of each window of 100 ms inside; one begins every 10 ms."""
+        first, last = int(begin / self.step + 0.999), int(end / self.step)
+        return [sum(self.keys[i:i + self.span]) / WINDOW_S for i in range(first, last - self.span + 1)]
+
+    def mean(self, begin, end):
+        first, last = int(begin / self.step), int(end / self.step)
+        return sum(self.keys[first:last]) / ((last - first) * self.step)
+
+
+def figures_of_phase(report, number, balanced):
+    """How the run got over its `number`-th phase; `balanced`: keys/s of the even load at rest."""
+    speed = Throughput(report)
+    begin, end = number * report["phase_s"], (number + 1) * report["phase_s"]
+    windows = speed.between(begin, end)
+    ahead = round(1 / speed.step)  # a second: back is who stays
+    back = next((i for i in range(len(windows)) if windows[i] >= 0.95 * balanced
+                 and statistics.median(windows[i:i + ahead]) >= 0.95 * balanced), None)
+    moved = [one for one in report["transfers"] if begin <= one["begin_s"] < end]
+    found = {"name": report["phases"][number]["name"], "batch_p999_us": report["phases"][number]["batch_p999_us"],
+             "first_over_balanced": statistics.median(windows[:round(0.3 / speed.step)]) / balanced,
+             "last_over_balanced": speed.mean(end - 1, end) / balanced, "transfers": len(moved),
+             "rows_moved": sum(one["rows"] for one in moved),
+             "back_after_s": None if back is None else back * speed.step,
+             "back_after_cycles": None if back is None else back * speed.step / (report["period_ms"] / 1000)}
+    if moved:
+        first, last = moved[0]["begin_s"], max(one["begin_s"] + one["seconds"] for one in moved)
+        before = speed.mean(max(begin, first - 0.3), first) if first - begin > 0.02 else speed.at(begin)
+        found["dip"] = max(0.0, 1 - min(speed.between(first - WINDOW_S / 2, min(end, last + 2 * WINDOW_S))) / before)
+    return found
+
+
+def shifting(options, found):
+    program = [f"{options.build}/bench/balancer/shifting_load", "--keys", str(options.keys), "--phase-s", str(options.phase_s),
+               "--period-ms", str(options.period_ms)]
+    for load, phases in ("shift", 5), ("zipf", 2), ("narrow", 2):
+        for algorithm in "off", "one_shot":
+            rounds = [run([*program, "--algorithm", algorithm, "--load", load, "--phases", str(phases)])
+                      for _ in range(options.rounds if (load, algorithm) == ("shift", "one_shot") else 1)]
+            figures = []
+            for report in rounds:
+                # All keys, evenly: the second half of the first phase.
+                balanced = Throughput(report).mean(report["phase_s"] / 2, report["phase_s"])
+                figures.append({"balanced_mkeys_s": balanced / 1e6,
+                                "phases": [figures_of_phase(report, number, balanced)
+                                           for number in range(1, len(report["phases"]))]})
+            found.setdefault(load, {})[algorithm] = {"figures": figures, "timeline": timeline(rounds[-1])}
+
+
+def timeline(report):
+    """For the plot: M keys/s by tenths of a second, each AEU's part of the keys, the transfers."""
+    speed = Throughput(report)
+    tenths = [speed.mean(i / 10, (i + 1) / 10) / 1e6 for i in range(int(len(speed.keys) * speed.step * 10))]
+    return {"mkeys_s": [round(one, 3) for one in tenths], "phase_s": report["phase_s"],
+            "phases": [one["name"] for one in report["phases"]], "transfers": report["transfers"],
+            "keys_by_aeu": report["keys_by_aeu"]}
+
+
+def copy(options, found):
+    program = [f"{options.build}/bench/balancer/shifting_load", "--copy", "--keys", str(options.keys), "--rounds", "3"]
+    for batch, clients, rate in (1, 2, 4000), (256, 2, 1000):
+        reports = [run([*program, "--batch", str(batch), "--clients", str(clients), "--rate", str(rate)])
+                   for _ in range(options.rounds)]
+        pauses = [one["longest_pause_us"] for report in reports for one in report["transfers"]]
+        found[f"batch_{batch}"] = {
+            "p999_over_steady": spread([one["copying"]["p999_us"] / one["steady"]["p999_us"] for one in reports]),
+            "p999_steady_us": spread([one["steady"]["p999_us"] for one in reports]),
+            "p999_copying_us": spread([one["copying"]["p999_us"] for one in reports]),
+            "p50_steady_us": spread([one["steady"]["p50_us"] for one in reports]),
+            "p50_copying_us": spread([one["copying"]["p50_us"] for one in reports]),
+            "mb_s": spread([one["bytes"] / one["seconds"] / 1e6 for report in reports for one in report["transfers"]]),
+            "longest_pause_us": max(pauses), "allowed_us": reports[0]["pause_us"],
+            "longest_pause_wall_us": max(one["longest_pause_wall_us"] for report in reports for one in report["transfers"]),
+            "rate": rate, "clients": clients}
+
+
+def cycles_to(max_over_mean, limit):
+    """The first cycle below from which on it stays there, by medians of five; None: there is none."""
+    below = [statistics.median(max_over_mean[i:i + 5]) <= limit for i in range(len(max_over_mean))]
+    return next((i for i, one in enumerate(max_over_mean) if one <= limit and all(below[i:])), None)
+
+
+# Phases after the even one, and cycles of each. A moving average is followed for one shift until it has settled: the load spreads
+# as heat does, by 2/3 of an AEU squared in a cycle with ma(1) and by 24 with ma(8).
+STEPPED = {"one_shot": (5, 16), "ma(8)": (1, 64), "ma(1)": (1, 1000)}
+
+
+def stepped(options, found):
+    for aeus, topology in (8, "numa:4 core:2 pu:1"), (64, "numa:8 core:8 pu:1"):
+        for load in "middle", "zipf", "narrow":
+            for algorithm in STEPPED if load == "middle" else ("one_shot",):
+                phases, cycles = STEPPED[algorithm]
+                report = run([f"{options.build}/bench/balancer/stepped_load", "--topology", topology, "--aeus", str(aeus),
+                              "--load", load, "--algorithm", algorithm, "--phases", str(phases),
+                              "--cycles", str(cycles * aeus // 64 if algorithm == "ma(1)" else cycles)])
+                found.setdefault(f"{aeus} AEUs", {}).setdefault(load, {})[algorithm] = [
+                    {"name": phase["name"], "max_over_mean": [round(one, 3) for one in phase["max_over_mean"]],
+                     "bound": phase["bound"], "last": max(phase["max_over_mean"][-3:]),
+                     "cycles": cycles_to(phase["max_over_mean"], 1.2 * phase["bound"]),
+                     "links": sum(phase["links"]), "copies": sum(phase["copies"]), "rows_moved": sum(phase["rows_moved"]),
+                     "bytes_copied": sum(phase["bytes_copied"])}
+                    for phase in report["phases"]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keys", type=int, default=1 << 24)
+    parser.add_argument("--phase-s", type=float, default=4)
+    parser.add_argument("--period-ms", type=int, default=500)
+    parser.add_argument("--json", default="-")
+    options = parser.parse_args()
+    parts = options.parts.split(",")
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"no part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
+    report = {"machine": machine(), "keys": options.keys, "period_ms": options.period_ms}
+    for part in parts:
+        if part == "transfer":
+            report[part] = run([f"{options.build}/bench/balancer/transfer_lab", "--rounds", str(options.rounds),
+                                "--chunks", "4096,16384,65536"])
+        else:
+            {"shifting": shifting, "copy": copy, "stepped": stepped}[part](options, report.setdefault(part, {}))
+    text = json.dumps(report, indent=1)
+    if options.json == "-":
+        print(text)
+    else:
+        with open(options.json, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,346 @@
+// A load that changes, on real AEUs: look-ups by some clients in one process with the engine, their
+// throughput in windows of 10 ms, what each AEU has done and what the balancer has moved. Paper:
+// ERIS 4.3, Figure 13.
+//
+//   shifting_load [--algorithm off|one_shot|ma(k)] [--load middle|shift|zipf|narrow|even]
+//                 [--aeus 2] [--keys 16777216] [--phases 5] [--phase-s 4] [--period-ms 500]
+//                 [--pause-us 200] [--clients 4] [--batch 4096]
+//
+//   shifting_load --copy   instead: look-ups of all keys at a steady pace while a quarter of the
+//                          data is copied to another AEU and back, and their latencies
+//                 [--rate 2000] [--rounds 5]   batches a second of each client
+//
+// Every answer is checked. Prints one JSON object.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bench/balancer/balancer_json.h"
+#include "bench/balancer/moving_load.h"
+#include "bench/routing/machine.h"
+#include "clients/load/histogram.h"
+#include "clients/load/key_set.h"
+#include "eris/engine.h"
+
+namespace eris::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kWindowNs = 10'000'000;
+constexpr char kObject[] = "keys";
+
+struct LabOptions {
+  std::string algorithm = "one_shot";
+  std::string load = "shift";
+  uint32_t aeus = 2;
+  uint64_t keys = 1 << 24;
+  uint32_t phases = 5;
+  double phase_s = 4;
+  uint32_t period_ms = 500;
+  uint32_t pause_us = 200;
+  uint32_t clients = 4;
+  uint32_t batch = 4096;
+  bool copy = false;
+  double rate = 2000;
+  uint32_t rounds = 5;
+};
+
+template <class T>
+T Must(absl::StatusOr<T> result) {
+  if (!result.ok()) Die("shifting_load: " + std::string(result.status().message()));
+  return *std::move(result);
+}
+void Must(const absl::Status& status) {
+  if (!status.ok()) Die("shifting_load: " + std::string(status.message()));
+}
+
+std::unique_ptr<Engine> OpenLoaded(const LabOptions& lab, const LoadedKeys& keys) {
+  Options options;
+  options.aeu_count = lab.aeus;
+  options.balancer.period_ms = lab.period_ms;
+  options.balancer.max_pause_us = lab.pause_us;
+  SetAlgorithm(lab.copy ? "off" : lab.algorithm, options.balancer);
+  std::unique_ptr<Engine> engine = Must(Engine::Open(options));
+  engine->PauseBalancer();  // the load of filling is none that lasts
+  CreateOptions create;
+  for (uint32_t i = 1; i < lab.aeus; ++i) {
+    create.split_points.push_back(keys.Border(keys.count() / lab.aeus * i));
+  }
+  Must(engine->Create(kObject, create).status());
+  const auto session = engine->NewSession();
+  std::vector<uint64_t> some, values;
+  for (uint64_t number = 0; number < keys.count(); ++number) {
+    some.push_back(keys.Key(number));
+    values.push_back(load::ValueOf(some.back()));
+    if (some.size() == 65536 || number + 1 == keys.count()) {
+      Must(session->Upsert(kObject, some, values));
+      some.clear();
+      values.clear();
+    }
+  }
+  return engine;
+}
+
+// One client's look-ups, one batch after the other. Its keys have been drawn before: it shares the
+// cpus with the AEUs.
+class Client {
+ public:
+  Client(Engine& engine, const LoadedKeys& keys, const load::Zipf& zipf,
+         const std::vector<LoadPhase>& phases, uint32_t batch, uint64_t seed)
+      : session_(engine.NewSession()), values_(batch), found_(batch) {
+    KeyStream stream(keys, zipf, seed);
+    for (const LoadPhase& phase : phases) {
+      std::vector<uint64_t>& drawn =
+          drawn_.emplace_back(std::max<size_t>(kDrawn / batch, 1) * batch);
+      for (uint64_t& key : drawn) key = stream.Next(phase);
+    }
+  }
+
+  // What the batch took.
+  uint64_t Look(size_t phase) {
+    const std::vector<uint64_t>& drawn = drawn_[phase];
+    if (next_ + values_.size() > drawn.size()) next_ = 0;
+    const absl::Span<const uint64_t> asked(drawn.data() + next_, values_.size());
+    next_ += values_.size();
+    const uint64_t begin_ns = NowNs();
+    Must(session_->Lookup(kObject, asked, absl::MakeSpan(values_), absl::MakeSpan(found_)));
+    const uint64_t took_ns = NowNs() - begin_ns;
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (!found_[i] || values_[i] != load::ValueOf(asked[i])) Die("shifting_load: a wrong answer");
+    }
+    return took_ns;
+  }
+
+ private:
+  static constexpr size_t kDrawn = 1 << 19;  // keys of each phase
+
+  const std::unique_ptr<Session> session_;
+  std::vector<std::vector<uint64_t>> drawn_;  // by phase
+  size_t next_ = 0;
+  std::vector<uint64_t> values_;
+  std::vector<uint8_t> found_;
+};
+
+// One for each client; made side by side.
+std::vector<std::unique_ptr<Client>> MakeClients(const LabOptions& lab, Engine& engine,
+                                                 const LoadedKeys& keys,
+                                                 const std::vector<LoadPhase>& phases) {
+  const load::Zipf zipf(lab.load == "zipf" ? lab.keys : 2);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (uint32_t c = 0; c < lab.clients; ++c) {
+    clients.push_back(
+        std::make_unique<Client>(engine, keys, zipf, phases, lab.batch, uint64_t{c} + 1));
+  }
+  return clients;
+}
+
+json LoadsOf(const std::vector<std::vector<uint64_t>>& done) {
+  json loads = json::array();
+  for (const auto& keys : done) loads.push_back(keys);
+  return loads;
+}
+
+json RunPhases(const LabOptions& lab, Engine& engine, const LoadedKeys& keys) {
+  const std::vector<LoadPhase> phases = PhasesOf(lab.load, lab.keys, lab.phases);
+  if (phases.empty()) Die("shifting_load: no load " + lab.load);
+  const auto clients = MakeClients(lab, engine, keys, phases);
+  const auto phase_ns = static_cast<uint64_t>(lab.phase_s * 1e9);
+  const uint64_t total_ns = phase_ns * phases.size();
+  std::vector<std::atomic<uint64_t>> windows(total_ns / kWindowNs + 1);
+  std::vector<std::vector<load::Histogram>> latencies(lab.clients,
+                                                      std::vector<load::Histogram>(phases.size()));
+  const absl::Time began = absl::Now();
+  const uint64_t begin_ns = NowNs();
+  std::vector<std::thread> threads;
+  for (uint32_t c = 0; c < lab.clients; ++c) {
+    threads.emplace_back([&, c] {
+      for (;;) {
+        const uint64_t at_ns = NowNs() - begin_ns;
+        if (at_ns >= total_ns) return;
+        const uint64_t phase = at_ns / phase_ns;
+        const uint64_t took_ns = clients[c]->Look(phase);
+        latencies[c][phase].Add(took_ns);
+        const uint64_t window = (NowNs() - begin_ns) / kWindowNs;
+        // relaxed: read after the threads have been joined.
+        if (window < windows.size())
+          windows[window].fetch_add(lab.batch, std::memory_order_relaxed);
+      }
+    });
+  }
+  engine.ResumeBalancer();
+  std::vector<std::vector<uint64_t>> done;  // by tenth of a second: keys by AEU, as a running sum
+  while (NowNs() - begin_ns < total_ns) {
+    std::vector<uint64_t> now;
+    for (const AeuStats& aeu : engine.Stats().aeus) now.push_back(aeu.keys);
+    done.push_back(now);
+    const uint64_t next_ns = done.size() * 100'000'000;
+    const uint64_t at_ns = NowNs() - begin_ns;
+    if (at_ns < next_ns) absl::SleepFor(absl::Nanoseconds(next_ns - at_ns));
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  json report{{"window_ms", kWindowNs / 1'000'000}, {"phase_s", lab.phase_s}};
+  for (size_t phase = 0; phase < phases.size(); ++phase) {
+    load::Histogram all;
+    for (const auto& own : latencies) all.Merge(own[phase]);
+    report["phases"].push_back({{"name", phases[phase].name},
+                                {"first", phases[phase].first},
+                                {"width", phases[phase].width},
+                                {"batch_p50_us", all.PercentileNs(50) / 1000},
+                                {"batch_p99_us", all.PercentileNs(99) / 1000},
+                                {"batch_p999_us", all.PercentileNs(99.9) / 1000}});
+  }
+  for (const auto& window : windows) report["keys"].push_back(window.load());
+  report["keys_by_aeu"] = LoadsOf(done);
+  report["transfers"] = json::array();
+  std::vector<TransferRecord> history = engine.TransferHistory();
+  std::reverse(history.begin(), history.end());
+  for (const TransferRecord& one : history) report["transfers"].push_back(JsonOf(one, began));
+  report["cycles"] = engine.Balancer().cycles;
+  return report;
+}
+
+json LatencyJson(const load::Histogram& histogram) {
+  return {{"batches", histogram.count()},
+          {"p50_us", static_cast<double>(histogram.PercentileNs(50)) / 1e3},
+          {"p99_us", static_cast<double>(histogram.PercentileNs(99)) / 1e3},
+          {"p999_us", static_cast<double>(histogram.PercentileNs(99.9)) / 1e3},
+          {"max_us", static_cast<double>(histogram.max_ns()) / 1e3}};
+}
+
+// A quarter of the data goes from the first AEU to the second and back, while clients ask at a
+// pace. Latencies count from when a batch was due, so that none is missed by waiting for another.
+json RunCopies(const LabOptions& lab, Engine& engine, const LoadedKeys& keys) {
+  const auto clients = MakeClients(lab, engine, keys, {{"all keys", 0, lab.keys, false}});
+  enum : int { kIdle, kSteady, kCopying, kEnd };
+  std::atomic<int> mode{kIdle};
+  std::vector<load::Histogram> steady(lab.clients), copying(lab.clients);
+  std::vector<std::thread> threads;
+  for (uint32_t c = 0; c < lab.clients; ++c) {
+    threads.emplace_back([&, c] {
+      const auto pace_ns = static_cast<uint64_t>(1e9 / lab.rate);
+      uint64_t due_ns = NowNs() + pace_ns * c / lab.clients;
+      for (;;) {
+        const int now = mode.load();
+        if (now == kEnd) return;
+        while (NowNs() < due_ns) absl::SleepFor(absl::Nanoseconds(due_ns - NowNs() + 1));
+        clients[c]->Look(0);
+        const uint64_t took_ns = NowNs() - due_ns;
+        if (now == kSteady) steady[c].Add(took_ns);
+        if (now == kCopying) copying[c].Add(took_ns);
+        due_ns += pace_ns;
+      }
+    });
+  }
+  engine.ResumeBalancer();
+  const absl::Time began = absl::Now();
+  absl::SleepFor(absl::Seconds(1));
+  const KeyRange quarter{.lo = keys.Border(lab.keys / 4), .hi = keys.Border(lab.keys / 2)};
+  for (uint32_t round = 0; round < lab.rounds; ++round) {
+    mode = kSteady;
+    absl::SleepFor(absl::Seconds(1));
+    mode = kCopying;
+    Must(engine.MoveRange(kObject, quarter, AeuId{1}, TransferKind::kCopy));
+    mode = kIdle;
+    absl::SleepFor(absl::Milliseconds(300));
+    mode = kSteady;
+    absl::SleepFor(absl::Seconds(1));
+    mode = kCopying;
+    Must(engine.MoveRange(kObject, quarter, AeuId{0}, TransferKind::kCopy));
+    mode = kIdle;
+    absl::SleepFor(absl::Milliseconds(300));
+  }
+  mode = kEnd;
+  for (std::thread& thread : threads) thread.join();
+  load::Histogram before, during;
+  for (uint32_t c = 0; c < lab.clients; ++c) {
+    before.Merge(steady[c]);
+    during.Merge(copying[c]);
+  }
+  json report{{"rate", lab.rate},
+              {"steady", LatencyJson(before)},
+              {"copying", LatencyJson(during)},
+              {"pause_us", lab.pause_us}};
+  for (const TransferRecord& one : engine.TransferHistory()) {
+    report["transfers"].push_back(JsonOf(one, began));
+  }
+  return report;
+}
+
+LabOptions Parse(int argc, char** argv) {
+  LabOptions lab;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--copy") {
+      lab.copy = true;
+      continue;
+    }
+    if (i + 1 == argc) Die("shifting_load: " + flag + " wants a value, or is none of the flags");
+    const std::string value = argv[++i];
+    const auto number = std::strtoull(value.c_str(), nullptr, 0);
+    if (flag == "--algorithm") {
+      lab.algorithm = value;
+    } else if (flag == "--load") {
+      lab.load = value;
+    } else if (flag == "--aeus") {
+      lab.aeus = static_cast<uint32_t>(number);
+    } else if (flag == "--keys") {
+      lab.keys = number;
+    } else if (flag == "--phases") {
+      lab.phases = static_cast<uint32_t>(number);
+    } else if (flag == "--phase-s") {
+      lab.phase_s = std::strtod(value.c_str(), nullptr);
+    } else if (flag == "--period-ms") {
+      lab.period_ms = static_cast<uint32_t>(number);
+    } else if (flag == "--pause-us") {
+      lab.pause_us = static_cast<uint32_t>(number);
+    } else if (flag == "--clients") {
+      lab.clients = static_cast<uint32_t>(number);
+    } else if (flag == "--batch") {
+      lab.batch = static_cast<uint32_t>(number);
+    } else if (flag == "--rate") {
+      lab.rate = std::strtod(value.c_str(), nullptr);
+    } else if (flag == "--rounds") {
+      lab.rounds = static_cast<uint32_t>(number);
+    } else {
+      Die("shifting_load: no flag " + flag);
+    }
+  }
+  if (lab.aeus < 2 || lab.keys < 1024 || lab.phases == 0 || lab.phase_s <= 0 || lab.clients == 0 ||
+      lab.batch == 0 || lab.rate <= 0 || lab.rounds == 0) {
+    Die("shifting_load: two AEUs, 1024 keys, one phase, one client, one key a batch, one round at "
+        "least");
+  }
+  return lab;
+}
+
+int Run(int argc, char** argv) {
+  const LabOptions lab = Parse(argc, argv);
+  const LoadedKeys keys(lab.keys);
+  const std::unique_ptr<Engine> engine = OpenLoaded(lab, keys);
+  json report = lab.copy ? RunCopies(lab, *engine, keys) : RunPhases(lab, *engine, keys);
+  report["algorithm"] = lab.copy ? "off" : lab.algorithm;
+  report["load"] = lab.load;
+  report["aeus"] = lab.aeus;
+  report["key_count"] = lab.keys;
+  report["period_ms"] = lab.period_ms;
+  report["clients"] = lab.clients;
+  report["batch"] = lab.batch;
+  engine->Close();
+  std::cout << report.dump() << std::endl;
+  return 0;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Run(argc, argv); }

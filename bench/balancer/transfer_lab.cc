@@ -1,0 +1,262 @@
+// What the change of hands of a range costs the two AEUs, in storage alone: no thread but one, no
+// command, two caches of one manager as two AEUs of a NumaNode have them.
+//
+//   transfer_lab [--keys <millions>] [--rounds 5] [--chunks 4096,16384,65536,262144]
+//
+// link: a partition of twice the keys gives its upper half to a neighbour: SplitAt, Rehome, Absorb.
+// copy: a partition gives all of its keys in chunks: Lend, Ingest, Forget in slices of the chunk's
+// rows. Beside it, in the same round, what a copy is measured by: all rows read into two arrays,
+// and a new tree built of them in one go (rebuild), with memory that has been used before. Bytes
+// are 16 a row.
+//
+// Prints one JSON object: medians of the rounds; steps in microseconds of the thread's own time,
+// the longest of any round.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/key_order.h"
+#include "bench/memory/our_memory.h"
+#include "bench/routing/flags.h"
+#include "bench/routing/machine.h"
+#include "storage/index_partition.h"
+#include "storage/tree_scanner.h"
+#include "storage/versioned_partition.h"
+
+namespace eris::bench {
+namespace {
+
+using storage::ExchangeChunk;
+using storage::Key;
+using storage::Partition;
+using storage::Range;
+using Json = nlohmann::ordered_json;
+
+constexpr double kBytesPerRow = 16;
+
+void Check(const absl::Status& status) {
+  if (!status.ok()) Die("transfer_lab: " + std::string(status.message()));
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// What this thread has run: on a shared machine a step that is put aside is not a long one.
+uint64_t ThreadNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Time spent in calls of one kind, and the longest of them.
+struct Steps {
+  uint64_t ns = 0;
+  uint64_t longest_ns = 0;
+
+  template <class Call>
+  void Time(const Call& call) {
+    const uint64_t begin_ns = ThreadNs();
+    call();
+    const uint64_t took_ns = ThreadNs() - begin_ns;
+    ns += took_ns;
+    longest_ns = std::max(longest_ns, took_ns);
+  }
+};
+
+std::vector<uint64_t> SortedKeys(uint64_t count, bool sparse) {
+  std::vector<uint64_t> keys(count);
+  for (uint64_t i = 0; i < count; ++i) keys[i] = KeyAt(i, sparse);
+  if (sparse) std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+// As an AEU has it: an index partition with versions around it.
+std::unique_ptr<Partition> NewPartition(const Range& range, memory::LocalCache& cache) {
+  auto rows = storage::IndexPartition::Create(range, cache);
+  Check(rows.status());
+  auto partition = storage::VersionedPartition::Create(*std::move(rows), cache, {});
+  Check(partition.status());
+  return *std::move(partition);
+}
+
+// Upserts in random order, so that runs and TreeNodes are as use has left them.
+void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::LocalCache& cache) {
+  constexpr uint32_t kBatch = 1024;
+  std::vector<uint64_t> batch(kBatch);
+  std::vector<uint32_t> positions(kBatch);
+  std::vector<storage::KeyState> states(kBatch);
+  for (uint32_t i = 0; i < kBatch; ++i) positions[i] = i;
+  uint64_t walk = 1;
+  while (walk < keys.size()) walk *= 2;
+  uint32_t count = 0;
+  const auto flush = [&] {
+    const storage::BatchPart part{.count = count,
+                                  .keys = batch.data(),
+                                  .values_in = batch.data(),
+                                  .positions = positions.data(),
+                                  .states_out = states.data()};
+    partition.Execute({.operation = storage::Operation::kUpsert, .parts = {&part, 1}});
+    OurMemory::EndTurn(cache);
+    count = 0;
+  };
+  for (uint64_t i = 0; i < walk; ++i) {
+    const uint64_t at = PermutedAt(i, walk);
+    if (at >= keys.size()) continue;
+    batch[count++] = keys[at];
+    if (count == kBatch) flush();
+  }
+  if (count > 0) flush();
+  if (partition.size() != keys.size()) Die("transfer_lab: no memory");
+}
+
+Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
+  OurMemory memory(2);
+  const uint64_t half = keys.size() / 2;
+  // The upper half of one AEU's range goes to the other AEU, which has the range above.
+  const uint64_t end = keys.back() / 2 + keys[half] / 2;  // about three quarters
+  const uint64_t cut = keys[keys.size() / 4];
+  auto source = NewPartition(Range{}, memory.cache(0));
+  Fill(*source, keys, memory.cache(0));
+  std::vector<double> total_us, split_us, absorb_us;
+  auto target = *source->SplitAt(Key::FromU64(end));
+  Check(target->Rehome(memory.cache(1)));
+  uint64_t moved = 0;
+  for (uint32_t round = 0; round < rounds; ++round) {
+    Steps split, absorb;
+    const uint64_t begin_ns = ThreadNs();
+    std::unique_ptr<Partition> linked;
+    split.Time([&] { linked = *source->SplitAt(Key::FromU64(cut)); });
+    moved = linked->size();
+    absorb.Time([&] {
+      Check(linked->Rehome(memory.cache(1)));
+      Check(target->Absorb(*linked));
+    });
+    total_us.push_back(static_cast<double>(ThreadNs() - begin_ns) * 1e-3);
+    split_us.push_back(static_cast<double>(split.ns) * 1e-3);
+    absorb_us.push_back(static_cast<double>(absorb.ns) * 1e-3);
+    // And back.
+    auto back = std::move(target);
+    target = *back->SplitAt(Key::FromU64(end));
+    Check(back->Rehome(memory.cache(0)));
+    Check(source->Absorb(*back));
+    OurMemory::EndTurn(memory.cache(0));
+    OurMemory::EndTurn(memory.cache(1));
+  }
+  if (source->size() + target->size() != keys.size()) Die("transfer_lab: rows were lost");
+  return {{"keys", moved},
+          {"us", Median(total_us)},
+          {"us_max", *std::max_element(total_us.begin(), total_us.end())},
+          {"split_us", Median(split_us)},
+          {"rehome_absorb_us", Median(absorb_us)}};
+}
+
+// Rows a second of a plain flatten and rebuild. REQUIRES: room for all rows in both columns.
+double Rebuild(const storage::PrefixTree& tree, OurMemory& memory, std::vector<uint64_t>& keys,
+               std::vector<uint64_t>& values) {
+  const uint64_t begin_ns = ThreadNs();
+  storage::TreeScanner scanner(tree, 0);
+  scanner.Read(~uint64_t{0}, keys.data(), values.data(), static_cast<uint32_t>(keys.size()));
+  storage::PrefixTree built(memory.cache(1));
+  if (!built.Build(keys.data(), values.data(), keys.size())) Die("transfer_lab: no memory");
+  const auto ns = static_cast<double>(ThreadNs() - begin_ns);
+  return static_cast<double>(keys.size()) * 1e9 / ns;
+}
+
+Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t rounds) {
+  std::vector<double> copied, rebuilt, ratios, lend_ns, ingest_ns, forget_ns;
+  Steps longest_lend, longest_ingest, longest_forget;
+  std::vector<uint64_t> flat_keys(keys.size());
+  std::vector<uint64_t> flat_values(keys.size());
+  for (uint32_t round = 0; round < rounds; ++round) {
+    OurMemory memory(2);
+    auto source = NewPartition(Range{}, memory.cache(0));
+    Fill(*source, keys, memory.cache(0));
+    const auto& rows = static_cast<const storage::VersionedPartition&>(*source).rows();
+    const auto& tree = static_cast<const storage::IndexPartition&>(rows).tree();
+    Rebuild(tree, memory, flat_keys, flat_values);
+    rebuilt.push_back(Rebuild(tree, memory, flat_keys, flat_values));
+    OurMemory::EndTurn(memory.cache(1));
+
+    auto target = NewPartition(Range{Key{}, Key{}}, memory.cache(1));
+    ExchangeChunk chunk;
+    Steps lend, ingest, forget;
+    const uint64_t begin_ns = ThreadNs();
+    while (!source->range().Empty()) {
+      lend.Time(
+          [&] { Check(source->Lend(source->range(), Partition::End::kLow, chunk_rows, chunk)); });
+      ingest.Time([&] { Check(target->Ingest(chunk)); });
+      bool more = true;
+      while (more) {
+        forget.Time([&] {
+          more = source->Forget(storage::SnapshotView(), chunk_rows);
+          OurMemory::EndTurn(memory.cache(0));
+        });
+      }
+    }
+    const auto ns = static_cast<double>(ThreadNs() - begin_ns);
+    if (target->size() != keys.size()) Die("transfer_lab: rows were lost");
+    const auto count = static_cast<double>(keys.size());
+    copied.push_back(count * 1e9 / ns);
+    ratios.push_back(copied.back() / rebuilt.back());
+    lend_ns.push_back(static_cast<double>(lend.ns) / count);
+    ingest_ns.push_back(static_cast<double>(ingest.ns) / count);
+    forget_ns.push_back(static_cast<double>(forget.ns) / count);
+    longest_lend.longest_ns = std::max(longest_lend.longest_ns, lend.longest_ns);
+    longest_ingest.longest_ns = std::max(longest_ingest.longest_ns, ingest.longest_ns);
+    longest_forget.longest_ns = std::max(longest_forget.longest_ns, forget.longest_ns);
+  }
+  const auto us = [](const Steps& steps) { return static_cast<double>(steps.longest_ns) * 1e-3; };
+  return {{"chunk_rows", chunk_rows},
+          {"gb_s", Median(copied) * kBytesPerRow * 1e-9},
+          {"rebuild_gb_s", Median(rebuilt) * kBytesPerRow * 1e-9},
+          {"ratio", Median(ratios)},
+          {"lend_ns_row", Median(lend_ns)},
+          {"ingest_ns_row", Median(ingest_ns)},
+          {"forget_ns_row", Median(forget_ns)},
+          {"lend_us_max", us(longest_lend)},
+          {"ingest_us_max", us(longest_ingest)},
+          {"forget_us_max", us(longest_forget)}};
+}
+
+int Main(int argc, char** argv) {
+  uint64_t millions = 10;
+  uint32_t rounds = 5;
+  std::vector<uint32_t> chunks = {4096, 16384, 65536, 262144};
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i];
+    if (flag == "--keys") {
+      millions = Number(argv[i + 1], 1, 200);
+    } else if (flag == "--rounds") {
+      rounds = Number(argv[i + 1], 1, 100);
+    } else if (flag == "--chunks") {
+      chunks = Numbers(argv[i + 1], 1, ~0u);
+    } else {
+      Die("transfer_lab: no such flag: " + flag);
+    }
+  }
+  PinTo(0);
+  Json out = {{"keys", millions * 1'000'000}, {"rounds", rounds}};
+  for (const bool sparse : {false, true}) {
+    const char* const name = sparse ? "sparse" : "dense";
+    out[name]["link"] = Link(SortedKeys(2 * millions * 1'000'000, sparse), 20 * rounds);
+    const std::vector<uint64_t> keys = SortedKeys(millions * 1'000'000, sparse);
+    for (const uint32_t chunk_rows : chunks) {
+      out[name]["copy"].push_back(Copy(keys, chunk_rows, rounds));
+    }
+  }
+  std::puts(out.dump(1).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Main(argc, argv); }

@@ -1,0 +1,88 @@
+// The load balancer of a server: what it does, what it is told, and ranges moved by hand
+// (include/eris/engine.h says what each call means).
+//
+//   BalancerClient balancer(*client);
+//   balancer.Set({.algorithm = BalanceAlgorithm::kMovingAverage, .window = 2});
+//   balancer.Presplit("orders", {.lo = 100, .hi = 200}, 4);
+//
+// Ranges are u64 as in Client; of a clustered table they are values of its first key column,
+// encoded as keys of the nearest key type: an int32 or a decimal as KeyType::kInt64.
+//
+// Threads: every call from any thread, also at once. Those that move block until the server has;
+// when ConnectOptions::timeout passes they end with DeadlineExceeded, and what has changed hands
+// stays where it is. Errors: as Client.
+#ifndef ERIS_CLIENTS_BALANCER_CLIENT_H_
+#define ERIS_CLIENTS_BALANCER_CLIENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/eris_client.h"
+#include "eris/balancer.h"
+#include "eris/types.h"
+#include "eris/v1/balancer.pb.h"
+
+namespace eris::client {
+
+// What is not set stays as it is.
+struct BalancerChange {
+  std::optional<bool> enabled{};
+  std::optional<BalanceAlgorithm> algorithm{};
+  std::optional<uint32_t> window{};
+  std::optional<double> threshold{};
+  std::optional<uint32_t> period_ms{};
+  std::optional<uint32_t> max_pause_us{};
+  std::optional<uint64_t> max_bytes_per_s{};
+};
+
+// `key_type` says what the bounds of the ranges are; kUint64 also where no range has one.
+struct Transfer {
+  TransferRecord record;
+  KeyType key_type = KeyType::kUint64;
+};
+struct Plan {
+  BalancePlan plan;
+  KeyType key_type = KeyType::kUint64;
+};
+struct Balance {
+  BalancerStatus status;
+  KeyType running_key_type = KeyType::kUint64;
+};
+
+// Out of messages; any thread.
+Transfer TransferFrom(const v1::Transfer& message);
+Plan PlanFrom(const v1::BalancePlan& message);
+Balance BalanceFrom(const v1::GetBalancerResponse& message);
+BalancerOptions OptionsFrom(const v1::BalancerOptions& message);
+
+class BalancerClient {
+ public:
+  // `client` must outlive this.
+  explicit BalancerClient(Client& client) : client_(client) {}
+
+  absl::StatusOr<Balance> Status();
+  // The newest first. Of one object, or of all; at most `limit`, or 0: all that are kept.
+  absl::StatusOr<std::vector<Transfer>> History(const std::string& object = {}, uint32_t limit = 0);
+  // Returns what is in force then. Errors: InvalidArgument (nothing set, a value outside its
+  // limits; nothing has changed).
+  absl::StatusOr<BalancerOptions> Set(const BalancerChange& change);
+  absl::Status Pause();
+  absl::Status Resume();
+  absl::StatusOr<Plan> PlanFor(const std::string& object);
+  absl::StatusOr<Plan> Rebalance(const std::string& object);
+  absl::Status Presplit(const std::string& object, const KeyRange& range, uint32_t parts,
+                        const KeyTypes& key_type = {});
+  absl::Status Move(const std::string& object, const KeyRange& range, AeuId to,
+                    std::optional<TransferKind> kind = std::nullopt, const KeyTypes& key_type = {});
+
+ private:
+  Client& client_;
+};
+
+}  // namespace eris::client
+
+#endif  // ERIS_CLIENTS_BALANCER_CLIENT_H_

@@ -1,0 +1,256 @@
+#include "clients/cli/balancer_text.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "clients/cli/balancer_flags.h"
+#include "clients/cli/output.h"
+#include "eris/key_text.h"
+
+namespace eris::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A range without a bound on a side, or of an object that has none, shows "-" there.
+std::string LoText(const KeyRange& range, KeyType type) {
+  return range.lo == 0 ? "-" : KeyText(type, range.lo);
+}
+std::string HiText(const KeyRange& range, KeyType type) {
+  return range.hi ? KeyText(type, *range.hi) : "-";
+}
+Json RangeJson(const KeyRange& range, KeyType type) {
+  return {{"lo", range.lo == 0 ? Json(nullptr) : Json(KeyText(type, range.lo))},
+          {"hi", range.hi ? Json(KeyText(type, *range.hi)) : Json(nullptr)}};
+}
+
+std::string Microseconds(int64_t us) {
+  if (us < 10'000) return absl::StrFormat("%d us", us);
+  if (us < 10'000'000) return absl::StrFormat("%.1f ms", static_cast<double>(us) / 1e3);
+  return absl::StrFormat("%.1f s", static_cast<double>(us) / 1e6);
+}
+
+std::string Percent(double part, double whole) {
+  return whole > 0 ? absl::StrFormat("%.1f %%", 100 * part / whole) : "-";
+}
+
+// Loads are seconds per second; of sizes rows.
+std::string LoadText(double load, BalanceAlgorithm algorithm) {
+  return absl::StrFormat(algorithm == BalanceAlgorithm::kSize ? "%.0f" : "%.4f", load);
+}
+
+std::string AlgorithmText(const BalancerOptions& options) {
+  const std::string name = AlgorithmName(options.algorithm);
+  if (options.algorithm != BalanceAlgorithm::kMovingAverage) return name;
+  return absl::StrCat(name, " of ", options.window, " on either side");
+}
+
+Json ToJson(const client::Transfer& transfer) {
+  const TransferRecord& record = transfer.record;
+  return {
+      {"id", std::to_string(record.id)},
+      {"object", record.object},
+      {"kind", TransferKindName(record.kind)},
+      {"range", RangeJson(record.range, transfer.key_type)},
+      {"from_aeu", record.from.value},
+      {"to_aeu", record.to.value},
+      {"outcome", OutcomeName(record.outcome)},
+      {"reason", record.reason},
+      {"rows", std::to_string(record.rows)},
+      {"bytes", std::to_string(record.bytes)},
+      {"chunks", std::to_string(record.chunks)},
+      {"started", absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", record.started, absl::UTCTimeZone())},
+      {"duration_us", std::to_string(record.duration_us)},
+      {"longest_pause_us", record.longest_pause_us},
+      {"longest_pause_wall_us", record.longest_pause_wall_us}};
+}
+
+}  // namespace
+
+std::string OutcomeName(TransferOutcome outcome) {
+  switch (outcome) {
+    case TransferOutcome::kRunning:
+      return "running";
+    case TransferOutcome::kDone:
+      return "done";
+    case TransferOutcome::kStopped:
+      return "stopped";
+    case TransferOutcome::kRefused:
+      return "refused";
+  }
+  return absl::StrCat("outcome ", static_cast<int>(outcome));
+}
+
+std::string TransferKindName(TransferKind kind) {
+  return kind == TransferKind::kLink ? "link" : "copy";
+}
+
+std::string ToText(const BalancerOptions& options) {
+  return absl::StrCat(
+      options.enabled ? "enabled" : "disabled", ", ", AlgorithmText(options), ", threshold ",
+      absl::StrFormat("%.4g", options.threshold), ", every ", options.period_ms,
+      " ms; pauses of at most ", options.max_pause_us, " us, ",
+      options.max_bytes_per_s == 0
+          ? "copies as fast as they go"
+          : absl::StrCat("at most ", FormatBytes(options.max_bytes_per_s), "/s copied"),
+      "\n");
+}
+
+Json ToJson(const BalancerOptions& options) {
+  return {{"enabled", options.enabled},
+          {"algorithm", AlgorithmName(options.algorithm)},
+          {"window", options.window},
+          {"threshold", options.threshold},
+          {"period_ms", options.period_ms},
+          {"max_pause_us", options.max_pause_us},
+          {"max_bytes_per_s", std::to_string(options.max_bytes_per_s)}};
+}
+
+std::string ToText(const client::Balance& balance) {
+  const BalancerStatus& status = balance.status;
+  std::string text = absl::StrCat(status.paused ? "paused; " : "", ToText(status.options));
+  absl::StrAppend(&text, status.cycles, " cycles, ", status.links, " links, ", status.copies,
+                  " copies, ", status.rows_moved, " rows moved, ", FormatBytes(status.bytes_copied),
+                  " copied\n");
+  for (const ObjectBalance& object : status.objects) {
+    absl::StrAppend(&text, "\n", object.object, ": ", AlgorithmName(object.algorithm),
+                    ", imbalance ", absl::StrFormat("%.3f", object.imbalance),
+                    object.reason.empty() ? "" : "; nothing moves: ", object.reason, "\n");
+    TextTable table({{"AEU"}, {"LOAD"}, {"SHARE"}});
+    const double sum = std::accumulate(object.loads.begin(), object.loads.end(), 0.0);
+    for (size_t i = 0; i < object.loads.size(); ++i) {
+      table.Add({absl::StrCat(i), LoadText(object.loads[i], object.algorithm),
+                 Percent(object.loads[i], sum)});
+    }
+    absl::StrAppend(&text, table.ToString());
+  }
+  if (status.running) {
+    absl::StrAppend(&text, "\nmoving now\n",
+                    ToText(std::vector<client::Transfer>{
+                        {.record = *status.running, .key_type = balance.running_key_type}}));
+  }
+  return text;
+}
+
+Json ToJson(const client::Balance& balance) {
+  const BalancerStatus& status = balance.status;
+  Json objects = Json::array();
+  for (const ObjectBalance& object : status.objects) {
+    objects.push_back({{"name", object.object},
+                       {"algorithm", AlgorithmName(object.algorithm)},
+                       {"imbalance", object.imbalance},
+                       {"loads", object.loads},
+                       {"reason", object.reason}});
+  }
+  Json running = nullptr;
+  if (status.running) {
+    running =
+        ToJson(client::Transfer{.record = *status.running, .key_type = balance.running_key_type});
+  }
+  return {{"options", ToJson(status.options)},
+          {"paused", status.paused},
+          {"cycles", std::to_string(status.cycles)},
+          {"links", std::to_string(status.links)},
+          {"copies", std::to_string(status.copies)},
+          {"rows_moved", std::to_string(status.rows_moved)},
+          {"bytes_copied", std::to_string(status.bytes_copied)},
+          {"objects", std::move(objects)},
+          {"running", std::move(running)}};
+}
+
+std::string ToText(const std::vector<client::Transfer>& transfers) {
+  TextTable table({{"ID"},
+                   {"OBJECT", false},
+                   {"KIND", false},
+                   {"LO"},
+                   {"HI"},
+                   {"FROM"},
+                   {"TO"},
+                   {"ROWS"},
+                   {"COPIED"},
+                   {"CHUNKS"},
+                   {"DURATION"},
+                   {"LONGEST PAUSE"},
+                   {"ON THE WALL"},
+                   {"OUTCOME", false}});
+  for (const client::Transfer& transfer : transfers) {
+    const TransferRecord& record = transfer.record;
+    const std::string outcome = OutcomeName(record.outcome);
+    table.Add({absl::StrCat(record.id), record.object, TransferKindName(record.kind),
+               LoText(record.range, transfer.key_type), HiText(record.range, transfer.key_type),
+               absl::StrCat(record.from.value), absl::StrCat(record.to.value),
+               absl::StrCat(record.rows), FormatBytes(record.bytes), absl::StrCat(record.chunks),
+               Microseconds(record.duration_us), Microseconds(record.longest_pause_us),
+               Microseconds(record.longest_pause_wall_us),
+               record.reason.empty() ? outcome : absl::StrCat(outcome, ": ", record.reason)});
+  }
+  return table.ToString();
+}
+
+Json ToJson(const std::vector<client::Transfer>& transfers) {
+  Json array = Json::array();
+  for (const client::Transfer& transfer : transfers) array.push_back(ToJson(transfer));
+  return array;
+}
+
+std::string ToText(const client::Plan& out, bool done) {
+  const BalancePlan& plan = out.plan;
+  TextTable shares({{"AEU"}, {"LOAD BEFORE"}, {"PREDICTED"}, {"ROWS BEFORE"}, {"PREDICTED"}});
+  for (const AeuShare& share : plan.shares) {
+    shares.Add({absl::StrCat(share.aeu.value), LoadText(share.load_before, plan.algorithm),
+                LoadText(share.load_after, plan.algorithm), absl::StrCat(share.rows_before),
+                absl::StrCat(share.rows_after)});
+  }
+  std::string text = absl::StrCat(
+      plan.object, ": ", AlgorithmName(plan.algorithm), ", imbalance ",
+      absl::StrFormat("%.3f, %.3f predicted", plan.imbalance_before, plan.imbalance_after), "\n",
+      shares.ToString(), "\n");
+  if (plan.transfers.empty()) {
+    return absl::StrCat(text, done ? "nothing has moved" : "nothing would move",
+                        plan.reason.empty() ? "" : ": ", plan.reason, "\n");
+  }
+  TextTable transfers({{"KIND", false}, {"LO"}, {"HI"}, {"FROM"}, {"TO"}, {"ROWS"}, {"BYTES"}});
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    transfers.Add({TransferKindName(transfer.kind), LoText(transfer.range, out.key_type),
+                   HiText(transfer.range, out.key_type), absl::StrCat(transfer.from.value),
+                   absl::StrCat(transfer.to.value), absl::StrCat(transfer.rows),
+                   FormatBytes(transfer.bytes)});
+  }
+  return absl::StrCat(text, transfers.ToString(), FormatBytes(plan.bytes_to_copy),
+                      done ? " were to copy\n" : " to copy\n");
+}
+
+Json ToJson(const client::Plan& out) {
+  const BalancePlan& plan = out.plan;
+  Json shares = Json::array();
+  for (const AeuShare& share : plan.shares) {
+    shares.push_back({{"aeu", share.aeu.value},
+                      {"load_before", share.load_before},
+                      {"load_after", share.load_after},
+                      {"rows_before", std::to_string(share.rows_before)},
+                      {"rows_after", std::to_string(share.rows_after)}});
+  }
+  Json transfers = Json::array();
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    transfers.push_back({{"kind", TransferKindName(transfer.kind)},
+                         {"range", RangeJson(transfer.range, out.key_type)},
+                         {"from_aeu", transfer.from.value},
+                         {"to_aeu", transfer.to.value},
+                         {"rows", std::to_string(transfer.rows)},
+                         {"bytes", std::to_string(transfer.bytes)}});
+  }
+  return {{"object", plan.object},
+          {"algorithm", AlgorithmName(plan.algorithm)},
+          {"imbalance_before", plan.imbalance_before},
+          {"imbalance_after", plan.imbalance_after},
+          {"shares", std::move(shares)},
+          {"transfers", std::move(transfers)},
+          {"bytes_to_copy", std::to_string(plan.bytes_to_copy)},
+          {"reason", plan.reason}};
+}
+
+}  // namespace eris::cli

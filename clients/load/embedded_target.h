@@ -1,0 +1,66 @@
+// An engine in this process, through a session of its own: no wire, no server. One thread; the
+// engine's completion thread hands answers over.
+#ifndef ERIS_CLIENTS_LOAD_EMBEDDED_TARGET_H_
+#define ERIS_CLIENTS_LOAD_EMBEDDED_TARGET_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "clients/load/target.h"
+#include "eris/engine.h"
+
+namespace eris::load {
+
+class EmbeddedTarget final : public Target {
+ public:
+  // `engine` and `sink` must outlive the target. `slots`: requests under way at most.
+  EmbeddedTarget(Engine& engine, std::string object, uint32_t slots, AnswerSink& sink);
+  // REQUIRES: nothing under way.
+  ~EmbeddedTarget() override;
+
+  // May block up to Options::send_wait_ms_max while AEUs take nothing.
+  void Send(Request& request) override;
+  void Await(int64_t deadline_ns) override;
+  void Cancel() override;
+  absl::Status Close() override { return absl::OkStatus(); }
+
+ private:
+  // What the completion thread hands over of one request.
+  struct Event {
+    Request* request = nullptr;
+    absl::Status status;
+    BatchResult batch;
+    std::optional<ScanChunk> chunk;  // of a scan
+  };
+
+  void Post(Event event);
+  void Handle(Event& event);
+  void OpenScan(Request& request);
+  void NextChunk(Request& request);
+  void Track(Request& request, absl::StatusOr<std::shared_ptr<Pending>> pending);
+  Session::Callback Done(Request& request);
+
+  // Immutable after construction.
+  const std::string object_;
+  AnswerSink& sink_;
+  const std::unique_ptr<Session> session_;
+
+  // Owned by the generator's thread.
+  std::vector<Event> handling_;
+  size_t handled_ = 0;
+  std::vector<std::shared_ptr<Pending>> pending_;  // by slot
+  std::vector<std::unique_ptr<Scan>> scans_;       // by slot
+
+  // Guarded by mu_: the completion thread fills, the generator's empties.
+  absl::Mutex mu_;
+  std::vector<Event> done_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::load
+
+#endif  // ERIS_CLIENTS_LOAD_EMBEDDED_TARGET_H_

@@ -1,0 +1,111 @@
+// One generator of load: makes requests, keeps them under way, checks their answers and counts. It
+// runs in one thread, with a target of its own; Take alone may be called from others.
+#ifndef ERIS_CLIENTS_LOAD_GENERATOR_H_
+#define ERIS_CLIENTS_LOAD_GENERATOR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "clients/load/clock.h"
+#include "clients/load/key_picker.h"
+#include "clients/load/key_set.h"
+#include "clients/load/pacing.h"
+#include "clients/load/plan.h"
+#include "clients/load/tally.h"
+#include "clients/load/target.h"
+
+namespace eris::load {
+
+// What a generator has done, read after Run.
+struct GeneratorResult {
+  Tally tally;            // behind the warm-up
+  uint64_t sent = 0;      // requests, in the whole run
+  uint64_t answered = 0;  // of those, in whatever way
+  uint64_t warm = 0;      // of those: with OK during the warm-up
+  int64_t begun_ns = 0;   // of what is measured
+  int64_t ended_ns = 0;
+  double cpu_s = 0;  // processor time of the thread in between
+};
+
+class Generator : private AnswerSink {
+ public:
+  // All must outlive the generator; `stop` ends it early (set by any thread, relaxed: it only ends
+  // loops).
+  Generator(const Plan& plan, const KeySet& keys, uint32_t index, Clock& clock,
+            std::atomic<bool>& stop);
+
+  AnswerSink& sink() { return *this; }
+  // Runs the load against `target`, which tells its answers to sink(). Blocks until the run is over
+  // and everything sent has been answered. `start_ns`: of the clock, when the run begins; the same
+  // for all generators.
+  void Run(Target& target, int64_t start_ns);
+  // Valid after Run.
+  const GeneratorResult& result() const { return result_; }
+
+  // Moves what was counted in past intervals to `into`. Any thread.
+  void Take(Tally& into);
+  // The end of the interval that `now_ns` lies in: intervals begin anew behind the warm-up.
+  static int64_t IntervalEnd(const Plan& plan, int64_t start_ns, int64_t now_ns);
+
+ private:
+  void OnAnswer(Request& request, const Answer& answer) override;
+  void OnRows(Request& request, const char* keys, const char* values, size_t rows) override;
+
+  void SendAllDue(int64_t now_ns);
+  // False: there is nothing more to send.
+  bool Prepare(Request& request);
+  void PrepareLookup(Request& request);
+  void PrepareWrites(Request& request);
+  void PrepareInsert(Request& request);
+  void PrepareScan(Request& request);
+  bool PrepareLoad(Request& request);
+  void WriteWhatWasRead(Request& request, const Answer& answer);
+  void NoteInserted(const Request& request);
+  void CountError(const Request& request, const absl::Status& status);
+  void Count(Request& request, const Answer& answer);
+  void AwaitAnswers(int64_t now_ns);
+  // What was due and has found no room waited at least until `now_ns`, the run's end.
+  void CountNotSent(int64_t now_ns);
+  // Hands over what the interval that has ended has counted.
+  void EndInterval(int64_t now_ns);
+  bool Ending(int64_t now_ns) const;
+
+  // Immutable after construction.
+  const Plan& plan_;
+  const KeySet& keys_;
+  const uint32_t index_;
+  Clock& clock_;
+  std::atomic<bool>& stop_;
+
+  // Owned by the thread of Run.
+  KeyPicker picker_;
+  Random random_;  // for all but the keys
+  Target* target_ = nullptr;
+  std::vector<Request> requests_;
+  std::vector<Request*> free_;
+  Tally interval_;
+  GeneratorResult result_;
+  uint64_t requests_max_ = 0;
+  uint64_t load_next_ = 0, load_end_ = 0;  // loading: places in the spread order
+  uint64_t inserts_sent_ = 0;
+  uint64_t inserted_ = 0;                    // all inserts before have been answered
+  std::vector<uint64_t> inserts_under_way_;  // by slot: the first of its inserts, or kNone
+  double now_s_ = 0;                         // since the start
+  int64_t start_ns_ = 0, warm_end_ns_ = 0, end_ns_ = 0, interval_end_ns_ = 0;
+  int64_t progress_ns_ = 0;  // the last answer or row, or the first request after none
+  double cpu_begun_s_ = 0;
+  bool exhausted_ = false;
+  bool cancelled_ = false;
+  Arrivals arrivals_;
+
+  // Guarded by mu_.
+  absl::Mutex mu_;
+  Tally shared_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::load
+
+#endif  // ERIS_CLIENTS_LOAD_GENERATOR_H_

@@ -1,0 +1,88 @@
+// Latencies in buckets whose width grows with the value: 128 per power of two, so that a percentile
+// is at most 0.8 % above the truth, from 1 ns to centuries, in 58 KB. One thread; Merge joins those
+// of many.
+#ifndef ERIS_CLIENTS_LOAD_HISTOGRAM_H_
+#define ERIS_CLIENTS_LOAD_HISTOGRAM_H_
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace eris::load {
+
+class Histogram {
+ public:
+  // `times` values of `ns`.
+  void Add(uint64_t ns, uint64_t times = 1) {
+    // On the first value: most kinds of operation never come up in a run.
+    if (counts_.empty()) counts_.resize(kBuckets);
+    counts_[BucketOf(ns)] += times;
+    count_ += times;
+    sum_ns_ += static_cast<double>(ns) * static_cast<double>(times);
+    max_ns_ = std::max(max_ns_, ns);
+  }
+
+  void Merge(const Histogram& other) {
+    if (other.count_ == 0) return;
+    if (counts_.empty()) counts_.resize(kBuckets);
+    for (size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+    count_ += other.count_;
+    sum_ns_ += other.sum_ns_;
+    max_ns_ = std::max(max_ns_, other.max_ns_);
+  }
+
+  // Forgets the values and keeps the memory.
+  void Clear() {
+    if (count_ == 0) return;
+    std::fill(counts_.begin(), counts_.end(), 0);
+    count_ = 0;
+    sum_ns_ = 0;
+    max_ns_ = 0;
+  }
+
+  uint64_t count() const { return count_; }
+  uint64_t max_ns() const { return max_ns_; }
+  double mean_ns() const { return count_ == 0 ? 0 : sum_ns_ / static_cast<double>(count_); }
+
+  // The upper end of the bucket of the smallest value that at least `percent` percent of all values
+  // do not exceed; 0 without a value.
+  uint64_t PercentileNs(double percent) const {
+    const auto rank = static_cast<uint64_t>(
+        std::max(1.0, std::ceil(static_cast<double>(count_) * percent / 100 - 1e-6)));
+    uint64_t seen = 0;
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      seen += counts_[i];
+      if (seen >= rank) return std::min(UpperNs(i), max_ns_);
+    }
+    return max_ns_;
+  }
+
+ private:
+  static constexpr int kSubBits = 7;
+  static constexpr uint64_t kSub = 1u << kSubBits;
+  static constexpr size_t kBuckets = (64 - kSubBits + 1) * kSub;
+
+  // Values under 2 * kSub have a bucket each; above, the leading kSubBits + 1 bits name it.
+  static size_t BucketOf(uint64_t ns) {
+    if (ns < 2 * kSub) return ns;
+    const int shift = std::bit_width(ns) - 1 - kSubBits;
+    return shift * kSub + (ns >> shift);
+  }
+  static uint64_t UpperNs(size_t bucket) {
+    if (bucket < 2 * kSub) return bucket;
+    const int shift = static_cast<int>(bucket / kSub) - 1;
+    return (((bucket % kSub) + kSub + 1) << shift) - 1;
+  }
+
+  std::vector<uint64_t> counts_;
+  uint64_t count_ = 0;
+  double sum_ns_ = 0;
+  uint64_t max_ns_ = 0;
+};
+
+}  // namespace eris::load
+
+#endif  // ERIS_CLIENTS_LOAD_HISTOGRAM_H_

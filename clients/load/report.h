@@ -1,0 +1,42 @@
+// What a run of load shows: a table for people, JSON and CSV for programs, and a line while it goes
+// on. Pure functions; any thread.
+#ifndef ERIS_CLIENTS_LOAD_REPORT_H_
+#define ERIS_CLIENTS_LOAD_REPORT_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "clients/load/plan.h"
+#include "clients/load/run.h"
+
+namespace eris::load {
+
+// Above this share of its processor's time a generator may be what limits the figures.
+inline constexpr double kBusyGenerator = 0.9;
+
+struct ReportContext {
+  std::string target;  // "127.0.0.1:7411", "embedded, 2 AEUs", "null"
+  bool null_target = false;
+  std::string commit;
+  std::string build;
+  // The command's options as given or by default, names without dashes.
+  std::vector<std::pair<std::string, std::string>> flags;
+};
+
+std::string ToTable(const Plan& plan, const ReportContext& context, const RunResult& result);
+nlohmann::ordered_json ToJson(const Plan& plan, const ReportContext& context,
+                              const RunResult& result);
+// A header, a line for each kind of operation that came up, and one for all together.
+std::string ToCsv(const Plan& plan, const RunResult& result);
+// Without a line's end.
+std::string ToLine(const Interval& interval);
+// Sentences, without a line's end: what is wrong with the run, or makes its figures doubtful.
+std::vector<std::string> Remarks(const Plan& plan, const ReportContext& context,
+                                 const RunResult& result);
+
+}  // namespace eris::load
+
+#endif  // ERIS_CLIENTS_LOAD_REPORT_H_

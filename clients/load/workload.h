@@ -1,0 +1,61 @@
+// What a load asks for: kinds of operation and their shares, and which keys. Plain data; any
+// thread.
+#ifndef ERIS_CLIENTS_LOAD_WORKLOAD_H_
+#define ERIS_CLIENTS_LOAD_WORKLOAD_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace eris::load {
+
+enum class Operation : uint8_t {
+  kLookup,
+  kUpsert,           // writes the value again that is there
+  kInsert,           // of keys outside the set, in the order of their numbers
+  kScan,             // ordered, from a key that is there
+  kReadModifyWrite,  // a look-up, then a write on condition that the value is still the one read
+};
+inline constexpr size_t kOperations = 5;
+inline constexpr std::array<const char*, kOperations> kOperationNames = {
+    "lookup", "upsert", "insert", "scan", "read-modify-write"};
+
+enum class Distribution : uint8_t {
+  kUniform,
+  kZipf,        // by Zipf's law, the lowest key the favourite
+  kScrambled,   // by Zipf's law, favourites spread over the key space
+  kLatest,      // by Zipf's law, the key inserted last the favourite
+  kHot,         // hot_percent of the keys lie in a range of hot_part of the key space
+  kShifting,    // the same; the range moves on by its width every shift_s
+  kSequential,  // ascending, each generator from its share on, around and around
+};
+
+struct Workload {
+  std::string name;
+  // Of 100 requests; they add up to 100.
+  std::array<uint32_t, kOperations> percent{};
+  Distribution distribution = Distribution::kUniform;
+  // Rows of a scan: this many, or uniformly 1 to this many; 0: every row.
+  uint64_t scan_rows = 1000;
+  bool scan_rows_vary = false;
+
+  uint32_t PercentOf(Operation operation) const { return percent[static_cast<size_t>(operation)]; }
+  // The operation of a request, by a number below 100.
+  Operation Pick(uint64_t below_100) const;
+};
+
+// "a" to "f" (after YCSB's core workloads), "lookup", "upsert", "scan"; nullopt for other names.
+std::optional<Workload> FindWorkload(absl::string_view name);
+
+std::vector<std::string> DistributionNames();
+std::optional<Distribution> FindDistribution(absl::string_view name);
+const char* NameOf(Distribution distribution);
+
+}  // namespace eris::load
+
+#endif  // ERIS_CLIENTS_LOAD_WORKLOAD_H_

@@ -1,0 +1,284 @@
+#include "engine/balancer_loop.h"
+
+#include <algorithm>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "engine/balancer_limits.h"
+#include "engine/plan_world.h"
+
+namespace eris::engine {
+
+BalancerLoop::BalancerLoop(Core& core, TransferExecutor& executor, Sampler sampler, Quiet quiet,
+                           balancer::PlanWorld machine, const BalancerOptions& options)
+    : core_(core),
+      executor_(executor),
+      sampler_(std::move(sampler)),
+      quiet_(std::move(quiet)),
+      machine_(std::move(machine)),
+      options_(options) {
+  executor_.SetBudget(options.max_pause_us, options.max_bytes_per_s);
+}
+
+void BalancerLoop::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void BalancerLoop::Stop() {
+  core_.transfer_stop.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BalancerLoop::Run() {
+  absl::Time looked = absl::Now();
+  for (;;) {
+    const uint64_t seen = core_.transfer_stop.changes();
+    if (core_.transfer_stop.closed()) return;
+    const BalancerOptions now = options();
+    if (!now.enabled) ForgetLoads();
+    const absl::Time next =
+        now.enabled ? looked + absl::Milliseconds(now.period_ms) : absl::InfiniteFuture();
+    if (absl::Now() < next) {
+      core_.transfer_stop.Wait(seen, next);
+      continue;
+    }
+    RunCycle();
+    looked = absl::Now();
+  }
+}
+
+void BalancerLoop::RunCycle() {
+  std::set<std::string> names;
+  std::set<ObjectId> ids;
+  for (const ObjectRef& object : core_.catalogue.List()) {
+    names.insert(object->name);
+    ids.insert(object->route.object());
+    BalanceObject(object);
+  }
+  std::erase_if(triggers_, [&](const auto& one) { return !ids.contains(one.first); });
+  std::erase_if(looked_, [&](const auto& one) { return !ids.contains(one.first); });
+  base::MutexLock lock(&mu_);
+  std::erase_if(objects_, [&](const auto& one) { return !names.contains(one.first); });
+  ++cycles_;
+}
+
+void BalancerLoop::BalanceObject(const ObjectRef& object) {
+  const TransferStop::Ticket ticket = core_.transfer_stop.Begin({});
+  std::optional<BalancePlan> plan;
+  try {
+    plan = LookAt(*object, ticket);
+  } catch (const std::bad_alloc&) {  // there may be memory in the next period
+  }
+  if (!plan) return;
+  // What it comes to stands in the history; what is left to do is seen in the next period.
+  if (!core_.in_flight.TryEnter()) return;
+  if (TakeTurn(ticket).ok()) {
+    (void)Execute(*object, *plan, ticket);
+    EndTurn();
+  }
+  core_.in_flight.Leave();
+}
+
+std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object,
+                                                const TransferStop::Ticket& ticket) {
+  const Look look = LookNow(object, ticket);
+  Looked& looked = looked_[object.route.object()];
+  // After an access, too: an imbalance has to last, and to be seen to.
+  if (!quiet_(object) || looked.look != look) looked = {look};
+  if (looked.times >= kLooksEnough) return std::nullopt;
+  const absl::StatusOr<balancer::LoadSample> sample = sampler_(object);
+  if (!sample.ok()) return std::nullopt;  // dropped
+  const BalancePlan plan = PlanFor(object, *sample);
+  const absl::string_view why_not =
+      look.may_move ? Decide(object, *sample, plan) : "the balancer is paused";
+  Show(object, plan, why_not);
+  if (why_not.empty()) {
+    looked.times = 0;
+    return plan;
+  }
+  ++looked.times;
+  return std::nullopt;
+}
+
+BalancerLoop::Look BalancerLoop::LookNow(const ObjectEntry& object,
+                                         const TransferStop::Ticket& ticket) const {
+  const bool heap = object.kind == ObjectKind::kHeapTable;
+  base::MutexLock lock(&mu_);
+  return {.table_version = object.route.Pin()->version(),
+          .holders_version = heap ? object.holders.Pin()->version() : 0,
+          .asked = asked_,
+          .may_move = core_.transfer_stop.Check(ticket).ok()};
+}
+
+BalancerOptions BalancerLoop::options() const {
+  base::MutexLock lock(&mu_);
+  return options_;
+}
+
+BalancePlan BalancerLoop::PlanFor(const ObjectEntry& object,
+                                  const balancer::LoadSample& sample) const {
+  const BalancerOptions now = options();
+  return balancer::MakePlan(object.name, sample, now.algorithm, now.window,
+                            ForObject(machine_, object));
+}
+
+void BalancerLoop::Show(const ObjectEntry& object, const BalancePlan& plan,
+                        absl::string_view why_not) {
+  ObjectBalance balance{.object = object.name,
+                        .algorithm = plan.algorithm,
+                        .imbalance = plan.imbalance_before,
+                        .loads = std::vector<double>(core_.directory.size()),
+                        .reason = std::string(why_not)};
+  for (const AeuShare& share : plan.shares) balance.loads[share.aeu.value] = share.load_before;
+  base::MutexLock lock(&mu_);
+  objects_[object.name] = std::move(balance);
+}
+
+void BalancerLoop::ForgetLoads() {
+  base::MutexLock lock(&mu_);
+  objects_.clear();
+}
+
+absl::string_view BalancerLoop::Decide(const ObjectEntry& object,
+                                       const balancer::LoadSample& sample,
+                                       const BalancePlan& plan) {
+  const auto [trigger, first] = triggers_.try_emplace(object.route.object());
+  if (first) return "it has not been watched for a whole period yet";
+  return balancer::TriggerText(balancer::Decide(sample, plan, options().threshold,
+                                                ForObject(machine_, object), trigger->second));
+}
+
+absl::Status BalancerLoop::TakeTurn(const TransferStop::Ticket& ticket) {
+  for (;;) {
+    const uint64_t seen = core_.transfer_stop.changes();
+    ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
+    {
+      base::MutexLock lock(&mu_);
+      if (!std::exchange(busy_, true)) return absl::OkStatus();
+    }
+    core_.transfer_stop.Wait(seen, ticket.deadline);
+  }
+}
+
+void BalancerLoop::EndTurn() {
+  {
+    base::MutexLock lock(&mu_);
+    busy_ = false;
+  }
+  core_.transfer_stop.Look();
+}
+
+absl::Status BalancerLoop::Execute(ObjectEntry& object, const BalancePlan& plan,
+                                   const TransferStop::Ticket& ticket) {
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    ERIS_RETURN_IF_ERROR(executor_.Run(object, transfer, ticket).status);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const ObjectEntry& object,
+                                                        Planner planner) {
+  try {
+    ERIS_ASSIGN_OR_RETURN(const balancer::LoadSample sample, sampler_(object));
+    return planner(object, sample, ForObject(machine_, object));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory for a plan");
+  }
+}
+
+absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
+                                                  const TransferStop::Limits& limits,
+                                                  Planner planner) {
+  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const auto run = [&]() -> absl::StatusOr<BalancePlan> {
+    const TransferStop::Call call(core_.transfer_stop, limits);
+    const TransferStop::Ticket& ticket = call.ticket();
+    ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
+    ERIS_RETURN_IF_ERROR(TakeTurn(ticket));
+    absl::StatusOr<BalancePlan> plan = SampleAndPlan(*object, planner);
+    absl::Status moved;
+    if (plan.ok()) moved = Execute(*object, *plan, ticket);
+    {
+      base::MutexLock lock(&mu_);
+      ++asked_;
+    }
+    EndTurn();
+    if (!moved.ok()) return moved;
+    return plan;
+  };
+  absl::StatusOr<BalancePlan> result = run();
+  core_.in_flight.Leave();
+  return result;
+}
+
+absl::StatusOr<BalancePlan> BalancerLoop::Plan(absl::string_view name) {
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
+  return SampleAndPlan(*object,
+                       [&](const ObjectEntry& entry, const balancer::LoadSample& sample,
+                           const balancer::PlanWorld&) -> absl::StatusOr<BalancePlan> {
+                         return PlanFor(entry, sample);
+                       });
+}
+
+absl::StatusOr<BalancePlan> BalancerLoop::Rebalance(absl::string_view name,
+                                                    const TransferStop::Limits& limits) {
+  return Command(name, limits,
+                 [&](const ObjectEntry& object, const balancer::LoadSample& sample,
+                     const balancer::PlanWorld&) -> absl::StatusOr<BalancePlan> {
+                   return PlanFor(object, sample);
+                 });
+}
+
+absl::Status BalancerLoop::Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
+                                    const TransferStop::Limits& limits) {
+  return Command(name, limits,
+                 [&](const ObjectEntry& object, const balancer::LoadSample& sample,
+                     const balancer::PlanWorld& world) {
+                   return balancer::PlanPresplit(object.name, sample, range, parts, world);
+                 })
+      .status();
+}
+
+absl::Status BalancerLoop::MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
+                                     std::optional<TransferKind> kind,
+                                     const TransferStop::Limits& limits) {
+  return Command(name, limits,
+                 [&](const ObjectEntry& object, const balancer::LoadSample& sample,
+                     const balancer::PlanWorld& world) {
+                   return balancer::PlanMove(object.name, sample, range, to, kind, world);
+                 })
+      .status();
+}
+
+absl::Status BalancerLoop::Set(const BalancerOptions& options) {
+  ERIS_RETURN_IF_ERROR(CheckBalancerOptions(options));
+  {
+    base::MutexLock lock(&mu_);
+    options_ = options;
+    ++asked_;
+  }
+  executor_.SetBudget(options.max_pause_us, options.max_bytes_per_s);  // the thread looks, too
+  return absl::OkStatus();
+}
+
+BalancerStatus BalancerLoop::Status() const {
+  BalancerStatus status;
+  status.paused = core_.transfer_stop.paused();
+  const TransferHistory::Totals totals = executor_.history().totals();
+  status.links = totals.links;
+  status.copies = totals.copies;
+  status.rows_moved = totals.rows_moved;
+  status.bytes_copied = totals.bytes_copied;
+  status.running = executor_.history().Running();
+  base::MutexLock lock(&mu_);
+  status.options = options_;
+  status.cycles = cycles_;
+  for (const auto& [name, balance] : objects_) status.objects.push_back(balance);
+  return status;
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,28 @@
+#include "engine/step_sender.h"
+
+#include "absl/strings/str_cat.h"
+#include "engine/control_request.h"
+
+namespace eris::engine {
+
+using routing::CommandType;
+
+absl::Status AeuStepSender::Give(ObjectEntry& object, routing::TransferStep& step) {
+  ControlRequest request(core_, CommandType::kGive, 1);
+  const AeuId source = step.source;
+  const bool sent = request.Send(source, object.route, routing::TransferSegment{.step = &step});
+  request.Await();
+  if (sent) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("AEU ", source.value, " took no command for ",
+                                                   core_.limits.send_wait_ms_max, " ms"));
+}
+
+void AeuStepSender::Conclude(ObjectEntry& object, routing::TransferStep& step) {
+  for (bool sent = false; !sent;) {
+    ControlRequest request(core_, CommandType::kConclude, 1);
+    sent = request.Send(step.source, object.route, routing::TransferSegment{.step = &step});
+    request.Await();
+  }
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,79 @@
+// One hand-over of a range of a data object: a link, or one chunk of a copy. The engine owns it and
+// sends it to the source (kGive); the source fills it and passes it on to the target (kHandOver),
+// which installs what is in it; whoever ends it completes it. The engine then publishes the table
+// in which the target owns the range, and tells the source how it ended (kConclude). Written by one
+// party at a time: each command publishes it to the next. Paper: ERIS 3.3.2; docs/balancing.md.
+#ifndef ERIS_ROUTING_TRANSFER_STEP_H_
+#define ERIS_ROUTING_TRANSFER_STEP_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "eris/balancer.h"
+#include "eris/types.h"
+#include "routing/reply.h"
+#include "storage/key.h"
+#include "storage/partition.h"
+
+namespace eris::routing {
+
+enum class StepOutcome : uint8_t {
+  kUnderWay = 0,
+  kInstalled = 1,  // the target owns `covers`
+  kRefused = 2,    // by the source, which has changed nothing
+  kReturned = 3,   // by the target: the source takes it back when it hears the conclusion
+};
+
+class TransferStep : public Reply {
+ public:
+  virtual ~TransferStep() = default;
+
+  // The engine, before kGive.
+  AeuId source;
+  AeuId target;
+  TransferKind kind = TransferKind::kCopy;
+  // kLink: what leaves, inside one range of the source. kCopy: what is still to leave, an end of
+  // one range of the source or all of it.
+  storage::Range leaving;
+  storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
+  uint32_t rows_max = 0;                                         // kCopy: of this chunk
+  uint64_t turn_cpu_ns_max = 0;  // kCopy: what a turn may spend on what follows from it
+  // Nothing is to leave: what the source has made ready for the steps before stays. Ends as
+  // refused, with OK when that is done.
+  bool release = false;
+
+  // The source. What changes hands: a partition, or rows.
+  std::unique_ptr<storage::Partition> partition;
+  storage::ExchangeChunk chunk;
+  storage::Range covers;
+  uint64_t rows = 0;
+  uint64_t bytes = 0;  // copied
+  // What the step cost the turn it was in: CPU time of the thread, and by the clock.
+  uint64_t source_cpu_ns = 0;
+  uint64_t source_wall_ns = 0;
+  // kConclude: the dearest turn that has forgotten rows of the source's transfers since the last
+  // conclusion.
+  uint64_t forget_cpu_ns = 0;
+  uint64_t forget_wall_ns = 0;
+
+  // The target.
+  uint64_t target_cpu_ns = 0;
+  uint64_t target_wall_ns = 0;
+
+  // Who ends it.
+  StepOutcome outcome = StepOutcome::kUnderWay;
+  absl::Status status;  // why not
+};
+
+// The data segment of kGive, kHandOver and kConclude. `context` and `complete` of the header are
+// whom the end of the command is told; the target completes what the source has begun.
+struct TransferSegment {
+  TransferStep* step = nullptr;
+  uint32_t position = 0;  // kConclude: of the answer in the context's states
+  uint32_t padding = 0;
+};
+
+}  // namespace eris::routing
+
+#endif  // ERIS_ROUTING_TRANSFER_STEP_H_

@@ -1,0 +1,126 @@
+"""eris bench against a real server of two AEUs: every workload verifies, a wrong value is found, and what
+makes no sense is refused."""
+import csv
+import io
+import json
+import signal
+import subprocess
+
+import harness
+
+KEYS = ["--keys", "200000"]
+
+
+def test_every_workload_verifies(programs):
+    with harness.Server(programs, "--aeus", "2") as server:
+        server.bench("load", *KEYS, "--batch", "8192", "--connections", "2")
+        for workload in ("lookup", "upsert", "mixed", "scan", "a", "b", "c", "d", "e", "f"):
+            for flags in (["--batch", "64", "--connections", "2", "--streams", "2"], ["--batch", "1"],
+                          ["--unary", "--batch", "16"]):
+                if workload == "scan" and "--unary" in flags:
+                    continue
+                run = server.bench(workload, *KEYS, "--requests", "500", *flags)
+                what = f"{workload} {' '.join(flags)}"
+                harness.check_equal(run["wrong"], 0, f"{what}: wrong")
+                harness.check_equal(run["answered"], 500, f"{what}: requests answered")
+                harness.check_equal(run["failed"], 0, f"{what}: failed")
+                harness.check(sum(one["answered"] for one in run["operations"].values()) == 500, what)
+        for distribution in ("zipf", "hot", "shifting", "sequential"):
+            server.bench("lookup", *KEYS, "--requests", "200", "--distribution", distribution)
+        missing = server.bench("lookup", *KEYS, "--requests", "200", "--missing-percent", "30")
+        harness.check_equal(missing["wrong"], 0, "wrong look-ups of missing keys")
+        # What d and e have inserted stands between the keys of the set, and disturbs no scan.
+        rows = server.bench("scan", *KEYS, "--requests", "2", "--scan-rows", "0")["keys"]
+        harness.check(rows > 400000, f"{rows} rows of two scans")
+
+
+def test_open_loop(programs):
+    with harness.Server(programs, "--aeus", "2") as server:
+        server.bench("load", *KEYS)
+        run = server.bench("c", *KEYS, "--batch", "1", "--rate", "300", "--warm-up", "0.5", "--seconds", "2",
+                           "--interval", "0.5")
+        # All that falls due in 2 s, and what the warm-up left: however busy the machine is.
+        due = run["answered"] + run["not_sent"]
+        harness.check(450 < due < 900, f"{due} requests due in 2 s at 300/s")
+        harness.check(run["p50_us"] >= run["service"]["p50_us"], "corrected latency below the service time")
+        harness.check_equal([one["warm_up"] for one in run["series"]][:3], [True, False, False], "warm-up")
+        table = server.eris("bench", "c", *KEYS, "--batch", "1", "--seconds", "0.5")
+        harness.check("p99.99" in table.stdout and "keys/s" in table.stderr, table.stdout + table.stderr)
+        text = server.eris("bench", "a", *KEYS, "--batch", "1", "--seconds", "0.5", "--output", "csv").stdout
+        rows = list(csv.DictReader(io.StringIO(text)))
+        harness.check_equal(rows[-1]["failed"], "0", "failed requests of CSV")
+        harness.check_equal([row["operation"] for row in rows], ["lookup", "upsert", "all"], "rows of CSV")
+
+
+def test_wrong_values_are_found(programs):
+    dense = ["--keys", "1000", "--layout", "dense"]
+    with harness.Server(programs, "--aeus", "2") as server:
+        server.bench("load", *dense)
+        server.eris("put", "bench", "500=1")
+        run = server.bench("lookup", *dense, "--requests", "100", code=1)
+        harness.check(run["wrong"] > 0, "a wrong value was not found")
+        harness.check_equal(server.bench("scan", *dense, "--scan-rows", "0", "--requests", "1",
+                                         code=1)["wrong"], 1, "wrong rows of a scan")
+        unverified = server.eris_json("bench", "lookup", *dense, "--requests", "100")
+        harness.check_equal(unverified["wrong"], 0, "wrong without --verify")
+        server.bench("upsert", *dense, "--requests", "100", "--distribution", "sequential")
+        server.bench("lookup", *dense, "--requests", "100")  # the upserts have put it right
+        server.eris("erase", "bench", "7")
+        server.bench("lookup", *dense, "--requests", "100", code=1)
+        server.bench("lookup", *KEYS, "--requests", "10", code=1)  # another layout
+
+
+def test_exit_codes(programs):
+    with harness.Server(programs, "--aeus", "2") as server:
+        server.eris("bench", "lookup", "--requests", "1", code=1)  # no such object
+        server.bench("load", *KEYS)
+        server.eris("bench", "load", *KEYS, code=4)  # it is there
+        server.bench("load", *KEYS, "--replace")
+        server.eris("bench", "lookup", "--batch", "0", code=2)
+        for flags in (["--timeout", "nan"], ["--rate", "nan"], ["--requests", "-5"], ["--object", ""]):
+            refused = server.eris("bench", "lookup", *flags, code=2)
+            harness.check(flags[0] in refused.stderr, refused.stderr)
+        refused = server.eris("bench", "lookup", "--aeus", "2", code=2)
+        harness.check("--embedded" in refused.stderr, refused.stderr)
+        server.eris("bench", "lookup", "--server", "127.0.0.1:1", "--timeout", "0.2", code=3)
+        help_text = server.eris("bench", "--help").stdout
+        harness.check("Examples:" in help_text and "--distribution" in help_text, help_text)
+
+
+def test_a_reader_that_has_gone_and_a_closed_output(programs):
+    dense = ["--keys", "1000", "--layout", "dense"]
+    with harness.Server(programs, "--aeus", "2") as server:
+        server.bench("load", *dense)
+        server.eris("put", "bench", "500=1")
+        scan = f"'{programs.eris}' bench scan --scan-rows 0 --requests 1 {' '.join(dense)}"
+        gone = server.run("bash", "-c", f"{scan} --verify | true; echo ${{PIPESTATUS[0]}}")
+        harness.check_equal(gone.stdout.strip(), "1", "exit code of wrong answers that nobody reads")
+        gone = server.run("bash", "-c", f"{scan} | true; echo ${{PIPESTATUS[0]}}")
+        harness.check_equal(gone.stdout.strip(), "0", "exit code of a report that nobody reads")
+        closed = server.run("bash", "-c", f"{scan} >&-", code=4)
+        harness.check("cannot write the output" in closed.stderr, closed.stderr)
+
+
+def test_an_interrupt_brings_the_report(programs):
+    bench = subprocess.Popen([programs.eris, "bench", "lookup", "--null", "--seconds", "60", "--interval", "0.1",
+                              "--output", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    bench.stderr.readline()  # it is under way
+    bench.send_signal(signal.SIGINT)
+    out, err = bench.communicate(timeout=60)
+    harness.check_equal(bench.returncode, 130, f"exit code\n{err}")
+    run = json.loads(out)
+    harness.check(run["answered"] > 0 and run["seconds"] < 60, f"{run['answered']} answered in {run['seconds']} s")
+
+
+def test_without_a_server(programs):
+    for flags in (["--null"], ["--embedded", "--aeus", "2", "--memory-limit", "256MiB"]):
+        for workload in ("a", "e", "f"):
+            done = subprocess.run([programs.eris, "bench", workload, "--keys", "50000", "--requests", "200",
+                                   "--verify", "--output", "json", *flags], capture_output=True, text=True,
+                                  timeout=100)
+            harness.check_equal(done.returncode, 0, f"{workload} {flags}: exit code\n{done.stderr}")
+            harness.check_equal(json.loads(done.stdout)["answered"], 200, f"{workload} {flags}: answered")
+
+
+if __name__ == "__main__":
+    harness.run_tests(globals(), harness.Programs(harness.parse_args().build))

@@ -1,0 +1,328 @@
+// Ranges that change hands as the engine does it, by commands: a coordinator that reserves, gives,
+// waits for the outcome, publishes and concludes, one step after another, each of them whenever the
+// schedule comes to it.
+#include <algorithm>
+#include <utility>
+
+#include "tests/sim/aeu_peer.h"
+#include "tests/sim/simulation.h"
+
+namespace eris::sim {
+
+using aeu::AeuTestPeer;
+using routing::CommandHeader;
+using routing::CommandType;
+using routing::RangeTable;
+using routing::StepOutcome;
+using storage::Key;
+using storage::KeyState;
+using storage::Partition;
+using storage::Range;
+using Phase = SimTransfer::Phase;
+
+void Simulation::TransferStep() {
+  if (!transfers_.empty() && !random_.OneIn(4)) {
+    // At one of those under way, or at as many as it takes until one has moved.
+    const size_t first = random_.Below(transfers_.size());
+    for (size_t i = 0; i < transfers_.size(); ++i) {
+      if (AdvanceTransfer(*transfers_[(first + i) % transfers_.size()])) break;
+    }
+    std::erase_if(transfers_, [](const auto& one) { return one->phase == Phase::kDone; });
+    return;
+  }
+  StartTransfer();
+}
+
+bool Simulation::Transfers(const SimObject& object) const {
+  return std::any_of(transfers_.begin(), transfers_.end(),
+                     [&](const auto& one) { return one->object == &object; });
+}
+
+void Simulation::StartTransfer() {
+  SimObject* object = PickLive();
+  if (object == nullptr || world_.aeus() < 2 || Transfers(*object)) return;
+  const auto busy = [&](uint32_t aeu) {
+    return std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& one) {
+      return one->from.value == aeu || one->to.value == aeu;
+    });
+  };
+  const auto table = object->world.route.Pin();
+  const size_t partition = random_.Below(table->size());
+  const AeuId from = table->owners()[partition];
+  auto to = static_cast<uint32_t>(random_.Below(world_.aeus() - 1));
+  if (to >= from.value) ++to;
+  if (busy(from.value) || busy(to)) return;
+  auto transfer = std::make_unique<SimTransfer>();
+  transfer->object = object;
+  transfer->from = from;
+  transfer->to = AeuId{to};
+  transfer->kind = random_.OneIn(2) ? TransferKind::kLink : TransferKind::kCopy;
+  transfer->end = random_.OneIn(2) ? Partition::End::kLow : Partition::End::kHigh;
+  transfer->rows_max = static_cast<uint32_t>(random_.Between(1, 9));
+  Range& rest = transfer->rest = table->RangeOf(partition);
+  const auto cut = [&] {
+    return Key::FromU64(object->universe[random_.Below(object->universe.size())] +
+                        random_.Below(2));
+  };
+  if (random_.OneIn(2)) {
+    const Key key = cut();
+    if (rest.Contains(key)) rest.lo = key;
+  }
+  if (random_.OneIn(2)) {
+    const Key key = cut();
+    if (rest.lo < key && rest.Contains(key)) rest.hi = key;
+  }
+  // Planned by a table that has changed meanwhile: the source is not the owner.
+  if (random_.OneIn(16)) {
+    transfer->from = AeuId{static_cast<uint32_t>(random_.Below(world_.aeus()))};
+    if (transfer->from == transfer->to || busy(transfer->from.value)) return;
+  }
+  transfer->base = table;
+  if (object->holders[to]) transfer->phase = Phase::kGive;
+  Note("a transfer begins", transfer->from.value, to, rest.lo.head);
+  outcome_.coverage.Add(Event::kTransfers);
+  transfers_.push_back(std::move(transfer));
+}
+
+bool Simulation::SendControl(const SimTransfer& transfer, AeuId to, CommandType type,
+                             routing::Reply* context, routing::CompletionFunction complete,
+                             std::span<const std::byte> segment) {
+  const routing::ObjectRoute& route = transfer.object->world.route;
+  const CommandHeader header{.type = type,
+                             .slot = route.slot(),
+                             .object = route.object(),
+                             .table_version = route.Pin()->version(),
+                             .complete = complete,
+                             .context = context,
+                             .count = 1};
+  const bool sent = control_->SendTo(to, header, segment);
+  control_->Flush();
+  if (!sent) outcome_.coverage.Add(Event::kControlRefused);
+  return sent;
+}
+
+bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
+  const auto bytes_of = [](const auto& segment) {
+    return std::span(reinterpret_cast<const std::byte*>(&segment), sizeof segment);
+  };
+  SimObject& object = *transfer.object;
+  routing::ObjectRoute& route = object.world.route;
+  SimStep* const step = transfer.step;
+  switch (transfer.phase) {
+    case Phase::kReserve: {
+      routing::InstallSegment install;
+      install.manager = object.world.manager.get();
+      install.route = &route;
+      install.slot_only = true;
+      transfer.reply = std::make_unique<test::TestReply>(1);
+      if (!SendControl(transfer, transfer.to, CommandType::kInstall, transfer.reply.get(),
+                       &test::TestReply::Answered, bytes_of(install))) {
+        return false;
+      }
+      object.holders[transfer.to.value] = 1;
+      transfer.phase = Phase::kReserving;
+      return true;
+    }
+    case Phase::kReserving:
+      if (transfer.reply->answered == 0) return false;
+      if (transfer.reply->state_column[0] != KeyState::kAbsent) Fail("a slot was refused");
+      transfer.phase = Phase::kGive;
+      return true;
+    case Phase::kGive: {
+      // At the border of a chunk nothing is under way.
+      if (draining_ || random_.OneIn(8)) {
+        outcome_.coverage.Add(Event::kTransfersStopped);
+        transfer.phase = Phase::kDone;
+        return true;
+      }
+      steps_.push_back(std::make_unique<SimStep>());
+      transfer.step = steps_.back().get();
+      transfer.step->source = transfer.from;
+      transfer.step->target = transfer.to;
+      transfer.step->kind = transfer.kind;
+      transfer.step->leaving = transfer.rest;
+      transfer.step->from = transfer.end;
+      transfer.step->rows_max = transfer.rows_max;
+      const routing::TransferSegment segment{.step = transfer.step};
+      if (!SendControl(transfer, transfer.from, CommandType::kGive, transfer.step, &SimStep::Ended,
+                       bytes_of(segment))) {
+        steps_.pop_back();
+        return false;
+      }
+      transfer.published = false;
+      transfer.phase = Phase::kGiven;
+      FailTransfer(transfer);
+      Note("a step is given", transfer.from.value, transfer.to.value, transfer.rest.lo.head);
+      return true;
+    }
+    case Phase::kGiven:
+      return AwaitStep(transfer);
+    case Phase::kPublish:
+      PublishStep(transfer);
+      transfer.phase = Phase::kConclude;
+      return true;
+    case Phase::kConclude: {
+      // A coordinator that takes an installed chunk for refused.
+      const bool takes_back = options_.bug == PlantedBug::kTakeChunkBack &&
+                              step->outcome == StepOutcome::kInstalled &&
+                              step->kind == TransferKind::kCopy && random_.OneIn(4);
+      const StepOutcome outcome = step->outcome;
+      if (takes_back) step->outcome = StepOutcome::kReturned;
+      transfer.went_well = outcome == StepOutcome::kInstalled;
+      const routing::TransferSegment segment{.step = step};
+      transfer.reply = std::make_unique<test::TestReply>(1);
+      if (!SendControl(transfer, transfer.from, CommandType::kConclude, transfer.reply.get(),
+                       &test::TestReply::Answered, bytes_of(segment))) {
+        step->outcome = outcome;
+        return false;
+      }
+      transfer.phase = Phase::kConcluding;
+      return true;
+    }
+    case Phase::kConcluding: {
+      if (transfer.reply->answered == 0) return false;
+      if (transfer.reply->state_column[0] != KeyState::kAbsent) Fail("a conclusion was refused");
+      Note("a step is concluded", transfer.from.value, transfer.went_well);
+      transfer.step = nullptr;
+      Range& rest = transfer.rest;
+      if (!transfer.went_well || step->covers == rest) {
+        transfer.phase = Phase::kDone;
+        return true;
+      }
+      if (transfer.kind == TransferKind::kLink || transfer.end == Partition::End::kLow) {
+        rest.lo = *step->covers.hi;
+      } else {
+        rest.hi = step->covers.lo;
+      }
+      transfer.phase = Phase::kGive;
+      return true;
+    }
+    case Phase::kDone:
+      return false;
+  }
+  return false;
+}
+
+void Simulation::FailTransfer(const SimTransfer& transfer) {
+  if (!plan_.allocation_faults || !random_.OneIn(3)) return;
+  const AeuId aeu = random_.OneIn(2) ? transfer.from : transfer.to;
+  aeu::ObjectSlot* slot = AeuTestPeer::SlotOf(world_[aeu.value], transfer.object->world.route);
+  if (slot == nullptr) return;
+  const uint64_t nth = random_.Between(1, 2);
+  Note("allocations of a transfer fail", aeu.value, nth);
+  AeuTestPeer::FailAllocationsFrom(*slot, nth);
+  allocation_failed_ = true;
+  outcome_.coverage.Add(Event::kAllocationFaults);
+}
+
+bool Simulation::AwaitStep(SimTransfer& transfer) {
+  SimStep& step = *transfer.step;
+  if (step.ended == 0) {
+    aeu::ObjectSlot* source =
+        AeuTestPeer::SlotOf(world_[transfer.from.value], transfer.object->world.route);
+    if (source == nullptr || !source->stub()) return false;
+    // It is on its way.
+    if (options_.bug == PlantedBug::kPublishUnacknowledged && !transfer.published) {
+      PublishStep(transfer);
+      return true;
+    }
+    if (options_.bug == PlantedBug::kDropStubEarly && random_.OneIn(2)) {
+      // The source hears that all went well, and the target has not even begun.
+      step.outcome = StepOutcome::kInstalled;
+      transfer.phase = Phase::kPublish;
+      return true;
+    }
+    return false;
+  }
+  if (step.ended > 1) Fail("a step has ended twice");
+  Note("a step has ended", static_cast<uint64_t>(step.outcome), step.covers.lo.head, step.rows);
+  const bool link = step.kind == TransferKind::kLink;
+  switch (step.outcome) {
+    case StepOutcome::kInstalled:
+      outcome_.coverage.Add(link ? Event::kLinks : Event::kCopies);
+      transfer.phase = Phase::kPublish;
+      break;
+    case StepOutcome::kReturned:
+      if (!allocation_failed_) Fail("a range came back: " + step.status.ToString());
+      outcome_.coverage.Add(Event::kStepsReturned);
+      transfer.phase = Phase::kConclude;
+      break;
+    case StepOutcome::kRefused:
+      outcome_.coverage.Add(Event::kStepsRefused);
+      if (absl::IsResourceExhausted(step.status) && !allocation_failed_) {
+        Fail("a range was refused where there was memory");
+      }
+      if (absl::IsResourceExhausted(step.status) && options_.bug == PlantedBug::kLoseRowsAtSplit) {
+        // What a split has cut off before it failed.
+        for (const uint64_t key : transfer.object->universe) {
+          if (!transfer.rest.ContainsU64(key)) continue;
+          WriteBehindTheBack(*transfer.object, key, 0, storage::Operation::kErase);
+        }
+      }
+      transfer.step = nullptr;
+      transfer.phase = Phase::kDone;
+      break;
+    case StepOutcome::kUnderWay:
+      Fail("a step has ended without an outcome");
+  }
+  return true;
+}
+
+void Simulation::PublishStep(SimTransfer& transfer) {
+  if (std::exchange(transfer.published, true)) return;
+  routing::ObjectRoute& route = transfer.object->world.route;
+  const SimStep& step = *transfer.step;
+  const auto newest = route.Pin();
+  // Of two publishers the second has not read what the first has published.
+  const RangeTable& base = options_.bug == PlantedBug::kTwoPublishers ? *transfer.base : *newest;
+  const auto next = base.With(step.covers, step.target);
+  world_.Publish(
+      route, std::make_unique<RangeTable>(newest->version() + 1, next->starts(), next->owners()));
+  Note("a table is published", route.object().value, route.Pin()->version(), route.Pin()->size());
+  outcome_.coverage.Add(Event::kPublications);
+}
+
+void Simulation::ObserveStubs(uint32_t aeu, uint64_t forwarded_before) {
+  for (const auto& transfer : transfers_) {
+    if (transfer->from.value != aeu) continue;
+    aeu::ObjectSlot* slot = AeuTestPeer::SlotOf(world_[aeu], transfer->object->world.route);
+    const bool stub = slot != nullptr && slot->stub();
+    // The hand-over counts as well, so the turn that makes the stub is left out.
+    if (stub && transfer->had_stub) {
+      outcome_.coverage.Add(Event::kForwardsBesideStubs,
+                            world_[aeu].Routing().forwarded - forwarded_before);
+    }
+    transfer->had_stub = stub;
+    for (const Client& client : clients_) {
+      const Scan* scan = client.scan.get();
+      if (!stub || scan == nullptr || !scan->out || scan->object != transfer->object ||
+          scan->cursor >= scan->object->universe.size()) {
+        continue;
+      }
+      const uint64_t near = scan->object->universe[scan->cursor];
+      if (scan->part.HasEmpty() && slot->UnderStub(near) && world_[aeu].scans_running() > 0) {
+        outcome_.coverage.Add(Event::kScansWaiting);
+      }
+    }
+  }
+}
+
+void Simulation::TamperStep(std::vector<Record>& records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (HeaderOf(records[i])->type != CommandType::kHandOver) continue;
+    auto* const segment =
+        reinterpret_cast<const routing::TransferSegment*>(HeaderOf(records[i]) + 1);
+    routing::TransferStep& step = *segment->step;
+    if (step.kind != TransferKind::kCopy) continue;
+    if (options_.bug == PlantedBug::kLeaveChunkVersions) step.chunk.versions = {};
+    if (options_.bug == PlantedBug::kHandOverBehindKeys && i + 1 < records.size()) {
+      // The keys behind it run first, and then its rows come on top.
+      for (const auto& object : objects_) {
+        if (object->world.route.object() != HeaderOf(records[i])->object) continue;
+        late_rows_.push_back({object.get(), step.chunk, now_ + 1});
+      }
+    }
+  }
+}
+
+}  // namespace eris::sim

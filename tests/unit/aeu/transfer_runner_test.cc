@@ -1,0 +1,643 @@
+// Ranges that change hands between AEUs stepped by hand: links and copies of every kind, what is
+// refused and taken back, and keys that meet a range on its way.
+#include "aeu/transfer_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aeu/reserve_more.h"
+#include "tests/unit/aeu/transfer_fixture.h"
+
+namespace eris::aeu {
+namespace {
+
+class TransferOfKindTest : public TransferTest, public testing::WithParamInterface<Kind> {};
+INSTANTIATE_TEST_SUITE_P(AllKinds, TransferOfKindTest, testing::ValuesIn(Kinds()),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+const std::vector<Range>& Pieces() {
+  static const std::vector<Range> pieces{
+      Of(0, 50),                                         // the low end
+      Of(0x7000'0000'0000'0000, 0x7000'0000'0000'0100),  // from the middle
+      Of(0x7000'0000'0000'0050, std::nullopt),           // the high end
+      Of(kKeyMax, std::nullopt),
+      Of(1000, 1001),
+      Of(0, std::nullopt)};
+  return pieces;
+}
+
+TEST_P(TransferOfKindTest, ALinkTakesTheRowsAlong) {
+  for (const Range& piece : Pieces()) {
+    Build(GetParam());
+    model_.clear();
+    Put(ManyRows());
+    const uint32_t steps = driver().Run({.leaving = piece});
+    if (!GetParam().links) {
+      EXPECT_EQ(steps, 0u);
+      EXPECT_EQ(driver().last().outcome, StepOutcome::kRefused);
+      EXPECT_EQ(driver().last().status.code(), absl::StatusCode::kInvalidArgument);
+    } else {
+      EXPECT_EQ(steps, 1u);
+      EXPECT_EQ(driver().last().bytes, 0u);
+      EXPECT_EQ(RangesOf(1), std::vector<Range>{piece});
+    }
+    ExpectRows();
+    // And back: what was cut is joined again.
+    if (GetParam().links) {
+      EXPECT_EQ(driver().Run({.from = 1, .to = 0, .leaving = piece}), 1u);
+      EXPECT_TRUE(RangesOf(1).empty());
+      EXPECT_EQ(RangesOf(0), std::vector<Range>{Of(0, std::nullopt)});
+      ExpectRows();
+    }
+  }
+}
+
+TEST_P(TransferOfKindTest, ACopyTakesTheRowsAlongChunkByChunk) {
+  for (const End end : {End::kLow, End::kHigh}) {
+    for (const Range& piece : Pieces()) {
+      const bool at_end = end == End::kLow ? piece.lo.head == 0 : !piece.hi;
+      if (!GetParam().links && !at_end) continue;
+      Build(GetParam());
+      model_.clear();
+      Put(ManyRows());
+      uint64_t leaving = 0;
+      for (const auto& [key, value] : model_) leaving += piece.ContainsU64(key.first);
+      const uint32_t steps =
+          driver().Run({.kind = TransferKind::kCopy, .leaving = piece, .end = end, .rows_max = 40});
+      EXPECT_GE(steps, std::max<uint64_t>(1, leaving / 60));
+      EXPECT_EQ(driver().rows(), leaving);
+      EXPECT_EQ(RangesOf(1), std::vector<Range>{piece});
+      lab().Settle();
+      EXPECT_FALSE(lab()[0].HasWork());
+      for (const Range& range : RangesOf(0)) EXPECT_FALSE(range.Empty());
+      ExpectRows();
+      Rows changed;
+      for (const auto& [key, value] : model_) {
+        if (value % 3 == 0) changed[key] = value + 1;
+      }
+      Put(changed);
+      ExpectRows();
+    }
+  }
+}
+
+TEST_P(TransferOfKindTest, ChunksMayStopAndGoOnAndComeBack) {
+  Build(GetParam(), 4);
+  Put(ManyRows());
+  const Range all = Of(0, std::nullopt);
+  const auto copy = TransferKind::kCopy;
+  EXPECT_EQ(driver().Run({.kind = copy, .leaving = all, .end = End::kLow, .rows_max = 60}, 3), 3u);
+  ExpectRows();
+  const Range moved = RangesOf(1)[0];
+  const Range kept = RangesOf(0)[0];
+  // From the other end of what is left, to another AEU; then back, while the first is still about
+  // to forget.
+  EXPECT_EQ(
+      driver().Run({.to = 2, .kind = copy, .leaving = kept, .end = End::kHigh, .rows_max = 60}, 2),
+      2u);
+  ExpectRows();
+  EXPECT_GT(
+      driver().Run(
+          {.from = 1, .to = 0, .kind = copy, .leaving = moved, .end = End::kHigh, .rows_max = 25}),
+      1u);
+  ExpectRows();
+  EXPECT_GT(driver().Run({.from = 2,
+                          .to = 1,
+                          .kind = copy,
+                          .leaving = RangesOf(2)[0],
+                          .end = End::kLow,
+                          .rows_max = 25}),
+            1u);
+  lab().Settle();
+  EXPECT_TRUE(RangesOf(2).empty());
+  ExpectRows();
+}
+
+TEST_P(TransferOfKindTest, WhatAStoppedCopyHasMadeReadyIsReleased) {
+  Build(GetParam());
+  Put(ManyRows());
+  const TransferDriver::Transfer copy{
+      .kind = TransferKind::kCopy, .leaving = Of(0, std::nullopt), .rows_max = 60};
+  ASSERT_EQ(driver().Run(copy, 1), 1u);
+  lab().Settle();
+  const auto step = driver().Give({.kind = TransferKind::kCopy, .release = true});
+  lab().Settle();
+  EXPECT_EQ(step->ended, 1u);
+  EXPECT_EQ(step->outcome, StepOutcome::kRefused);
+  EXPECT_TRUE(step->status.ok()) << step->status;
+  ExpectRows();
+  // The rows that have left come back to the same partition.
+  ASSERT_GT(driver().Run({.from = 1,
+                          .to = 0,
+                          .kind = TransferKind::kCopy,
+                          .leaving = RangesOf(1)[0],
+                          .end = End::kHigh}),
+            0u);
+  lab().Settle();
+  EXPECT_EQ(RangesOf(0), std::vector<Range>{Of(0, std::nullopt)});
+  ExpectRows();
+}
+
+TEST_P(TransferOfKindTest, AChunkThatFindsNoMemoryIsTakenBack) {
+  for (const End end : {End::kLow, End::kHigh}) {
+    Build(GetParam());
+    model_.clear();
+    Put(ManyRows());
+    const TransferDriver::Transfer transfer{
+        .kind = TransferKind::kCopy, .leaving = Of(0, std::nullopt), .end = end, .rows_max = 50};
+    EXPECT_EQ(driver().Run(transfer, 2), 2u);
+    const std::vector<Range> before = RangesOf(0), at_target = RangesOf(1);
+    AeuTestPeer::FailAllocationsFrom(Slot(1), 1);
+    TransferDriver::Transfer rest = transfer;
+    rest.leaving = before[0];
+    rest.rows_max = 400;
+    EXPECT_EQ(driver().Run(rest), 0u);
+    AeuTestPeer::FailAllocationsFrom(Slot(1), 0);
+    EXPECT_EQ(driver().last().outcome, StepOutcome::kReturned);
+    EXPECT_EQ(driver().last().status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(RangesOf(0), before);
+    EXPECT_EQ(RangesOf(1), at_target);
+    ExpectRows();
+    // There is memory again.
+    EXPECT_GT(driver().Run(rest), 0u);
+    lab().Settle();
+    EXPECT_TRUE(RangesOf(0).empty());
+    ExpectRows();
+  }
+}
+
+// What reaches the source after it has given the range away runs at the target, behind the range;
+// what came before runs at the source.
+TEST_P(TransferOfKindTest, KeysOfTheSourcesTurnRunOnceAndInOrder) {
+  for (const bool link : {true, false}) {
+    if (link && !GetParam().links) continue;
+    Build(GetParam());
+    model_.clear();
+    Put(ManyRows());
+    const Range piece = Of(0, 0x7000'0000'0000'0010);
+    const auto kind = link ? TransferKind::kLink : TransferKind::kCopy;
+    const auto before = Send(CommandType::kUpsert, {{{3, 0}, 31}, {{kKeyMax, 0}, 91}});
+    const auto step = driver().Give({.kind = kind, .leaving = piece, .rows_max = 10'000});
+    const auto same_turn = Send(CommandType::kUpsert, {{{4, 0}, 41}});
+    lab().Step(0);
+    while (Slot(0).stub() == std::nullopt) lab().Step(0);
+    EXPECT_EQ(before->reply.answered, 2u);
+    // The table still says the source, and the target has not seen the range.
+    const auto behind =
+        Send(CommandType::kUpsert, {{{3, 0}, 32}, {{7, 0}, 71}, {{kKeyMax, 0}, 92}});
+    lab().Step(0);
+    EXPECT_EQ(behind->reply.answered, 1u);  // what is still its own
+    const auto erased = Send(CommandType::kErase, {{{7, 0}, 0}});
+    lab().Step(0);
+    EXPECT_EQ(step->ended, 0u);
+    lab().Step(1);
+    EXPECT_TRUE(step->installed());
+    EXPECT_EQ(behind->reply.answered, 3u);
+    EXPECT_EQ(erased->reply.answered, 1u);
+    EXPECT_EQ(same_turn->reply.answered, 1u);
+    driver().Publish(*step);
+    const auto late = Send(CommandType::kLookup, {{{3, 0}, 0}}, 0);
+    EXPECT_EQ(driver().Conclude(*step), KeyState::kAbsent);
+    EXPECT_FALSE(Slot(0).stub());
+    lab().Settle();
+    model_[{3, 0}] = 32;
+    model_[{4, 0}] = 41;
+    model_.erase({7, 0});
+    model_[{kKeyMax, 0}] = 92;
+    EXPECT_EQ(late->reply.answered, 1u);
+    ExpectRows();
+    EXPECT_EQ(lab()[1].Routing().redirected, 0u);
+  }
+}
+
+TEST_F(HandOverTest, AStepThatIsOutLeavesTheSourceIdle) {
+  Put(Dense(0, 100));
+  for (const auto& transfer : Both(0, 50)) {
+    const auto step = driver().Give(transfer);
+    while (step->ended == 0) {
+      lab().Step(0);
+      lab().Step(1);
+    }
+    lab().Settle();
+    EXPECT_FALSE(lab()[0].HasWork());
+    EXPECT_FALSE(lab()[1].HasWork());
+    driver().Publish(*step);
+    driver().Conclude(*step);
+    lab().Settle();
+    ExpectRows();
+    driver().Run({.from = 1, .to = 0, .leaving = Of(0, 50)});
+  }
+}
+
+TEST_F(HandOverTest, TheFiguresOfAStepAreTold) {
+  Put(Dense(0, 1000));
+  const auto step = driver().Give(Copy(0, std::nullopt, 300));
+  lab().Settle();
+  ASSERT_TRUE(step->installed());
+  EXPECT_EQ(step->rows, 300u);
+  EXPECT_GE(step->bytes, 300u * 16);
+  EXPECT_LT(step->bytes, 300u * 32);
+  EXPECT_EQ(step->covers, Of(0, 300));
+  EXPECT_GT(step->source_cpu_ns, 0u);
+  EXPECT_GT(step->source_wall_ns, 0u);
+  EXPECT_GT(step->target_cpu_ns, 0u);
+  EXPECT_GT(step->target_wall_ns, 0u);
+  driver().Publish(*step);
+  driver().Conclude(*step);
+}
+
+TEST_F(HandOverTest, TheMemoryOfAChunkIsUsed) {
+  Put(Dense(0, 1000));
+  const auto step = driver().Give(Copy(0, std::nullopt, 300));
+  step->chunk.keys.reserve(5000);
+  step->chunk.values.reserve(5000);
+  lab().Settle();
+  ASSERT_TRUE(step->installed());
+  EXPECT_GE(step->chunk.keys.capacity(), 5000u);
+  EXPECT_GE(step->chunk.values.capacity(), 5000u);
+  driver().Publish(*step);
+  driver().Conclude(*step);
+}
+
+TEST_F(HandOverTest, CopiedRowsAreForgottenOverTurnsAndTheirMemoryComesBack) {
+  Put(Dense(0, 20'000));
+  const uint64_t used_before = Slot(0).cache().used_bytes();
+  const auto step = driver().Give(Copy(0, 19'000, 100'000));
+  lab().Step(0);
+  lab().Step(1);
+  driver().Publish(*step);
+  driver().Conclude(*step);
+  EXPECT_EQ(lab()[0].Loads()[0].partitions.size(), 1u);
+  uint32_t turns = 0;
+  while (lab()[0].HasWork()) {
+    lab().Step(0);
+    ASSERT_LT(++turns, 10 + 19'000 / TransferRunner::kRowsLeast);
+  }
+  EXPECT_GT(turns, 1u);
+  EXPECT_LT(Slot(0).cache().used_bytes(), used_before / 4);
+  ExpectRows();
+}
+
+TEST_F(HandOverTest, ATurnThatTakesRowsInForgetsNoOthers) {
+  Put(Dense(0, 20'000));
+  const auto step = driver().Give(Copy(0, 19'000, 100'000));
+  lab().Step(0);
+  lab().Step(1);
+  driver().Publish(*step);
+  driver().Conclude(*step);
+  const auto back = driver().Give(
+      {.from = 1, .to = 0, .kind = TransferKind::kCopy, .leaving = Of(0, 500), .rows_max = 1000});
+  lab().Step(1);
+  const uint64_t used = Slot(0).cache().used_bytes();
+  lab().Step(0);
+  ASSERT_TRUE(back->installed());
+  EXPECT_GE(Slot(0).cache().used_bytes(), used);
+  lab().Step(0);
+  EXPECT_LT(Slot(0).cache().used_bytes(), used);
+  driver().Publish(*back);
+  driver().Conclude(*back);
+  ExpectRows();
+  // What it has cost is told with the next conclusion, once.
+  lab().Settle();
+  for (const bool told : {true, false}) {
+    const auto next = driver().Give(Copy(told ? 19'000 : 19'500, told ? 19'500 : 20'000));
+    lab().Step(0);
+    lab().Step(1);
+    driver().Publish(*next);
+    driver().Conclude(*next);
+    EXPECT_EQ(next->forget_cpu_ns > 0, told);
+    EXPECT_EQ(next->forget_wall_ns > 0, told);
+  }
+}
+
+TEST_F(HandOverTest, AnEmptyRangeGoesWhenItsLastRowIsForgotten) {
+  Put(Dense(0, 20'000));
+  const auto step = driver().Give(Copy(0, std::nullopt, 100'000));
+  lab().Step(0);
+  lab().Step(1);
+  driver().Publish(*step);
+  driver().Conclude(*step);
+  ASSERT_EQ(RangesOf(0).size(), 1u);
+  EXPECT_TRUE(RangesOf(0)[0].Empty());
+  // Meanwhile the range may come back.
+  driver().Run({.from = 1, .to = 0, .leaving = Of(0, 500)});
+  ExpectRows();
+  lab().Settle();
+  EXPECT_EQ(RangesOf(0), std::vector<Range>{Of(0, 500)});
+  ExpectRows();
+}
+
+// A range grows downwards past one that has been given away and is still being forgotten: in the
+// order of their beginnings it stands below that then, and all its keys are found.
+TEST_F(HandOverTest, ARangeThatGrowsPastAnEmptyOneIsFound) {
+  Put(Dense(0, 20'000));
+  driver().Run(Linked(10, 20));
+  const auto move = [&](uint32_t from, uint32_t to, const Range& leaving, uint32_t rows_max) {
+    const auto step = driver().Give({.from = from,
+                                     .to = to,
+                                     .kind = TransferKind::kCopy,
+                                     .leaving = leaving,
+                                     .end = End::kHigh,
+                                     .rows_max = rows_max});
+    lab().Step(from);
+    lab().Step(to);
+    ASSERT_TRUE(step->installed());
+    driver().Publish(*step);
+    driver().Conclude(*step);
+  };
+  move(0, 1, Of(50, 20'000), 100'000);
+  move(1, 0, Of(50, 20'000), 100'000);
+  move(0, 1, Of(40, 20'000), 15'000);
+  move(0, 1, Of(40, 5'000), 15'000);
+  EXPECT_EQ(RangesOf(1), (std::vector<Range>{Of(10, 20), Of(40, 20'000), Of(50, 50)}));
+  for (const uint64_t key : {40, 45, 49, 50, 51, 19'999}) {
+    const auto sent = Send(CommandType::kLookup, {{{key, 0}, 0}}, 1);
+    lab().Step(1);
+    ASSERT_EQ(sent->reply.answered, 1u) << key;
+    EXPECT_EQ(sent->reply.state_column[0], KeyState::kPresent) << key;
+    EXPECT_EQ(sent->reply.value_column[0], key);
+  }
+  // And given away again from its low end, back past it.
+  move(1, 0, Of(40, 60), 100);
+  EXPECT_EQ(RangesOf(1), (std::vector<Range>{Of(10, 20), Of(50, 50), Of(60, 20'000)}));
+  for (int turns = 0; turns < 100 && lab()[1].HasWork(); ++turns) lab().Step(1);
+  EXPECT_EQ(RangesOf(1), (std::vector<Range>{Of(10, 20), Of(60, 20'000)}));
+  ExpectRows();
+}
+
+// What it forgets of the range that lends waits for the conclusion, too.
+TEST_F(HandOverTest, AStepThatIsOutLeavesASourceIdleThatHasRowsToForget) {
+  Put(Dense(0, 20'000));
+  for (const Range& leaving : {Of(0, 15'000), Of(15'000, 16'000)}) {
+    const auto step = driver().Give(
+        {.kind = TransferKind::kCopy, .leaving = leaving, .end = End::kLow, .rows_max = 100'000});
+    lab().Step(0);
+    lab().Step(1);
+    ASSERT_TRUE(step->installed());
+    if (leaving.lo.head > 0) {
+      lab().Settle();
+      EXPECT_FALSE(lab()[0].HasWork());
+    }
+    driver().Publish(*step);
+    driver().Conclude(*step);
+    EXPECT_TRUE(lab()[0].HasWork());
+  }
+  for (int turns = 0; turns < 100 && lab()[0].HasWork(); ++turns) lab().Step(0);
+  EXPECT_FALSE(lab()[0].HasWork());
+  ExpectRows();
+}
+
+TEST_F(HandOverTest, WithoutRoomForTheMessageNothingChangesUntilThereIs) {
+  for (const bool link : {true, false}) {
+    Build(U64(), 3, 4 << 10);
+    model_.clear();
+    Put(Dense(0, 400));
+    // A client with a wrong table fills what the source has for the target, which does not turn.
+    ASSERT_EQ(driver().Run(Linked(1000, std::nullopt)), 1u);
+    std::vector<std::unique_ptr<Sent>> sent;
+    uint64_t moved = 0;
+    while (moved == 0) {
+      sent.push_back(Send(CommandType::kLookup, Dense(1000, 1020), 0));
+      lab().Step(0);
+      moved = lab()[0].Routing().redirected;
+      ASSERT_LT(sent.size(), 1000u);
+    }
+    // Until not even a short record fits.
+    for (int i = 0; i < 40; ++i) {
+      sent.push_back(Send(CommandType::kLookup, Dense(1000, 1001), 0));
+      lab().Step(0);
+    }
+    const auto step = driver().Give(link ? Linked(0, 200) : Copy(0, 200));
+    for (int i = 0; i < 5; ++i) lab().Step(0);
+    EXPECT_FALSE(Slot(0).stub());
+    EXPECT_TRUE(lab()[0].HasWork());
+    EXPECT_EQ(step->ended, 0u);
+    // It serves the range meanwhile.
+    const auto served = Send(CommandType::kUpsert, {{{5, 0}, 500}});
+    lab().Step(0);
+    EXPECT_EQ(served->reply.answered, 1u);
+    model_[{5, 0}] = 500;
+    lab().Settle();
+    ASSERT_TRUE(step->installed()) << step->status;
+    driver().Publish(*step);
+    driver().Conclude(*step);
+    ExpectRows();
+    for (const auto& one : sent) EXPECT_EQ(one->reply.answered, one->keys.size());
+  }
+}
+
+// The target's buffer stays full while keys come that go along the stub: they are redirected, never
+// put before the range.
+TEST_F(HandOverTest, KeysThatFindNoRoomBehindTheRangeGoBack) {
+  Build(U64(), 3, 4 << 10);
+  Put(Dense(0, 400));
+  const auto step = driver().Give(Linked(0, 200));
+  lab().Step(0);
+  ASSERT_TRUE(Slot(0).stub());
+  std::vector<std::unique_ptr<Sent>> sent;
+  for (uint64_t i = 0; i < 300; ++i) {
+    sent.push_back(Send(CommandType::kUpsert, {{{i % 200, 0}, 10'000 + i}}));
+    lab().Step(0);
+  }
+  EXPECT_GT(lab()[0].Routing().redirected, 0u);
+  EXPECT_GT(lab()[0].Routing().forwarded, 1u);
+  lab().Settle();
+  ASSERT_TRUE(step->installed());
+  for (const auto& one : sent) {
+    ASSERT_EQ(one->reply.answered, 1u);
+    const KeyState state = one->reply.state_column[0];
+    ASSERT_TRUE(state == KeyState::kPresent || state == KeyState::kMoved);
+  }
+  for (uint64_t i = 0; i < 300; ++i) {
+    if (sent[i]->reply.state_column[0] == KeyState::kPresent) model_[{i % 200, 0}] = 10'000 + i;
+  }
+  driver().Publish(*step);
+  driver().Conclude(*step);
+  ExpectRows();
+}
+
+TEST_F(HandOverTest, AStepThatIsReturnedIsServedByTheSourceAgain) {
+  Put(Dense(0, 400));
+  for (const TransferKind kind : {TransferKind::kLink, TransferKind::kCopy}) {
+    // The last AEU has no slot: nobody has made room there.
+    const auto step =
+        driver().Give({.to = 2, .kind = kind, .leaving = Of(100, 200), .rows_max = 1000});
+    lab().Step(0);
+    ASSERT_TRUE(Slot(0).stub());
+    lab().Step(2);
+    EXPECT_EQ(step->outcome, StepOutcome::kReturned);
+    EXPECT_EQ(step->status.code(), absl::StatusCode::kNotFound);
+    driver().Conclude(*step);
+    EXPECT_FALSE(Slot(0).stub());
+    lab().Settle();
+    uint64_t rows = 0;
+    for (const OwnedRange& owned : Slot(0).ranges()) rows += owned.partition->size();
+    EXPECT_EQ(rows, 400u);
+    ExpectRows();
+  }
+  EXPECT_EQ(driver().Run(Copy(0, 300)), 1u);
+  ExpectRows();
+}
+
+// Until the source hears that the target has refused, keys go to and fro between the two: a bounded
+// number of times.
+TEST_F(HandOverTest, KeysOfARefusedStepGoBackAfterSoManyHops) {
+  Put(Dense(0, 400));
+  const auto step = driver().Give(Copy(0, 100));
+  lab().Step(0);
+  AeuTestPeer::FailAllocationsFrom(Slot(1), 1);
+  lab().Step(1);
+  AeuTestPeer::FailAllocationsFrom(Slot(1), 0);
+  ASSERT_EQ(step->outcome, StepOutcome::kReturned);
+  const auto sent = Send(CommandType::kUpsert, {{{7, 0}, 1}, {{300, 0}, 2}});
+  lab().Settle();
+  EXPECT_EQ(sent->reply.answered, 2u);
+  EXPECT_EQ(sent->reply.state_column[0], KeyState::kMoved);
+  EXPECT_EQ(sent->reply.state_column[1], KeyState::kPresent);
+  EXPECT_EQ(lab()[0].Routing().redirected + lab()[1].Routing().redirected, 1u);
+  EXPECT_EQ(lab()[1].Routing().forwarded, kHopsMax / 2);
+  driver().Conclude(*step);
+  model_[{300, 0}] = 2;
+  ExpectRows();
+}
+
+TEST_F(HandOverTest, AStubCountsAsAHop) {
+  Put(Dense(0, 400));
+  const auto step = driver().Give(Linked(0, 100));
+  lab().Step(0);
+  const auto last = Send(CommandType::kLookup, {{{7, 0}, 0}}, std::nullopt, kHopsMax);
+  const auto one_left = Send(CommandType::kLookup, {{{7, 0}, 0}}, std::nullopt, kHopsMax - 1);
+  lab().Settle();
+  EXPECT_EQ(last->reply.state_column[0], KeyState::kMoved);
+  EXPECT_EQ(one_left->reply.state_column[0], KeyState::kPresent);
+  driver().Publish(*step);
+  driver().Conclude(*step);
+}
+
+TEST_F(HandOverTest, WhatIsOutOfDateIsRefused) {
+  Put(Dense(0, 400));
+  ASSERT_EQ(driver().Run(Linked(100, 200)), 1u);
+  const auto refused = [&](const TransferDriver::Transfer& transfer, absl::StatusCode code) {
+    EXPECT_EQ(driver().Run(transfer), 0u);
+    EXPECT_EQ(driver().last().outcome, StepOutcome::kRefused);
+    EXPECT_EQ(driver().last().status.code(), code) << driver().last().status;
+  };
+  for (const auto& transfer : Both(100, 200)) {
+    refused(transfer, absl::StatusCode::kFailedPrecondition);  // it is the other's
+  }
+  for (const auto& transfer : Both(150, 300)) {
+    refused(transfer, absl::StatusCode::kFailedPrecondition);  // its near end is
+  }
+  for (const auto& transfer : Both(50, 50)) refused(transfer, absl::StatusCode::kInvalidArgument);
+  TransferDriver::Transfer by_nobody = Linked(0, 100);
+  by_nobody.from = 2;
+  refused(by_nobody, absl::StatusCode::kNotFound);
+  ExpectRows();
+  // What lies in one range of it goes, and the step says how far that is.
+  const auto step = driver().Give(Linked(50, 300));
+  lab().Settle();
+  ASSERT_TRUE(step->installed());
+  EXPECT_EQ(step->covers, Of(50, 100));
+  driver().Publish(*step);
+  driver().Conclude(*step);
+  ExpectRows();
+}
+
+TEST_F(HandOverTest, OneStepAtATime) {
+  Put(Dense(0, 400));
+  for (const auto& transfer : Both(0, 100)) {
+    const auto step = driver().Give(transfer);
+    const auto second = driver().Give(Copy(200, std::nullopt));
+    lab().Settle();
+    ASSERT_TRUE(step->installed());
+    EXPECT_EQ(second->outcome, StepOutcome::kRefused);
+    const auto third = driver().Give(Linked(300, std::nullopt));
+    lab().Settle();
+    EXPECT_EQ(third->outcome, StepOutcome::kRefused);
+    EXPECT_EQ(third->ended, 1u);
+    driver().Publish(*step);
+    driver().Conclude(*step);
+    // The same conclusion again is nobody's.
+    EXPECT_EQ(driver().Conclude(*step), KeyState::kNoObject);
+    ExpectRows();
+    EXPECT_EQ(driver().Run({.from = 1, .to = 0, .leaving = Of(0, 100)}), 1u);
+  }
+}
+
+// Its pages are there, and are not waited for in the turn.
+TEST_F(HandOverTest, AChunkIsMadeInTheMemoryThatItsStepBrings) {
+  Put(Dense(0, 400));
+  const auto step = driver().Give(Copy(0, 100));
+  step->chunk.keys.reserve(1000);
+  const uint64_t* const memory = step->chunk.keys.data();
+  lab().Settle();
+  ASSERT_TRUE(step->installed());
+  EXPECT_EQ(step->chunk.keys.size(), 100u);
+  EXPECT_EQ(step->chunk.keys.data(), memory);
+  driver().Publish(*step);
+  driver().Conclude(*step);
+  ExpectRows();
+}
+
+TEST_F(HandOverTest, RefusedForWantOfMemoryAtTheSourceNothingChanges) {
+  Put(Dense(0, 2000));
+  bool refused = false;
+  for (uint64_t nth = 1; nth < 200; ++nth) {
+    AeuTestPeer::FailAllocationsFrom(Slot(0), nth);
+    const uint32_t steps = driver().Run(Linked(777, 1533));
+    AeuTestPeer::FailAllocationsFrom(Slot(0), 0);
+    ExpectRows();
+    if (steps == 1) {
+      EXPECT_TRUE(refused);
+      return;
+    }
+    refused = true;
+    EXPECT_EQ(driver().last().outcome, StepOutcome::kRefused);
+    EXPECT_EQ(driver().last().status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(RangesOf(1).empty());
+  }
+  FAIL() << "never enough memory";
+}
+
+// Room for ranges is made before anything changes, at the source and at the target; what comes back
+// to a source finds it as well.
+TEST_F(HandOverTest, WithoutRoomForAnotherRangeNothingChanges) {
+  Put(Dense(0, 2000));
+  for (const auto& transfer : {Linked(777, 1533), Copy(0, 500)}) {
+    for (uint64_t nth = 1;; ++nth) {
+      ReserveFailures().Arm(nth, memory::FailurePoint::Mode::kOnce);
+      const uint32_t steps = driver().Run(transfer);
+      ReserveFailures().Arm(0, memory::FailurePoint::Mode::kOnce);
+      ExpectRows();
+      if (steps == 1) {
+        EXPECT_GT(nth, 4u);  // some at the source, some at the target
+        break;
+      }
+      EXPECT_EQ(driver().last().status.code(), absl::StatusCode::kResourceExhausted);
+      EXPECT_TRUE(RangesOf(1).empty());
+    }
+    EXPECT_GT(driver().Run({.from = 1, .to = 0, .leaving = transfer.leaving}), 0u);
+    lab().Settle();
+    ExpectRows();
+  }
+}
+
+TEST_F(HandOverTest, ARangeThatComesBackAsksForNoRoom) {
+  Put(Dense(0, 2000));
+  const auto step = driver().Give(Linked(777, 1533));
+  lab().Step(0);
+  ReserveFailures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+  lab().Step(1);
+  ASSERT_EQ(step->outcome, StepOutcome::kReturned);
+  driver().Conclude(*step);
+  ReserveFailures().Arm(0, memory::FailurePoint::Mode::kOnce);
+  ExpectRows();
+}
+
+}  // namespace
+}  // namespace eris::aeu

@@ -1,0 +1,117 @@
+#include "clients/cli/balancer_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "eris/key_encoding.h"
+
+namespace eris::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+client::Transfer Copy(KeyRange range, KeyType type) {
+  return {.record = {.id = 9,
+                     .object = "orders",
+                     .kind = TransferKind::kCopy,
+                     .range = range,
+                     .from = AeuId{3},
+                     .to = AeuId{1},
+                     .outcome = TransferOutcome::kDone,
+                     .rows = 1000,
+                     .bytes = 3 << 20,
+                     .chunks = 4,
+                     .started = absl::UnixEpoch(),
+                     .duration_us = 2'500'000,
+                     .longest_pause_us = 180,
+                     .longest_pause_wall_us = 12'500},
+          .key_type = type};
+}
+
+TEST(BalancerTextTest, TransferIsALineWithItsRangeInKeysOfItsType) {
+  const std::string text = ToText(std::vector{Copy({.lo = KeyFromInt64(-5)}, KeyType::kInt64),
+                                              Copy({.hi = KeyFromDate(0)}, KeyType::kDate)});
+  EXPECT_THAT(text, HasSubstr("-5           -"));
+  EXPECT_THAT(text, HasSubstr("-  1970-01-01"));
+  EXPECT_THAT(text, HasSubstr("copy"));
+  EXPECT_THAT(text, HasSubstr("3.0 MiB"));
+  EXPECT_THAT(text, HasSubstr("2500.0 ms"));
+  EXPECT_THAT(text, HasSubstr("180 us"));
+  EXPECT_THAT(text, HasSubstr("12.5 ms  done\n"));
+}
+
+TEST(BalancerTextTest, TransferThatDidNotEndWellSaysWhy) {
+  client::Transfer transfer = Copy({}, KeyType::kUint64);
+  transfer.record.outcome = TransferOutcome::kRefused;
+  transfer.record.reason = "no memory";
+  EXPECT_THAT(ToText(std::vector{transfer}), HasSubstr("refused: no memory\n"));
+  transfer.record.outcome = TransferOutcome::kStopped;
+  EXPECT_THAT(ToText(std::vector{transfer}), HasSubstr("stopped: no memory\n"));
+  EXPECT_EQ(ToJson(std::vector{transfer})[0]["outcome"], "stopped");
+}
+
+TEST(BalancerTextTest, StatusHasALinePerAeuWithItsShareOfTheLoad) {
+  client::Balance balance{
+      .status = {.options = {},
+                 .cycles = 7,
+                 .objects = {{.object = "orders", .imbalance = 0.5, .loads = {0.75, 0.25}},
+                             {.object = "idle", .loads = {0, 0}, .reason = "too little"}}}};
+  const std::string text = ToText(balance);
+  EXPECT_THAT(text, HasSubstr("enabled, one_shot, threshold 0.25, every 1000 ms"));
+  EXPECT_THAT(text, HasSubstr("copies as fast as they go\n7 cycles"));
+  EXPECT_THAT(text, HasSubstr("orders: one_shot, imbalance 0.500\n"));
+  EXPECT_THAT(text, HasSubstr("idle: one_shot, imbalance 0.000; nothing moves: too little\n"));
+  EXPECT_THAT(text, HasSubstr("  0  0.7500  75.0 %\n"));
+  EXPECT_THAT(text, HasSubstr("  1  0.0000      -\n"));
+  EXPECT_THAT(text, Not(HasSubstr("paused")));
+  EXPECT_THAT(text, Not(HasSubstr("moving now")));
+  balance.status.paused = true;
+  balance.status.running = Copy({}, KeyType::kUint64).record;
+  EXPECT_THAT(ToText(balance), HasSubstr("paused; enabled"));
+  EXPECT_THAT(ToText(balance), HasSubstr("moving now\n"));
+}
+
+TEST(BalancerTextTest, OptionsSayWhatIsInForce) {
+  EXPECT_EQ(ToText(BalancerOptions{.enabled = false,
+                                   .algorithm = BalanceAlgorithm::kMovingAverage,
+                                   .window = 3,
+                                   .threshold = 0.1,
+                                   .period_ms = 500,
+                                   .max_pause_us = 100,
+                                   .max_bytes_per_s = 200 << 20}),
+            "disabled, moving_average of 3 on either side, threshold 0.1, every 500 ms; pauses of "
+            "at most 100 us, at most 200.0 MiB/s copied\n");
+}
+
+TEST(BalancerTextTest, PlanSaysWhatMovesOrWhyNothingDoes) {
+  client::Plan plan{.plan = {.object = "orders",
+                             .imbalance_before = 1.25,
+                             .shares = {{.aeu = AeuId{0}, .load_before = 1, .load_after = 0.5}},
+                             .reason = "no load"}};
+  EXPECT_THAT(ToText(plan, false), HasSubstr("nothing would move: no load\n"));
+  EXPECT_THAT(ToText(plan, true), HasSubstr("nothing has moved: no load\n"));
+  EXPECT_THAT(ToText(plan, false), HasSubstr("imbalance 1.250, 0.000 predicted\n"));
+  plan.plan.transfers = {{.range = {.lo = 10, .hi = 20},
+                          .from = AeuId{1},
+                          .to = AeuId{0},
+                          .kind = TransferKind::kLink,
+                          .rows = 5,
+                          .bytes = 4096}};
+  plan.plan.bytes_to_copy = 0;
+  EXPECT_THAT(ToText(plan, false), HasSubstr("link  10  20     1   0     5  4.0 KiB\n"));
+  EXPECT_THAT(ToText(plan, false), HasSubstr(" to copy\n"));
+}
+
+// Sizes are rows.
+TEST(BalancerTextTest, LoadsOfSizesAreWholeNumbers) {
+  const client::Plan plan{
+      .plan = {.object = "t",
+               .algorithm = BalanceAlgorithm::kSize,
+               .shares = {{.aeu = {}, .load_before = 12345, .load_after = 678}}}};
+  EXPECT_THAT(ToText(plan, false), HasSubstr("12345"));
+  EXPECT_THAT(ToText(plan, false), Not(HasSubstr("12345.0")));
+}
+
+}  // namespace
+}  // namespace eris::cli

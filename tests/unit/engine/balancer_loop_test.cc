@@ -1,0 +1,128 @@
+// Which objects a period looks at. What comes of a look: tests/integration/balancer_test.cc.
+#include "engine/balancer_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/transfer_executor.h"
+
+namespace eris::engine {
+namespace {
+
+// Nothing ever moves here.
+class NoAeus final : public StepSender {
+ public:
+  absl::Status Reserve(ObjectEntry&, AeuId) override { return Never(); }
+  void PrepareMemory(AeuId, uint64_t) override {}
+  absl::Status Give(ObjectEntry&, routing::TransferStep&) override { return Never(); }
+  void Conclude(ObjectEntry&, routing::TransferStep&) override {}
+
+ private:
+  static absl::Status Never() { return absl::UnimplementedError("no AEUs"); }
+};
+
+class BalancerLoopTest : public testing::Test {
+ protected:
+  BalancerLoopTest() {
+    for (auto& buffer : buffers_) {
+      core_.directory.Add(std::make_unique<routing::AeuEndpoint>(buffer, kHalfBytes));
+    }
+    const auto place = core_.catalogue.Reserve("o");
+    object_ = std::make_shared<ObjectEntry>(
+        "o", ObjectKind::kIndex, place->slot, place->id,
+        std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0, 1'000},
+                                              std::vector<AeuId>{AeuId{0}, AeuId{1}}));
+    core_.catalogue.Publish(*place, object_);
+  }
+  balancer::LoadSample Sample() {
+    ++samples_;
+    balancer::LoadSample sample{.object = object_->route.object()};
+    const auto table = object_->route.Pin();
+    for (size_t i = 0; i < table->size(); ++i) {
+      balancer::PartitionSample one{.range = table->RangeOf(i), .owner = table->owners()[i]};
+      one.size = rows_[i % 2];
+      sample.partitions.push_back(one);
+    }
+    return sample;
+  }
+  // How many of the next so many periods have looked.
+  int LooksOf(int periods) {
+    const int before = samples_;
+    for (int i = 0; i < periods; ++i) loop_.RunCycle();
+    return samples_ - before;
+  }
+
+  static constexpr size_t kHalfBytes = 4096;
+  alignas(64) std::byte buffers_[2][2 * kHalfBytes];
+  Core core_;
+  NoAeus aeus_;
+  TransferExecutor executor_{core_, aeus_};
+  std::shared_ptr<ObjectEntry> object_;
+  uint64_t rows_[2] = {0, 0};
+  int samples_ = 0;
+  bool quiet_ = true;
+  balancer::PlanWorld machine_{.numa_nodes = {NumaNodeId{0}, NumaNodeId{0}}};
+  BalancerLoop loop_{core_,
+                     executor_,
+                     [this](const ObjectEntry&) { return Sample(); },
+                     [this](const ObjectEntry&) { return quiet_; },
+                     machine_,
+                     {}};
+};
+
+TEST_F(BalancerLoopTest, AnObjectThatNobodyAccessesIsLookedAtAFewTimes) {
+  EXPECT_EQ(LooksOf(20), 3);
+  const BalancerStatus status = loop_.Status();
+  EXPECT_EQ(status.cycles, 20u);
+  ASSERT_EQ(status.objects.size(), 1u);  // what the last look has told stays
+  EXPECT_EQ(status.objects[0].reason, "there is too little to balance");
+  quiet_ = false;
+  EXPECT_EQ(LooksOf(5), 5);
+  quiet_ = true;
+  EXPECT_EQ(LooksOf(5), 2);  // the last access was in one of three
+}
+
+// As rows that are appended to a heap table, which are counted and not noted.
+TEST_F(BalancerLoopTest, RowsThatComeInOnePeriodMoveThoughItIsQuietInTheNext) {
+  ASSERT_TRUE(loop_.Set({.algorithm = BalanceAlgorithm::kSize}).ok());
+  LooksOf(10);
+  rows_[0] = 130'000;
+  rows_[1] = 70'000;
+  quiet_ = false;
+  LooksOf(1);
+  quiet_ = true;
+  EXPECT_EQ(loop_.Status().objects[0].reason, "the imbalance has not lasted for two periods");
+  LooksOf(1);
+  EXPECT_EQ(loop_.Status().objects[0].reason, "");
+}
+
+TEST_F(BalancerLoopTest, WhatACallHasDoneIsLookedAt) {
+  LooksOf(5);
+  EXPECT_FALSE(loop_.Rebalance("p", {}).ok());
+  EXPECT_EQ(LooksOf(5), 0);
+  EXPECT_TRUE(loop_.Rebalance("o", {}).ok());
+  EXPECT_EQ(LooksOf(5), 3);
+}
+
+TEST_F(BalancerLoopTest, WhateverElseChangesIsLookedAt) {
+  LooksOf(5);
+  object_->route.Publish(object_->route.Pin()->With({{5'000, 0}, storage::Key{6'000, 0}}, {0}),
+                         core_.directory.table_readers());
+  EXPECT_EQ(LooksOf(5), 3);
+  EXPECT_TRUE(loop_.Set({.threshold = 0.5}).ok());
+  EXPECT_EQ(LooksOf(5), 3);
+  loop_.Pause();
+  EXPECT_EQ(LooksOf(5), 3);
+  EXPECT_EQ(loop_.Status().objects[0].reason, "the balancer is paused");
+  loop_.Resume();
+  EXPECT_EQ(LooksOf(5), 3);
+  EXPECT_EQ(loop_.Status().objects[0].reason, "there is too little to balance");
+}
+
+}  // namespace
+}  // namespace eris::engine

@@ -1,0 +1,156 @@
+#include "engine/transfer_pacing.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/support/seed.h"
+
+namespace eris::engine {
+namespace {
+
+constexpr uint32_t kPauseUs = 200;
+
+// What a chunk costs: so much per row, and something for the turn.
+uint64_t CostNs(uint32_t rows, uint64_t row_ns) { return 2'000 + rows * row_ns; }
+
+TEST(ChunkSizeTest, StartsSmallAndAtMostDoubles) {
+  ChunkSize size;
+  EXPECT_EQ(size.rows(), ChunkSize::kRowsMin);
+  for (uint32_t before = size.rows(); before < ChunkSize::kRowsMax;) {
+    size.Learn(size.rows(), 16 * size.rows(), 1, 1'000'000);
+    EXPECT_EQ(size.rows(), 2 * before);
+    before = size.rows();
+  }
+  size.Learn(size.rows(), 16 * size.rows(), 1, 1'000'000);
+  EXPECT_EQ(size.rows(), ChunkSize::kRowsMax);
+}
+
+TEST(ChunkSizeTest, ComesNearTheAimAndStaysBelowThePause) {
+  for (const uint64_t row_ns : {5, 40, 170, 1'000}) {
+    ChunkSize size;
+    for (int i = 0; i < 30; ++i)
+      size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), row_ns), kPauseUs);
+    const uint64_t cost_ns = CostNs(size.rows(), row_ns);
+    EXPECT_LE(cost_ns, kPauseUs * 1'000) << row_ns << " ns a row";
+    EXPECT_GE(cost_ns, kPauseUs * 1'000 / 2) << row_ns << " ns a row";
+  }
+}
+
+TEST(ChunkSizeTest, RowsThatGetDearerMakeOneChunkTooLongAtMost) {
+  ChunkSize size;
+  for (int i = 0; i < 30; ++i)
+    size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 50), kPauseUs);
+  size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 200), kPauseUs);
+  EXPECT_LE(CostNs(size.rows(), 200), kPauseUs * 1'000);
+}
+
+TEST(ChunkSizeTest, ADearChunkIsRememberedForAWhile) {
+  ChunkSize size;
+  for (int i = 0; i < 30; ++i)
+    size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 50), kPauseUs);
+  const uint32_t before = size.rows();
+  size.Learn(before, 16 * before, 4 * CostNs(before, 50), kPauseUs);
+  size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 50), kPauseUs);
+  EXPECT_LT(size.rows(), before / 2);
+  for (int i = 0; i < 10; ++i)
+    size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 50), kPauseUs);
+  EXPECT_GE(size.rows(), before * 9 / 10);
+}
+
+TEST(ChunkSizeTest, NeverFallsBelowTheLeast) {
+  ChunkSize size;
+  size.Learn(64, 64 * 16, 1'000'000'000, 10);
+  EXPECT_EQ(size.rows(), ChunkSize::kRowsMin);
+}
+
+TEST(ChunkSizeTest, AShortLastChunkChangesNothing) {
+  ChunkSize size;
+  for (int i = 0; i < 30; ++i)
+    size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 50), kPauseUs);
+  const uint32_t before = size.rows();
+  size.Learn(3, 48, CostNs(3, 50), kPauseUs);
+  size.Learn(0, 0, 2'000, kPauseUs);
+  EXPECT_EQ(size.rows(), before);
+}
+
+TEST(ChunkSizeTest, OfLongRowsAChunkMayHaveFewer) {
+  ChunkSize size(1);
+  size.Learn(1, 10'000, 1'000'000'000, 10);
+  EXPECT_EQ(size.rows(), ChunkSize::kLeastBytes / 10'000);
+  size.Learn(size.rows(), size.rows() * (uint64_t{1} << 20), 1'000'000'000, 10);
+  EXPECT_EQ(size.rows(), 1u);
+  for (int i = 0; i < 30; ++i) size.Learn(size.rows(), 16 * size.rows(), 1'000'000'000, 10);
+  EXPECT_EQ(size.rows(), ChunkSize::kRowsMin);
+}
+
+TEST(ChunkSizeTest, BeginsWithWhatWasFoundUnlessThePauseIsShorter) {
+  ChunkSize size;
+  size.Begin(kPauseUs);
+  EXPECT_EQ(size.rows(), ChunkSize::kRowsMin);
+  for (int i = 0; i < 30; ++i) {
+    size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 50), kPauseUs);
+  }
+  const uint32_t before = size.rows();
+  size.Begin(2 * kPauseUs);
+  EXPECT_EQ(size.rows(), before);
+  size.Begin(kPauseUs / 2);
+  EXPECT_LE(CostNs(size.rows(), 50), kPauseUs * 1'000 / 2);
+  EXPECT_GE(size.rows(), before * 2 / 5);
+}
+
+TEST(ByteRateTest, WithoutALimitNobodyWaits) {
+  ByteRate rate;
+  rate.Add(uint64_t{1} << 40, 1'000);
+  EXPECT_EQ(rate.WaitNs(1'000), 0u);
+}
+
+TEST(ByteRateTest, BytesArePaidForAtTheRate) {
+  ByteRate rate;
+  rate.SetLimit(1'000'000, 5'000);
+  EXPECT_EQ(rate.WaitNs(5'000), 0u);
+  rate.Add(500'000, 5'000);
+  const uint64_t wait_ns = rate.WaitNs(5'000);
+  EXPECT_NEAR(static_cast<double>(wait_ns), 5e8, 10);
+  EXPECT_GT(rate.WaitNs(5'000 + wait_ns / 2), 0u);
+  EXPECT_EQ(rate.WaitNs(5'000 + wait_ns), 0u);
+}
+
+TEST(ByteRateTest, IdleTimeIsNotSaved) {
+  ByteRate rate;
+  rate.SetLimit(1'000, 0);
+  rate.Add(1'000, 3'600'000'000'000);
+  EXPECT_GE(rate.WaitNs(3'600'000'000'000), 1'000'000'000u);
+}
+
+TEST(ByteRateTest, AnotherLimitHoldsForWhatIsOwed) {
+  ByteRate rate;
+  rate.SetLimit(1, 0);
+  rate.Add(1'000'000, 0);
+  EXPECT_GE(rate.WaitNs(0), 999'999'000'000'000u);
+  rate.SetLimit(1'000'000'000, 0);
+  EXPECT_LE(rate.WaitNs(0), 1'000'001u);
+  rate.SetLimit(0, 0);
+  EXPECT_EQ(rate.WaitNs(0), 0u);
+}
+
+TEST(ByteRateTest, OverATimeNoMoreThanTheRatePasses) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::mt19937_64 random(test::Seed());
+  constexpr uint64_t kBytesPerS = 123'456'789;
+  ByteRate rate;
+  rate.SetLimit(kBytesPerS, 0);
+  uint64_t now_ns = 0, bytes = 0, last = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    now_ns += rate.WaitNs(now_ns);
+    last = 1 + random() % 200'000;
+    rate.Add(last, now_ns);
+    bytes += last;
+    const double allowed = static_cast<double>(now_ns) * kBytesPerS / 1e9;
+    ASSERT_LE(static_cast<double>(bytes - last), allowed + 1'000);
+    ASSERT_GE(static_cast<double>(bytes), allowed - 1'000);  // and it is used up
+  }
+}
+
+}  // namespace
+}  // namespace eris::engine

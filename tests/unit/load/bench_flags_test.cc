@@ -1,0 +1,101 @@
+// What the command line comes to, and which combinations are refused before anything is sent.
+#include "clients/cli/bench_flags.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace eris::cli {
+namespace {
+
+absl::StatusOr<load::Plan> Parse(std::vector<std::string> arguments) {
+  CLI::App app("test");
+  BenchFlags flags;
+  flags.AddTo(app);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  app.parse(arguments);
+  return flags.ToPlan(app);
+}
+
+TEST(BenchFlagsTest, WorkloadsBringTheirDistributionAndMix) {
+  const auto plan = Parse({"d", "--keys", "1000", "--batch", "1"});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->workload.distribution, load::Distribution::kLatest);
+  EXPECT_EQ(plan->workload.PercentOf(load::Operation::kInsert), 5u);
+  EXPECT_TRUE(plan->zipf.has_value());
+  const auto mixed = Parse({"--workload", "mixed", "--scan-percent", "20", "--rmw-percent", "30"});
+  ASSERT_TRUE(mixed.ok()) << mixed.status();
+  EXPECT_EQ(mixed->workload.PercentOf(load::Operation::kLookup), 40u);
+  EXPECT_EQ(mixed->workload.PercentOf(load::Operation::kUpsert), 10u);
+  EXPECT_EQ(Parse({"scan"})->in_flight, 1u);
+  EXPECT_EQ(Parse({"lookup"})->in_flight, 8u);
+  EXPECT_EQ(Parse({"e", "--scan-rows", "7"})->workload.scan_rows, 7u);
+}
+
+TEST(BenchFlagsTest, CombinationsThatMakeNoSenseAreRefusedByName) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--embedded", "--null"}, "--embedded and --null"},
+      {{"--null", "--unary"}, "--unary"},
+      {{"--embedded", "--until-unavailable"}, "--until-unavailable"},
+      {{"--aeus", "2"}, "--aeus"},
+      {{"scan", "--unary"}, "--unary"},
+      {{"load", "--warm-up", "1"}, "--warm-up"},
+      {{"load", "--requests", "1"}, "--requests"},
+      {{"lookup", "--replace"}, "--replace"},
+      {{"--requests", "5", "--seconds", "5"}, "--seconds"},
+      {{"--rate", "1e-9"}, "0.001"},
+      {{"a", "--upsert-percent", "5"}, "--upsert-percent"},
+      {{"mixed", "--upsert-percent", "60", "--scan-percent", "60"}, "add up to 120"},
+      {{"lookup", "--scan-rows", "5"}, "--scan-rows"},
+      {{"--hot-part", "0.5"}, "--hot-part"},
+      {{"--distribution", "hot", "--shift-seconds", "5"}, "--shift-seconds"},
+      {{"d", "--key-part", "0.5"}, "--key-part"},
+      {{"d", "--missing-percent", "5"}, "--missing-percent"},
+      {{"upsert", "--missing-percent", "5"}, "--missing-percent"},
+      {{"e", "--embedded", "--kind", "hash"}, "hash"},
+      {{"--streams", "1000", "--in-flight", "1000"}, "1000000"},
+      {{"--keys", "3", "--connections", "4"}, "--connections"},
+  };
+  for (const auto& [arguments, words] : cases) {
+    const auto plan = Parse(arguments);
+    ASSERT_TRUE(absl::IsInvalidArgument(plan.status())) << words << ": " << plan.status();
+    EXPECT_NE(std::string(plan.status().message()).find(words), std::string::npos) << plan.status();
+  }
+}
+
+TEST(BenchFlagsTest, WhatIsNoNumberWithinItsLimitsIsRefused) {
+  const std::pair<const char*, std::vector<const char*>> cases[] = {
+      {"--seconds", {"nan", "-nan", "inf", "-1", "0", "x", ""}},
+      {"--hot-part", {"nan", "0", "1.1"}},
+      {"--key-part", {"nan"}},
+      {"--shift-seconds", {"nan"}},
+      {"--warm-up", {"nan", "-0.1"}},
+      {"--interval", {"nan", "0"}},
+      {"--rate", {"nan", "inf", "-1"}},
+      {"--requests", {"-5", "0", "1.5", "18446744073709551616"}},
+      {"--scan-rows", {"-5", "18446744073709551615"}},
+      {"--seed", {"-1", "99999999999999999999", "0x7"}},
+      {"--keys", {"0", "-1", "010"}},
+      {"--batch", {"0", "-4294967295", "-18446744073709551615"}},
+      {"--object", {"", " ", "\xff"}},
+  };
+  for (const auto& [name, values] : cases) {
+    for (const std::string value : values) {
+      try {
+        Parse({name, value});
+        ADD_FAILURE() << name << " '" << value << "'";
+      } catch (const CLI::ValidationError& error) {
+        EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+      }
+    }
+  }
+  EXPECT_EQ(Parse({"--seed", "18446744073709551615"})->seed, ~uint64_t{0});
+  EXPECT_EQ(Parse({"--rate", "1e9"})->rate, 1e9);
+}
+
+}  // namespace
+}  // namespace eris::cli

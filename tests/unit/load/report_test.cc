@@ -1,0 +1,132 @@
+// The shape of what programs read.
+#include "clients/load/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_split.h"
+
+namespace eris::load {
+namespace {
+
+Plan SomePlan(double rate) {
+  Plan plan;
+  plan.workload = *FindWorkload("a");
+  plan.rate = rate;
+  plan.seed = 42;
+  plan.verify = true;
+  return plan;
+}
+
+RunResult SomeResult() {
+  RunResult result;
+  for (const Operation operation : {Operation::kLookup, Operation::kUpsert}) {
+    OperationTally& one = result.tally.operations[static_cast<size_t>(operation)];
+    one.answered = 100;
+    one.keys = 1000;
+    for (uint64_t i = 1; i <= 100; ++i) {
+      one.latency.Add(i * 1000);
+      one.service.Add(i * 500);
+    }
+  }
+  result.requests = 200;
+  result.seconds = 2;
+  result.cpu = {0.5};
+  result.series = {{.to_s = 1, .requests = 90, .keys = 900}, {.from_s = 1, .to_s = 2}};
+  return result;
+}
+
+TEST(ReportTest, JsonHasTotalsKindsSeriesMachineAndFlags) {
+  const auto json =
+      ToJson(SomePlan(0),
+             {.target = "null", .commit = "abc", .build = "Release", .flags = {{"keys", "5"}}},
+             SomeResult());
+  EXPECT_EQ(json["workload"], "a");
+  EXPECT_EQ(json["commit"], "abc");
+  EXPECT_EQ(json["seed"], 42);
+  EXPECT_EQ(json["flags"]["keys"], "5");
+  EXPECT_GT(json["machine"]["cpus"].get<int>(), 0);
+  EXPECT_EQ(json["requests"], 200);
+  EXPECT_EQ(json["answered"], 200);
+  EXPECT_EQ(json["requests_per_second"], 100);
+  EXPECT_EQ(json["keys_per_second"], 1000);
+  EXPECT_EQ(json["operations"].size(), 2u);
+  EXPECT_EQ(json["operations"]["upsert"]["answered"], 100);
+  EXPECT_NEAR(json["p50_us"].get<double>(), 50, 0.5);
+  EXPECT_EQ(json["max_us"], 100);
+  EXPECT_FALSE(json.contains("service"));
+  ASSERT_EQ(json["series"].size(), 2u);
+  EXPECT_EQ(json["series"][0]["requests_per_second"], 90);
+  for (const char* name : {"refused", "failed", "wrong", "cut_off", "cut_off_begun_unix_ns",
+                           "cut_off_rows", "first_error", "not_sent", "p99_99_us"}) {
+    EXPECT_TRUE(json.contains(name)) << name;
+  }
+}
+
+TEST(ReportTest, TheOpenLoopShowsTheServiceTimeToo) {
+  const auto json = ToJson(SomePlan(100), {}, SomeResult());
+  EXPECT_NEAR(json["service"]["p50_us"].get<double>(), 25, 0.3);
+  EXPECT_NEAR(json["operations"]["lookup"]["service"]["p99_us"].get<double>(), 49.5, 0.5);
+  EXPECT_NE(ToTable(SomePlan(100), {}, SomeResult()).find("service time"), std::string::npos);
+  EXPECT_EQ(ToTable(SomePlan(0), {}, SomeResult()).find("service time"), std::string::npos);
+}
+
+TEST(ReportTest, CsvHasAHeaderALineForEachKindAndOneForAll) {
+  RunResult result = SomeResult();
+  result.tally.operations[0].not_sent = 5;
+  result.tally.failed = 3;
+  result.tally.refused = 4;
+  result.tally.backlog = 6;
+  for (const double rate : {0.0, 100.0}) {
+    const std::vector<std::string> lines =
+        absl::StrSplit(ToCsv(SomePlan(rate), result), '\n', absl::SkipEmpty());
+    ASSERT_EQ(lines.size(), 4u);
+    const std::vector<std::string> titles = absl::StrSplit(lines[0], ',');
+    EXPECT_EQ(titles[0], "operation");
+    EXPECT_NE(std::find(titles.begin(), titles.end(), "p99_99_us"), titles.end());
+    EXPECT_EQ(std::find(titles.begin(), titles.end(), "service_p50_us") != titles.end(), rate > 0);
+    for (size_t i = 1; i < lines.size(); ++i) {
+      const std::vector<std::string> cells = absl::StrSplit(lines[i], ',');
+      EXPECT_EQ(cells.size(), titles.size()) << lines[i];
+    }
+    const auto cell = [&](size_t line, const char* title) {
+      const auto place = std::find(titles.begin(), titles.end(), title) - titles.begin();
+      return std::vector<std::string>(absl::StrSplit(lines[line], ',')).at(place);
+    };
+    EXPECT_EQ(cell(1, "not_sent"), "5");
+    EXPECT_EQ(cell(3, "not_sent"), "5");
+    const std::pair<const char*, const char*> of_all[] = {
+        {"failed", "3"}, {"refused", "4"}, {"backlog_max", "6"}};
+    for (const auto& [title, value] : of_all) {
+      EXPECT_EQ(cell(1, title), "");
+      EXPECT_EQ(cell(3, title), value);
+    }
+    EXPECT_EQ(lines[1].rfind("lookup,", 0), 0u);
+    EXPECT_EQ(lines[2].rfind("upsert,", 0), 0u);
+    EXPECT_EQ(lines[3].rfind("all,", 0), 0u);
+  }
+}
+
+TEST(ReportTest, BusyGeneratorsAndABacklogAreTold) {
+  RunResult result = SomeResult();
+  EXPECT_TRUE(Remarks(SomePlan(100), {}, result).empty());
+  result.cpu = {0.3, 0.95};
+  ASSERT_EQ(Remarks(SomePlan(100), {}, result).size(), 1u);
+  EXPECT_NE(Remarks(SomePlan(100), {}, result)[0].find("95 %"), std::string::npos);
+  ReportContext null_target;
+  null_target.null_target = true;
+  EXPECT_TRUE(Remarks(SomePlan(100), null_target, result).empty());
+  result.cpu = {};
+  const Plan plan = SomePlan(100);
+  uint64_t& not_sent = result.tally.operations[0].not_sent;
+  not_sent = result.tally.backlog = plan.slots();  // no more than what is under way
+  EXPECT_TRUE(Remarks(plan, {}, result).empty());
+  result.tally.backlog = 0;
+  not_sent = 77;
+  ASSERT_EQ(Remarks(SomePlan(100), {}, result).size(), 1u);
+  EXPECT_NE(Remarks(SomePlan(100), {}, result)[0].find("77 were never sent"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace eris::load
