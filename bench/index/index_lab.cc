@@ -51,6 +51,7 @@ std::vector<NamedSide> AllSides() {
   };
   add(LimitSides());
   add(ErisSides());
+  add(SharedSides());
   add(AbslSides());
 #ifdef ERIS_BENCH_WITH_TBB
   add(TbbSides());

@@ -38,11 +38,11 @@ LARGE = ["256-sparse", "256-dense"]
 GOAL_CELLS = ["16-sparse", "16-dense", "64-sparse", "64-dense"]
 TWO_CELLS = ("16-sparse",)
 AREA_MIB = 4096  # of the random loads
-OURS = ("eris", "eris_tree", "eris_hash")  # with batches
-UNORDERED = ("flat_hash", "tbb_hash", "eris_hash")
+OURS = ("eris", "eris_tree", "eris_hash", "eris_shared")  # with batches
+UNORDERED = ("flat_hash", "tbb_hash", "eris_hash", "eris_shared")
 BULK = ("eris", "btree")
 # Bytes a key that a side may want, at most; for what fits into memory at once.
-BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "btree": 26, "flat_hash": 40, "tbb_hash": 75,
+BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "btree": 26, "flat_hash": 40, "tbb_hash": 75,
                  "unodb": 72}
 SIDE_BYTES = 400e6  # probes and columns
 
@@ -97,6 +97,7 @@ def points_of(side, cell, goals):
     batch = BATCH if side in OURS else 1
     if not goals:
         found[f"lookup {batch} zipf"] = f"lookup {batch} zipf {ms}"
+    if not goals and side != "eris_shared":  # it has no erase
         found["mixed"] = f"mixed {BATCH} uniform {ms}"
         found["mixed zipf"] = f"mixed {BATCH} zipf {ms}"
         found["erase"] = f"erase {batch} {min(1 << 20, count // 16)}"

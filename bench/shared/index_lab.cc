@@ -1,0 +1,545 @@
+// ERIS, embedded, beside the same tree shared by all threads: the protocol of the paper's
+// evaluation. Paper: ERIS 4, Figures 8 and 9.
+//
+//   shared_index_lab [--keys 67108864] [--threads <cpus>] [--layout dense|sparse]
+//                    [--placement interleaved|single|first_touch]
+//                    [--structures eris,shared,shared_batched] [--rounds 3]
+//                    [--rewrite-seconds 2] [--lookup-seconds 3] [--in-flight 16] [--batch 1024]
+//                    [--seed 1] [--json FILE|-]
+//
+//   eris             an engine with one AEU per thread, each on a core of its own, and as many
+//                    sessions, each with a thread, that keep --in-flight batches of --batch keys
+//                    under way. Sessions and AEUs share the cores: that is the price of routing.
+//                    (More under way, fewer changes between them: 16 M sparse keys, 2 cores,
+//                    M look-ups/s with 1, 2, 8, 16, 64: 17.5, 19.5, 25.5, 30.0, 33.1.)
+//   shared           the shared tree, one key at a time
+//   shared_batched   the same in batches of --batch, with look-ups in groups as an AEU has them
+//
+// Structures take turns; each round of each runs in a process of its own, which inserts all keys,
+// new ones in random order (inserts, the figure that counts as upserts), writes random keys again
+// for a while (rewrites; with 0 seconds there is no such phase, and no such figure), and then looks
+// random keys up. It may use one cpu for each of --threads and no other, one of each core before a
+// second one of any, whatever the structure. Sparse keys are spread over all 64 bits.
+// Keys are made in the measured loops, and every value that is found is compared with its key, by
+// all structures alike. --placement is the shared tree's: the engine places its memory by itself.
+// A key or value that is wrong ends the program. M is a million.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/index/probes.h"
+#include "bench/memory/process_memory.h"
+#include "bench/routing/flags.h"
+#include "bench/routing/machine.h"
+#include "bench/shared/shared_memory.h"
+#include "bench/shared/shared_tree.h"
+#include "eris/engine.h"
+#include "topology/topology.h"
+
+namespace eris::bench {
+namespace {
+
+struct Flags {
+  KeySpace space{.count = 1 << 26, .sparse = true};
+  uint32_t threads = 0;
+  std::string placement = "interleaved";
+  std::vector<std::string> structures = {"eris", "shared", "shared_batched"};
+  uint32_t rounds = 3;
+  uint32_t rewrite_s = 2;
+  uint32_t lookup_s = 3;
+  uint32_t in_flight = 16;
+  uint32_t batch = 1024;
+  uint32_t seed = 1;
+  std::string json;
+};
+
+constexpr char kObject[] = "keys";
+
+// Which operation a phase repeats, and with which keys.
+enum class Phase { kInsert, kRewrite, kLookup };
+
+// The batches of one thread, made as they are asked for.
+class Source {
+ public:
+  Source(const Flags& flags, Phase phase, uint32_t thread)
+      : space_(flags.space),
+        phase_(phase),
+        next_(phase == Phase::kInsert ? Share(flags, thread)
+                                      : Mix(flags.seed) + (uint64_t{thread} << 40) +
+                                            (phase == Phase::kLookup ? uint64_t{1} << 60 : 0)),
+        end_(phase == Phase::kInsert ? Share(flags, thread + 1) : ~uint64_t{0}) {}
+
+  // Fills `keys`; how many there are, 0: no more.
+  size_t Next(std::vector<uint64_t>& keys) {
+    const size_t count = std::min<uint64_t>(keys.size(), end_ - next_);
+    for (size_t i = 0; i < count; ++i) {
+      keys[i] = phase_ == Phase::kInsert ? space_.Shuffled(next_ + i)
+                                         : space_.KeyOfRank(WalkAt(next_ + i, space_.count));
+    }
+    next_ += count;
+    return count;
+  }
+  // What to store: of inserts and rewrites different ones.
+  void Values(const uint64_t* keys, size_t count, std::vector<uint64_t>& values) const {
+    for (size_t i = 0; i < count; ++i) values[i] = ValueOf(keys[i], phase_ == Phase::kRewrite);
+  }
+
+ private:
+  static uint64_t Share(const Flags& flags, uint32_t thread) {
+    return flags.space.count / flags.threads * thread +
+           std::min<uint64_t>(thread, flags.space.count % flags.threads);
+  }
+  const KeySpace space_;
+  const Phase phase_;
+  uint64_t next_;
+  const uint64_t end_;
+};
+
+[[noreturn]] void DieOfWrongAnswer(const char* what) {
+  Die(std::string("shared_index_lab: ") + what);
+}
+
+void Check(const uint64_t* keys, const uint64_t* values, size_t found, size_t count) {
+  uint64_t differing = 0;
+  for (size_t i = 0; i < count; ++i) differing |= Differing(keys[i], values[i]);
+  if (found != count) DieOfWrongAnswer("a key is missing");
+  if (differing != 0) DieOfWrongAnswer("a wrong value");
+}
+
+// What is measured: one thread's part of a phase, until the source ends or `until_ns`; answers how
+// many keys it has done.
+class Structure {
+ public:
+  virtual ~Structure() = default;
+  virtual uint64_t Work(uint32_t thread, Phase phase, Source& source, uint64_t until_ns) = 0;
+  // REQUIRES: no thread at work.
+  virtual uint64_t CountKeys() = 0;
+};
+
+class SharedStructure : public Structure {
+ public:
+  SharedStructure(const Flags& flags, bool batched)
+      : flags_(flags),
+        batched_(batched),
+        memory_(flags.placement == "interleaved" ? SharedPlacement::kInterleaved
+                : flags.placement == "single"    ? SharedPlacement::kSingle
+                                                 : SharedPlacement::kFirstTouch,
+                uint64_t{1} << 44),
+        tree_(memory_.manager()) {}
+
+  uint64_t Work(uint32_t, Phase phase, Source& source, uint64_t until_ns) override {
+    SharedTree::Thread thread(tree_);
+    std::vector<uint64_t> keys(flags_.batch), values(flags_.batch);
+    const auto found = std::make_unique<bool[]>(flags_.batch);
+    uint64_t done = 0;
+    size_t count;
+    while ((count = source.Next(keys)) > 0) {
+      if (phase == Phase::kLookup) {
+        if (batched_) {
+          thread.Lookup(keys.data(), count, values.data(), found.get());
+        } else {
+          for (size_t i = 0; i < count; ++i) {
+            const std::optional<uint64_t> value = thread.Lookup(keys[i]);
+            found[i] = value.has_value();
+            values[i] = value.value_or(0);
+          }
+        }
+        Check(keys.data(), values.data(), std::count(&found[0], &found[count], true), count);
+      } else {
+        source.Values(keys.data(), count, values);
+        Store(thread, keys, values, count, phase == Phase::kInsert);
+      }
+      done += count;
+      if (NowNs() >= until_ns) break;
+    }
+    return done;
+  }
+  uint64_t CountKeys() override { return tree_.CountKeys(); }
+
+ private:
+  void Store(SharedTree::Thread& thread, const std::vector<uint64_t>& keys,
+             const std::vector<uint64_t>& values, size_t count, bool inserts) {
+    size_t inserted = 0;
+    if (batched_) {
+      const std::optional<size_t> added = thread.Upsert(keys.data(), values.data(), count);
+      if (!added) Die("shared_index_lab: no memory");
+      inserted = *added;
+    } else {
+      for (size_t i = 0; i < count; ++i) {
+        const UpsertResult result = thread.Upsert(keys[i], values[i]);
+        if (result == UpsertResult::kNoMemory) Die("shared_index_lab: no memory");
+        inserted += result == UpsertResult::kInserted;
+      }
+    }
+    if (inserted != (inserts ? count : 0)) DieOfWrongAnswer("a key was there, or was not");
+  }
+
+  const Flags& flags_;
+  const bool batched_;
+  SharedMemory memory_;
+  SharedTree tree_;
+};
+
+class ErisStructure : public Structure {
+ public:
+  explicit ErisStructure(const Flags& flags) : flags_(flags) {
+    Options options;
+    options.aeu_count = flags.threads;
+    options.huge_pages = HugePages::kAdvised;  // as the shared tree
+    auto engine = Engine::Open(options);
+    if (!engine.ok()) Die(std::string(engine.status().message()));
+    engine_ = *std::move(engine);
+    CreateOptions object;
+    if (!flags.space.sparse) object.expected = {0, flags.space.count};
+    if (const auto created = engine_->Create(kObject, object); !created.ok()) {
+      Die(std::string(created.status().message()));
+    }
+  }
+
+  uint64_t Work(uint32_t, Phase phase, Source& source, uint64_t until_ns) override {
+    const std::unique_ptr<Session> session = engine_->NewSession();
+    // A call's keys stay until it is answered.
+    std::vector<Call> calls(flags_.in_flight);
+    for (Call& call : calls) call.keys.resize(flags_.batch);
+    std::vector<uint64_t> values(flags_.batch);
+    uint64_t done = 0;
+    for (size_t at = 0;; at = (at + 1) % calls.size()) {
+      Call& call = calls[at];
+      // Acquire: pairs with the release in Answered.
+      call.under_way.wait(true, std::memory_order_acquire);
+      if (NowNs() >= until_ns) break;
+      call.count = source.Next(call.keys);
+      if (call.count == 0) break;
+      call.under_way.store(true, std::memory_order_relaxed);  // the request publishes it
+      const absl::Span<const uint64_t> keys(call.keys.data(), call.count);
+      absl::Status sent;
+      if (phase == Phase::kLookup) {
+        sent = session
+                   ->LookupAsync(kObject, keys,
+                                 [&call](const BatchResult& result) {
+                                   CheckFound(call, result);
+                                   Answered(call);
+                                 })
+                   .status();
+      } else {
+        source.Values(call.keys.data(), call.count, values);
+        const bool inserts = phase == Phase::kInsert;
+        sent = session
+                   ->UpsertAsync(kObject, keys, {values.data(), call.count},
+                                 [&call, inserts](const BatchResult& result) {
+                                   CheckStored(call, result, inserts);
+                                   Answered(call);
+                                 })
+                   .status();
+      }
+      if (!sent.ok()) Die(std::string(sent.message()));
+      done += call.count;
+    }
+    for (Call& call : calls) call.under_way.wait(true, std::memory_order_acquire);
+    return done;
+  }
+  uint64_t CountKeys() override { return engine_->Describe(kObject)->keys; }
+
+ private:
+  struct Call {
+    std::vector<uint64_t> keys;
+    size_t count = 0;
+    std::atomic<bool> under_way{false};
+  };
+  static void Answered(Call& call) {
+    call.under_way.store(false, std::memory_order_release);
+    call.under_way.notify_one();
+  }
+  static size_t BitsOf(const std::string& bits) {
+    size_t count = 0;
+    for (const char byte : bits) count += __builtin_popcount(static_cast<unsigned char>(byte));
+    return count;
+  }
+  static void CheckFound(const Call& call, const BatchResult& result) {
+    if (!result.status.ok()) Die(std::string(result.status.message()));
+    // A string's characters are aligned as any block of memory.
+    Check(call.keys.data(), reinterpret_cast<const uint64_t*>(result.values.data()),
+          BitsOf(result.present), call.count);
+  }
+  static void CheckStored(const Call& call, const BatchResult& result, bool inserts) {
+    if (!result.status.ok()) Die(std::string(result.status.message()));
+    if (BitsOf(result.present) != (inserts ? 0 : call.count)) {
+      DieOfWrongAnswer("a key was there, or was not");
+    }
+  }
+
+  const Flags& flags_;
+  std::unique_ptr<Engine> engine_;
+};
+
+// Keys a second of all threads together, from the moment that all are ready until the last ends.
+double Rate(const Flags& flags, const std::vector<int>& cpus, Structure& structure, Phase phase,
+            bool pinned, uint32_t seconds) {
+  std::vector<std::thread> threads;
+  std::atomic<uint64_t> done{0};
+  uint64_t begin_ns = 0;
+  std::barrier ready(flags.threads, [&]() noexcept { begin_ns = NowNs(); });
+  for (uint32_t i = 0; i < flags.threads; ++i) {
+    threads.emplace_back([&, i] {
+      if (pinned) PinTo(cpus[i % cpus.size()]);
+      Source source(flags, phase, i);
+      ready.arrive_and_wait();
+      const uint64_t until_ns =
+          phase == Phase::kInsert ? ~uint64_t{0} : begin_ns + uint64_t{seconds} * 1'000'000'000;
+      // Relaxed: read after the thread's end.
+      done.fetch_add(structure.Work(i, phase, source, until_ns), std::memory_order_relaxed);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<double>(done.load()) * 1e9 / static_cast<double>(NowNs() - begin_ns);
+}
+
+// Leaves this thread, and those that it starts, one cpu for each of the flags' threads.
+void KeepOneCpuPerThread(const Flags& flags) {
+  const auto topology = topology::Topology::Discover();
+  if (!topology.ok()) Die(std::string(topology.status().message()));
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  uint32_t left = flags.threads;
+  for (size_t hardware_thread = 0, found = 1; left > 0 && found > 0; ++hardware_thread) {
+    found = 0;
+    for (const topology::Core& core : topology->cores()) {
+      if (hardware_thread >= core.cpus.size() || left == 0) continue;
+      CPU_SET(core.cpus[hardware_thread], &set);
+      ++found, --left;
+    }
+  }
+  if (sched_setaffinity(0, sizeof set, &set) != 0) Die("shared_index_lab: pinning failed");
+}
+
+struct Figures {
+  double inserts_s = 0, rewrites_s = 0, lookups_s = 0, bytes_per_key = 0, cpus_of_others = 0;
+};
+
+// In the child: one round of one structure.
+Figures Measure(const Flags& flags, const std::string& name) {
+  KeepOneCpuPerThread(flags);  // before the engine looks where it may put AEUs
+  const std::vector<int> cpus = AllowedCpus();
+  const OtherLoad others(cpus);
+  const int64_t before = ProcessMemory::Now().anonymous;
+  std::unique_ptr<Structure> structure;
+  const bool eris = name == "eris";
+  if (eris) {
+    structure = std::make_unique<ErisStructure>(flags);
+  } else {
+    structure = std::make_unique<SharedStructure>(flags, name == "shared_batched");
+  }
+  Figures figures;
+  // Sessions are not pinned to one cpu: AEUs are, and the scheduler knows where there is room
+  // beside them.
+  figures.inserts_s = Rate(flags, cpus, *structure, Phase::kInsert, !eris, 0);
+  if (structure->CountKeys() != flags.space.count) DieOfWrongAnswer("keys are missing");
+  figures.bytes_per_key = static_cast<double>(ProcessMemory::Now().anonymous - before) /
+                          static_cast<double>(flags.space.count);
+  if (flags.rewrite_s > 0) {
+    figures.rewrites_s = Rate(flags, cpus, *structure, Phase::kRewrite, !eris, flags.rewrite_s);
+  }
+  figures.lookups_s = Rate(flags, cpus, *structure, Phase::kLookup, !eris, flags.lookup_s);
+  figures.cpus_of_others = others.Cpus();
+  return figures;
+}
+
+// In a process of its own, so that nothing is left of the one before.
+Figures MeasureApart(const Flags& flags, const std::string& name) {
+  int ends[2];
+  if (pipe(ends) != 0) Die("shared_index_lab: no pipe");
+  const pid_t child = fork();
+  if (child < 0) Die("shared_index_lab: no process");
+  if (child == 0) {
+    close(ends[0]);
+    const Figures figures = Measure(flags, name);
+    const bool told = write(ends[1], &figures, sizeof figures) == sizeof figures;
+    _exit(told ? 0 : 1);  // the memory goes faster with the process
+  }
+  close(ends[1]);
+  Figures figures;
+  const bool told = read(ends[0], &figures, sizeof figures) == sizeof figures;
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!told || status != 0) Die("shared_index_lab: " + name + " could not be measured");
+  return figures;
+}
+
+struct Field {
+  const char* name;
+  double Figures::*of;
+};
+constexpr Field kFields[] = {{"inserts_s", &Figures::inserts_s},
+                             {"rewrites_s", &Figures::rewrites_s},
+                             {"lookups_s", &Figures::lookups_s},
+                             {"bytes_per_key", &Figures::bytes_per_key},
+                             {"cpus_taken_by_others", &Figures::cpus_of_others}};
+bool Measured(const Flags& flags, const Field& field) {
+  return field.of != &Figures::rewrites_s || flags.rewrite_s > 0;
+}
+
+std::vector<double> Column(const std::vector<Figures>& rounds, double Figures::*of) {
+  std::vector<double> column;
+  for (const Figures& figures : rounds) column.push_back(figures.*of);
+  return column;
+}
+std::string Spread(const std::vector<double>& values) {
+  char text[128];
+  std::snprintf(text, sizeof text, "{\"median\": %.6g, \"min\": %.6g, \"max\": %.6g}",
+                MedianOf(values), *std::min_element(values.begin(), values.end()),
+                *std::max_element(values.begin(), values.end()));
+  return text;
+}
+
+std::string JsonOf(const Flags& flags, const std::map<std::string, std::vector<Figures>>& all,
+                   double cache_line_ns) {
+  const auto number = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return std::string(text);
+  };
+  std::string json = "{\"machine\": {\"cpu\": \"" + CpuModel() +
+                     "\", \"cpus\": " + std::to_string(AllowedCpus().size()) +
+                     ", \"cache_line_ns\": " + number(cache_line_ns) + "},\n \"build_type\": \"" +
+                     ERIS_BENCH_BUILD_TYPE + "\", \"keys\": " + std::to_string(flags.space.count) +
+                     ", \"layout\": \"" + (flags.space.sparse ? "sparse" : "dense") +
+                     "\", \"threads\": " + std::to_string(flags.threads) + ", \"placement\": \"" +
+                     flags.placement + "\", \"batch\": " + std::to_string(flags.batch) +
+                     ", \"in_flight\": " + std::to_string(flags.in_flight) +
+                     ", \"seed\": " + std::to_string(flags.seed) + ",\n \"structures\": {";
+  std::string ratios;
+  const auto eris = all.find("eris");
+  for (const auto& [name, rounds] : all) {
+    json += (json.back() == '{' ? "\n  \"" : ",\n  \"") + name + "\": {\"rounds\": [";
+    for (const Figures& figures : rounds) {
+      json += &figures == rounds.data() ? "{" : ", {";
+      for (const Field& field : kFields) {
+        if (!Measured(flags, field)) continue;
+        json += (json.back() == '{' ? "\"" : ", \"") + std::string(field.name) +
+                "\": " + number(figures.*field.of);
+      }
+      json += "}";
+    }
+    json += "]";
+    for (const Field& field : kFields) {
+      if (!Measured(flags, field)) continue;
+      json += std::string(",\n   \"") + field.name + "\": " + Spread(Column(rounds, field.of));
+    }
+    json += "}";
+    if (eris == all.end() || name == "eris") continue;
+    for (const char* what : {"inserts_s", "rewrites_s", "lookups_s"}) {
+      const Field& field =
+          *std::find_if(std::begin(kFields), std::end(kFields),
+                        [&](const Field& f) { return std::strcmp(f.name, what) == 0; });
+      if (!Measured(flags, field)) continue;
+      std::vector<double> of_rounds;
+      for (size_t i = 0; i < rounds.size(); ++i) {
+        of_rounds.push_back(eris->second[i].*field.of / rounds[i].*field.of);
+      }
+      ratios += (ratios.empty() ? "\n  \"" : ",\n  \"") + std::string("eris_over_") + name + "_" +
+                what + "\": " + Spread(of_rounds);
+    }
+  }
+  return json + "},\n \"ratios\": {" + ratios + "}}\n";
+}
+
+Flags Parse(int argc, char** argv) {
+  Flags flags;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i], value = argv[i + 1];
+    const auto one_of = [&](std::initializer_list<const char*> words) {
+      std::string all;
+      for (const char* word : words) {
+        if (value == word) return;
+        all += (all.empty() ? "" : ", ") + std::string(word);
+      }
+      Die(flag + " is one of " + all + ", not '" + value + "'");
+    };
+    if (flag == "--keys") {
+      flags.space.count = Number(value, 1 << 10, 1u << 31);
+      if ((flags.space.count & (flags.space.count - 1)) != 0) {
+        Die("--keys is a power of two, not " + value);
+      }
+    } else if (flag == "--threads") {
+      flags.threads = Number(value, 1, 1024);
+    } else if (flag == "--layout") {
+      one_of({"dense", "sparse"});
+      flags.space.sparse = value == "sparse";
+    } else if (flag == "--placement") {
+      one_of({"interleaved", "single", "first_touch"});
+      flags.placement = value;
+    } else if (flag == "--structures") {
+      flags.structures = Split(value);
+      for (const std::string& name : flags.structures) {
+        if (name != "eris" && name != "shared" && name != "shared_batched") {
+          Die("--structures are of eris, shared, shared_batched, not '" + name + "'");
+        }
+      }
+    } else if (flag == "--rounds") {
+      flags.rounds = Number(value, 1, 1000);
+    } else if (flag == "--rewrite-seconds") {
+      flags.rewrite_s = Number(value, 0, 3600);
+    } else if (flag == "--lookup-seconds") {
+      flags.lookup_s = Number(value, 1, 3600);
+    } else if (flag == "--in-flight") {
+      flags.in_flight = Number(value, 1, 4096);
+    } else if (flag == "--batch") {
+      flags.batch = Number(value, 1, static_cast<uint32_t>(kBatchKeysMax));
+    } else if (flag == "--seed") {
+      flags.seed = Number(value, 0, ~0u);
+    } else if (flag == "--json") {
+      flags.json = value;
+    } else {
+      Die("shared_index_lab: no flag " + flag);
+    }
+  }
+  if (argc % 2 == 0) Die(std::string("shared_index_lab: ") + argv[argc - 1] + " wants a value");
+  if (flags.threads == 0) flags.threads = static_cast<uint32_t>(AllowedCpus().size());
+  return flags;
+}
+
+int Main(int argc, char** argv) {
+  const Flags flags = Parse(argc, argv);
+  double cache_line_ns = 0;
+  std::thread([&] { cache_line_ns = CacheLineNs(AllowedCpus()); }).join();
+  std::map<std::string, std::vector<Figures>> all;
+  for (uint32_t round = 0; round < flags.rounds; ++round) {
+    for (const std::string& name : flags.structures) {
+      const Figures figures = MeasureApart(flags, name);
+      std::fprintf(stderr,
+                   "round %u of %u, %-14s %6.2f M inserts/s %6.2f M rewrites/s %6.2f M look-ups/s "
+                   "%5.1f bytes per key, other programs took %.2f cpus\n",
+                   round + 1, flags.rounds, name.c_str(), figures.inserts_s / 1e6,
+                   figures.rewrites_s / 1e6, figures.lookups_s / 1e6, figures.bytes_per_key,
+                   figures.cpus_of_others);
+      all[name].push_back(figures);
+    }
+  }
+  const std::string json = JsonOf(flags, all, cache_line_ns);
+  if (flags.json == "-" || flags.json.empty()) {
+    std::fputs(json.c_str(), stdout);
+    return 0;
+  }
+  std::FILE* const file = std::fopen(flags.json.c_str(), "w");
+  const bool written = file != nullptr && std::fputs(json.c_str(), file) >= 0;
+  if (file == nullptr || std::fclose(file) != 0 || !written) Die("cannot write " + flags.json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Main(argc, argv); }
