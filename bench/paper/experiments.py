@@ -1,0 +1,73 @@
+"""The text docs/experiments.md, from the figures' reports: nothing in it is written by hand but what the paper says."""
+import textwrap
+
+import common
+from common import DONE, FAILED
+
+HEAD = """# The paper's experiments, here
+
+Each figure and table of the evaluation in Kissinger et al., *ERIS: A NUMA-Aware In-Memory Storage Engine for Analytical Workloads*
+(ADMS 2014), measured anew by one command, beside what the paper reports. **This file is generated** by `./dev paper`; on another
+machine the same command writes it anew. `./dev paper <figure>` runs one, `./dev paper --quick` all of them in short, into
+build/paper/quick.
+
+A figure is the median of its rounds, with the least and the largest in the pictures and in the reports (build/paper). Machines
+differ by more than ten years: what is to be compared are ratios and shapes; `here / paper` stands where both are given. A dash: the
+paper gives no number, or none to compare with, or it cannot be measured here.
+"""
+
+
+def number(value):
+    if value is None:
+        return "–"
+    if value != 0 and not 1e-3 <= abs(value) < 1e7:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def table(rows):
+    lines = ["| | here | paper | here / paper | where |", "|---|---:|---:|---:|---|"]
+    for row in rows:
+        lines.append(f"| {row.what} | {number(row.ours) if row.ours is not None else row.instead or '–'} | {number(row.paper)} | {number(common.over(row.ours, row.paper))} | "
+                     f"{row.source or '–'} |")
+    return lines
+
+
+def wrapped(text):
+    return textwrap.fill(" ".join(text.split()), 140, break_long_words=False, break_on_hyphens=False)
+
+
+def section(figure, report):
+    out = [f"## {figure.TITLE}", "", wrapped(f"**The paper.** {figure.PAPER}"), ""]
+    if report["outcome"] != DONE:
+        words = "Failed" if report["outcome"] == FAILED else "Not possible"
+        return out + [wrapped(f"**Here.** {words}: {report['reason']}."), ""]
+    out += [wrapped(f"**Here.** {figure.here(report)} `./dev paper {figure.NAME}`, {report['seconds']:.0f} s, seed {report['seed']}; "
+                    f"other programs took {report['cpus_taken_by_others']:.2f} cpus meanwhile."), "",
+            f"![{figure.TITLE}](figures/paper_{figure.NAME}.svg)", "", *table(figure.compare(report)), ""]
+    told = "; ".join(f"{one['what']} ({one['why']})" for one in report["missing"])
+    return out + [wrapped(f"**The gap.** {figure.gap(report)}" + (f" Not measured: {told}." if told else "")), ""]
+
+
+def overview(figures, reports):
+    lines = ["| figure | outcome | commit | date |", "|---|---|---|---|"]
+    for figure in figures:
+        report = reports[figure.NAME]
+        lines.append(f"| [{figure.TITLE}](#{anchor(figure.TITLE)}) | {report['outcome']} | {report['commit']} | {report['date']} |")
+    return lines
+
+
+def anchor(title):
+    """As GitHub makes it of a heading."""
+    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
+
+
+def text(figures, reports):
+    """`reports`: by name, one for each figure."""
+    machines = sorted({common.describe_machine(one["machine"]) for one in reports.values()})
+    scales = sorted({one["scale"] for one in reports.values()})
+    out = [HEAD, f"Machine: {'; '.join(machines)}." + ("" if scales == ["full"] else f" Scale: {', '.join(scales)}."), "",
+           *overview(figures, reports), ""]
+    for figure in figures:
+        out += section(figure, reports[figure.NAME])
+    return "\n".join(out)

@@ -1,0 +1,39 @@
+"""What is counted in the emulated machine (tests/numa): whose memory is read. It says where accesses go, and no speeds."""
+import sys
+
+from common import ROOT, NotPossible, ProgramFailed
+
+sys.path.insert(0, str(ROOT / "tests" / "numa"))
+
+import local_access  # noqa: E402
+import scan_placement  # noqa: E402
+from local_access import counting  # noqa: E402
+
+INIT = "tests/numa/numa_guest_init"
+SCAN_PROGRAMS = (INIT, "bench/scan/scan_placement")
+POINT_PROGRAMS = (INIT, "tests/numa/local_access")
+
+
+def counted(lab, programs, measure, *arguments):
+    """What `measure` returns. Errors: NotPossible (no emulator, no kernel, not built), ProgramFailed."""
+    for program in programs:
+        lab.path(program)
+    if not lab.scale.guest:
+        raise NotPossible("left out at this scale")
+    print(f"  counting {programs[-1]} in the emulated machine", file=sys.stderr, flush=True)
+    try:
+        return measure(lab.build, *arguments)
+    except counting.CANNOT_COUNT as error:
+        raise NotPossible(str(error).strip()) from error
+    except counting.CountFailed as error:
+        raise ProgramFailed(f"counting {programs[-1]}: {error}") from error
+
+
+def scans(lab):
+    """Scans of one query in each placement."""
+    return counted(lab, SCAN_PROGRAMS, scan_placement.measure, "--queries", "sum_a")[0]
+
+
+def point_accesses(lab):
+    """The counter's result of upserts and look-ups."""
+    return counted(lab, POINT_PROGRAMS, local_access.measure)

@@ -1,0 +1,235 @@
+// What a NumaNode's cores get from each NumaNode's memory: bandwidth of sequential reads and
+// latency of dependent ones. Paper: ERIS 2.2, Table 2.
+//
+//   node_matrix [--mib 1024] [--rounds 5] [--only bandwidth|latency] [--seed 1]
+//
+// Each NumaNode with memory gets a buffer of --mib (of a quarter of its memory at most; more than
+// the last-level cache, or it is the cache that is measured), bound before it is touched. Each
+// NumaNode with cores reads each buffer: sequentially with one thread on each of its cores, and
+// with one alone, each core a consecutive part; then one thread follows a chain through the
+// lines of the buffer in a random order (--seed), a quarter of a million of them, each load's
+// address the result of the load before. One pass is a round; rounds are outside, so that a slow
+// moment of the machine falls on all pairs. Every pass is checked: the lines' sum, the chain's end.
+//
+// Prints one JSON object: a pair for each (cpus' NumaNode, memory's NumaNode) with GB/s and ns,
+// median and spread of the rounds, and the part of the buffer's pages that the kernel says is on
+// the memory's NumaNode (null: it does not say).
+#include <algorithm>
+#include <barrier>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/key_order.h"
+#include "bench/paper/placed_buffer.h"
+#include "bench/routing/flags.h"
+#include "bench/routing/machine.h"
+#include "bench/table/plain_read.h"
+#include "topology/topology.h"
+
+namespace eris::bench {
+namespace {
+
+using nlohmann::json;
+using topology::NumaNode;
+
+struct LabOptions {
+  uint32_t mib = 1024;
+  uint32_t rounds = 5;
+  uint32_t seed = 1;
+  bool bandwidth = true;
+  bool latency = true;
+};
+
+constexpr size_t kLineWords = 8;
+constexpr size_t kPassWords = 64;  // PlainRead's
+
+// Of each line the first word is the next line of the chain, the others are random.
+class ChainBuffer {
+ public:
+  ChainBuffer(const NumaNode& node, uint64_t lines, uint32_t seed)
+      : lines_(lines), seed_(seed), buffer_(lines * kLineWords * sizeof(uint64_t)) {
+    bound_ = buffer_.Bind(node);
+    uint64_t* const words = buffer_.words();
+    for (uint64_t i = 0; i < lines * kLineWords; ++i) words[i] = Mix(i + seed);
+    for (uint64_t step = 0; step < lines; ++step) words[WordAt(step)] = WordAt(step + 1);
+    for (uint64_t i = 0; i < lines * kLineWords; ++i) parity_ ^= words[i];
+  }
+
+  const absl::Status& bound() const { return bound_; }
+  json PartOn(const NumaNode& node) const {
+    const std::vector<double> parts = buffer_.PartOf({&node, 1});
+    return parts.empty() ? json(nullptr) : json(parts[0]);
+  }
+
+  // One pass by one thread on each cpu, in GB/s.
+  double Read(const std::vector<uint32_t>& cpus) const {
+    const size_t words = lines_ * kLineWords;
+    const size_t part = words / cpus.size() / kPassWords * kPassWords;
+    std::barrier<> start(static_cast<std::ptrdiff_t>(cpus.size()));
+    std::vector<uint64_t> begin_ns(cpus.size()), end_ns(cpus.size()), parity(cpus.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < cpus.size(); ++i) {
+      threads.emplace_back([&, i] {
+        PinTo(static_cast<int>(cpus[i]));
+        const size_t first = i * part;
+        const size_t count = i + 1 == cpus.size() ? words - first : part;
+        start.arrive_and_wait();
+        begin_ns[i] = NowNs();
+        parity[i] = PlainRead(buffer_.words() + first, count);
+        end_ns[i] = NowNs();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    uint64_t all = 0;
+    for (const uint64_t one : parity) all ^= one;
+    if (all != parity_) Die("node_matrix: a pass has not read what is stored");
+    const uint64_t ns = *std::max_element(end_ns.begin(), end_ns.end()) -
+                        *std::min_element(begin_ns.begin(), begin_ns.end());
+    return static_cast<double>(words * sizeof(uint64_t)) / static_cast<double>(ns);
+  }
+
+  // Of a load, in ns: a part of the chain, another one in each round.
+  double Follow(uint32_t cpu, uint64_t round) const {
+    const uint64_t steps = std::min(lines_, kFollowed);
+    double ns = 0;
+    std::thread([&] {
+      PinTo(static_cast<int>(cpu));
+      const uint64_t* const words = buffer_.words();
+      uint64_t at = WordAt(round * steps);
+      const uint64_t begin_ns = NowNs();
+      for (uint64_t i = 0; i < steps; ++i) at = words[at];
+      const uint64_t end_ns = NowNs();
+      if (at != WordAt((round + 1) * steps)) Die("node_matrix: the chain ends elsewhere");
+      ns = static_cast<double>(end_ns - begin_ns) / static_cast<double>(steps);
+    }).join();
+    return ns;
+  }
+
+ private:
+  static constexpr uint64_t kFollowed = 1 << 18;
+
+  // Where the chain is after that many steps. They go by a permutation, so it closes after all
+  // lines.
+  uint64_t WordAt(uint64_t step) const {
+    return PermutedAt((step + seed_) & (lines_ - 1), lines_) * kLineWords;
+  }
+
+  const uint64_t lines_;
+  const uint64_t seed_;
+  PlacedBuffer buffer_;
+  absl::Status bound_;
+  uint64_t parity_ = 0;
+};
+
+struct Pair {
+  NumaNode cpus_of;
+  NumaNode memory_of;
+  std::vector<uint32_t> cpus;  // one of each core
+  const ChainBuffer* buffer = nullptr;
+  std::vector<double> all_gb_s, one_gb_s, latency_ns;
+};
+
+json Spread(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {{"median", MedianOf(values)}, {"min", *least}, {"max", *most}};
+}
+
+int Run(const LabOptions& options) {
+  const auto machine = topology::Topology::Discover();
+  if (!machine.ok()) Die("node_matrix: " + std::string(machine.status().message()));
+  std::vector<NumaNode> with_memory;
+  uint64_t bytes = uint64_t{options.mib} << 20;
+  for (const NumaNode& node : machine->numa_nodes()) {
+    if (node.memory_bytes == 0) continue;
+    with_memory.push_back(node);
+    bytes = std::min(bytes, node.memory_bytes / 4);
+  }
+  bytes = std::min(bytes, machine->memory_bytes() / 2 / with_memory.size());
+  uint64_t lines = kPassWords;
+  while (lines * 2 * kLineWords * sizeof(uint64_t) <= bytes) lines *= 2;  // PermutedAt wants it
+
+  std::vector<std::unique_ptr<ChainBuffer>> buffers;
+  for (const NumaNode& node : with_memory) {
+    buffers.push_back(std::make_unique<ChainBuffer>(node, lines, options.seed));
+    const absl::Status& bound = buffers.back()->bound();
+    if (bound.ok()) continue;
+    if (with_memory.size() > 1) Die("node_matrix: " + std::string(bound.message()));
+    std::fprintf(stderr, "node_matrix: %s; there is but one NumaNode\n",
+                 std::string(bound.message()).c_str());
+  }
+  std::vector<Pair> pairs;
+  for (const NumaNode& cpus_of : machine->numa_nodes()) {
+    std::vector<uint32_t> cpus;
+    for (const topology::Core& core : machine->cores()) {
+      if (core.home_numa_node.value == cpus_of.id.value) cpus.push_back(core.cpus.front());
+    }
+    if (cpus.empty()) continue;
+    for (size_t i = 0; i < with_memory.size(); ++i) {
+      pairs.push_back({cpus_of, with_memory[i], cpus, buffers[i].get(), {}, {}, {}});
+    }
+  }
+  const OtherLoad load(AllowedCpus());
+  for (uint32_t round = 0; round < options.rounds; ++round) {
+    for (Pair& pair : pairs) {
+      if (options.bandwidth) {
+        pair.all_gb_s.push_back(pair.buffer->Read(pair.cpus));
+        pair.one_gb_s.push_back(pair.buffer->Read({pair.cpus.front()}));
+      }
+      if (options.latency) pair.latency_ns.push_back(pair.buffer->Follow(pair.cpus.front(), round));
+    }
+  }
+  json report{{"cpu", CpuModel()},
+              {"build_type", ERIS_BENCH_BUILD_TYPE},
+              {"buffer_mib", lines * kLineWords * sizeof(uint64_t) >> 20},
+              {"rounds", options.rounds},
+              {"seed", options.seed},
+              {"cpus_taken_by_others", load.Cpus()},
+              {"numa_nodes", machine->numa_nodes().size()},
+              {"pairs", json::array()}};
+  for (const Pair& pair : pairs) {
+    json one{{"cpus_of", pair.cpus_of.id.value},
+             {"memory_of", pair.memory_of.id.value},
+             {"cores", pair.cpus.size()},
+             {"distance", machine->Distance(pair.cpus_of.id, pair.memory_of.id)},
+             {"pages_there", pair.buffer->PartOn(pair.memory_of)}};
+    if (options.bandwidth) {
+      one["all_cores_gb_s"] = Spread(pair.all_gb_s);
+      one["one_core_gb_s"] = Spread(pair.one_gb_s);
+    }
+    if (options.latency) one["latency_ns"] = Spread(pair.latency_ns);
+    report["pairs"].push_back(one);
+  }
+  std::printf("%s\n", report.dump().c_str());
+  return 0;
+}
+
+LabOptions Parse(int argc, char** argv) {
+  LabOptions options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string flag = argv[i];
+    if (i + 1 == argc) Die("node_matrix: " + flag + " has no value, or is no flag");
+    const std::string value = argv[i + 1];
+    if (flag == "--mib") {
+      options.mib = Number(value, 1, 1 << 20);
+    } else if (flag == "--rounds") {
+      options.rounds = Number(value, 1, 1000);
+    } else if (flag == "--seed") {
+      options.seed = Number(value, 0, UINT32_MAX);
+    } else if (flag == "--only" && (value == "bandwidth" || value == "latency")) {
+      (value == "bandwidth" ? options.latency : options.bandwidth) = false;
+    } else {
+      Die("node_matrix: no flag " + flag + " " + value);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) { return eris::bench::Run(eris::bench::Parse(argc, argv)); }

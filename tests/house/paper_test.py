@@ -1,0 +1,373 @@
+"""The paper's figures without measuring: recorded answers of their programs become report, picture and text; what a machine
+cannot measure is said; bench/paper/run.py names the program that fails."""
+import contextlib
+import io
+import itertools
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAPER = ROOT / "bench" / "paper"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(PAPER))
+
+import common  # noqa: E402
+import experiments  # noqa: E402
+import fig1_scaling  # noqa: E402
+import fig5_buffer_size  # noqa: E402
+import fig8_index_size  # noqa: E402
+import fig9_scan_bandwidth  # noqa: E402
+import fig10_12_traffic  # noqa: E402
+import fig13_dynamic  # noqa: E402
+import guest  # noqa: E402
+import run  # noqa: E402
+import table2_nodes  # noqa: E402
+
+# What programs print: on one NumaNode, on two, on any machine; shortened, with round numbers.
+RECORDED = json.loads((ROOT / "tests" / "house" / "paper_answers.json").read_text(encoding="utf-8"))
+
+
+class RecordedLab(common.Lab):
+    """Programs that answer what they once did, and a counter that has counted before."""
+
+    def __init__(self, answers):
+        super().__init__("build/none", common.SCALES["full"])
+        self.answers = answers
+
+    def path(self, program):
+        if program not in self.answers:
+            raise common.NotPossible(f"{program} is not built")
+        return pathlib.Path(program)
+
+    def run(self, program, *arguments, prefix=()):
+        self.path(program)
+        answer = self.answers[program]
+        if callable(answer):
+            return answer(*map(str, arguments))
+        if "--placements" in arguments:
+            wanted = arguments[arguments.index("--placements") + 1]
+            answer = "\n".join(line for line in answer.splitlines() if json.loads(line)["placement"] in wanted)
+        return answer
+
+
+def shifting(*arguments):
+    """A load on two AEUs, of which one has half its throughput after each change until the balancer has moved ranges."""
+    balanced, seconds, phases = 400_000, 4, 6
+    at_work = arguments[arguments.index("--algorithm") + 1] != "off"
+    keys = []
+    for window in range(100 * seconds * phases + 1):
+        phase, into = divmod(window, 100 * seconds)
+        slow = phase > 0 and (not at_work or into < 150)
+        keys.append(balanced // 2 if slow else balanced)
+    moved = [{"begin_s": phase * seconds + 1.4, "seconds": 0.05, "rows": 1000} for phase in range(1, phases)] if at_work else []
+    return json.dumps({"window_ms": 10, "phase_s": seconds, "period_ms": 500, "keys": keys, "transfers": moved, "keys_by_aeu": [],
+                       "phases": [{"name": f"phase {phase}", "batch_p999_us": 100} for phase in range(phases)]})
+
+
+def stepped(*arguments):
+    moved = {"one_shot": [2, 1.1, 1, 1, 1, 1, 1, 1], "ma(8)": [2, 1.6, 1.1, 1, 1, 1, 1, 1], "ma(1)": [2, 1.9, 1.8, 1.7, 1.5, 1.1, 1, 1]}
+    loads = moved[arguments[arguments.index("--algorithm") + 1]]
+    phase = {"max_over_mean": loads, "bound": 1.0, "rows_moved": [int(1000 * (a - b)) for a, b in zip(loads, loads[1:])]}
+    return json.dumps({"phases": [phase, phase]})
+
+
+def answers(numa_nodes):
+    """By program."""
+    found = {program: "\n".join(map(json.dumps, lines)) for program, lines in RECORDED["any"].items()}
+    found.update({program: "\n".join(map(json.dumps, lines)) for program, lines in RECORDED[f"{numa_nodes} NumaNodes"].items()})
+    return {**found, "bench/balancer/shifting_load": shifting, "bench/balancer/stepped_load": stepped,
+            **dict.fromkeys((*guest.SCAN_PROGRAMS[:1], *guest.POINT_PROGRAMS), "{}")}
+
+
+def counted_scans(_build, *_arguments):
+    """Of 4 NumaNodes: all local, a quarter, a quarter."""
+    return [guest.scan_placement.Scan(placement, "sum_a", phase, 4, 1000, 1000, local, 1000, local, (250,) * 4)
+            for phase, (placement, local) in enumerate((("local", 0.999), ("interleaved", 0.25), ("one", 0.25)), 1)], None
+
+
+def counted_points(_build):
+    lines = [f"count\t{phase}\t0\t0\t{memory}\t1000\t0\t{misses}\t0" for phase in range(1, 7)
+             for memory, misses in ((0, 990 if phase < 3 else 250), (1, 10 if phase < 3 else 750))]
+    return guest.counting.parse("\n".join([*lines, "end"]))
+
+
+def report_of(figure, lab, numa_nodes=1):
+    """As common.measure makes it, on a machine of 2 cores without hardware events."""
+    here = {"cpu": "a cpu", "cores": 2, "numa_nodes": numa_nodes, "memory_gib": 16}
+    with mock.patch.object(common, "numa_nodes", lambda: numa_nodes), mock.patch.object(common, "machine", lambda: here), \
+            mock.patch.object(common, "Lab", lambda build, scale: lab), mock.patch.object(lab, "cores", 2), \
+            mock.patch.object(guest.scan_placement, "measure", counted_scans), \
+            mock.patch.object(guest.local_access, "measure", counted_points), mock.patch("shutil.which", lambda name: None), \
+            contextlib.redirect_stderr(io.StringIO()):
+        return common.measure(figure, "build/none", "full")
+
+
+def row(figure, report, *words):
+    """The row whose description and source contain the words."""
+    found = [one for one in figure.compare(report) if all(word in f"{one.what} {one.source}" for word in words)]
+    assert len(found) == 1, (words, figure.compare(report))
+    return found[0]
+
+
+class FigureTest(unittest.TestCase):
+    def made(self, figure, numa_nodes=1, given=None):
+        report = report_of(figure, RecordedLab(answers(numa_nodes) if given is None else given), numa_nodes)
+        self.assertEqual(report["outcome"], common.DONE, report["reason"])
+        for one in report["points"]:
+            self.assertLessEqual(one["min"], one["median"], one)
+            self.assertLessEqual(one["median"], one["max"], one)
+        json.dumps(report)
+        xml.etree.ElementTree.fromstring(figure.draw(report))
+        self.assertIn("| here | paper |", experiments.text([figure], {figure.NAME: report}))
+        return report
+
+    def test_every_figure_from_recorded_answers(self):
+        for numa_nodes in (1, 2):
+            for figure in run.FIGURES:
+                with self.subTest(figure=figure.NAME, numa_nodes=numa_nodes):
+                    self.made(figure, numa_nodes)
+
+    def test_without_any_program_nothing_is_possible_and_the_text_says_why(self):
+        for figure in run.FIGURES:
+            with self.subTest(figure=figure.NAME):
+                report = report_of(figure, RecordedLab({}))
+                self.assertEqual(report["outcome"], common.NOT_POSSIBLE)
+                self.assertIn("is not built", common.outcome_line(report))
+                text = experiments.text([figure], {figure.NAME: report})
+                self.assertIn("Not possible", text)
+                self.assertNotIn("svg", text)
+
+    def test_an_answer_in_another_form_fails_that_figure(self):
+        for figure in run.FIGURES:
+            if figure is fig10_12_traffic:
+                continue  # without events no program of its own answers
+            with self.subTest(figure=figure.NAME):
+                self.assertEqual(report_of(figure, RecordedLab(dict.fromkeys(answers(1), '{"other": []}')))["outcome"], common.FAILED)
+
+    def test_table2_compares_the_farthest_with_local_memory(self):
+        report = self.made(table2_nodes, 2)
+        self.assertAlmostEqual(row(table2_nodes, report, "farthest", "all cores", "Intel").ours, 5 / 20)
+        self.assertAlmostEqual(row(table2_nodes, report, "farthest", "latency", "SGI").ours, 300 / 100)
+        alone = self.made(table2_nodes, 1)
+        self.assertIsNone(row(table2_nodes, alone, "farthest", "latency", "SGI").ours)
+        self.assertIn("remote memory (one NumaNode)", common.outcome_line(alone))
+
+    def test_table2_refuses_memory_that_lies_elsewhere(self):
+        elsewhere = answers(2)
+        elsewhere["bench/paper/node_matrix"] = elsewhere["bench/paper/node_matrix"].replace('"pages_there": 1.0', '"pages_there": 0.5')
+        report = report_of(table2_nodes, RecordedLab(elsewhere))
+        self.assertEqual(report["outcome"], common.FAILED)
+        self.assertIn("only 0.500 lies there", report["reason"])
+
+    def test_fig5_finds_where_the_best_is_reached(self):
+        report = self.made(fig5_buffer_size)
+        self.assertEqual(row(fig5_buffer_size, report, "raw: buffer that reaches").ours, 256)
+        found = row(fig5_buffer_size, report, "look-ups, 1 M keys")
+        self.assertEqual((found.ours, found.paper), (64, 128))
+
+    def test_fig5_without_the_peer_s_header_still_has_look_ups(self):
+        given = answers(1)
+        del given[fig5_buffer_size.RAW]
+        report = self.made(fig5_buffer_size, given=given)
+        self.assertIn("raw routing (bench/routing/raw_routing is not built)", common.outcome_line(report))
+        self.assertIsNone(row(fig5_buffer_size, report, "raw: buffer that reaches").ours)
+        self.assertNotIn("memcpys", fig5_buffer_size.here(report))
+
+    def test_fig5_does_not_describe_look_ups_that_were_not_measured(self):
+        given = answers(1)
+        del given[fig5_buffer_size.LOOK_UPS]
+        self.assertNotIn("indexes of", fig5_buffer_size.here(self.made(fig5_buffer_size, given=given)))
+        self.assertIn("indexes of 1 M", fig5_buffer_size.here(self.made(fig5_buffer_size)))
+
+    def test_fig1_divides_growth_by_the_aeus_and_goes_on_without_the_shared_index(self):
+        report = self.made(fig1_scaling)
+        self.assertAlmostEqual(row(fig1_scaling, report, "look-ups, ERIS: 2 AEUs over 1").ours, 0.5)  # the answer is always the same
+        self.assertAlmostEqual(row(fig1_scaling, report, "upserts, 2 AEUs: ERIS over shared, batched").ours, 20 / 15)
+        given = answers(1)
+        del given["bench/shared/shared_index_lab"]
+        report = self.made(fig1_scaling, given=given)
+        self.assertEqual(common.outcome_line(report).count("shared_index_lab is not built"), 1)
+        self.assertIsNone(row(fig1_scaling, report, "look-ups, ERIS").ours)
+        self.assertAlmostEqual(row(fig1_scaling, report, "scans, 2 AEUs").ours, 25 / 27)
+
+    def test_fig8_compares_at_the_largest_index(self):
+        report = self.made(fig8_index_size)
+        self.assertEqual(len({one["x"] for one in report["points"]}), len(common.SCALES["full"].index_sizes))
+        self.assertAlmostEqual(row(fig8_index_size, report, "the largest index", "AMD").ours, 4)
+
+    def test_fig9_compares_with_interleaved_memory_where_there_is_any(self):
+        report = self.made(fig9_scan_bandwidth, 2)
+        self.assertAlmostEqual(row(fig9_scan_bandwidth, report, "shared column, interleaved").ours, 40 / 10)
+        self.assertAlmostEqual(row(fig9_scan_bandwidth, report, "plain read").ours, 40 / 40)  # both NumaNodes' 20
+        counted = row(fig9_scan_bandwidth, report, "counted", "ERIS, interleaved", "1 / NumaNodes is 0.25")
+        self.assertEqual((counted.ours, counted.paper), (0.25, None))  # the paper's machine has other NumaNodes
+        alone = self.made(fig9_scan_bandwidth, 1)
+        self.assertIsNone(row(fig9_scan_bandwidth, alone, "shared column, interleaved").ours)
+        self.assertIn("(one NumaNode)", common.outcome_line(alone))
+
+    def test_fig10_12_has_the_emulated_counts_where_there_are_no_events(self):
+        report = self.made(fig10_12_traffic)
+        self.assertIn("perf is not installed", common.outcome_line(report))
+        self.assertAlmostEqual(row(fig10_12_traffic, report, "look-ups: remote misses").ours, 10 / 750)
+        self.assertIsNone(row(fig10_12_traffic, report, "look-ups: local part of the misses, interleaved", "1 / NumaNodes is 0.25").paper)
+        self.assertIsNone(row(fig10_12_traffic, report, "L3 miss ratio").ours)
+
+    def test_fig10_12_reads_events_and_refuses_those_that_are_not_counted(self):
+        lines = ["# started", ""] + [f"{count},,{event},1000,100.00,," for count, event in zip((1000, 100, 50, 10), fig10_12_traffic.EVENTS)]
+        self.assertEqual(fig10_12_traffic.read_events("\n".join(lines))["node-loads"], 50)
+        for bad in [line.replace("50,", "<not supported>,", 1) for line in lines], lines[:-1]:
+            with self.assertRaisesRegex(common.NotPossible, "node-load"):
+                fig10_12_traffic.read_events("\n".join(bad))
+
+    def test_fig10_12_with_hardware_events(self):
+        lab = RecordedLab(answers(1))
+        with mock.patch.object(fig10_12_traffic, "perf",
+                               lambda lab, *command: dict(zip(fig10_12_traffic.EVENTS, (1000, 100, 50, 10)))):
+            report = report_of(fig10_12_traffic, lab)
+        self.assertEqual(common.median_of(report, fig10_12_traffic.MISS_RATIO, "eris"), 0.1)
+        self.assertEqual(common.median_of(report, fig10_12_traffic.REMOTE_LOADS, "shared"), 0.2)
+        self.assertAlmostEqual(row(fig10_12_traffic, report, "L3 miss ratio").ours, 1)
+        xml.etree.ElementTree.fromstring(fig10_12_traffic.draw(report))
+
+    def test_fig13_says_how_far_and_how_soon_the_throughput_comes_back(self):
+        report = self.made(fig13_dynamic)
+        self.assertAlmostEqual(row(fig13_dynamic, report, "one-shot: end of a phase", "maximum").ours, 1)
+        self.assertAlmostEqual(row(fig13_dynamic, report, "off: end of a phase over the even load").ours, 0.5)
+        self.assertAlmostEqual(row(fig13_dynamic, report, "one-shot: back").ours, 3, delta=0.1)
+        self.assertEqual(row(fig13_dynamic, report, "MA8: cycles").ours, 2)
+        self.assertIn("MA1 on real AEUs", common.outcome_line(report))
+        self.assertIn("off 1, one-shot 3.", fig13_dynamic.here(report))
+        self.assertNotIn("not ", fig13_dynamic.gap(report))
+
+    def test_fig13_says_what_never_came_back_or_even(self):
+        given, rounds = answers(1), itertools.count()
+
+        def late(*arguments):
+            report = json.loads(shifting(*arguments))
+            # One round of one-shot never gets over its third change.
+            if arguments[arguments.index("--algorithm") + 1] == "one_shot" and next(rounds) == 1:
+                report["keys"][1200:1601] = [200_000] * 401
+            return json.dumps(report)
+
+        def uneven(*arguments):
+            phase = {"max_over_mean": [2] * 9, "bound": 1.0, "rows_moved": [1] * 8}
+            return json.dumps({"phases": [phase, phase]}) if "ma(1)" in arguments else stepped(*arguments)
+
+        report = self.made(fig13_dynamic, given={**given, fig13_dynamic.SHIFTING: late, fig13_dynamic.STEPPED: uneven})
+        back, even = row(fig13_dynamic, report, "one-shot: back"), row(fig13_dynamic, report, "MA1: cycles")
+        self.assertEqual((back.ours, back.instead), (None, "not back in 1 of 5 phases"))
+        self.assertEqual((even.ours, even.instead), (None, "not even within 1000 cycles"))
+        text = experiments.text([fig13_dynamic], {fig13_dynamic.NAME: report})
+        for words in "| not back in 1 of 5 phases |", "| not even within 1000 cycles |":
+            self.assertIn(words, text)
+        for words in "in 1 of 5 phases, in one of its rounds", "not even within 1000 cycles of MA1":
+            self.assertIn(words, fig13_dynamic.gap(report))
+
+    def test_fig13_says_nothing_of_what_was_not_run(self):
+        given = answers(1)
+        del given[fig13_dynamic.SHIFTING]
+        self.assertEqual(row(fig13_dynamic, self.made(fig13_dynamic, given=given), "one-shot: back").instead, "")
+
+
+class RunTest(unittest.TestCase):
+    """The command itself, with stand-ins for programs."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def stand_in(self, program, script):
+        path = self.folder / "build" / program
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def call(self, *arguments):
+        return subprocess.run([sys.executable, "-B", str(PAPER / "run.py"), str(self.folder / "build"), *arguments, "--scale", "tiny",
+                               "--results", str(self.folder), "--docs", str(self.folder / "docs")], capture_output=True, text=True)
+
+    def answering(self, program):
+        self.stand_in(program, "cat <<'ANSWER'\n" + answers(1)[program] + "\nANSWER")
+
+    def test_a_program_that_fails_is_named_and_the_others_run(self):
+        self.stand_in("bench/paper/node_matrix", "echo no memory left >&2; exit 3")
+        for program in ("bench/routing/raw_routing", "bench/routing/routed_keys"):
+            self.answering(program)
+        done = self.call("table2", "fig5")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stdout, r"table2_nodes .* failed: bench/paper/node_matrix ended with 3: no memory left\n")
+        self.assertRegex(done.stdout, r"fig5_buffer_size .* s  done\n")
+
+    def test_a_program_that_prints_no_json_is_a_failure(self):
+        self.stand_in("bench/paper/node_matrix", "echo hello")
+        done = self.call("table2")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("node_matrix printed no JSON: 'hello", done.stdout)
+
+    def test_what_is_not_built_is_not_possible_and_no_failure(self):
+        done = self.call("table2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not possible here: bench/paper/node_matrix is not built", done.stdout)
+        self.assertIn("not assembled: no report yet of", done.stdout)
+        self.assertFalse((self.folder / "docs" / "experiments.md").exists())
+
+    def test_the_text_is_written_once_every_figure_has_a_report(self):
+        done = self.call()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (self.folder / "docs" / "experiments.md").read_text(encoding="utf-8")
+        for figure in run.FIGURES:
+            self.assertIn(f"## {figure.TITLE}", text)
+        self.assertIn("Scale: tiny.", text)
+
+    def test_assembling_takes_saved_reports_and_measures_nothing(self):
+        self.assertEqual(self.call("--assemble").returncode, 1)  # nothing there
+        self.answering("bench/paper/node_matrix")
+        self.assertEqual(self.call().returncode, 0)
+        (self.folder / "build" / "bench" / "paper" / "node_matrix").unlink()
+        (self.folder / "docs" / "experiments.md").unlink()
+        self.assertEqual(self.call("--assemble").returncode, 0)
+        self.assertIn("paper_table2_nodes.svg", (self.folder / "docs" / "experiments.md").read_text(encoding="utf-8"))
+
+    def test_an_unknown_figure_is_refused_by_name(self):
+        done = self.call("fig99")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'fig99'", done.stderr)
+
+    def test_a_figure_alone_prints_its_report(self):
+        self.answering("bench/paper/node_matrix")
+        done = subprocess.run([sys.executable, "-B", str(PAPER / "table2_nodes.py"), str(self.folder / "build"), "--json", "-",
+                               "--scale", "tiny", "--results", str(self.folder), "--docs", str(self.folder)],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        for key in ("figure", "machine", "commit", "seed", "protocol", "points"):
+            self.assertIn(key, report)
+
+
+class DocumentTest(unittest.TestCase):
+    def test_the_document_names_every_figure_and_has_its_picture(self):
+        text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+        for figure in run.FIGURES:
+            self.assertIn(f"](#{experiments.anchor(figure.TITLE)})", text)
+            section = text.split(f"## {figure.TITLE}\n")[1].split("\n## ")[0]
+            picture = ROOT / "docs" / "figures" / f"paper_{figure.NAME}.svg"
+            self.assertTrue(("**Here.** Not possible" in section) != (f"({picture.relative_to(ROOT / 'docs')})" in section), section)
+            self.assertTrue("svg" not in section or picture.is_file())
+
+    def test_dev_builds_what_the_figures_run(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            sys.argv = ["run.py", "build/release", "--programs"]
+            run.main()
+        self.assertIn("bench/paper/node_matrix", out.getvalue().split())
+
+
+if __name__ == "__main__":
+    unittest.main()
