@@ -84,6 +84,8 @@ bool Aeu::Step(const StepBudget& budget) {
   bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
   worked |= TakeCommands(budget);
   worked |= transfers_.Advance();
+  // Before the answers: whoever has one may begin a snapshot, which is not to pay for older rows.
+  if (version_bytes_ > 0) EnforceSnapshotLimits(begin_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it. And
   // before the slice of the scans: a look-up waits for the one that was under way, not for two.
   acknowledgements_.Send();
@@ -92,7 +94,6 @@ bool Aeu::Step(const StepBudget& budget) {
     worked |= AdvanceScans(std::max(begin_ns + budget.scan_ns, NowNs() + budget.scan_ns / 4));
     acknowledgements_.Send();
   }
-  if (version_bytes_ > 0) EnforceSnapshotLimits(begin_ns);
   if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
   if (transfers_.forgets()) {
     transfers_.Forget(worked ? TransferRunner::kForgottenPerTurn

@@ -150,13 +150,17 @@ class BasicSnapshotRegistry {
     const int64_t used = version_bytes();
     const int64_t limit = version_bytes_max_;
     // relaxed, here and below: who gives up one more than it had to does no harm.
-    const int64_t next = give_up_at_.load(std::memory_order_relaxed);
+    int64_t next = give_up_at_.load(std::memory_order_relaxed);
     if (used <= limit) {
       if (next != 0) give_up_at_.store(0, std::memory_order_relaxed);
       return false;
     }
     if (used < next || view.active.empty()) return false;
-    give_up_at_.store(used + limit / 8 + 1, std::memory_order_relaxed);
+    // It only grows: another AEU may have seen more since.
+    const int64_t grown = used + limit / 8 + 1;
+    while (next < grown && !give_up_at_.compare_exchange_weak(
+                               next, grown, std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
     bool any = AbortEpoch(view.active.front());
     if (used / 2 > limit) {
       for (const uint64_t epoch : view.active) any |= AbortEpoch(epoch);

@@ -126,6 +126,48 @@ TEST_F(SnapshotTurnTest, BeyondTheLimitOfMemoryTheOldestIsGivenUp) {
   registry().End(old.slot);
 }
 
+// Rows beyond twice the limit cost every snapshot that there is, but none that begins with the
+// write's answer: an AEU that works between the answer and the end of the turn that gave it is not
+// to find the limit unenforced.
+TEST(SnapshotLimitTest, ASnapshotThatBeginsWithAnAnswerDoesNotPayForOlderRows) {
+  test::LabMemory memory;
+  test::AeuLab lab(memory, 2);
+  test::LabClient client(lab);
+  routing::ObjectRoute& route = lab.Create(0, {1}, {0, 140'000}, {{0}, {1}});
+  routing::SnapshotRegistry& registry = lab.directory().snapshots();
+  // More than a turn frees.
+  std::vector<uint64_t> keys(40'000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7;
+  TestReply first(keys.size());
+  client.Send(route, CommandType::kUpsert, keys, keys, first);
+  for (const uint32_t aeu : {0u, 1u}) lab.Step(aeu);
+  // Less than an AEU's old rows, more than half of them.
+  registry.SetLimits(1'000'000, ~uint64_t{0});
+  const auto old = *registry.Begin();
+  const auto other = *registry.Begin();
+  std::vector<routing::SnapshotRegistry::Held> begun;
+  TestReply reply(keys.size());
+  reply.on_answered = [&] {
+    if (reply.answered < keys.size()) return;
+    begun.push_back(*registry.Begin());
+    lab.Step(0);
+  };
+  client.Send(route, CommandType::kUpsert, keys, keys, reply);
+  lab.Step(0);
+  EXPECT_TRUE(begun.empty());
+  EXPECT_TRUE(registry.aborted(old.slot));
+  EXPECT_FALSE(registry.aborted(other.slot));
+  lab.Step(1);
+  ASSERT_EQ(begun.size(), 1u);
+  EXPECT_TRUE(registry.aborted(other.slot));
+  for (int i = 0; i < 100'000 && (lab[0].HasWork() || lab[1].HasWork()); ++i) {
+    for (const uint32_t aeu : {0u, 1u}) lab.Step(aeu);
+  }
+  EXPECT_FALSE(registry.aborted(begun[0].slot));
+  EXPECT_EQ(registry.version_bytes(), 0);
+  for (const auto& held : {old, other, begun[0]}) registry.End(held.slot);
+}
+
 TEST_F(SnapshotTurnTest, AgedOnesAreGivenUpWhereOldRowsAreKept) {
   registry().SetLimits(~uint64_t{0}, 1);
   const auto old = *registry().Begin(/*begun_ns=*/1);
