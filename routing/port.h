@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "routing/data_command.h"
 #include "routing/endpoint.h"
 #include "routing/object_route.h"
+#include "routing/range_table.h"
 #include "routing/reply.h"
 #include "routing/table_reader.h"
 
@@ -145,6 +147,9 @@ class Port {
     int64_t deadline_ns_ = 0;
   };
 
+  // The table in force, to split `keys` keys by: its copy in this Port's memory, once enough keys
+  // have been split by that version to pay for one. Valid until the next call.
+  const RangeTable& TableOf(const ObjectRoute& route, size_t keys);
   uint32_t TargetOf(AeuId aeu);
   // Room for a record of `bytes` in the target's outgoing buffer; nullptr: none just now.
   std::byte* Reserve(uint32_t target, size_t bytes);
@@ -197,6 +202,12 @@ class Port {
   std::vector<uint32_t> dirty_;                  // targets that may have a block
   std::vector<uint32_t> to_wake_;
   Block* multicast_ = nullptr;  // the multicast buffer, open until the next Flush
+  // What TableOf has found last, and its copy: the published one lies on one NumaNode, and every
+  // key asks it several times.
+  ObjectId table_object_;
+  uint64_t table_version_ = 0;
+  uint64_t keys_by_table_ = 0;
+  std::optional<RangeTable> own_table_;
   // Of the Send under way.
   std::vector<AeuId> target_of_key_;  // as an index of targets_
   std::vector<uint32_t> touched_;     // its targets

@@ -64,6 +64,25 @@ void CopyColumns(const KeyColumns& from, const KeyColumnsOut& to) {
 
 }  // namespace
 
+const RangeTable& Port::TableOf(const ObjectRoute& route, size_t keys) {
+  // Shown until the next call: an idle Port keeps one version alive at most.
+  const RangeTable& shown = table_reader_.Acquire(route);
+  if (route.object() != table_object_ || shown.version() != table_version_) {
+    table_object_ = route.object();
+    table_version_ = shown.version();
+    keys_by_table_ = 0;
+    own_table_.reset();
+  } else if (!own_table_ && keys_by_table_ >= shown.size()) {
+    keys_by_table_ = 0;  // without memory it is tried again as late
+    try {
+      own_table_.emplace(shown);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  keys_by_table_ += keys;
+  return own_table_ ? *own_table_ : shown;
+}
+
 uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
                     storage::KeyState if_no_room) {
   const size_t n = command.keys.size();
@@ -72,8 +91,7 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   ERIS_DCHECK(!HasExpected(command.type) || command.expected.size() == n);
   ERIS_DCHECK(command.seconds.empty() || command.seconds.size() == n);
   ERIS_DCHECK(command.query.size() % 8 == 0);
-  // Shown until the next call: an idle Port keeps one version alive at most.
-  const RangeTable& table = table_reader_.Acquire(route);
+  const RangeTable& table = TableOf(route, n);
   touched_.clear();
   left_.clear();
   const uint32_t record_keys =

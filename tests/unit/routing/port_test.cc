@@ -325,6 +325,55 @@ TEST(PortTest, HoweverACommandIsSplitEachKeyGoesToItsOwnerOnce) {
   EXPECT_GT(refusals, 0u);
 }
 
+// A Port copies a table that it uses again and again: it never splits by what was in force before,
+// or by another object's.
+TEST(PortTest, EachKeyGoesByItsObjectsNewestTable) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE(test::SeedText(seed));
+  std::mt19937_64 random(seed);
+  constexpr uint32_t kAeus = 3;
+  TestEndpoints endpoints(kAeus, 64 << 10);
+  Port port(endpoints.directory(), kOfAeu);
+  const auto table = [&](uint64_t version) {
+    std::vector<uint64_t> starts{0};
+    std::vector<AeuId> owners{{static_cast<uint32_t>(random() % kAeus)}};
+    for (size_t ranges = 1 + random() % 60; starts.size() < ranges;) {
+      starts.push_back(starts.back() + 1 + random() % 100);
+      owners.push_back({static_cast<uint32_t>(random() % kAeus)});
+    }
+    return std::make_unique<RangeTable>(version, starts, owners);
+  };
+  std::vector<std::unique_ptr<ObjectRoute>> routes;
+  for (uint32_t i = 0; i < 2; ++i) {
+    routes.push_back(std::make_unique<ObjectRoute>(i, ObjectId{i}, table(1)));
+  }
+  for (int round = 0; round < 3000; ++round) {
+    const auto& route = routes[random() % 16 == 0];
+    if (random() % 16 == 0) {  // versions of both, so that only the object tells them apart
+      for (const auto& one : routes) {
+        one->Publish(table(one->Pin()->version() + 1), endpoints.directory().table_readers());
+      }
+    }
+    std::vector<uint64_t> keys(1 + random() % 20);
+    for (uint64_t& key : keys) key = random() % 4000;
+    TestReply reply(keys.size());
+    ASSERT_EQ(port.Send(*route, Command(CommandType::kLookup, keys, reply), KeyState::kRefused),
+              0u);
+    ASSERT_TRUE(port.Flush());
+    size_t arrived = 0;
+    for (uint32_t aeu = 0; aeu < kAeus; ++aeu) {
+      for (const Received& one : Take(endpoints[aeu])) {
+        ASSERT_EQ(one.header.object, route->object());
+        ASSERT_EQ(one.header.table_version, route->Pin()->version());
+        for (const uint64_t key : one.keys) ASSERT_EQ(route->Pin()->OwnerOf(key).value, aeu);
+        arrived += one.keys.size();
+      }
+    }
+    ASSERT_EQ(arrived, keys.size());
+    ASSERT_LE(route->versions(), 2u);
+  }
+}
+
 // --- Ports outside the engine --------------------------------------------------------------------
 
 constexpr PortOptions kOutside{.outgoing_bytes = kOutgoingBytes, .pool_bytes_max = 4 * 1024};
