@@ -7,7 +7,7 @@
 // holding anybody up. Blocks come from the Port's bounded pool. Nothing waits for ever: where there
 // is no room an AEU's Port gives the keys back at once, one outside waits with a bound first.
 // Cost of a call: O(keys + targets addressed); memory: a few bytes per AEU that there is, a target
-// and a block per AEU addressed.
+// and a block per AEU addressed, one range table.
 #ifndef ERIS_ROUTING_PORT_H_
 #define ERIS_ROUTING_PORT_H_
 
@@ -98,7 +98,7 @@ class Port {
 
   // Of what a visitor may have brought an AEU (turn_door.h), in one Flush: what takes longer is for
   // a thread that nobody else keeps from its core. And so many AEUs are visited at most.
-  static constexpr size_t kVisitBytesMax = 16 << 10;
+  static constexpr size_t kVisitBytesMax = 64 << 10;
   static constexpr size_t kVisitsMax = 4;
 
   // Sends everything buffered over, and wakes each target that sleeps, once (or runs its turn).
