@@ -15,7 +15,8 @@ ROUNDS = 3
 KEYS = 1_000_000
 SECONDS = 1.5
 # Keys of a batch, batches in flight: as eris bench and the peers are asked for.
-SHAPES = {"single_1": (1, 1), "single_64": (1, 64), "256": (256, 64), "4096": (4096, 8)}
+SHAPES = {"single_1": (1, 1), "single_64": (1, 64), "256": (256, 64), "4096": (4096, 8), "256_alone": (256, 1),
+          "4096_alone": (4096, 1)}
 
 
 def cpu_list(text):
@@ -186,10 +187,13 @@ def remote_goals(build, goal, no_goal):
              f"{bare / 1e6:.1f} M keys/s, gRPC alone {echo_rate / 1e6:.1f} ({cpu(f'echo {shape}')}), the engine alone "
              f"{1e-6 / engine_s:.1f}: {own / 1e6:.1f} with the generator on its core, whose own part, {null / 1e6:.1f} with nothing "
              f"behind it, is taken off; {cpu(f'eris {shape}')}")
+        # What waits behind other batches waits for their execution, too, which the bound leaves out: so one in flight
+        # first, then as many as for the throughput.
         batch_us = SHAPES[shape][0] * engine_s * 1e6
-        goal(f"remote.p99_{shape}_over_bound", p99(f"eris {shape}") / (p99(f"echo {shape}") + batch_us), "<=", 1.3,
-             f"{p99(f'eris {shape}'):.0f} us beside {p99(f'echo {shape}'):.0f} and {batch_us:.0f} of the batch itself, "
-             "without the generator")
+        for name, of in (("p99", f"{shape}_alone"), (f"p99_{SHAPES[shape][1]}_in_flight", shape)):
+            goal(f"remote.{name}_{shape}_over_bound", p99(f"eris {of}") / (p99(f"echo {of}") + batch_us), "<=", 1.3,
+                 f"{SHAPES[of][1]} in flight: {p99(f'eris {of}'):.0f} us beside {p99(f'echo {of}'):.0f} and {batch_us:.0f} "
+                 "of the batch itself, without the generator")
     for shape in ("single_1", "single_64"):
         ours, bare = median(results[f"eris {shape}"]), median(results[f"echo {shape}"])
         goal(f"remote.{shape}_over_stream", ours / bare, ">=", 0.85,
