@@ -11,7 +11,7 @@ import time
 
 from goals_embedded import embedded
 
-ROUNDS = 3
+ROUNDS = 5
 KEYS = 1_000_000
 SECONDS = 1.5
 # Keys of a batch, batches in flight: as eris bench and the peers are asked for.
