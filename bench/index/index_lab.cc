@@ -52,7 +52,7 @@ std::vector<NamedSide> AllSides() {
   add(LimitSides());
   add(ErisSides());
   add(SharedSides());
-  add(AbslSides());
+  add(MapSides());
 #ifdef ERIS_BENCH_WITH_TBB
   add(TbbSides());
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The index benchmark: ERIS's partitions and bare tree beside absl::btree_map, absl::flat_hash_map, oneTBB's hash map,
-unodb's ART where it was built in, and the machine's limits, in one run.
+"""The index benchmark: ERIS's partitions and bare tree beside std::map, absl::btree_map, absl::flat_hash_map, oneTBB's
+hash map, unodb's ART where it was built in, and the machine's limits, in one run.
 
     bench/index/run.py <builddir> [--cells 1-sparse,16-dense,...] [--sides eris,btree,...] [--rounds 5] [--ms 200]
                        [--parts points,bulk,two,engine] [--json out.json] [--large] [--goals]
@@ -40,9 +40,9 @@ TWO_CELLS = ("16-sparse",)
 AREA_MIB = 4096  # of the random loads
 OURS = ("eris", "eris_tree", "eris_hash", "eris_shared")  # with batches
 UNORDERED = ("flat_hash", "tbb_hash", "eris_hash", "eris_shared")
-BULK = ("eris", "btree")
+BULK = ("eris", "btree", "std_map")
 # Bytes a key that a side may want, at most; for what fits into memory at once.
-BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "btree": 26, "flat_hash": 40, "tbb_hash": 75,
+BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "btree": 26, "std_map": 66, "flat_hash": 40, "tbb_hash": 75,
                  "unodb": 72}
 SIDE_BYTES = 400e6  # probes and columns
 

@@ -66,7 +66,7 @@ struct NamedSide {
 // What each file of sides adds.
 std::vector<NamedSide> ErisSides();
 std::vector<NamedSide> SharedSides();
-std::vector<NamedSide> AbslSides();
+std::vector<NamedSide> MapSides();
 std::vector<NamedSide> TbbSides();    // tbb_side.cc, where oneTBB was found
 std::vector<NamedSide> UnodbSides();  // unodb_side.cc, by -DERIS_BENCH_UNODB
 std::vector<NamedSide> LimitSides();

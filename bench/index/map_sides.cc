@@ -1,6 +1,8 @@
-// Peers of Abseil, as they are used: one key after the other. The hash map is told its size before.
+// std::map and Abseil's maps, as they are used: one key after the other. The hash map is told its
+// size before.
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,19 +16,23 @@
 namespace eris::bench {
 namespace {
 
-class BtreeStructure : public MapStructure<absl::btree_map<uint64_t, uint64_t>> {
+template <class Map>
+class OrderedStructure : public MapStructure<Map> {
  public:
   static constexpr bool kOrdered = true;
   static constexpr bool kBulkLoads = true;
 
-  explicit BtreeStructure(uint64_t) {}
-  // Each row with the end as a hint, which fills TreeNodes up.
+  explicit OrderedStructure(uint64_t) {}
+  // Each row with the end as a hint, which fills the btree's nodes up.
   uint64_t Load(const uint64_t* keys, const uint64_t* values, size_t count) {
+    Map& map = this->map_;
     const uint64_t begin_ns = NowNs();
-    for (size_t i = 0; i < count; ++i) map_.emplace_hint(map_.end(), keys[i], values[i]);
+    for (size_t i = 0; i < count; ++i) map.emplace_hint(map.end(), keys[i], values[i]);
     return NowNs() - begin_ns;
   }
 };
+using MapOfNodes = OrderedStructure<std::map<uint64_t, uint64_t>>;
+using BtreeStructure = OrderedStructure<absl::btree_map<uint64_t, uint64_t>>;
 
 class FlatHashStructure : public MapStructure<absl::flat_hash_map<uint64_t, uint64_t>> {
  public:
@@ -43,8 +49,10 @@ std::unique_ptr<Side> Make(const SideOptions& options) {
 
 }  // namespace
 
-std::vector<NamedSide> AbslSides() {
-  return {{"btree", Make<BtreeStructure>}, {"flat_hash", Make<FlatHashStructure>}};
+std::vector<NamedSide> MapSides() {
+  return {{"std_map", Make<MapOfNodes>},
+          {"btree", Make<BtreeStructure>},
+          {"flat_hash", Make<FlatHashStructure>}};
 }
 
 }  // namespace eris::bench
