@@ -7,7 +7,7 @@
 // holding anybody up. Blocks come from the Port's bounded pool. Nothing waits for ever: where there
 // is no room an AEU's Port gives the keys back at once, one outside waits with a bound first.
 // Cost of a call: O(keys + targets addressed); memory: a few bytes per AEU that there is, a target
-// and a block per AEU addressed, one range table.
+// and a block per AEU addressed, a range table of up to 4096 ranges.
 #ifndef ERIS_ROUTING_PORT_H_
 #define ERIS_ROUTING_PORT_H_
 

@@ -35,6 +35,9 @@ constexpr size_t kRangesToGather = 4;
 // The input of one round of it stays in the nearest cache.
 constexpr uint32_t kChunkKeysMax = 2048;
 
+// A Port copies tables of at most so many ranges, some 100 KB: sessions may be thousands.
+constexpr size_t kOwnRangesMax = 4096;
+
 uint8_t KeyPartsOf(const KeyedCommand& command) { return command.seconds.empty() ? 1 : 2; }
 
 // The range that holds all keys, as where a client sends what belongs together; table.size() if
@@ -72,7 +75,7 @@ const RangeTable& Port::TableOf(const ObjectRoute& route, size_t keys) {
     table_version_ = shown.version();
     keys_by_table_ = 0;
     own_table_.reset();
-  } else if (!own_table_ && keys_by_table_ >= shown.size()) {
+  } else if (!own_table_ && keys_by_table_ >= shown.size() && shown.size() <= kOwnRangesMax) {
     keys_by_table_ = 0;  // without memory it is tried again as late
     try {
       own_table_.emplace(shown);

@@ -156,7 +156,7 @@ class BasicSnapshotRegistry {
       return false;
     }
     if (used < next || view.active.empty()) return false;
-    // It only grows: another AEU may have seen more since.
+    // It only grows while there is too much: another AEU may have seen more since.
     const int64_t grown = used + limit / 8 + 1;
     while (next < grown && !give_up_at_.compare_exchange_weak(
                                next, grown, std::memory_order_relaxed, std::memory_order_relaxed)) {
