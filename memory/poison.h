@@ -6,20 +6,20 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ERIS_ASAN)
 #include <sanitizer/asan_interface.h>
 #endif
 
 namespace eris::memory {
 
 inline void Poison([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ERIS_ASAN)
   __asan_poison_memory_region(begin, bytes);
 #endif
 }
 
 inline void Unpoison([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ERIS_ASAN)
   __asan_unpoison_memory_region(begin, bytes);
 #endif
 }

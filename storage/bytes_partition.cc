@@ -55,11 +55,17 @@ void FreeRecord(memory::LocalCache& cache, uint64_t stored) {
   if (!IsShort(stored)) cache.Free(RecordOf(stored), BlockBytes(BytesOf(stored).size()));
 }
 
+// A long record is a piece of memory by itself, whose end is dearer than that of a row.
 uint64_t FreeRecords(memory::LocalCache& cache, const uint64_t* words, uint32_t count) {
+  constexpr uint64_t kBytesPerRow = 1024;
+  uint64_t rows = count;
   // A record's length stands in it.
   for (uint32_t i = 0; i < count; ++i) PrefetchRecord(words[i]);
-  for (uint32_t i = 0; i < count; ++i) FreeRecord(cache, words[i]);
-  return count;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!IsShort(words[i])) rows += BytesOf(words[i]).size() / kBytesPerRow;
+    FreeRecord(cache, words[i]);
+  }
+  return rows;
 }
 
 }  // namespace

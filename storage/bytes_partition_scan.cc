@@ -11,7 +11,7 @@ namespace eris::storage {
 namespace {
 
 // Rows between two looks at the clock, and in one piece of reply memory.
-constexpr uint32_t kRowsPerRun = 64;
+constexpr uint32_t kBytesRun = 64;
 
 // Room for the strings of all words, or what there is.
 void OpenFor(const uint64_t* words, uint32_t rows, BytesSink* sink, ReplyRoom& room) {
@@ -40,7 +40,7 @@ bool BytesPartition::ScanRun(ScanCursor& cursor, const ScanBudget& budget, ScanR
   const ScanCursor before = cursor;
   ScanRows run{.keys = out.keys + out.rows,
                .values = out.values + out.rows,
-               .capacity = std::min(kRowsPerRun, out.capacity - out.rows),
+               .capacity = std::min(kBytesRun, out.capacity - out.rows),
                .rows = 0};
   rows_->Scan(cursor, budget, run);
   ReplyRoom room;

@@ -14,7 +14,7 @@ namespace eris::storage {
 namespace {
 
 // Rows between two looks at the clock.
-constexpr uint32_t kRowsPerRun = 256;
+constexpr uint32_t kHashRun = 256;
 
 absl::Status MovesByCopy(absl::string_view what) {
   return absl::FailedPreconditionError(
@@ -200,7 +200,7 @@ absl::Status HashPartition::ScanHashed(HashScanCursor& cursor, const ScanBudget&
     return absl::FailedPreconditionError("cannot scan a partition whose rows are about to leave");
   }
   while (!out.Full() && !cursor.at.done && cursor.rows_left > 0) {
-    const uint64_t room = std::min<uint64_t>(kRowsPerRun, out.capacity - out.rows);
+    const uint64_t room = std::min<uint64_t>(kHashRun, out.capacity - out.rows);
     const auto wanted = static_cast<uint32_t>(std::min(room, cursor.rows_left));
     uint64_t* const keys = out.keys + out.rows;
     uint64_t* const values = out.values + out.rows;
@@ -296,16 +296,16 @@ void HashPartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows& out) {
     ++cursor.looked;
     if (cursor.query.values.Contains(value)) smallest.Offer(key ^ turn, value);
   };
-  uint64_t keys[kRowsPerRun];
-  uint64_t values[kRowsPerRun];
+  uint64_t keys[kHashRun];
+  uint64_t values[kHashRun];
   for (HashCursor at; !at.done;) {
-    const uint32_t read = table_.Read(at, keys, values, kRowsPerRun);
+    const uint32_t read = table_.Read(at, keys, values, kHashRun);
     for (uint32_t i = 0; i < read; ++i) offer(keys[i], values[i]);
   }
   if (leaving_ != nullptr) {
     TreeScanner scanner(leaving_->rows, 0);
-    for (uint32_t read = kRowsPerRun; read == kRowsPerRun;) {
-      read = scanner.Read(~uint64_t{0}, keys, values, kRowsPerRun);
+    for (uint32_t read = kHashRun; read == kHashRun;) {
+      read = scanner.Read(~uint64_t{0}, keys, values, kHashRun);
       for (uint32_t i = 0; i < read; ++i) offer(keys[i], values[i]);
     }
   }

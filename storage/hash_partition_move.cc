@@ -15,8 +15,8 @@ namespace eris::storage {
 namespace {
 
 // Rows that a walk reads at a time.
-constexpr uint32_t kRowsPerRun = 256;
-constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+constexpr uint32_t kMovedRun = 256;
+constexpr uint64_t kLastHash = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kRowsMax = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
@@ -69,12 +69,12 @@ absl::StatusOr<bool> HashPartition::WalkLeaving(uint32_t rows_max) {
     leaving_->given_up = false;
     leaving_->walk = HashCursor();
   }
-  uint64_t keys[kRowsPerRun];
-  uint64_t values[kRowsPerRun];
+  uint64_t keys[kMovedRun];
+  uint64_t values[kMovedRun];
   while (rows_max > 0 && !leaving_->walk.done) {
     const HashCursor before = leaving_->walk;
     const uint32_t read =
-        table_.Read(leaving_->walk, keys, values, std::min(rows_max, kRowsPerRun));
+        table_.Read(leaving_->walk, keys, values, std::min(rows_max, kMovedRun));
     rows_max -= read;
     for (uint32_t i = 0; i < read; ++i) {
       if (!leaving_->range.ContainsU64(keys[i])) continue;
@@ -93,11 +93,11 @@ absl::StatusOr<bool> HashPartition::CancelExtract(uint32_t rows_max) {
   ERIS_RETURN_IF_ERROR(loan_.CanChange("give up what is prepared"));
   loan_.Settle(leaving_->rows);
   leaving_->given_up = true;
-  uint64_t keys[kRowsPerRun];
-  uint64_t values[kRowsPerRun];
+  uint64_t keys[kMovedRun];
+  uint64_t values[kMovedRun];
   while (rows_max > 0 && !leaving_->rows.empty()) {
     const uint32_t read =
-        TreeScanner(leaving_->rows, 0).Read(kLast, keys, values, std::min(rows_max, kRowsPerRun));
+        TreeScanner(leaving_->rows, 0).Read(kLastHash, keys, values, std::min(rows_max, kMovedRun));
     rows_max -= read;
     for (uint32_t i = 0; i < read; ++i) {
       if (table_.Upsert(keys[i], values[i]) == KeyState::kNoMemory) {

@@ -15,11 +15,12 @@ absl::StatusOr<std::unique_ptr<Partition>> IndexPartition::SplitAt(const Key& ke
         absl::StrCat("cannot split ", Text(range_), " at ", key.head));
   }
   ERIS_RETURN_IF_ERROR(loan_.CanChange("split a partition"));
-  loan_.Settle(tree_);
+  TreeLoan::Settled settled(loan_, tree_);
   absl::StatusOr<std::unique_ptr<IndexPartition>> upper =
       Create(Range{key, range_.hi}, tree_.cache(), free_values_);
   if (!upper.ok()) return upper.status();
   if (!tree_.SplitAt(key.head, (*upper)->tree_)) return NoMemory("split a partition");
+  settled.Keep();
   range_.hi = key;
   return std::unique_ptr<Partition>(*std::move(upper));
 }
@@ -37,9 +38,11 @@ absl::Status IndexPartition::Absorb(Partition& other) {
   }
   ERIS_RETURN_IF_ERROR(loan_.CanChange("absorb a partition"));
   ERIS_RETURN_IF_ERROR(index->loan_.CanChange("absorb a partition"));
-  loan_.Settle(tree_);
-  index->loan_.Settle(index->tree_);
+  TreeLoan::Settled settled(loan_, tree_);
+  TreeLoan::Settled other_settled(index->loan_, index->tree_);
   if (!tree_.Absorb(index->tree_)) return NoMemory("absorb a partition");
+  settled.Keep();
+  other_settled.Keep();
   loan_.Adopt(index->loan_, tree_.cache());
   Widen(range_, index->range_);
   MakeEmpty(index->range_);
@@ -77,11 +80,12 @@ absl::Status IndexPartition::IngestRows(const Range& covers, const uint64_t* key
         absl::StrCat("chunk ", Text(covers), " is not adjacent to ", Text(range_)));
   }
   ERIS_RETURN_IF_ERROR(loan_.CanChange("ingest a chunk"));
-  loan_.Settle(tree_);
+  TreeLoan::Settled settled(loan_, tree_);
   PrefixTree rows(tree_.cache());
   if (!rows.Build(keys, values, count) || !tree_.Absorb(rows)) {
     return NoMemory(absl::StrCat("ingest ", count, " rows"));
   }
+  settled.Keep();
   Widen(range_, covers);
   return absl::OkStatus();
 }

@@ -13,7 +13,7 @@ namespace eris::storage {
 namespace {
 
 // Rows between two looks at the clock: about 2 us of scanning, against 20 ns for a look.
-constexpr uint32_t kRowsPerRun = 256;
+constexpr uint32_t kIndexRun = 256;
 
 // What a slice does with the rows. Run looks at up to `rows_max` rows from where the scanner stands
 // and answers how many it has looked at, and the last key of them in the scan's direction.
@@ -132,7 +132,7 @@ void RunSlice(const PrefixTree& tree, const ScanBudget& budget, Sink& sink, Scan
   const uint64_t to = kForward ? last : first;
   BasicTreeScanner<kDirection> scanner(tree, kForward ? first : last);
   while (!sink.Full()) {
-    const Looked looked = sink.Run(scanner, to, kRowsPerRun);
+    const Looked looked = sink.Run(scanner, to, kIndexRun);
     cursor.looked += looked.rows;
     if (looked.ended) return cursor.End();
     MoveBehind<kDirection>(looked.key, to, cursor);

@@ -40,8 +40,9 @@ class PrefixTree {
   // What a key counts as, told by its value: 1 or more, and 1 of a value that is new or the last to
   // go. nullptr: each counts 1.
   using Weight = uint64_t (*)(uint64_t value);
-  // Frees what `count` values refer to, and answers how many rows they were. nullptr: values refer
-  // to nothing, and are one row each.
+  // Frees what `count` values refer to, and answers how many rows they were; of values that took
+  // long to free, how many rows would have taken as long. nullptr: values refer to nothing, and are
+  // one row each.
   using FreeValues = uint64_t (*)(memory::LocalCache& cache, const uint64_t* values,
                                   uint32_t count);
 
@@ -116,8 +117,8 @@ class PrefixTree {
 
   // Frees every block, walking the tree.
   void Clear();
-  // Frees about `rows_max` rows from the low end on, with what their values refer to. Never needs
-  // memory. How many of rows_max were not needed; negative, if more were freed. The tree counts
+  // Frees about `rows_max` rows, lower runs before higher ones, with what their values refer to: of
+  // rows without such values whole runs and pages. Never needs memory. How many of rows_max were not needed; negative, if more were freed. The tree counts
   // its keys no more: it is good for Release, FreeRows and Clear only.
   int64_t FreeRows(int64_t rows_max, FreeValues free_values);
   // Forgets the content without walking or freeing: for an owner that drops the whole LocalCache
@@ -149,7 +150,8 @@ class PrefixTree {
   void FreeSubtree(TreeRef ref);
   // Of FreeRows: what is left of `ref`, which is itself or none.
   TreeRef FreePart(TreeRef ref, int64_t& rows_left, FreeValues free_values);
-  int64_t FreeValuesOf(TreeRef ref, FreeValues free_values);
+  // Of a run or a page. True: there are more values.
+  bool FreeValuesOf(TreeRef ref, int64_t& rows_left, FreeValues free_values);
   // With room for `room` pairs, and the first `count` in it, ascending. None without memory.
   TreeRef NewRun(const Pair* pairs, unsigned room, unsigned count);
 

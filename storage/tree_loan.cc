@@ -15,8 +15,8 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
-constexpr uint32_t kRowsPerRun = 256;
+constexpr uint64_t kLastHead = std::numeric_limits<uint64_t>::max();
+constexpr uint32_t kLoanRun = 256;
 
 }  // namespace
 
@@ -37,7 +37,6 @@ absl::Status TreeLoan::CanLend(const Range& leaving, End from, const Range& rang
 absl::Status TreeLoan::Lend(PrefixTree& tree, const Range& leaving, End from, uint32_t rows_max,
                             Range& range, ExchangeChunk& out) {
   ERIS_RETURN_IF_ERROR(CanLend(leaving, from, range));
-  Settle(tree);
   const uint64_t last = leaving.Empty() ? 0 : LastFirstPartOf(leaving);
   const uint64_t all = leaving.Empty() ? 0 : CountKeys(tree, leaving.lo.head, last);
   const uint64_t rows = std::min<uint64_t>(rows_max, all);
@@ -48,6 +47,7 @@ absl::Status TreeLoan::Lend(PrefixTree& tree, const Range& leaving, End from, ui
   } catch (const std::bad_alloc&) {
     return NoMemory(absl::StrCat("lend ", rows, " rows"));
   }
+  Settle(tree);  // when nothing can be refused any more
   if (rows > 0) {
     // From the high end upwards: what lies below is counted, not read.
     const uint64_t first =
@@ -95,35 +95,38 @@ bool TreeLoan::FreeForgotten(PrefixTree& tree, uint32_t rows_max) {
   return AnyForgotten();
 }
 
-void TreeLoan::Settle(PrefixTree& tree) {
+bool TreeLoan::Settle(PrefixTree& tree) {
   ERIS_DCHECK(!out_);
-  if (hidden_rows_ == 0) return;
-  CutOffHidden(tree);
+  if (CutOffHidden(tree)) return true;
   int64_t rows_left = std::numeric_limits<int64_t>::max();
   EraseHidden(tree, rows_left);
+  return false;
 }
 
-void TreeLoan::CutOffHidden(PrefixTree& tree) {
-  if (hidden_rows_ == 0) return;
+bool TreeLoan::CutOffHidden(PrefixTree& tree) {
+  if (hidden_rows_ == 0) return false;
   if (hidden_rows_ == tree.size()) {
     AddForgotten(tree.Release(), tree.cache());
   } else {
     // More rows follow, so the boundary between them and the hidden ones is a key.
     PrefixTree upper(tree.cache(), tree.weight());
-    if (!tree.SplitAt(end_ == End::kLow ? covers_.hi->head : covers_.lo.head, upper)) return;
+    if (!tree.SplitAt(end_ == End::kLow ? covers_.hi->head : covers_.lo.head, upper)) {
+      return false;
+    }
     if (end_ == End::kLow) tree.Swap(upper);
     AddForgotten(upper.Release(), tree.cache());
   }
   hidden_rows_ = 0;
+  return true;
 }
 
 void TreeLoan::EraseHidden(PrefixTree& tree, int64_t& rows_left) {
-  uint64_t keys[kRowsPerRun];
-  uint64_t values[kRowsPerRun];
+  uint64_t keys[kLoanRun];
+  uint64_t values[kLoanRun];
   while (hidden_rows_ > 0 && rows_left > 0) {
     const uint64_t first = end_ == End::kLow ? 0 : covers_.lo.head;
-    const uint64_t last = end_ == End::kLow ? covers_.hi->head - 1 : kLast;
-    const auto most = static_cast<uint32_t>(std::min<int64_t>(rows_left, kRowsPerRun));
+    const uint64_t last = end_ == End::kLow ? covers_.hi->head - 1 : kLastHead;
+    const auto most = static_cast<uint32_t>(std::min<int64_t>(rows_left, kLoanRun));
     const uint32_t read = TreeScanner(tree, first).Read(last, keys, values, most);
     ERIS_CHECK(read > 0);
     for (uint32_t i = 0; i < read; ++i) {
@@ -141,11 +144,17 @@ void TreeLoan::AddForgotten(TreeRef root, memory::LocalCache& cache) {
   if (root.IsNone()) return;
   if (!forgotten_.back().IsNone()) {
     PrefixTree oldest(cache, forgotten_.front());
-    oldest.FreeRows(kLast >> 1, free_values_);
+    oldest.FreeRows(kLastHead >> 1, free_values_);
     std::move(forgotten_.begin() + 1, forgotten_.end(), forgotten_.begin());
     forgotten_.back() = TreeRef();
   }
   *std::find(forgotten_.begin(), forgotten_.end(), TreeRef()) = root;
+}
+
+void TreeLoan::FreeNewest(memory::LocalCache& cache) {
+  const auto end = std::find(forgotten_.begin(), forgotten_.end(), TreeRef());
+  PrefixTree newest(cache, std::exchange(*(end - 1), TreeRef()));
+  newest.FreeRows(kLastHead >> 1, free_values_);
 }
 
 void TreeLoan::FreeCutOff(memory::LocalCache& cache, int64_t& rows_left) {

@@ -55,8 +55,29 @@ class TreeLoan {
   bool FreeForgotten(PrefixTree& tree, uint32_t rows_max);
 
   // No forgotten row is in the tree any more. O(depth); where there is no memory for that, as long
-  // as erasing the rest of a chunk takes. REQUIRES: !out().
-  void Settle(PrefixTree& tree);
+  // as erasing the rest of a chunk takes. True: rows have been cut off, and that may have taken
+  // blocks, which come back when the rows are freed. REQUIRES: !out().
+  bool Settle(PrefixTree& tree);
+  // Settle, for a call that may still be refused for want of memory. A refused call keeps no block:
+  // the rows that it has cut off are freed at its end. They have at least as many blocks as the cut
+  // took. Tree and loan outlive it.
+  class Settled {
+   public:
+    Settled(TreeLoan& loan, PrefixTree& tree)
+        : loan_(loan), tree_(tree), frees_(loan.Settle(tree)) {}
+    ~Settled() {
+      if (frees_) loan_.FreeNewest(tree_.cache());
+    }
+    Settled(const Settled&) = delete;
+    Settled& operator=(const Settled&) = delete;
+    // The call is not refused: the rows are freed by and by.
+    void Keep() { frees_ = false; }
+
+   private:
+    TreeLoan& loan_;
+    PrefixTree& tree_;
+    bool frees_;
+  };
   // Takes over what another partition, that is absorbed, has not yet freed. REQUIRES: it has
   // settled; the same cache.
   void Adopt(TreeLoan& other, memory::LocalCache& cache);
@@ -69,11 +90,14 @@ class TreeLoan {
   // Chunks whose rows are being freed: when there are more, the oldest one is freed at once.
   static constexpr uint32_t kForgottenMax = 4;
 
-  // Cuts the hidden rows off the tree. They stay in it where there is no memory for that.
-  void CutOffHidden(PrefixTree& tree);
+  // Cuts the hidden rows off the tree. False: there are none, or they stay in it because there is
+  // no memory for that.
+  bool CutOffHidden(PrefixTree& tree);
   void EraseHidden(PrefixTree& tree, int64_t& rows_left);
   void FreeCutOff(memory::LocalCache& cache, int64_t& rows_left);
   void AddForgotten(TreeRef root, memory::LocalCache& cache);
+  // All rows of the tree that was forgotten last. REQUIRES: there is one.
+  void FreeNewest(memory::LocalCache& cache);
   bool AnyForgotten() const { return (hidden_rows_ > 0 && !out_) || !forgotten_[0].IsNone(); }
 
   PrefixTree::FreeValues free_values_;

@@ -12,6 +12,7 @@
 #ifndef ERIS_STORAGE_TREE_RUN_H_
 #define ERIS_STORAGE_TREE_RUN_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -126,6 +127,11 @@ struct TreeRun {
   // Keeps the first `pairs`; takes the first `pairs` out. REQUIRES: sorted.
   void Truncate(unsigned pairs);
   void DropFirst(unsigned pairs);
+  // Keeps the first `pairs` as they stand, in whatever order.
+  void DropLast(unsigned pairs) {
+    count = static_cast<uint8_t>(pairs);
+    sorted = std::min(sorted, count);
+  }
 };
 static_assert(sizeof(TreeRun) == 8);
 

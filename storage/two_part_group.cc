@@ -10,7 +10,7 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLastOfGroup = std::numeric_limits<uint64_t>::max();
 
 constexpr bool BlocksFillTheirClass() {
   for (unsigned capacity = 1; capacity <= kGroupBlockRowsMax; ++capacity) {
@@ -106,7 +106,7 @@ void MakeBlock(memory::LocalCache& cache, uint64_t& word) {
   if (block.IsNone()) return;
   {
     GroupTree tree(cache, word);
-    TreeScanner(*tree, 0).Read(kLast, block.seconds(), block.values(), rows);
+    TreeScanner(*tree, 0).Read(kLastOfGroup, block.seconds(), block.values(), rows);
     tree->Clear();
   }
   word = block.word();
@@ -169,7 +169,7 @@ bool EraseRow(memory::LocalCache& cache, uint64_t& word, uint64_t second) {
 uint64_t CountRows(memory::LocalCache& cache, uint64_t word, uint64_t first, uint64_t last) {
   const TwoPartGroup group(word);
   if (!group.IsBlock()) return CountKeys(*GroupTree(cache, word), first, last);
-  return (last == kLast ? group.rows() : group.LowerBound(last + 1)) - group.LowerBound(first);
+  return (last == kLastOfGroup ? group.rows() : group.LowerBound(last + 1)) - group.LowerBound(first);
 }
 
 }  // namespace eris::storage

@@ -18,7 +18,7 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kSecondsEnd = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kWordsPerRun = 256;
 
 // The groups at an end of a partition, and their rows.
@@ -77,7 +77,7 @@ void CopyRows(memory::LocalCache& cache, uint64_t word, uint64_t* seconds, uint6
   TreeScanner scanner(*tree, 0);
   while (left > 0) {
     const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(left, 1u << 30));
-    const uint32_t rows = scanner.Read(kLast, seconds, values, wanted);
+    const uint32_t rows = scanner.Read(kSecondsEnd, seconds, values, wanted);
     ERIS_CHECK(rows == wanted);
     seconds += rows;
     values += rows;
@@ -94,10 +94,11 @@ absl::StatusOr<std::unique_ptr<Partition>> TwoPartPartition::SplitAt(const Key& 
         absl::StrCat("cannot split ", Text(range_), " at ", key.head));
   }
   ERIS_RETURN_IF_ERROR(loan_.CanChange("split a partition"));
-  loan_.Settle(firsts_);
+  TreeLoan::Settled settled(loan_, firsts_);
   absl::StatusOr<std::unique_ptr<TwoPartPartition>> upper = Create(Range{key, range_.hi}, cache());
   if (!upper.ok()) return upper.status();
   if (!firsts_.SplitAt(key.head, (*upper)->firsts_)) return NoMemory("split a partition");
+  settled.Keep();
   range_.hi = key;
   return std::unique_ptr<Partition>(*std::move(upper));
 }
@@ -115,9 +116,11 @@ absl::Status TwoPartPartition::Absorb(Partition& other) {
   }
   ERIS_RETURN_IF_ERROR(loan_.CanChange("absorb a partition"));
   ERIS_RETURN_IF_ERROR(rows->loan_.CanChange("absorb a partition"));
-  loan_.Settle(firsts_);
-  rows->loan_.Settle(rows->firsts_);
+  TreeLoan::Settled settled(loan_, firsts_);
+  TreeLoan::Settled other_settled(rows->loan_, rows->firsts_);
   if (!firsts_.Absorb(rows->firsts_)) return NoMemory("absorb a partition");
+  settled.Keep();
+  other_settled.Keep();
   loan_.Adopt(rows->loan_, cache());
   Widen(range_, rows->range_);
   MakeEmpty(rows->range_);
@@ -131,7 +134,6 @@ absl::Status TwoPartPartition::PrepareExtract(const Range& leaving) {
 absl::Status TwoPartPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
                                     ExchangeChunk& out) {
   ERIS_RETURN_IF_ERROR(loan_.CanLend(leaving, from, range_));
-  loan_.Settle(firsts_);
   out.ClearExtras();
   EndGroups groups;
   try {  // the copy stands on the general heap, whose only word for "no" is an exception
@@ -142,6 +144,7 @@ absl::Status TwoPartPartition::Lend(const Range& leaving, End from, uint32_t row
   } catch (const std::bad_alloc&) {
     return NoMemory(absl::StrCat("lend ", rows_max, " rows"));
   }
+  loan_.Settle(firsts_);  // when nothing can be refused any more
   size_t at = 0;
   for (size_t i = 0; i < groups.words.size(); ++i) {
     const uint64_t rows = GroupRows(groups.words[i]);
@@ -179,7 +182,7 @@ absl::Status TwoPartPartition::Ingest(const ExchangeChunk& chunk) {
         absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
   }
   ERIS_RETURN_IF_ERROR(loan_.CanChange("ingest a chunk"));
-  loan_.Settle(firsts_);
+  TreeLoan::Settled settled(loan_, firsts_);
   std::vector<uint64_t> firsts;
   std::vector<uint64_t> words;
   const size_t count = chunk.keys.size();
@@ -206,6 +209,7 @@ absl::Status TwoPartPartition::Ingest(const ExchangeChunk& chunk) {
     }
     return NoMemory(absl::StrCat("ingest ", count, " rows"));
   }
+  settled.Keep();
   Widen(range_, chunk.covers);
   return absl::OkStatus();
 }

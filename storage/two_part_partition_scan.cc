@@ -12,7 +12,7 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLastSecond = std::numeric_limits<uint64_t>::max();
 // Rows between two looks at the clock (index_partition_scan.cc), and the most read from a tree at
 // once.
 constexpr uint32_t kRowsPerRun = 256;
@@ -21,7 +21,7 @@ constexpr uint32_t kFewRows = 12;
 
 // The last second part that rows of `first` have in the range, and the first one.
 uint64_t LastSecondOf(const Range& range, uint64_t first) {
-  return range.hi && range.hi->head == first ? range.hi->tail - 1 : kLast;
+  return range.hi && range.hi->head == first ? range.hi->tail - 1 : kLastSecond;
 }
 uint64_t FirstSecondOf(const Range& range, uint64_t first) {
   return range.lo.head == first ? range.lo.tail : 0;
@@ -172,7 +172,7 @@ class Slice {
     const uint64_t from = FirstSecondOf(range_, first);
     const uint64_t to = LastSecondOf(range_, first);
     const unsigned begin = from == 0 ? 0 : group.LowerBound(from);
-    const unsigned end = to == kLast ? group.rows() : group.LowerBound(to + 1);
+    const unsigned end = to == kLastSecond ? group.rows() : group.LowerBound(to + 1);
     if (begin >= end) return true;
     const uint64_t* seconds = group.seconds() + begin;
     const uint64_t* values = group.values() + begin;
@@ -218,8 +218,8 @@ class Slice {
       rest.hi = last;
       if (rest.Empty()) cursor_.End();
     } else {
-      const bool last_of_first = last.tail == kLast;
-      if (last_of_first && last.head == kLast) return cursor_.End();
+      const bool last_of_first = last.tail == kLastSecond;
+      if (last_of_first && last.head == kLastSecond) return cursor_.End();
       rest.lo = last_of_first ? Key{last.head + 1, 0} : Key{last.head, last.tail + 1};
       if (rest.Empty()) cursor_.End();
     }
@@ -292,7 +292,7 @@ uint64_t TwoPartPartition::CountBetween(const Range& rows) const {
   // Groups that a bound cuts, then whole ones.
   uint64_t count = 0;
   if (rows.lo.tail > 0) count += count_in(from++);
-  if (LastSecondOf(rows, to) != kLast) count += count_in(to--);
+  if (LastSecondOf(rows, to) != kLastSecond) count += count_in(to--);
   return from <= to ? count + CountKeys(firsts_, from, to) : count;
 }
 

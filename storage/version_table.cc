@@ -15,7 +15,7 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLastWord = std::numeric_limits<uint64_t>::max();
 // What a key costs in the tree of heads, about.
 constexpr uint64_t kHeadBytes = 32;
 
@@ -33,8 +33,8 @@ uint64_t WordOf(const VersionRecord* record) { return reinterpret_cast<uint64_t>
 }  // namespace
 
 std::optional<Key> KeyAfter(const Key& key, bool two_parts) {
-  if (two_parts && key.tail < kLast) return Key{key.head, key.tail + 1};
-  if (key.head < kLast) return Key{key.head + 1, 0};
+  if (two_parts && key.tail < kLastWord) return Key{key.head, key.tail + 1};
+  if (key.head < kLastWord) return Key{key.head + 1, 0};
   return std::nullopt;
 }
 
@@ -253,7 +253,7 @@ void VersionTable::EraseKeys(const KeptKey* keys, uint32_t count) {
 
 bool VersionTable::PassWanted(const SnapshotView& snapshots) const {
   if (Empty()) return false;
-  const uint64_t oldest = snapshots.active.empty() ? kLast : snapshots.active.front();
+  const uint64_t oldest = snapshots.active.empty() ? kLastWord : snapshots.active.front();
   // What a snapshot between others has left behind waits until it is worth a pass.
   return oldest != pass_oldest_ || added_since_pass_ > records_ / 4;
 }
@@ -262,7 +262,7 @@ bool VersionTable::Free(const SnapshotView& snapshots, uint32_t records_max) {
   if (!pass_from_) {
     if (!PassWanted(snapshots)) return false;
     pass_from_ = Key{};
-    pass_oldest_ = snapshots.active.empty() ? kLast : snapshots.active.front();
+    pass_oldest_ = snapshots.active.empty() ? kLastWord : snapshots.active.front();
     added_since_pass_ = 0;
   }
   uint32_t looked = 0;

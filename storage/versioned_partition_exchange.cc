@@ -15,8 +15,8 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint32_t kGroupMax = VersionTable::kGroupMax;
-constexpr uint32_t kAll = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kChunkGroupMax = VersionTable::kGroupMax;
+constexpr uint32_t kWholeChunk = std::numeric_limits<uint32_t>::max();
 
 absl::Status CheckVersions(const VersionColumns& versions, const Range& covers, bool two_parts,
                            bool byte_strings) {
@@ -47,9 +47,9 @@ absl::Status CheckVersions(const VersionColumns& versions, const Range& covers, 
 
 bool VersionedPartition::CopyVersions(Range range, VersionColumns& out) const {
   try {
-    VersionTable::KeptKey keys[kGroupMax];
+    VersionTable::KeptKey keys[kChunkGroupMax];
     while (const uint32_t count =
-               versions_->Keys(range, ScanDirection::kForward, kGroupMax, keys)) {
+               versions_->Keys(range, ScanDirection::kForward, kChunkGroupMax, keys)) {
       for (uint32_t i = 0; i < count; ++i) {
         for (const VersionRecord* record = keys[i].newest; record; record = record->older) {
           out.keys.push_back(keys[i].key.head);
@@ -91,7 +91,7 @@ absl::Status VersionedPartition::Lend(const Range& leaving, End from, uint32_t r
 
 bool VersionedPartition::Forget(const SnapshotView& snapshots, uint32_t rows_max) {
   if (lent_) {
-    FreeForgotten(kAll);
+    FreeForgotten(kWholeChunk);
     forgotten_ = std::exchange(lent_, std::nullopt);
   }
   const bool more_rows = rows_->Forget(snapshots, rows_max);
@@ -146,7 +146,7 @@ bool VersionedPartition::AddVersions(const VersionColumns& versions) {
 absl::Status VersionedPartition::Ingest(const ExchangeChunk& chunk) {
   ERIS_RETURN_IF_ERROR(
       CheckVersions(chunk.versions, chunk.covers, form_.two_parts, form_.byte_strings));
-  FreeForgotten(kAll);
+  FreeForgotten(kWholeChunk);
   ERIS_RETURN_IF_ERROR(rows_->Ingest(chunk));
   lost_before_ = std::max(lost_before_, chunk.versions.lost_before);
   if (AddVersions(chunk.versions)) return absl::OkStatus();

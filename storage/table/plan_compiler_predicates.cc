@@ -44,11 +44,11 @@ struct Interval {
   Scalar hi{.i64 = 0};
 };
 
-struct Limits {
+struct RangeOfValues {
   Int128 min, max;
 };
 
-Limits LimitsOf(const ValueNode& value) {
+RangeOfValues RangeOf(const ValueNode& value) {
   if (value.value_class == ValueClass::kUnsigned) {
     return {0, std::numeric_limits<uint64_t>::max()};
   }
@@ -79,7 +79,7 @@ Interval IntegerInterval(const ValueNode& value, Kind kind, const Number& number
   if (number.is_double && std::isnan(number.real)) return {.empty = true};
   const Floor floor = number.is_double ? FloorOf(number.real, value.scale)
                                        : FloorOf(number.unscaled, number.scale, value.scale);
-  const Limits limits = LimitsOf(value);
+  const RangeOfValues limits = RangeOf(value);
   Int128 lo = limits.min;
   Int128 hi = limits.max;
   switch (kind) {
@@ -225,7 +225,7 @@ uint32_t PlanCompiler::Range(uint32_t value, Scalar lo, Scalar hi, bool empty, b
   if (empty) return negated ? NotNull(value) : Constant(false);
   if (node.value_class != ValueClass::kDouble) {
     // Not so of doubles, where NaNs are in no range.
-    const Limits limits = LimitsOf(node);
+    const RangeOfValues limits = RangeOf(node);
     const bool all = node.value_class == ValueClass::kUnsigned
                          ? lo.u64 == 0 && hi.u64 == limits.max
                          : lo.i64 == limits.min && hi.i64 == limits.max;

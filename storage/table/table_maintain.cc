@@ -62,9 +62,10 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
       return true;
     }
     free_at_ = segment.number() + 1;
-    if (!Reap(i)) ++i;
-    // Also a segment without records is work.
-    if (budget > 0) --budget;
+    // Also a segment without records is work, and one that goes has a block for each column.
+    const uint32_t work = Reap(i) ? 1 + layout_->columns() : 1;
+    if (work == 1) ++i;
+    budget -= std::min(budget, work);
     if (budget == 0 && i < segments_.size()) return true;
   }
   free_at_.reset();
@@ -98,7 +99,13 @@ bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows
         maintain_at_ = segments_[i]->number();
         return true;
       }
-      if (Reap(i)) continue;
+      const uint64_t number = segments_[i]->number();
+      if (Reap(i)) {
+        budget -= std::min(budget, 1 + layout_->columns());
+        if (budget > 0) continue;
+        maintain_at_ = number + 1;
+        return true;
+      }
       if (WantsCompaction(*segments_[i])) {
         compacting_ = segments_[i]->number();
         compacted_to_ = 0;
@@ -156,11 +163,14 @@ bool TablePartition::Body::PlantFault(Segment& segment, const uint32_t* rows, ui
 
 bool TablePartition::Body::Compact(Segment& segment, uint32_t& budget,
                                    const SnapshotView& snapshots) {
+  // A row of many columns counts as several.
+  const uint32_t row_work = 1 + layout_->columns() / 8;
   uint32_t rows[kPieceRows];
   while (compacted_to_ < segment.rows() && budget > 0) {
     uint32_t count = 0;
     uint32_t row = compacted_to_;
-    for (; row < segment.rows() && budget > 0 && count < kPieceRows; ++row, --budget) {
+    for (; row < segment.rows() && budget > 0 && count < kPieceRows; ++row) {
+      budget -= std::min(budget, row_work);
       if (!segment.versions().Dead(row)) rows[count++] = row;
     }
 #ifdef ERIS_TABLE_FAULTS

@@ -369,6 +369,82 @@ TEST_P(TreeLoanTest, RefusedChunksChangeNothing) {
   ASSERT_EQ(RowsOf(*target_), RowsIn(rows, target_->range()));
 }
 
+// Rows that were forgotten when there was no memory to cut them off are cut off by the next change
+// of ranges. Where that is refused after all, it must not keep the blocks that the cut took.
+TEST_P(TreeLoanTest, ARefusedChangeOfRangesTakesNoMemory) {
+  SCOPED_TRACE(SeedText());
+  enum Call { kSplit, kAbsorb, kIngest };
+  const auto used = [&] {
+    EndTurns();
+    return memory_.manager.Account().used_bytes;
+  };
+  if (hash()) {
+    // A hash has no order to be cut by: each call is refused at once.
+    source_ = Make(Range::FromPublic({0, 1000}), first_);
+    target_ = Make(Range::FromPublic({1000, 2000}), first_);
+    Put(*source_, {{{0, 0}, 1}, {{999, 0}, 2}});
+    const uint64_t used_before = used();
+    EXPECT_TRUE(absl::IsFailedPrecondition(source_->SplitAt(Key{500}).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(source_->Absorb(*target_)));
+    EXPECT_EQ(used(), used_before);
+    EXPECT_EQ(RowsOf(*source_), (Contents{{{0, 0}, 1}, {{999, 0}, 2}}));
+    return;
+  }
+  uint32_t refused = 0;
+  for (const Keys kind : {Keys::kMixed, Keys::kOneByte, Keys::kDense, Keys::kSparse}) {
+    const Contents rows = SomeRows(kind, 500);
+    const auto key_at = [&](size_t part) {
+      return Key{
+          std::next(rows.begin(), static_cast<ptrdiff_t>(rows.size() * part / 8))->first.first};
+    };
+    const Range whole{key_at(2), key_at(6)};
+    if (whole.lo == key_at(0) || whole.lo == key_at(4) || key_at(4) == *whole.hi) continue;
+    for (const End end : {End::kLow, End::kHigh}) {
+      for (const Call call : {kSplit, kAbsorb, kIngest}) {
+        bool done = false;
+        for (uint64_t nth = 1; !done; ++nth) {
+          // Its lower neighbour comes to it, or rows of that.
+          target_ = Make({key_at(0), whole.lo}, first_);
+          Put(*target_, RowsIn(rows, target_->range()));
+          ExchangeChunk coming, chunk;
+          if (call == kIngest) {
+            ASSERT_EQ(Lend(*target_, End::kHigh, 50, coming), absl::OkStatus());
+          }
+          source_ = Make(whole, first_);
+          Put(*source_, RowsIn(rows, whole));
+          ASSERT_EQ(Lend(*source_, end, 40, chunk), absl::OkStatus());
+          if (end == End::kLow && call != kSplit) {
+            // The range that was given away comes back as a part of the neighbour.
+            coming = chunk;
+            target_ = Make({source_->range().lo, source_->range().lo}, first_);
+            if (call == kAbsorb) {
+              ASSERT_EQ(target_->Ingest(chunk), absl::OkStatus());
+            }
+          }
+          first_.FailAllocationsFrom(1);
+          source_->Forget({}, 1);
+          first_.FailAllocationsFrom(0);
+          const Contents before = RowsOf(*source_);
+          const uint64_t used_before = used();
+          first_.FailAllocationsFrom(nth);
+          const absl::Status status = call == kSplit    ? source_->SplitAt(key_at(4)).status()
+                                      : call == kAbsorb ? source_->Absorb(*target_)
+                                                        : source_->Ingest(coming);
+          first_.FailAllocationsFrom(0);
+          done = status.ok();
+          if (done) continue;
+          ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
+          ++refused;
+          ASSERT_LE(used(), used_before)
+              << KeysName(kind) << ", call " << call << ", request " << nth;
+          ASSERT_EQ(RowsOf(*source_), before);
+        }
+      }
+    }
+  }
+  EXPECT_GT(refused, 50u);
+}
+
 TEST_P(TreeLoanTest, NoOtherChangeOfRangesWhileRowsAreLent) {
   source_ = Make(Range::FromPublic({0, 1000}), first_);
   target_ = Make(Range::FromPublic({1000, 2000}), first_);
