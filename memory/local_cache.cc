@@ -369,6 +369,7 @@ bool LocalCache::Collect() {
 // --- extents -------------------------------------------------------------------------------------
 
 void* LocalCache::AllocateExtent(size_t bytes) {
+  if (bytes == 0) return nullptr;
   if (failures_.Fires()) return nullptr;
   void* block = manager_.TakeExtent(bytes);
   if (block != nullptr) extent_bytes_.Add(ClassBytes(bytes));
@@ -376,6 +377,7 @@ void* LocalCache::AllocateExtent(size_t bytes) {
 }
 
 void LocalCache::FreeExtent(void* block, size_t bytes) {
+  ERIS_CHECK(bytes != 0);
   extent_bytes_.Add(-uint64_t{ClassBytes(bytes)});
   manager_.ReturnExtent(block, bytes);
 }

@@ -34,12 +34,11 @@ class MemoryManager;
 
 class LocalCache {
  public:
-  // At least `bytes` (>= 1), aligned to 16; to 64 if `bytes` is a multiple of 64 (what alignas(64)
-  // types are) or above 1 KiB. Contents unspecified. nullptr at the memory limit or by an injected
-  // failure: the caller's structure must be unchanged.
+  // At least `bytes`, aligned to 16; to 64 if `bytes` is a multiple of 64 (what alignas(64) types
+  // are) or above 1 KiB. Contents unspecified. nullptr at the memory limit, by an injected failure,
+  // and for 0 bytes in every build: the caller's structure must be unchanged.
   [[nodiscard, gnu::always_inline]] void* Allocate(size_t bytes) {
-    ERIS_DCHECK(bytes >= 1);
-    if (bytes > kClassedBytesMax) [[unlikely]]
+    if (!Classed(bytes)) [[unlikely]]
       return AllocateExtent(bytes);
     const size_t size_class = SizeClassOf(bytes);
     ClassState& state = classes_[size_class];
@@ -52,12 +51,12 @@ class LocalCache {
     return block;
   }
 
-  // `bytes` as given to Allocate. REQUIRES: `block` comes from this cache or another one of the
-  // same manager. A block of another cache goes home with the next EndTurn of this one, at the
-  // latest.
+  // `bytes` as given to Allocate: 0 ends the program, as no block has it. REQUIRES: `block` comes
+  // from this cache or another one of the same manager. A block of another cache goes home with the
+  // next EndTurn of this one, at the latest.
   [[gnu::always_inline]] void Free(void* block, size_t bytes) {
     ERIS_DCHECK(block != nullptr);
-    if (bytes > kClassedBytesMax) [[unlikely]] {
+    if (!Classed(bytes)) [[unlikely]] {
       FreeExtent(block, bytes);
       return;
     }
@@ -73,7 +72,7 @@ class LocalCache {
   // Whether blocks of that size lie so scattered that moving some would free whole spans: after a
   // structure has shrunk, or has left this size behind. A load.
   bool Scattered(size_t bytes) const {
-    return bytes <= kClassedBytesMax && classes_[SizeClassOf(bytes)].scattered;
+    return Classed(bytes) && classes_[SizeClassOf(bytes)].scattered;
   }
   // A block of the same size for what `block` holds, in a fuller span; nullptr: it lies well
   // enough, or is another cache's. The caller copies, and gives the old one to FreeMoved.
@@ -109,10 +108,11 @@ class LocalCache {
   // Sum of the ClassBytes of live blocks: of those allocated here less those freed here. Any
   // thread; O(size classes).
   uint64_t used_bytes() const;
-  // What a block of `bytes` really occupies: its size class; whole superblocks above the largest.
+  // What a block of `bytes` really occupies: its size class; whole superblocks above the largest;
+  // nothing for 0.
   size_t ClassBytes(size_t bytes) const {
-    return bytes <= kClassedBytesMax ? SizeClassBytes(SizeClassOf(bytes))
-                                     : base::RoundUp(bytes, layout_.bytes());
+    return Classed(bytes) ? SizeClassBytes(SizeClassOf(bytes))
+                          : base::RoundUp(bytes, layout_.bytes());
   }
   // Adds this cache's share. Any thread.
   void AddTo(ObjectAccount& account) const;
@@ -162,6 +162,10 @@ class LocalCache {
 
   LocalCache(MemoryManager& manager, OwnerId id);
   ~LocalCache();
+
+  // Whether a size class has blocks of that size: 1 .. kClassedBytesMax, in one comparison, since 0
+  // wraps around.
+  static constexpr bool Classed(size_t bytes) { return bytes - 1 < kClassedBytesMax; }
 
   void FreeOwn(void* block, size_t size_class) {
     ClassState& state = classes_[size_class];

@@ -125,6 +125,18 @@ TEST_F(LocalCacheTest, ClassBytesIsWhatTheHeaderSays) {
   EXPECT_EQ(cache_->ClassBytes(kClassedBytesMax + 1), kSuperblockBytes);
 }
 
+// No ERIS_DCHECK is behind it, so this holds in a release build as in this one.
+TEST_F(LocalCacheTest, NoBytesAreRefusedAndChangeNothing) {
+  void* const block = cache_->Allocate(16);
+  ASSERT_NE(block, nullptr);
+  const uint64_t used = cache_->used_bytes();
+  EXPECT_EQ(cache_->Allocate(0), nullptr);
+  EXPECT_EQ(cache_->ClassBytes(0), 0u);
+  EXPECT_FALSE(cache_->Scattered(0));
+  EXPECT_EQ(cache_->used_bytes(), used);
+  cache_->Free(block, 16);
+}
+
 TEST_F(LocalCacheTest, LastFreedIsAllocatedFirst) {
   void* first = cache_->Allocate(100);
   void* second = cache_->Allocate(100);
@@ -464,7 +476,12 @@ TEST_F(LocalCacheDeathTest, FreeingTwiceIsFoundWhenTheMagazineIsEmptied) {
       "");
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+TEST_F(LocalCacheDeathTest, NoBytesAreNoSizeOfABlockToFree) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(cache_->Free(cache_->Allocate(16), 0), "bytes != 0");
+}
+
+#if defined(ERIS_ASAN)
 TEST_F(LocalCacheDeathTest, UseAfterFreeIsReported) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(

@@ -16,7 +16,7 @@ namespace eris::memory {
 namespace {
 
 uint64_t Operations() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ERIS_ASAN) || defined(ERIS_TSAN)
   return 200'000;
 #else
   return 1'000'000;
