@@ -94,6 +94,20 @@ void ExplainDistances(const Topology& topology, std::string& text) {
   }
 }
 
+// Said where it is not the machine's own.
+std::string SourceText(const Topology& topology) {
+  const ProcessLimits& limits = topology.limits();
+  const bool ordinary = limits.memory_source.empty() || limits.memory_source == "physical memory";
+  if (ordinary || topology.memory_bytes() < limits.memory_bytes) return "";
+  return absl::StrCat(", by ", limits.memory_source);
+}
+
+std::string QuotaText(const ProcessLimits& limits) {
+  if (limits.cpu_quota <= 0) return "";
+  return absl::StrCat("; time of ", limits.cpu_quota, limits.cpu_quota == 1 ? " cpu" : " cpus",
+                      ", by ", limits.cpu_quota_source);
+}
+
 }  // namespace
 
 std::string Explain(const Topology& topology, const PlacementPlan& plan) {
@@ -109,8 +123,8 @@ std::string Explain(const Topology& topology, const PlacementPlan& plan) {
       "  ", Count(topology.numa_nodes().size(), "NumaNode"), ", ",
       Count(topology.cores().size(), "core"), ", ", Count(threads, "hardware thread"), ", ",
       Count(cache_groups.size(), "cache group"), "\n  Memory: ", Bytes(topology.memory_bytes()),
-      topology.synthetic() ? " (of the real machine)\n" : "\n",
-      "  Allowed cpus: ", CpuList(topology.allowed_cpus()), "\n");
+      topology.synthetic() ? " (of the real machine)" : "", SourceText(topology),
+      "\n  Allowed cpus: ", CpuList(topology.allowed_cpus()), QuotaText(topology.limits()), "\n");
   ExplainNumaNodes(topology, text);
   ExplainDistances(topology, text);
 

@@ -1,6 +1,7 @@
 #include "topology/placement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -134,6 +135,24 @@ void PlaceRoundRobin(const Topology& topology, const std::vector<Slot>& slots, u
   }
 }
 
+uint32_t DefaultAeus(const Topology& topology, size_t slots, size_t network_cores,
+                     PlacementPlan& plan) {
+  uint32_t aeus = static_cast<uint32_t>(std::min<size_t>(slots, kAeusMax));
+  if (aeus < slots) {
+    plan.notes.push_back(
+        absl::StrCat("The machine has room for ", slots, " AEUs, the limit is ", kAeusMax, "."));
+  }
+  const ProcessLimits& limits = topology.limits();
+  if (limits.cpu_quota <= 0) return aeus;
+  const double left = std::ceil(limits.cpu_quota) - static_cast<double>(network_cores);
+  if (left >= static_cast<double>(aeus)) return aeus;
+  const uint32_t fitting = std::max(1u, static_cast<uint32_t>(std::max(left, 1.0)));
+  plan.notes.push_back(absl::StrCat(limits.cpu_quota_source, " gives the process ",
+                                    limits.cpu_quota, " cpus: ", fitting, " of ", aeus,
+                                    " possible AEUs; aeu_count overrides it."));
+  return fitting;
+}
+
 }  // namespace
 
 absl::StatusOr<PlacementPlan> PlanPlacement(const Topology& topology, const Options& options) {
@@ -155,14 +174,9 @@ absl::StatusOr<PlacementPlan> PlanPlacement(const Topology& topology, const Opti
       options.placement == Placement::kSparse
           ? SparseSlots(topology, split.aeu_cores, options.aeu_per_hardware_thread)
           : DenseSlots(topology, split.aeu_cores, options.aeu_per_hardware_thread);
-  uint32_t aeus = options.aeu_count;
-  if (aeus == 0) {
-    aeus = static_cast<uint32_t>(std::min<size_t>(slots.size(), kAeusMax));
-    if (aeus < slots.size()) {
-      plan.notes.push_back(absl::StrCat("The machine has room for ", slots.size(),
-                                        " AEUs, the limit is ", kAeusMax, "."));
-    }
-  }
+  const uint32_t aeus = options.aeu_count > 0
+                            ? options.aeu_count
+                            : DefaultAeus(topology, slots.size(), split.network_cores.size(), plan);
   if (aeus > slots.size()) {
     plan.notes.push_back(absl::StrCat(
         aeus, " AEUs share ", slots.size(),

@@ -28,8 +28,10 @@ struct PlacementPlan {
 };
 
 // Reads placement, aeu_count, aeu_per_hardware_thread, network_cores and aeu_cpus of `options`.
-// An AEU takes a core (or a hardware thread) of the topology: dense fills a NumaNode before the
-// next, sparse goes round robin over the NumaNodes, none takes the NumaNodes of dense but pins
+// Without a number of AEUs there is one for each core (or hardware thread) that is left, but no
+// more than the quota of processors, rounded up, has room for beside the network cores; at least
+// one. An AEU takes a core (or a hardware thread) of the topology: dense fills a NumaNode before
+// the next, sparse goes round robin over the NumaNodes, none takes the NumaNodes of dense but pins
 // nothing. AEUs beyond the cores start over at the first. On a synthetic topology, whose cpus do
 // not exist, AEUs are pinned round robin on the allowed cpus; aeu_cpus then names the topology's
 // own cpus. Network cores are taken one by one from the NumaNode with the most cores left, last

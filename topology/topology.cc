@@ -84,8 +84,11 @@ absl::StatusOr<Topology> Topology::Synthetic(const std::string& description) {
       hwloc_topology_load(loaded.get()) != 0) {
     return BadDescription(description, "not understood");
   }
-  absl::StatusOr<Topology> result = TopologyBuilder::FromHwloc(
-      loaded.get(), /*synthetic=*/true, nullptr, TopologyBuilder::ReadRealMachine());
+  // Who describes a machine gets as many AEUs as it has cores.
+  RealMachine real = TopologyBuilder::ReadRealMachine();
+  real.limits.cpu_quota = 0;
+  absl::StatusOr<Topology> result =
+      TopologyBuilder::FromHwloc(loaded.get(), /*synthetic=*/true, nullptr, real);
   if (!result.ok()) return BadDescription(description, result.status().message());
   return result;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "eris/process_limits.h"
 #include "eris/types.h"
 
 namespace eris::topology {
@@ -50,9 +51,12 @@ class Topology {
   uint32_t Distance(NumaNodeId from, NumaNodeId to) const;
   // `from` itself where it has memory; else the nearest NumaNode that has, lowest id first.
   NumaNodeId NearestWithMemory(NumaNodeId from) const;
-  // Memory the process may use, over all NumaNodes: the machine's, or the cgroup's limit where that
-  // is lower. For a synthetic topology: the real machine's.
+  // Memory the process may use, over all NumaNodes: at most limits().memory_bytes, less where not
+  // all NumaNodes are allowed. For a synthetic topology: limits().memory_bytes.
   uint64_t memory_bytes() const { return memory_bytes_; }
+  // What the system lets the process have. Its quota of processors counts for a machine that was
+  // read; a synthetic description has none.
+  const ProcessLimits& limits() const { return limits_; }
   // Cpus of the real machine that this process may use, ascending; never empty.
   const std::vector<uint32_t>& allowed_cpus() const { return allowed_cpus_; }
 
@@ -61,6 +65,7 @@ class Topology {
 
   bool synthetic_ = false;
   uint64_t memory_bytes_ = 0;
+  ProcessLimits limits_;
   std::vector<NumaNode> numa_nodes_;
   std::vector<Core> cores_;
   std::vector<uint32_t> allowed_cpus_;

@@ -2,7 +2,6 @@
 
 #include <hwloc.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "topology/cgroup_memory.h"
+#include "topology/process_limits.h"
 
 namespace eris::topology {
 namespace {
@@ -61,18 +60,15 @@ RealMachine TopologyBuilder::ReadRealMachine() {
     if (!too_small) break;
   }
   if (real.allowed_cpus.empty()) real.allowed_cpus.push_back(0);
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = sysconf(_SC_PAGESIZE);
-  real.memory_bytes = std::min<uint64_t>(
-      pages > 0 && page_bytes > 0 ? static_cast<uint64_t>(pages) * page_bytes : kNoMemoryLimit,
-      CgroupMemoryLimit());
+  real.limits = ReadProcessLimits();
   return real;
 }
 
 TopologyBuilder::TopologyBuilder(hwloc_topology* loaded, bool synthetic, const RealMachine& real)
-    : loaded_(loaded), real_memory_bytes_(real.memory_bytes) {
+    : loaded_(loaded), real_memory_bytes_(real.limits.memory_bytes) {
   result_.synthetic_ = synthetic;
   result_.allowed_cpus_ = real.allowed_cpus;
+  result_.limits_ = real.limits;
 }
 
 absl::StatusOr<Topology> TopologyBuilder::FromHwloc(hwloc_topology* loaded, bool synthetic,

@@ -17,13 +17,13 @@ namespace eris::topology {
 // What the real machine allows, whatever topology is laid over it.
 struct RealMachine {
   std::vector<uint32_t> allowed_cpus;  // ascending, never empty
-  uint64_t memory_bytes = 0;           // physical memory or the cgroup's limit
+  ProcessLimits limits{};
 };
 
 class TopologyBuilder {
  public:
-  // The calling thread's affinity, and memory inside the cgroup. Never fails: cpu 0 if nothing is
-  // known.
+  // The calling thread's affinity, and the limits of memory and time. Never fails: cpu 0 if nothing
+  // is known.
   static RealMachine ReadRealMachine();
 
   // Cores of `loaded` inside `usable_cpus` (nullptr: all of them). Where no NumaNode tells its

@@ -217,9 +217,9 @@ class JoinChunk {
 
 // An index join under way: the values of one object's rows are looked up as keys of another. One
 // thread at a time. Destroying it cancels it. Neither a join nor its chunks may outlive the engine.
-// Each outer row is looked up exactly once. No snapshot: an outer row is as it was in one slice of
-// the scan, its inner row as it was at some moment after that; different rows may show different
-// moments, as in a Scan.
+// Each outer row is looked up exactly once. Unlike a Scan, a join sees no snapshot: an outer row is
+// read at some moment between the call of OpenJoin and the end of the join, its inner row later
+// than that, and different rows may show different moments.
 //
 //   auto join = session->OpenJoin("orders", "customers", {.range = {0, 1'000'000}});
 //   while (auto chunk = (*join)->Next(); chunk.ok() && *chunk)
@@ -387,9 +387,9 @@ class Session {
   // of the range work side by side, in slices. Blocks until all have answered or `deadline` has
   // passed; not from a callback. Errors: InvalidArgument (range: as OpenScan), NotFound,
   // FailedPrecondition (more than count_only of byte strings; a hash: it has no key order),
-  // DeadlineExceeded, ResourceExhausted (AEUs that took nothing for send_wait_ms_max, or too many
-  // bytes in flight), Unavailable (closing, or keys that moved again and again). Paper: ERIS 3.1
-  // (scans).
+  // DeadlineExceeded, ResourceExhausted (AEUs that took nothing for send_wait_ms_max, too many
+  // bytes in flight, or as many snapshots held as there can be), Aborted (its snapshot was given
+  // up), Unavailable (closing, or keys that moved again and again). Paper: ERIS 3.1 (scans).
   virtual absl::StatusOr<RangeAggregate> Aggregate(
       absl::string_view object, const AggregateOptions& options,
       absl::Time deadline = absl::InfiniteFuture()) = 0;

@@ -51,11 +51,17 @@ struct Options {
   // overrides the four above.
   std::vector<uint32_t> aeu_cpus{};
 
-  // What the engine may allocate for data, over all NumaNodes. 0: 80 % of the memory the process
-  // may use. More than the machine has is InvalidArgument. Beside it stands what queries of tables
-  // compute with, vectors and groups above all: of all of them together at most a sixteenth of it,
-  // or 64 MiB if that is more; a query for which there is none left ends with ResourceExhausted.
+  // What the whole process may take. 0: what the system lets it have (process_limits.h); more than
+  // that is InvalidArgument. It is divided into the shares of MemoryPlan (memory_plan.h); those
+  // that are set here are kept, the others are derived. Too little for the AEUs is InvalidArgument,
+  // or fewer AEUs where aeu_count is 0.
+  uint64_t process_memory_bytes = 0;
+  // Of that, what the engine may allocate for data, over all NumaNodes. 0: what the other shares
+  // leave, at most 80 %.
   uint64_t memory_limit_bytes = 0;
+  // Of that, what the program around the engine needs for requests and their answers, a server's
+  // in_flight_bytes_max. 0: derived.
+  uint64_t caller_bytes = 0;
   MemoryPlacement memory_placement = MemoryPlacement::kLocal;
   uint32_t memory_numa_node = 0;  // for kOneNumaNode; one with memory
   // When a NumaNode is full: take the memory of the nearest that is not. Otherwise writes that need
@@ -88,8 +94,9 @@ struct Options {
   // The answers of scans and joins come from this many chunks of 32768 rows; a scan holds at most
   // four, a join at most a quarter of them. Those of table scans stand in half as many MiB; a scan
   // takes at most a quarter of what is left of them, in two chunks per AEU that holds a part of the
-  // table: of 1 MiB each, or smaller ones where there are many AEUs.
-  uint32_t scan_chunks_max = 128;
+  // table: of 1 MiB each, or smaller ones where there are many AEUs. 0: what fits the share of
+  // process_memory_bytes, at most 128.
+  uint32_t scan_chunks_max = 0;
 
   // What the old rows that snapshots need may take, over all objects; beyond it the oldest snapshot
   // is given up. 0: an eighth of memory_limit_bytes.

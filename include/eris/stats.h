@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "eris/memory_plan.h"
 #include "eris/types.h"
 
 namespace eris {
@@ -100,7 +101,8 @@ struct NumaNodeMemory {
 };
 
 struct MemoryStats {
-  uint64_t limit_bytes = 0;
+  MemoryPlan plan{};
+  uint64_t limit_bytes = 0;     // plan.data_bytes
   uint64_t reserved_bytes = 0;  // over all NumaNodes; never above the limit
   uint64_t superblock_bytes = 0;
   std::vector<std::string> pages{};          // the kinds asked for, in this order

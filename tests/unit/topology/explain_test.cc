@@ -13,9 +13,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string ExplainXml(const std::vector<XmlNumaNode>& numa_nodes, const Options& options) {
+std::string ExplainXml(const std::vector<XmlNumaNode>& numa_nodes, const Options& options,
+                       const ProcessLimits& limits = {.memory_bytes = 3ull << 30}) {
   absl::StatusOr<Topology> topology = TopologyBuilder::FromXml(
-      MachineXml(numa_nodes), nullptr, {.allowed_cpus = {0, 1, 2, 5}, .memory_bytes = 3ull << 30});
+      MachineXml(numa_nodes), nullptr, {.allowed_cpus = {0, 1, 2, 5}, .limits = limits});
   EXPECT_TRUE(topology.ok()) << topology.status();
   absl::StatusOr<PlacementPlan> plan = PlanPlacement(*topology, options);
   EXPECT_TRUE(plan.ok()) << plan.status();
@@ -48,6 +49,20 @@ TEST(ExplainTest, ShowsNotesAndUnpinnedAeus) {
   EXPECT_THAT(text, HasSubstr("AEU 0: NumaNode 0, not pinned\n"));
   EXPECT_THAT(text, HasSubstr("Note: 3 cores were asked for the network"));
   EXPECT_THAT(text, Not(HasSubstr("Distances")));
+}
+
+TEST(ExplainTest, NamesTheCgroupsThatLimitMemoryAndTime) {
+  const std::string text = ExplainXml({{4, 4ull << 30}}, {},
+                                      {.memory_bytes = 1ull << 29,
+                                       .memory_source = "cgroup memory.max of /a",
+                                       .cpu_quota = 1.5,
+                                       .cpu_quota_source = "cgroup cpu.max of /a/b"});
+  EXPECT_THAT(text,
+              HasSubstr("Memory: 512.0 MiB (of the real machine), by cgroup memory.max of /a\n"));
+  EXPECT_THAT(text, HasSubstr("; time of 1.5 cpus, by cgroup cpu.max of /a/b\n"));
+  EXPECT_THAT(text, HasSubstr("2 AEUs; network threads"));
+  EXPECT_THAT(text, HasSubstr("Note: cgroup cpu.max of /a/b gives the process 1.5 cpus: 2 of 4 "
+                              "possible AEUs; aeu_count overrides it.\n"));
 }
 
 TEST(ExplainTest, LargeMachineHasASummaryOfDistances) {

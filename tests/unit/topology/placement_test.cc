@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <map>
 #include <set>
@@ -22,7 +23,7 @@ using ::testing::SizeIs;
 
 // As if the machine had these cpus; AEUs on a synthetic topology are pinned to them.
 RealMachine Real(std::vector<uint32_t> cpus) {
-  return {.allowed_cpus = std::move(cpus), .memory_bytes = uint64_t{8} << 30};
+  return {.allowed_cpus = std::move(cpus), .limits = {.memory_bytes = uint64_t{8} << 30}};
 }
 
 Topology Xml(const std::vector<XmlNumaNode>& numa_nodes, const RealMachine& real) {
@@ -38,7 +39,9 @@ Topology Synthetic(const std::string& description) {
   return *std::move(topology);
 }
 
+// Without cgroups: this machine may be one that has a quota.
 Topology Discovered() {
+  EXPECT_EQ(setenv("ERIS_SYSTEM_ROOT", "/nowhere", 1), 0);
   absl::StatusOr<Topology> topology = Topology::Discover();
   EXPECT_TRUE(topology.ok()) << topology.status();
   return *std::move(topology);
@@ -212,6 +215,32 @@ TEST(PlacementTest, RepeatedExplicitCpuIsNamed) {
       PlanPlacement(Synthetic("numa:2 core:2 pu:1"), {.aeu_cpus = {2, 1, 2}}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cpu 2 is given twice"));
+}
+
+TEST(PlacementTest, QuotaOfProcessorsBoundsTheDefaultNumberOfAeus) {
+  const auto aeus = [](double quota, const Options& options) {
+    RealMachine real = Real({0, 1, 2, 3, 4, 5, 6, 7});
+    real.limits.cpu_quota = quota;
+    real.limits.cpu_quota_source = "cgroup cpu.max of /a";
+    const PlacementPlan plan = MustPlan(Xml({{4, 1}, {4, 1}}, real), options);
+    for (const std::string& note : plan.notes) EXPECT_THAT(note, HasSubstr("cpu.max of /a"));
+    return plan.aeus.size();
+  };
+  EXPECT_EQ(aeus(0, {}), 8u);
+  EXPECT_EQ(aeus(0.1, {}), 1u);
+  EXPECT_EQ(aeus(1, {}), 1u);
+  EXPECT_EQ(aeus(1.5, {}), 2u);
+  EXPECT_EQ(aeus(7.01, {}), 8u);
+  EXPECT_EQ(aeus(1e300, {}), 8u);
+  EXPECT_EQ(aeus(4, {.network_cores = 1}), 3u);
+  EXPECT_EQ(aeus(2, {.network_cores = 3}), 1u);
+  EXPECT_EQ(aeus(3, {.aeu_per_hardware_thread = true}), 3u);
+  EXPECT_EQ(aeus(2, {.aeu_count = 6}), 6u);
+  EXPECT_EQ(aeus(1, {.aeu_cpus = {0, 1, 2}}), 3u);
+}
+
+TEST(PlacementTest, DescribedMachineHasNoQuota) {
+  EXPECT_EQ(Synthetic("numa:2 core:4 pu:1").limits().cpu_quota, 0);
 }
 
 TEST(PlacementTest, MoreAeusThanTheLimitAreRefused) {
