@@ -14,6 +14,7 @@
 #include "base/cache_line.h"
 #include "base/check.h"
 #include "base/memory_ops.h"
+#include "routing/block_allowance.h"
 
 namespace eris::routing {
 
@@ -53,9 +54,11 @@ class BasicBlockPool {
   static constexpr uint32_t kSizeClasses = 3;
 
   // block_bytes: of a large block, without its header. bytes_max: of all blocks together; at least
-  // one large block. nullptr: the system has no memory.
-  static BasicBlockPool* Create(size_t block_bytes, size_t bytes_max) {
-    return new (std::nothrow) BasicBlockPool(block_bytes, bytes_max);
+  // one large block. `allowance`: what several pools may have together, which outlives every block;
+  // nullptr: no such bound. nullptr: the system has no memory.
+  static BasicBlockPool* Create(size_t block_bytes, size_t bytes_max,
+                                BlockAllowance* allowance = nullptr) {
+    return new (std::nothrow) BasicBlockPool(block_bytes, bytes_max, allowance);
   }
   // The Port's thread, at its end. No other call of its follows.
   void Close() { Unref(); }
@@ -90,6 +93,14 @@ class BasicBlockPool {
     free_[block->size_class] = block;
   }
 
+  // The Port's thread, when it has nothing to send for now: where the allowance is crowded, free
+  // blocks go back to the system.
+  void FreeUnused() {
+    if (allowance_ == nullptr || !allowance_->Crowded()) return;
+    CollectReturned();
+    FreeAllFree();
+  }
+
   // The Port's thread, before others get to know the block: `readers` calls of Release follow.
   void HandOver(Block* block, uint32_t readers) {
     // relaxed: published to the readers by what they get the block through.
@@ -101,6 +112,13 @@ class BasicBlockPool {
     // acq_rel: the last one sees that all others have read before the Port writes again.
     if (block->readers.fetch_sub(readers, std::memory_order_acq_rel) != readers) return;
     BasicBlockPool* pool = block->pool;
+    if (pool->allowance_ != nullptr && pool->allowance_->Crowded()) {
+      // Its Port may be idle for long. relaxed: a count of the Port's.
+      pool->freed_bytes_.fetch_add(block->capacity_bytes, std::memory_order_relaxed);
+      pool->Delete(block);
+      pool->Unref();
+      return;
+    }
     // relaxed: the CAS decides.
     Block* head = pool->returned_.load(std::memory_order_relaxed);
     do {
@@ -114,15 +132,20 @@ class BasicBlockPool {
 
   size_t block_bytes() const { return block_bytes_; }
   // Of all blocks that exist. The Port's thread.
-  size_t allocated_bytes() const { return allocated_bytes_; }
+  size_t allocated_bytes() const {
+    return allocated_bytes_ - freed_bytes_.load(std::memory_order_relaxed);  // a count
+  }
   // Blocks that have been handed over and not come home. For tests and figures.
   uint32_t outstanding() const { return references_.load(std::memory_order_relaxed) - 1; }
 
  private:
-  BasicBlockPool(size_t block_bytes, size_t bytes_max)
-      : block_bytes_(block_bytes), bytes_max_(bytes_max) {}
+  BasicBlockPool(size_t block_bytes, size_t bytes_max, BlockAllowance* allowance)
+      : block_bytes_(block_bytes), bytes_max_(bytes_max), allowance_(allowance) {}
   ~BasicBlockPool() {
     CollectReturned();
+    FreeAllFree();
+  }
+  void FreeAllFree() {
     for (uint32_t size_class = 0; size_class < kSizeClasses; ++size_class) {
       while (Block* block = Pop(size_class)) Free(block);
     }
@@ -151,10 +174,14 @@ class BasicBlockPool {
   }
   Block* Allocate(uint32_t size_class) {
     const size_t bytes = SizeOf(size_class);
-    if (allocated_bytes_ + bytes > bytes_max_) return nullptr;
+    if (allocated_bytes() + bytes > bytes_max_) return nullptr;
+    if (allowance_ != nullptr && !allowance_->TryTake(bytes)) return nullptr;
     void* memory =
         ::operator new (sizeof(Block) + bytes, std::align_val_t{alignof(Block)}, std::nothrow);
-    if (memory == nullptr) return nullptr;
+    if (memory == nullptr) {
+      if (allowance_ != nullptr) allowance_->Give(bytes);
+      return nullptr;
+    }
     allocated_bytes_ += bytes;
     Block* block = new (memory) Block;
     block->pool = this;
@@ -164,6 +191,10 @@ class BasicBlockPool {
   }
   void Free(Block* block) {
     allocated_bytes_ -= block->capacity_bytes;
+    Delete(block);
+  }
+  void Delete(Block* block) {
+    if (allowance_ != nullptr) allowance_->Give(block->capacity_bytes);
     block->~Block();
     ::operator delete (block, std::align_val_t{alignof(Block)});
   }
@@ -175,6 +206,7 @@ class BasicBlockPool {
   // Immutable after construction.
   const size_t block_bytes_;
   const size_t bytes_max_;
+  BlockAllowance* const allowance_;
 
   // Owned by the Port's thread; by the last reader once the Port has gone.
   Block* free_[kSizeClasses] = {};  // by size class; last in, first out: still in the cache
@@ -182,6 +214,9 @@ class BasicBlockPool {
 
   // Shared: written by the readers, emptied by the Port.
   alignas(base::kNoSharingBytes) typename Memory::template Atomic<Block*> returned_{nullptr};
+  // Shared: of the blocks in allocated_bytes_, those that readers have freed. A std::atomic, since
+  // no data goes with it.
+  std::atomic<size_t> freed_bytes_{0};
   // Shared: the Port's reference and one per block handed over.
   typename Memory::template Atomic<uint32_t> references_{1};
 };

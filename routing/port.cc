@@ -32,7 +32,7 @@ constexpr size_t kMulticastBlocksMax = 16;
 Port::Port(const EndpointDirectory& directory, const PortOptions& options)
     : directory_(directory),
       options_(options),
-      pool_(BlockPool::Create(options.outgoing_bytes, options.pool_bytes_max)),
+      pool_(BlockPool::Create(options.outgoing_bytes, options.pool_bytes_max, options.allowance)),
       multicasts_(BlockPool::Create(std::min(kMulticastBytes, options.outgoing_bytes),
                                     kMulticastBlocksMax * kMulticastBytes)),
       target_of_(std::make_unique<uint32_t[]>(directory.size())) {
@@ -190,6 +190,7 @@ void Port::VisitTargets() {
 bool Port::Flush() {
   const bool all = SendAllOver();
   TurnVisits::wanted() ? VisitTargets() : WakeTargets();
+  pool_->FreeUnused();
   return all;
 }
 

@@ -54,6 +54,8 @@ struct PortOptions {
   size_t outgoing_bytes = 64 << 10;
   // Of all outgoing buffers of the Port; at least outgoing_bytes.
   size_t pool_bytes_max = 4 << 20;
+  // What the buffers of several Ports may take together; outlives their blocks. nullptr: no bound.
+  BlockAllowance* allowance = nullptr;
   // How long a call waits while no block comes home. kIngress only.
   int64_t wait_ns = 0;
 };

@@ -35,6 +35,9 @@ constexpr size_t kRangesToGather = 4;
 // The input of one round of it stays in the nearest cache.
 constexpr uint32_t kChunkKeysMax = 2048;
 
+// What a batch of more keys has needed is given back.
+constexpr size_t kKeptKeys = 64 << 10;
+
 // A Port copies tables of at most so many ranges, some 100 KB: sessions may be thousands.
 constexpr size_t kOwnRangesMax = 4096;
 
@@ -151,6 +154,11 @@ uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCo
   }
   counters_.sent.Add(n - left_.size());
   counters_.refused.Add(left_.size());
+  if (n > kKeptKeys) {  // a batch may have a million keys, and the next one a year to come
+    target_of_key_ = {};
+    left_now_ = {};
+    if (left_.empty()) left_ = {};
+  }
   return static_cast<uint32_t>(left_.size());
 }
 

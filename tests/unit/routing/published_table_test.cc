@@ -61,20 +61,20 @@ class PoisonedTable {
   static inline std::vector<std::unique_ptr<void, Free>> memory_;
 };
 
-std::unique_ptr<const PoisonedTable> Version(uint64_t version) {
+std::unique_ptr<const PoisonedTable> PoisonedVersion(uint64_t version) {
   return std::make_unique<PoisonedTable>(version);
 }
 
 TEST(PublishedTableTest, ASupersededVersionThatNobodyReadsIsFreedAtOnce) {
   const int before = PoisonedTable::alive();
   {
-    PublishedTable<PoisonedTable> tables(Version(1));
+    PublishedTable<PoisonedTable> tables(PoisonedVersion(1));
     TableReaders readers;
     TableReader reader;
     readers.Add(&reader);
     EXPECT_EQ(reader.Acquire(tables).version(), 1u);
     reader.Release();
-    tables.Publish(Version(2), readers);
+    tables.Publish(PoisonedVersion(2), readers);
     EXPECT_EQ(PoisonedTable::alive(), before + 1);
     EXPECT_EQ(tables.versions(), 1u);
     readers.Remove(&reader);
@@ -83,31 +83,31 @@ TEST(PublishedTableTest, ASupersededVersionThatNobodyReadsIsFreedAtOnce) {
 }
 
 TEST(PublishedTableTest, AVersionThatAReaderShowsGoesWithTheFirstPublicationAfterItsRelease) {
-  PublishedTable<PoisonedTable> tables(Version(1));
+  PublishedTable<PoisonedTable> tables(PoisonedVersion(1));
   TableReaders readers;
   TableReader reader;
   readers.Add(&reader);
   const PoisonedTable& first = reader.Acquire(tables);
-  for (uint64_t version = 2; version < 10; ++version) tables.Publish(Version(version), readers);
+  for (uint64_t version = 2; version < 10; ++version) tables.Publish(PoisonedVersion(version), readers);
   EXPECT_EQ(tables.versions(), 2u);  // the first and the last
   EXPECT_TRUE(first.Whole());
   reader.Release();
-  tables.Publish(Version(10), readers);
+  tables.Publish(PoisonedVersion(10), readers);
   EXPECT_EQ(tables.versions(), 1u);
   readers.Remove(&reader);
 }
 
 TEST(PublishedTableTest, ALaterAcquireLetsTheVersionBeforeGo) {
-  PublishedTable<PoisonedTable> tables(Version(1));
-  PublishedTable<PoisonedTable> others(Version(7));
+  PublishedTable<PoisonedTable> tables(PoisonedVersion(1));
+  PublishedTable<PoisonedTable> others(PoisonedVersion(7));
   TableReaders readers;
   TableReader reader;
   readers.Add(&reader);
   reader.Acquire(tables);
   EXPECT_EQ(reader.Acquire(others).version(), 7u);
-  tables.Publish(Version(2), readers);
+  tables.Publish(PoisonedVersion(2), readers);
   EXPECT_EQ(tables.versions(), 1u);
-  others.Publish(Version(8), readers);
+  others.Publish(PoisonedVersion(8), readers);
   EXPECT_EQ(others.versions(), 2u);
   EXPECT_EQ(reader.Acquire(others).version(), 8u);
   reader.Release();
@@ -117,10 +117,10 @@ TEST(PublishedTableTest, ALaterAcquireLetsTheVersionBeforeGo) {
 TEST(PublishedTableTest, APinnedVersionLivesUntilItsLastPinHasGoneAndLongerThanItsPublisher) {
   const int before = PoisonedTable::alive();
   const TableReaders readers;
-  auto tables = std::make_unique<PublishedTable<PoisonedTable>>(Version(1));
+  auto tables = std::make_unique<PublishedTable<PoisonedTable>>(PoisonedVersion(1));
   std::shared_ptr<const PoisonedTable> pin = tables->Pin();
   std::shared_ptr<const PoisonedTable> copy = pin;
-  tables->Publish(Version(2), readers);
+  tables->Publish(PoisonedVersion(2), readers);
   EXPECT_EQ(PoisonedTable::alive(), before + 2);
   EXPECT_EQ(tables->Pin()->version(), 2u);
   tables.reset();
@@ -223,7 +223,7 @@ bool RunInterleaving(uint64_t seed, Plant plant) {
       if (good) one.seen = one.table->version();
     }
   };
-  BasicPublishedTable<PoisonedTable, InterleavedMemory> tables(Version(version));
+  BasicPublishedTable<PoisonedTable, InterleavedMemory> tables(PoisonedVersion(version));
   const auto act = [&] {
     Call call;
     Call* const outer = std::exchange(interleaver.call, &call);
@@ -232,7 +232,7 @@ bool RunInterleaving(uint64_t seed, Plant plant) {
     if (who == kReaders) {
       if (!publishing) {
         publishing = true;
-        tables.Publish(Version(++version), readers);
+        tables.Publish(PoisonedVersion(++version), readers);
         if (call.late) call.late();
         publishing = false;
         good &= tables.versions() <= 1 + kReaders;
@@ -289,7 +289,7 @@ TEST(PublishedTableTest, ReadersNeverSeeAFreedVersionWhileThousandsArePublished)
   constexpr size_t kReaders = 3;
   const int before = PoisonedTable::alive();
   {
-    PublishedTable<PoisonedTable> tables(Version(1));
+    PublishedTable<PoisonedTable> tables(PoisonedVersion(1));
     TableReaders readers;
     std::atomic<int> wrong{0};
     std::latch start(kReaders + 2);  // and the one with pins, and the publisher
@@ -328,7 +328,7 @@ TEST(PublishedTableTest, ReadersNeverSeeAFreedVersionWhileThousandsArePublished)
     int alive_max = 0;
     start.arrive_and_wait();
     for (uint64_t version = 2; version <= kVersions; ++version) {
-      tables.Publish(Version(version), readers);
+      tables.Publish(PoisonedVersion(version), readers);
       alive_max = std::max(alive_max, PoisonedTable::alive() - before);
       if (version % 4 == 0) std::this_thread::yield();
     }
