@@ -81,6 +81,7 @@ Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 bool Aeu::Step(const StepBudget& budget) {
   base::ThreadRoleScope role(thread_);
   const uint64_t begin_ns = NowNs();
+  transfers_.BeginTurn();
   bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
   worked |= TakeCommands(budget);
   worked |= transfers_.Advance();
@@ -94,12 +95,16 @@ bool Aeu::Step(const StepBudget& budget) {
     worked |= AdvanceScans(std::max(begin_ns + budget.scan_ns, NowNs() + budget.scan_ns / 4));
     acknowledgements_.Send();
   }
-  if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
-  if (transfers_.forgets()) {
-    transfers_.Forget(worked ? TransferRunner::kForgottenPerTurn
-                             : TransferRunner::kForgottenPerIdleTurn);
+  // A turn that has done a piece of a transfer has spent what it may: the rest is for the next one.
+  if (!transfers_.stepped()) {
+    if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
+    if (transfers_.forgets()) {
+      transfers_.Forget(worked ? TransferRunner::kForgottenPerTurn
+                               : TransferRunner::kForgottenPerIdleTurn);
+    } else if (maintain_) {
+      Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
+    }
   }
-  if (maintain_) Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
   if (!worked && trim_worthwhile_) TrimMemory();
   if (!worked && idle_work_ != nullptr) {
     idle_work_left_ = idle_work_->Run(NowNs() + budget.idle_ns);
@@ -241,11 +246,16 @@ void Aeu::Maintain(uint32_t rows_max) {
     ObjectSlot* const slot = slots_[maintain_slot_].get();
     bool more = false;
     if (slot != nullptr && slot->copies_bytes()) {
-      for (OwnedRange& owned : slot->ranges()) {
-        more |= owned.partition->Maintain(snapshots_, rows_max);
+      WorkPace& pace = slot->paces().maintain;
+      const uint32_t rows = pace.Rows(transfers_.turn_cpu_ns_max(), rows_max);
+      const uint64_t began_ns = NowNs();
+      for (size_t range = 0; range < slot->ranges().size() && !more; ++range) {
+        OwnedRange& owned = slot->ranges()[range];
+        more = owned.partition->Maintain(snapshots_, rows);
         SettleVersions(owned);
       }
       slot->cache().EndTurn();
+      pace.Learn(rows, NowNs() - began_ns, !more);
       trim_worthwhile_ |= slot->cache().TrimWorthwhile();
     }
     if (more) return;
@@ -263,10 +273,13 @@ void Aeu::FreeVersions(uint32_t records_max) {
     if (free_slot_ >= slots_.size()) free_slot_ = 0;
     ObjectSlot* const slot = slots_[free_slot_].get();
     bool enough = false;
+    const uint64_t began_ns = NowNs();
+    uint32_t records = 0;
     for (size_t range = 0; slot != nullptr && range < slot->ranges().size() && !enough; ++range) {
       OwnedRange& owned = slot->ranges()[range];
       if (owned.partition->version_bytes() == 0) continue;
-      enough = owned.partition->FreeVersions(snapshots_, records_max);
+      records = slot->paces().free_versions.Rows(transfers_.turn_cpu_ns_max(), records_max);
+      enough = owned.partition->FreeVersions(snapshots_, records);
       SettleVersions(owned);
       enough |= static_cast<int64_t>(bytes_before - version_bytes_) >= bytes_max;
       maintain_ |= slot->copies_bytes();  // segments may be worth compacting now
@@ -274,6 +287,7 @@ void Aeu::FreeVersions(uint32_t records_max) {
     if (slot != nullptr) {
       if (slot->spec().is_table()) transfers_.RemoveEmpty(*slot);
       slot->cache().EndTurn();
+      if (records > 0) slot->paces().free_versions.Learn(records, NowNs() - began_ns, !enough);
     }
     if (enough) return;
     ++free_slot_;

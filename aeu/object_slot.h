@@ -14,6 +14,7 @@
 #include "aeu/access_sample.h"
 #include "aeu/partition_load.h"
 #include "aeu/partition_spec.h"
+#include "aeu/work_pace.h"
 #include "eris/types.h"
 #include "memory/local_cache.h"
 #include "routing/object_route.h"
@@ -92,6 +93,15 @@ class ObjectSlot {
     return aeu::MakePartition(spec_, range, cache_, snapshots, partitions_made_++);
   }
 
+  // What turns do of each kind of background work on the object.
+  struct Paces {
+    WorkPace forget;         // rows that were given away
+    WorkPace walk;           // rows that a hash makes ready to leave, or takes back
+    WorkPace maintain;       // rows to be compacted, or freed
+    WorkPace free_versions;  // old rows
+  };
+  Paces& paces() { return paces_; }
+
   const std::optional<Stub>& stub() const { return stub_; }
   void SetStub(std::optional<Stub> stub) { stub_ = std::move(stub); }
   bool UnderStub(uint64_t key) const { return stub_ && stub_->range.ContainsU64(key); }
@@ -107,6 +117,7 @@ class ObjectSlot {
   std::vector<OwnedRange> ranges_;
   std::vector<std::shared_ptr<PartitionLoad>> spare_loads_;
   std::optional<Stub> stub_;
+  Paces paces_;
 };
 
 }  // namespace eris::aeu

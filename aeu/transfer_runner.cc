@@ -77,6 +77,11 @@ class Stopwatch {
   const uint64_t wall_ns_;
 };
 
+// What a turn may spend on the step.
+uint64_t TurnCpuNs(const TransferStep& step) {
+  return step.turn_cpu_ns_max > 0 ? step.turn_cpu_ns_max : TransferRunner::kTurnCpuNsMax;
+}
+
 bool LowEndFirst(const TransferStep& step) {
   return step.kind == TransferKind::kLink || step.from == Partition::End::kLow;
 }
@@ -200,8 +205,9 @@ absl::Status TransferRunner::MakeRoom(ObjectSlot& slot) {
 
 bool TransferRunner::Prepare(OwnedRange& owned, const Range& given) {
   TransferStep& step = *giving_.step;
-  // A range leaves with all that is in it.
-  if (step.kind == TransferKind::kLink && owned.forgets) return false;
+  // A range leaves with all that is in it. And chunks must not leave faster than the rows of those
+  // before are freed, a piece in each turn.
+  if (owned.forgets) return false;
   if (step.kind != TransferKind::kCopy || giving_.slot->spec().kind != ObjectKind::kHash) {
     return true;
   }
@@ -212,30 +218,39 @@ bool TransferRunner::Prepare(OwnedRange& owned, const Range& given) {
 }
 
 absl::StatusOr<bool> TransferRunner::PrepareRows(Partition& partition, const Range& given) {
-  const uint32_t rows = RowsIn(giving_.step->turn_cpu_ns_max, walk_row_ns_, kWalkedPerTurn);
+  const uint64_t turn_cpu_ns = TurnCpuNs(*giving_.step);
+  WorkPace& pace = giving_.slot->paces().walk;
+  const uint32_t rows = pace.Rows(turn_cpu_ns, kWalkedPerTurn);
+  stepped_ = true;
+  const uint64_t began_ns = ThreadCpuNs();
   if (prepared_.partition != &partition || prepared_.leaving != given) {
     prepared_ = {};
     // Of a transfer that was stopped.
     absl::StatusOr<bool> cancelled = partition.CancelExtract(rows);
     if (!cancelled.ok()) return cancelled.status();
+    pace.Learn(rows, ThreadCpuNs() - began_ns, *cancelled);
     if (!*cancelled) return false;
     ERIS_RETURN_IF_ERROR(partition.PrepareExtract(given));
     prepared_ = {&partition, given, false};
   }
   if (prepared_.ready) return partition.WalkLeaving(rows);  // says so, or goes on where it has to
-  const uint64_t began_ns = ThreadCpuNs();
   const absl::StatusOr<bool> walked = partition.WalkLeaving(rows);
-  walk_row_ns_ = std::max((ThreadCpuNs() - began_ns) / rows, walk_row_ns_ * 7 / 8);
   if (!walked.ok()) return walked.status();
+  pace.Learn(rows, ThreadCpuNs() - began_ns, *walked);
   prepared_.ready = *walked;
   return false;  // the chunk is another turn's
 }
 
 absl::StatusOr<bool> TransferRunner::Release(ObjectSlot& slot) {
-  const uint32_t rows = RowsIn(giving_.step->turn_cpu_ns_max, walk_row_ns_, kWalkedPerTurn);
+  WorkPace& pace = slot.paces().walk;
+  const uint32_t rows = pace.Rows(TurnCpuNs(*giving_.step), kWalkedPerTurn);
+  stepped_ = true;
   for (const OwnedRange& owned : slot.ranges()) {
+    const uint64_t began_ns = ThreadCpuNs();
     const absl::StatusOr<bool> released = owned.partition->CancelExtract(rows);
-    if (!released.ok() || !*released) return released;
+    if (!released.ok()) return released;
+    pace.Learn(rows, ThreadCpuNs() - began_ns, *released);
+    if (!*released) return released;
   }
   return true;
 }
@@ -369,49 +384,37 @@ void TransferRunner::Conclude(const CommandHeader* command) {
 
 void TransferRunner::BeginForgetting(ObjectSlot& slot, OwnedRange& owned) {
   // Of a table all rows die in this call, at one epoch. Of others the first piece is freed.
-  const bool more = owned.partition->Forget(
-      snapshots_, RowsIn(turn_cpu_ns_max_, forget_row_ns_, kForgottenPerTurn));
+  WorkPace& pace = slot.paces().forget;
+  const uint32_t rows = pace.Rows(turn_cpu_ns_max_, kForgottenPerTurn);
+  const uint64_t began_ns = ThreadCpuNs();
+  const bool more = owned.partition->Forget(snapshots_, rows);
   host_.SettleVersions(owned);
   host_.MemoryFreed(slot);
-  if (!more) {
-    if (owned.forgets) return;  // it stands in the list, and is found there
-    return EndForgetting(slot, owned);
-  }
-  if (owned.forgets) return;
+  if (!slot.spec().is_table()) pace.Learn(rows, ThreadCpuNs() - began_ns, !more);
+  if (!more) return EndForgetting(slot, owned);
   owned.forgets = true;
   forgetting_.push_back({&slot, owned.partition.get()});
 }
 
-uint32_t TransferRunner::RowsIn(uint64_t turn_cpu_ns, uint64_t row_ns, uint32_t rows_max) {
-  // Half of what a turn may take: rows are not all alike.
-  const uint64_t rows = turn_cpu_ns / 2 / std::max<uint64_t>(row_ns, 1);
-  return static_cast<uint32_t>(std::clamp<uint64_t>(rows, kRowsLeast, rows_max));
-}
-
 void TransferRunner::Forget(uint32_t rows_max) {
-  if (std::exchange(stepped_, false)) return;
-  rows_max = RowsIn(turn_cpu_ns_max_, forget_row_ns_, rows_max);
-  for (size_t i = 0; i < forgetting_.size(); ++i) {
-    const Forgetting one = forgetting_[i];
-    OwnedRange& owned = *one.slot->Find(one.partition);
-    // To forget more would be to forget what it lends.
-    if (owned.lends) continue;
-    const Stopwatch watch;
-    const bool more = owned.partition->Forget(snapshots_, rows_max);
-    host_.SettleVersions(owned);
-    host_.MemoryFreed(*one.slot);
-    uint64_t cpu_ns = 0;
-    watch.Stop(cpu_ns, forget_wall_ns_);
-    forget_cpu_ns_ = std::max(forget_cpu_ns_, cpu_ns);
-    // A dear slice is remembered for a while; the last one may be short.
-    if (more) forget_row_ns_ = std::max(cpu_ns / rows_max, forget_row_ns_ * 7 / 8);
-    if (!more) {
-      owned.forgets = false;
-      forgetting_.erase(forgetting_.begin() + static_cast<ptrdiff_t>(i));
-      EndForgetting(*one.slot, owned);
-    }
-    return;  // one a turn
-  }
+  if (stepped_ || forgetting_.empty()) return;
+  const Forgetting one = forgetting_.front();  // one a turn
+  OwnedRange& owned = *one.slot->Find(one.partition);
+  ERIS_DCHECK(!owned.lends);  // to forget more would be to forget what it lends
+  WorkPace& pace = one.slot->paces().forget;
+  const uint32_t rows = pace.Rows(turn_cpu_ns_max_, rows_max);
+  const Stopwatch watch;
+  const bool more = owned.partition->Forget(snapshots_, rows);
+  host_.SettleVersions(owned);
+  host_.MemoryFreed(*one.slot);
+  uint64_t cpu_ns = 0;
+  watch.Stop(cpu_ns, forget_wall_ns_);
+  forget_cpu_ns_ = std::max(forget_cpu_ns_, cpu_ns);
+  pace.Learn(rows, cpu_ns, !more);
+  if (more) return;
+  owned.forgets = false;
+  forgetting_.erase(forgetting_.begin());
+  EndForgetting(*one.slot, owned);
 }
 
 void TransferRunner::EndForgetting(ObjectSlot& slot, OwnedRange& owned) {

@@ -7,7 +7,6 @@
 #ifndef ERIS_AEU_TRANSFER_RUNNER_H_
 #define ERIS_AEU_TRANSFER_RUNNER_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -54,11 +53,9 @@ class TransferRunner {
   // Rows that a turn forgets, beside other work and without any: whole blocks, mostly.
   static constexpr uint32_t kForgottenPerTurn = 1024;
   static constexpr uint32_t kForgottenPerIdleTurn = 8192;
-  static constexpr uint32_t kRowsLeast = 64;  // that are forgotten or walked, whatever they take
   static constexpr uint64_t kTurnCpuNsMax = 200'000;  // where no step has said
   // Rows that a turn looks through at most while a hash makes those ready that are going to leave.
   static constexpr uint32_t kWalkedPerTurn = 8192;
-  static constexpr uint64_t kWalkRowNs = 200;  // what one takes, until that is known
   // Ranges that a slot may get by a step: what is cut off above, what is cut off to be lent or
   // comes in, and what comes back to a source.
   static constexpr size_t kRangesAddedMax = 3;
@@ -85,11 +82,14 @@ class TransferRunner {
   void Forget(uint32_t rows_max);
   // Ranges that have kept old rows alone, and none any more.
   void RemoveEmpty(ObjectSlot& slot);
-  // Whether there are any to forget now: a range that lends waits for the conclusion.
-  bool forgets() const {
-    return std::any_of(forgetting_.begin(), forgetting_.end(),
-                       [this](const Forgetting& one) { return one.partition != giving_.lender; });
-  }
+  // Whether there are any to forget. None of a range that lends: chunks wait for that.
+  bool forgets() const { return !forgetting_.empty(); }
+  // Whether this turn has done a piece of a step: other background work is another turn's.
+  bool stepped() const { return stepped_; }
+  // The next turn begins.
+  void BeginTurn() { stepped_ = false; }
+  // What a turn may spend, in CPU time, as the last step said.
+  uint64_t turn_cpu_ns_max() const { return turn_cpu_ns_max_; }
   // Whether the next turn would find something to do. A step that is out needs nothing.
   bool HasWork() const { return (giving_.step != nullptr && !giving_.out) || forgets(); }
 
@@ -141,8 +141,6 @@ class TransferRunner {
   // The range at `index` becomes one with its neighbours where their kind can.
   void Join(ObjectSlot& slot, size_t index);
   bool JoinWithNext(ObjectSlot& slot, size_t index);
-  // As many as there is time for in a turn that may take so long. REQUIRES: rows_max >= kRowsLeast.
-  static uint32_t RowsIn(uint64_t turn_cpu_ns, uint64_t row_ns, uint32_t rows_max);
   void BeginForgetting(ObjectSlot& slot, OwnedRange& owned);
   void EndForgetting(ObjectSlot& slot, OwnedRange& owned);
 
@@ -154,10 +152,7 @@ class TransferRunner {
   Giving giving_;
   Prepared prepared_;
   std::vector<Forgetting> forgetting_;  // oldest first
-  // Whether this turn has done a piece of a step: what is forgotten waits for the next one then.
   bool stepped_ = false;
-  uint64_t forget_row_ns_ = 0;                // what a row has cost of late to forget, at most
-  uint64_t walk_row_ns_ = kWalkRowNs;         // the same, to make ready
   uint64_t turn_cpu_ns_max_ = kTurnCpuNsMax;  // as the last step said
   uint64_t forget_cpu_ns_ = 0;                // the dearest slice since the last conclusion
   uint64_t forget_wall_ns_ = 0;

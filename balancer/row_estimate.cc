@@ -6,26 +6,26 @@
 namespace eris::balancer {
 namespace {
 
-struct Span {
+struct KeySpan {
   Position lo;
   Position hi;
   Position Width() const { return hi > lo ? hi - lo : 0; }
-  Span And(const Span& other) const { return {std::max(lo, other.lo), std::min(hi, other.hi)}; }
+  KeySpan And(const KeySpan& other) const { return {std::max(lo, other.lo), std::min(hi, other.hi)}; }
 };
 
 }  // namespace
 
 uint64_t RowEstimate::RowsIn(Position lo, Position hi) const {
   const auto& partitions = sample_.partitions;
-  const Span seen{sample_.seen_first, Position{sample_.seen_last} + 1};
+  const KeySpan seen{sample_.seen_first, Position{sample_.seen_last} + 1};
   auto at = std::upper_bound(
       partitions.begin(), partitions.end(), lo,
       [](Position key, const PartitionSample& partition) { return key < partition.range.lo.head; });
   if (at != partitions.begin()) --at;
   uint64_t rows = 0;
   for (; at != partitions.end() && Position{at->range.lo.head} < hi; ++at) {
-    const Span whole{at->range.lo.head, at->range.hi ? Position{at->range.hi->head} : kEndOfKeys};
-    const Span spread = whole.And(seen).Width() > 0 ? whole.And(seen) : whole;
+    const KeySpan whole{at->range.lo.head, at->range.hi ? Position{at->range.hi->head} : kEndOfKeys};
+    const KeySpan spread = whole.And(seen).Width() > 0 ? whole.And(seen) : whole;
     // Widths of 65 bits by rows of 64 do not fit into 128: what is cut off here does not show.
     Position part = spread.And({lo, hi}).Width();
     Position width = spread.Width();

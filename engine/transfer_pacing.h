@@ -16,7 +16,7 @@ class ChunkSize {
   // Fewer make chunks of short rows cost more than their rows do; of long rows as many as have so
   // many bytes, or one.
   static constexpr uint32_t kRowsMin = 64;
-  static constexpr uint64_t kLeastBytes = 64u << 10;
+  static constexpr uint64_t kLeastBytes = 16u << 10;
   static constexpr uint32_t kRowsMax = 1 << 20;
   // Of max_pause_us: what is aimed at, so that a chunk dearer than the last stays below it. As many
   // rows take up to twice as long where caches are cold, or the machine is shared.

@@ -220,6 +220,15 @@ class HandOverTest : public TransferTest {
   std::vector<TransferDriver::Transfer> Both(uint64_t lo, std::optional<uint64_t> hi) {
     return {Linked(lo, hi), Copy(lo, hi)};
   }
+  // The source may have rows of a chunk before to forget, some in each turn.
+  void StepUntilGiven(const TestStep& step) {
+    for (int turns = 0; turns < 5'000 && step.rows == 0; ++turns) lab().Step(step.source.value);
+    ASSERT_GT(step.rows, 0u);
+  }
+  void StepWhileItHasWork(uint32_t aeu) {
+    for (int turns = 0; turns < 5'000 && lab()[aeu].HasWork(); ++turns) lab().Step(aeu);
+    ASSERT_FALSE(lab()[aeu].HasWork());
+  }
   static std::vector<uint64_t> KeysOf(TestScanPart& part) {
     std::vector<uint64_t> keys;
     while (const auto* chunk = part.TakeFilled()) {

@@ -276,7 +276,7 @@ TEST_F(HandOverTest, CopiedRowsAreForgottenOverTurnsAndTheirMemoryComesBack) {
   uint32_t turns = 0;
   while (lab()[0].HasWork()) {
     lab().Step(0);
-    ASSERT_LT(++turns, 10 + 19'000 / TransferRunner::kRowsLeast);
+    ASSERT_LT(++turns, 10 + 19'000 / WorkPace::kRowsFirst);
   }
   EXPECT_GT(turns, 1u);
   EXPECT_LT(Slot(0).cache().used_bytes(), used_before / 4);
@@ -296,14 +296,16 @@ TEST_F(HandOverTest, ATurnThatTakesRowsInForgetsNoOthers) {
   const uint64_t used = Slot(0).cache().used_bytes();
   lab().Step(0);
   ASSERT_TRUE(back->installed());
-  EXPECT_GE(Slot(0).cache().used_bytes(), used);
+  const uint64_t used_with_them = Slot(0).cache().used_bytes();
+  EXPECT_GE(used_with_them, used);
   lab().Step(0);
-  EXPECT_LT(Slot(0).cache().used_bytes(), used);
+  EXPECT_LT(Slot(0).cache().used_bytes(), used_with_them);
   driver().Publish(*back);
   driver().Conclude(*back);
   ExpectRows();
   // What it has cost is told with the next conclusion, once.
   lab().Settle();
+  StepWhileItHasWork(0);
   for (const bool told : {true, false}) {
     const auto next = driver().Give(Copy(told ? 19'000 : 19'500, told ? 19'500 : 20'000));
     lab().Step(0);
@@ -344,7 +346,7 @@ TEST_F(HandOverTest, ARangeThatGrowsPastAnEmptyOneIsFound) {
                                      .leaving = leaving,
                                      .end = End::kHigh,
                                      .rows_max = rows_max});
-    lab().Step(from);
+    StepUntilGiven(*step);
     lab().Step(to);
     ASSERT_TRUE(step->installed());
     driver().Publish(*step);
@@ -365,30 +367,29 @@ TEST_F(HandOverTest, ARangeThatGrowsPastAnEmptyOneIsFound) {
   // And given away again from its low end, back past it.
   move(1, 0, Of(40, 60), 100);
   EXPECT_EQ(RangesOf(1), (std::vector<Range>{Of(10, 20), Of(50, 50), Of(60, 20'000)}));
-  for (int turns = 0; turns < 100 && lab()[1].HasWork(); ++turns) lab().Step(1);
+  StepWhileItHasWork(1);
   EXPECT_EQ(RangesOf(1), (std::vector<Range>{Of(10, 20), Of(60, 20'000)}));
   ExpectRows();
 }
 
-// What it forgets of the range that lends waits for the conclusion, too.
-TEST_F(HandOverTest, AStepThatIsOutLeavesASourceIdleThatHasRowsToForget) {
+// Else chunks could leave faster than their rows are freed, which would be freed in one go then.
+TEST_F(HandOverTest, AChunkWaitsUntilTheRowsOfTheLastOneAreForgotten) {
   Put(Dense(0, 20'000));
-  for (const Range& leaving : {Of(0, 15'000), Of(15'000, 16'000)}) {
+  for (const Range& leaving : {Of(0, 15'000), Of(15'000, 19'000)}) {
     const auto step = driver().Give(
         {.kind = TransferKind::kCopy, .leaving = leaving, .end = End::kLow, .rows_max = 100'000});
     lab().Step(0);
+    EXPECT_EQ(step->rows == 0, leaving.lo.head > 0);
+    StepUntilGiven(*step);
     lab().Step(1);
     ASSERT_TRUE(step->installed());
-    if (leaving.lo.head > 0) {
-      lab().Settle();
-      EXPECT_FALSE(lab()[0].HasWork());
-    }
+    // A step that is out leaves the source idle.
+    StepWhileItHasWork(0);
     driver().Publish(*step);
     driver().Conclude(*step);
     EXPECT_TRUE(lab()[0].HasWork());
   }
-  for (int turns = 0; turns < 100 && lab()[0].HasWork(); ++turns) lab().Step(0);
-  EXPECT_FALSE(lab()[0].HasWork());
+  StepWhileItHasWork(0);
   ExpectRows();
 }
 

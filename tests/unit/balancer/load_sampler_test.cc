@@ -232,7 +232,7 @@ TEST_F(LoadSamplerTest, SequentialAndSparseKeysMakeEvenCurves) {
   std::mt19937_64 random(seed);
   for (const uint64_t width : {uint64_t{4000}, uint64_t{1} << 40, kLast}) {
     Aeus(2);
-    sampler_ = {};
+    sampler_ = LoadSampler();
     std::vector<uint64_t> keys;
     for (uint64_t i = 0; i < 4000; ++i) {
       keys.push_back(width == 4000 ? i : random() % width);
