@@ -30,6 +30,8 @@ class TableScanState;
 struct Core {
   Options options;  // as resolved: no zeros left
   RequestLimits limits;
+  // Of sessions' Ports; their blocks may be in the directory's queues until the end.
+  std::unique_ptr<routing::BlockAllowance> port_blocks;
   routing::EndpointDirectory directory;
   Catalogue catalogue;
   InFlight in_flight;
@@ -45,11 +47,16 @@ struct Core {
   EpochGate epoch_gate;
   TransferStop transfer_stop;
 
-  // Of every Port; an AEU's never waits.
+  // Of every Port; an AEU's never waits, and shares its memory with none.
   routing::PortOptions port_options() const {
     return {.outgoing_bytes = options.outgoing_buffer_bytes,
             .pool_bytes_max = options.port_buffers_bytes_max,
             .wait_ns = int64_t{options.send_wait_ms_max} * 1'000'000};
+  }
+  routing::PortOptions session_port_options() const {
+    routing::PortOptions of_session = port_options();
+    of_session.allowance = port_blocks.get();
+    return of_session;
   }
 };
 

@@ -52,9 +52,8 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .send_wait_ms_max = resolved_.options.send_wait_ms_max};
   core_.chunks = std::make_shared<ScanChunkPool>(resolved_.options.scan_chunks_max);
-  constexpr uint64_t kRunBytesLeast = uint64_t{64} << 20;
-  core_.run_memory = std::make_unique<storage::RunMemory>(
-      std::max(kRunBytesLeast, resolved_.options.memory_limit_bytes / 16));
+  core_.port_blocks = std::make_unique<routing::BlockAllowance>(resolved_.memory_plan.port_bytes);
+  core_.run_memory = std::make_unique<storage::RunMemory>(resolved_.memory_plan.query_bytes);
   // As many bytes as the chunks of other scans; at least two pieces.
   core_.table_chunks =
       std::make_shared<TableChunkPool>(std::max(2u, resolved_.options.scan_chunks_max / 2));
@@ -108,7 +107,11 @@ absl::Status EngineImpl::Start(Threads threads) {
 }
 
 std::unique_ptr<aeu::Aeu> EngineImpl::MakeAeu(AeuId id) const {
-  return std::make_unique<aeu::Aeu>(id, core_.directory, core_.port_options());
+  // All of them together: a part of the reserve.
+  routing::PortOptions port = core_.port_options();
+  const uint64_t share = resolved_.memory_plan.process_bytes / 32 / resolved_.plan.aeus.size();
+  port.pool_bytes_max = std::clamp<uint64_t>(share, 2 * port.outgoing_bytes, port.pool_bytes_max);
+  return std::make_unique<aeu::Aeu>(id, core_.directory, port);
 }
 
 void EngineImpl::StartThreads() {
@@ -116,8 +119,11 @@ void EngineImpl::StartThreads() {
   // its work; where they have all cores, it keeps those from theirs who bring it work.
   std::set<int32_t> cpus;
   for (const topology::AeuPlace& place : resolved_.plan.aeus) cpus.insert(place.cpu);
+  // Of a quota of processors, what spins would leave nothing for the others.
+  const double quota = resolved_.topology.limits().cpu_quota;
   const bool spin = cpus.size() == resolved_.plan.aeus.size() && !cpus.contains(-1) &&
-                    cpus.size() < resolved_.topology.allowed_cpus().size();
+                    cpus.size() < resolved_.topology.allowed_cpus().size() &&
+                    (quota <= 0 || static_cast<double>(cpus.size()) < quota);
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     aeu::AeuThreadOptions options;
     options.cpu = place.cpu;

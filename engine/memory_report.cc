@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "engine/memory_plan.h"
 #include "memory/huge_pages.h"
 #include "memory/placement_check.h"
 #include "memory/size_class.h"
@@ -98,7 +99,8 @@ std::string PlacementText(const Options& options) {
 
 MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySystem& memory,
                          const std::vector<ObjectRef>& objects) {
-  MemoryStats stats{.limit_bytes = memory.limit_bytes(),
+  MemoryStats stats{.plan = resolved.memory_plan,
+                    .limit_bytes = memory.limit_bytes(),
                     .reserved_bytes = memory.reserved_bytes(),
                     .superblock_bytes = resolved.memory.pool.superblock_bytes,
                     .pages = PageNames(resolved)};
@@ -159,8 +161,8 @@ absl::StatusOr<MemoryVerification> VerifyMemory(const ResolvedOptions& resolved,
 
 std::string ExplainMemory(const ResolvedOptions& resolved) {
   return absl::StrCat(
-      "Memory\n  For data at most ", resolved.options.memory_limit_bytes >> 20, " MiB, ",
-      PlacementText(resolved.options),
+      "Memory\n  ", PlanText(resolved.memory_plan), "\n  Data: at most ",
+      resolved.options.memory_limit_bytes >> 20, " MiB, ", PlacementText(resolved.options),
       resolved.options.memory_spill ? "; where that is full, on the nearest that is not" : "",
       "\n  Pages: ", absl::StrJoin(PageNames(resolved), ", then "), "; superblocks of ",
       resolved.memory.pool.superblock_bytes >> 20, " MiB\n");

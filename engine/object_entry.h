@@ -113,6 +113,17 @@ struct ObjectEntry {
 
   std::atomic<bool> dropped_{false};
 
+  // Of the first chunk, before anything is known of its cost: a few rows of many columns.
+  uint32_t FirstChunkRows() const {
+    if (HasLongValues()) return 1;
+    if (layout == nullptr) return ChunkSize::kRowsMin;
+    uint64_t row_bytes = 0;
+    for (const ColumnSchema& column : layout->schema().columns) {
+      row_bytes += ColumnValueBytes(column.type);
+    }
+    return static_cast<uint32_t>(
+        std::clamp<uint64_t>(ChunkSize::kLeastBytes / row_bytes, 1, ChunkSize::kRowsMin));
+  }
   // A row of any length may be the first one.
   bool HasLongValues() const {
     if (value_type == ValueType::kBytes) return true;
@@ -124,7 +135,7 @@ struct ObjectEntry {
   }
 
   base::Mutex publisher_mu_;
-  ChunkSize chunk_size_ ABSL_GUARDED_BY(publisher_mu_){HasLongValues() ? 1u : ChunkSize::kRowsMin};
+  ChunkSize chunk_size_ ABSL_GUARDED_BY(publisher_mu_){FirstChunkRows()};
 
   mutable base::Mutex mu_;
   Managers managers_ ABSL_GUARDED_BY(mu_);

@@ -176,7 +176,8 @@ absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) co
   if (number(KeyState::kNoMemory) > 0) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "memory limit of ", limits.memory_limit_bytes, " bytes: ", number(KeyState::kNoMemory),
-        " of ", count_, " keys were refused, the others took effect"));
+        " of ", count_,
+        " keys were refused, the others took effect; drop or erase data, or allow more"));
   }
   if (number(KeyState::kNoRoom) > 0) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/cache_line.h"
 #include "base/status_macros.h"
 #include "engine/balancer_limits.h"
+#include "engine/memory_plan.h"
+#include "engine/table_chunk_pool.h"
+#include "routing/scan_part.h"
 
 namespace eris::engine {
 namespace {
@@ -81,6 +85,74 @@ absl::StatusOr<memory::MemoryOptions> ResolveMemory(const Options& options,
   return memory;
 }
 
+// Both pools of chunks: that of table scans has half as many pieces.
+constexpr uint64_t kBytesPerScanChunk =
+    2 * sizeof(uint64_t) * routing::kScanChunkRows + kTableChunkBytes / 2;
+constexpr uint32_t kScanChunksMax = 128;
+
+absl::StatusOr<MemoryWishes> WishesOf(const Options& options, const topology::Topology& topology) {
+  const uint64_t there = topology.memory_bytes();
+  MemoryWishes wishes{.process_bytes = there,
+                      .process_source = topology.limits().memory_source,
+                      .data_bytes = options.memory_limit_bytes,
+                      .caller_bytes = options.caller_bytes,
+                      .scan_bytes = options.scan_chunks_max * kBytesPerScanChunk,
+                      .aeu_buffer_bytes = base::RoundUp(2 * options.incoming_buffer_bytes,
+                                                        options.superblock_bytes),
+                      .superblock_bytes = options.superblock_bytes};
+  wishes.numa_nodes = 0;
+  for (const topology::NumaNode& one : topology.numa_nodes()) {
+    if (one.memory_bytes > 0) ++wishes.numa_nodes;
+  }
+  if (there < topology.limits().memory_bytes) {
+    wishes.process_source = "memory of the NumaNodes that the process may use";
+  }
+  const auto above = [&](absl::string_view name, uint64_t bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " of ", bytes, " is above the machine's ",
+                                                   there, " (", wishes.process_source, ")"));
+  };
+  if (options.process_memory_bytes > there) {
+    return above("process_memory_bytes", options.process_memory_bytes);
+  }
+  if (options.memory_limit_bytes > there) {
+    return above("memory_limit_bytes", options.memory_limit_bytes);
+  }
+  if (options.caller_bytes > there) return above("in_flight_bytes_max", options.caller_bytes);
+  if (options.process_memory_bytes > 0) {
+    wishes.process_bytes = options.process_memory_bytes;
+    wishes.process_source = "process_memory_bytes";
+  }
+  return wishes;
+}
+
+// Divides the memory; where nobody has said how many AEUs, there may become fewer of them.
+absl::StatusOr<MemoryPlan> PlanMemory(const Options& options, const topology::Topology& topology,
+                                      topology::PlacementPlan& placement) {
+  ERIS_ASSIGN_OR_RETURN(MemoryWishes wishes, WishesOf(options, topology));
+  wishes.aeus = static_cast<uint32_t>(placement.aeus.size());
+  if (options.aeu_count == 0 && options.aeu_cpus.empty()) {
+    const uint32_t fitting = AeusThatFit(wishes);
+    if (fitting > 0 && fitting < wishes.aeus) {
+      Options fewer = options;
+      fewer.aeu_count = fitting;
+      ERIS_ASSIGN_OR_RETURN(placement, topology::PlanPlacement(topology, fewer));
+      placement.notes.push_back(absl::StrCat("The process may have ", wishes.process_bytes >> 20,
+                                             " MiB (", wishes.process_source, "): ", fitting,
+                                             " of ", wishes.aeus, " possible AEUs."));
+      wishes.aeus = fitting;
+    }
+  }
+  return DivideMemory(wishes);
+}
+
+// A Port's buffers: of a session, at most an eighth of the share of all; of an AEU, a part of what
+// is reserved for it.
+size_t PortBuffersBytes(const Options& options, const MemoryPlan& plan) {
+  return std::clamp<uint64_t>(
+      plan.port_bytes / 8, 2 * options.outgoing_buffer_bytes,
+      std::max<uint64_t>(options.port_buffers_bytes_max, 2 * options.outgoing_buffer_bytes));
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
@@ -94,7 +166,7 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
                                    options.session_in_flight_bytes_max, 1 << 10,
                                    uint64_t{1} << 40));
   ERIS_RETURN_IF_ERROR(CheckWithin("send_wait_ms_max", options.send_wait_ms_max, 1, 600'000));
-  ERIS_RETURN_IF_ERROR(CheckWithin("scan_chunks_max", options.scan_chunks_max, 1, 1 << 16));
+  ERIS_RETURN_IF_ERROR(CheckWithin("scan_chunks_max", options.scan_chunks_max, 0, 1 << 16));
   ERIS_RETURN_IF_ERROR(
       CheckWithin("snapshot_age_ms_max", options.snapshot_age_ms_max, 1, 86'400'000));
   ERIS_RETURN_IF_ERROR(CheckWithin("scan_slice_us", options.scan_slice_us, 1, 1'000'000));
@@ -106,24 +178,28 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   if (!topology.ok()) return topology.status();
   ERIS_ASSIGN_OR_RETURN(topology::PlacementPlan plan, topology::PlanPlacement(*topology, options));
 
+  // Also before what is planned with them.
+  ERIS_RETURN_IF_ERROR(ResolveMemory(options, *topology).status());
+  ERIS_ASSIGN_OR_RETURN(MemoryPlan memory_plan, PlanMemory(options, *topology, plan));
+
   Options resolved = options;
   resolved.aeu_count = static_cast<uint32_t>(plan.aeus.size());
   resolved.incoming_buffer_bytes &= ~size_t{63};
   resolved.outgoing_buffer_bytes &= ~size_t{63};
-  if (options.memory_limit_bytes > topology->memory_bytes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("memory_limit_bytes of ", options.memory_limit_bytes,
-                     " is above the machine's ", topology->memory_bytes()));
+  resolved.process_memory_bytes = memory_plan.process_bytes;
+  resolved.memory_limit_bytes = memory_plan.data_bytes;
+  resolved.caller_bytes = memory_plan.caller_bytes;
+  if (options.scan_chunks_max == 0) {
+    resolved.scan_chunks_max = static_cast<uint32_t>(
+        std::clamp<uint64_t>(memory_plan.scan_bytes / kBytesPerScanChunk, 1, kScanChunksMax));
   }
-  if (options.memory_limit_bytes == 0) {
-    resolved.memory_limit_bytes = topology->memory_bytes() / 10 * 8;
-  }
+  resolved.port_buffers_bytes_max = PortBuffersBytes(resolved, memory_plan);
   if (options.version_bytes_max == 0) {
     resolved.version_bytes_max = std::max<uint64_t>(resolved.memory_limit_bytes / 8, 1);
   }
   ERIS_ASSIGN_OR_RETURN(memory::MemoryOptions memory, ResolveMemory(resolved, *topology));
-  return ResolvedOptions{std::move(resolved), *std::move(topology), std::move(plan),
-                         std::move(memory)};
+  return ResolvedOptions{std::move(resolved), std::move(memory_plan), *std::move(topology),
+                         std::move(plan), std::move(memory)};
 }
 
 }  // namespace eris::engine

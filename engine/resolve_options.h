@@ -3,6 +3,7 @@
 #define ERIS_ENGINE_RESOLVE_OPTIONS_H_
 
 #include "absl/status/statusor.h"
+#include "eris/memory_plan.h"
 #include "eris/options.h"
 #include "memory/memory_system.h"
 #include "topology/placement.h"
@@ -12,6 +13,7 @@ namespace eris::engine {
 
 struct ResolvedOptions {
   Options options;  // no zero that stands for a default is left
+  MemoryPlan memory_plan;
   topology::Topology topology;
   topology::PlacementPlan plan;
   memory::MemoryOptions memory;

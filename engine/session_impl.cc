@@ -122,7 +122,7 @@ class AggregateResult {
 
 SessionImpl::SessionImpl(Core& core)
     : core_(core),
-      port_(core.directory, core.port_options()),
+      port_(core.directory, core.session_port_options()),
       credit_(std::make_shared<std::atomic<int64_t>>(
           static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
       // relaxed: any number does.

@@ -546,7 +546,11 @@ class ManyGroupsTest : public testing::Test {
     scan_ = *std::move(scan);
   }
 
-  test::HandEngine engine_{kMany};
+  // Queries get a sixteenth of it.
+  test::HandEngine engine_{kMany, [](Options& options) {
+                             options.memory_limit_bytes = 0;
+                             options.process_memory_bytes = uint64_t{1} << 30;
+                           }};
   std::unique_ptr<Session> session_;
   TableQuery query_;
   std::unique_ptr<TableScan> scan_;
