@@ -28,9 +28,15 @@ class ByteBudget {
     }
     // Takes `more` bytes of the same budget as well. False: they do not fit. REQUIRES: not empty.
     [[nodiscard]] bool TryGrow(uint64_t more) {
-      if (!budget_->TryAdd(more)) return false;
+      if (!budget_->TryAdd(more, budget_->bytes_max_)) return false;
       bytes_ += more;
       return true;
+    }
+    // Gives all but `bytes` back. REQUIRES: not empty, bytes <= bytes().
+    void Shrink(uint64_t bytes) {
+      ERIS_DCHECK(bytes <= bytes_);
+      budget_->GiveBack(bytes_ - bytes);
+      bytes_ = bytes;
     }
     explicit operator bool() const { return budget_ != nullptr; }
     uint64_t bytes() const { return budget_ == nullptr ? 0 : bytes_; }
@@ -47,20 +53,22 @@ class ByteBudget {
   ByteBudget& operator=(const ByteBudget&) = delete;
   ~ByteBudget() { ERIS_DCHECK(used() == 0); }
 
-  // An empty Charge when `bytes` more do not fit. The budget outlives the charge.
-  [[nodiscard]] Charge TryTake(uint64_t bytes) {
-    return TryAdd(bytes) ? Charge(this, bytes) : Charge();
+  // An empty Charge when `bytes` more do not fit, or do not fit `within`, which is at most
+  // bytes_max(): for those that leave room for others. The budget outlives the charge.
+  [[nodiscard]] Charge TryTake(uint64_t bytes) { return TryTake(bytes, bytes_max_); }
+  [[nodiscard]] Charge TryTake(uint64_t bytes, uint64_t within) {
+    return TryAdd(bytes, within) ? Charge(this, bytes) : Charge();
   }
 
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t bytes_max() const { return bytes_max_; }
 
  private:
-  bool TryAdd(uint64_t bytes) {
+  bool TryAdd(uint64_t bytes, uint64_t within) {
     // relaxed, here and below: a count; no data is published through it.
     uint64_t used = used_.load(std::memory_order_relaxed);
     do {
-      if (bytes > bytes_max_ - used) return false;
+      if (used > within || bytes > within - used) return false;
     } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
     return true;
   }

@@ -16,7 +16,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/check.h"
 #include "base/status_macros.h"
 
 namespace eris::server {
@@ -66,6 +70,7 @@ struct Setting {
   absl::string_view key;
   absl::string_view meaning;
   std::variant<Text, Flag, Choice, CpuList, Number, Real> kind;
+  absl::string_view alias = "";  // a shorter name of the flag
 };
 
 static_assert(sizeof(size_t) == sizeof(uint64_t));  // buffer sizes are size_t in Options
@@ -111,10 +116,12 @@ const std::vector<Setting>& Settings() {
       {"server", "scan_resume_ms",
        "the snapshot of a broken scan of a table is kept; 0: not at all",
        Number{u32(&C::scan_resume_ms), 0, kDayMs}},
-      {"server", "receive_message_bytes_max", "largest request",
-       Number{u64(&C::receive_message_bytes_max), 64 * kKiB, kGiB, true}},
-      {"server", "in_flight_bytes_max", "requests and answers that all calls together may hold",
-       Number{u64(&C::in_flight_bytes_max), kMiB, kNoLimit, true}},
+      {"server", "receive_message_bytes_max",
+       "largest request; 0: an eighth of in_flight_bytes_max, 2 MiB to 40 MiB",
+       Number{u64(&C::receive_message_bytes_max), 64 * kKiB, kGiB, true, true}},
+      {"server", "in_flight_bytes_max",
+       "requests and answers that all calls together may hold; 0: a share of the memory",
+       Number{u64(&C::in_flight_bytes_max), kMiB, kNoLimit, true, true}},
       {"server", "calls_per_connection_max", "calls at once on one connection",
        Number{u32(&C::calls_per_connection_max), 1, 65536}},
       {"server", "metadata_bytes_max", "headers of a call",
@@ -131,20 +138,26 @@ const std::vector<Setting>& Settings() {
        Number{u32(&C::keepalive_timeout_ms), 1000, kDayMs}},
       {"server", "client_ping_interval_ms_min", "clients that ping more often are sent away",
        Number{u32(&C::client_ping_interval_ms_min), 0, kDayMs}},
-      {"engine", "topology", "empty: this machine; else an hwloc synthetic description",
+      {"engine", "topology",
+       "empty: this machine; else an hwloc synthetic description such as 'numa:4 core:2 pu:1'",
        Text{[](C& c) -> std::string& { return c.engine.topology; }}},
-      {"engine", "aeu_count", "0: one per core, less network_cores",
-       Number{engine32(&Options::aeu_count), 0, kU32Max}},
-      {"engine", "placement", "dense, sparse or none",
+      {"engine", "aeu_count", "how many AEUs; 0: one per core, less network_cores",
+       Number{engine32(&Options::aeu_count), 0, kU32Max}, "--aeus"},
+      {"engine", "placement",
+       "dense fills a NumaNode before the next, sparse goes round, none does not pin",
        choice(&Options::placement, {"dense", "sparse", "none"})},
       {"engine", "aeu_per_hardware_thread", "one AEU per hardware thread instead of per core",
-       Flag{[](C& c) -> bool& { return c.engine.aeu_per_hardware_thread; }}},
+       Flag{[](C& c) -> bool& { return c.engine.aeu_per_hardware_thread; }}, "--hardware-threads"},
       {"engine", "network_cores", "cores on which no AEU is placed",
        Number{engine32(&Options::network_cores), 0, kU32Max}},
       {"engine", "aeu_cpus", "explicit cpu numbers, one AEU each; overrides the four above",
        CpuList{[](C& c) -> std::vector<uint32_t>& { return c.engine.aeu_cpus; }}},
-      {"engine", "memory_limit_bytes", "for data, over all NumaNodes; 0: 80 % of what is there",
-       Number{engine64(&Options::memory_limit_bytes), 0, kNoLimit, true}},
+      {"engine", "process_memory_bytes",
+       "the whole process; 0: what the system lets it have (machine, cgroups, ulimit)",
+       Number{engine64(&Options::process_memory_bytes), 0, kNoLimit, true}, "--process-memory"},
+      {"engine", "memory_limit_bytes",
+       "of that for data, over all NumaNodes; 0: what the rest leaves, at most 80 %",
+       Number{engine64(&Options::memory_limit_bytes), 0, kNoLimit, true}, "--memory-limit"},
       {"engine", "memory_placement",
        "local: on the NumaNode of its AEU; for experiments also interleaved, one_numa_node",
        choice(&Options::memory_placement, {"local", "interleaved", "one_numa_node"})},
@@ -158,25 +171,36 @@ const std::vector<Setting>& Settings() {
       {"engine", "superblock_bytes",
        "memory comes in pieces of this size, a power of two; an object takes at least one per "
        "NumaNode",
-       Number{engine64(&Options::superblock_bytes), 2 * kMiB, 32 * kMiB, true}},
+       Number{engine64(&Options::superblock_bytes), 2 * kMiB, 32 * kMiB, true}, "--superblock"},
       {"engine", "memory_decay_ms", "what has been freed goes back to the system after this long",
        Number{engine32(&Options::memory_decay_ms), 8, 3'600'000}},
       {"engine", "memory_kept_bytes_max", "beyond this, per NumaNode, at once",
-       Number{engine64(&Options::memory_kept_bytes_max), 0, kNoLimit, true}},
+       Number{engine64(&Options::memory_kept_bytes_max), 0, kNoLimit, true}, "--memory-kept"},
       {"engine", "memory_ready_bytes_max", "made ready ahead of use, per NumaNode",
-       Number{engine64(&Options::memory_ready_bytes_max), 0, kNoLimit, true}},
+       Number{engine64(&Options::memory_ready_bytes_max), 0, kNoLimit, true}, "--memory-ready"},
       {"engine", "incoming_buffer_bytes", "each AEU has two",
-       Number{engine64(&Options::incoming_buffer_bytes), 64 * kKiB, kGiB, true}},
+       Number{engine64(&Options::incoming_buffer_bytes), 64 * kKiB, kGiB, true},
+       "--incoming-buffer"},
       {"engine", "outgoing_buffer_bytes", "what a session collects for one AEU",
-       Number{engine64(&Options::outgoing_buffer_bytes), 4 * kKiB, kGiB / 2, true}},
+       Number{engine64(&Options::outgoing_buffer_bytes), 4 * kKiB, kGiB / 2, true},
+       "--outgoing-buffer"},
       {"engine", "port_buffers_bytes_max", "all outgoing buffers of one session, or AEU",
        Number{engine64(&Options::port_buffers_bytes_max), 8 * kKiB, kGiB, true}},
       {"engine", "session_in_flight_bytes_max", "keys, values and replies under way per session",
        Number{engine64(&Options::session_in_flight_bytes_max), kKiB, kNoLimit, true}},
       {"engine", "send_wait_ms_max", "a request waits this long for AEUs that take nothing",
        Number{engine32(&Options::send_wait_ms_max), 0, kU32Max}},
-      {"engine", "scan_chunks_max", "chunks of 32768 rows that all scans share",
-       Number{engine32(&Options::scan_chunks_max), 1, kU32Max}},
+      {"engine", "scan_chunks_max",
+       "chunks of 32768 rows that all scans share; 0: a share of the memory, at most 128",
+       Number{engine32(&Options::scan_chunks_max), 0, kU32Max}},
+      {"engine", "version_bytes_max",
+       "old rows that snapshots need, over all objects; 0: an eighth of memory_limit_bytes",
+       Number{engine64(&Options::version_bytes_max), 0, kNoLimit, true}},
+      {"engine", "snapshot_age_ms_max", "a snapshot older than this is given up",
+       Number{engine32(&Options::snapshot_age_ms_max), 1, 86'400'000}},
+      {"engine", "scan_slice_us",
+       "one turn of an AEU spends this long on scans before it looks after other commands",
+       Number{engine32(&Options::scan_slice_us), 1, 1'000'000}},
       {"balancer", "enabled", "move ranges between AEUs by the load they have",
        Flag{[](C& c) -> bool& { return c.engine.balancer.enabled; }}},
       {"balancer", "algorithm",
@@ -206,7 +230,7 @@ const std::vector<Setting>& Settings() {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// "4 GiB", "64KiB", "1048576". nullopt: not a byte count, or beyond 64 bits.
+// "4 GiB", "64KiB", "1048576", "1 TiB". nullopt: not a byte count, or beyond 64 bits.
 std::optional<uint64_t> ParseBytes(absl::string_view text) {
   uint64_t unit = 1;
   if (absl::ConsumeSuffix(&text, "KiB")) {
@@ -215,6 +239,8 @@ std::optional<uint64_t> ParseBytes(absl::string_view text) {
     unit = kMiB;
   } else if (absl::ConsumeSuffix(&text, "GiB")) {
     unit = kGiB;
+  } else if (absl::ConsumeSuffix(&text, "TiB")) {
+    unit = kGiB << 10;
   }
   uint64_t count = 0;
   if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &count)) return std::nullopt;
@@ -342,6 +368,101 @@ absl::Status Assign(const Real& real, const toml::node& value, ServerConfig* con
   return absl::OkStatus();
 }
 
+// Each Read puts what a command line says into `out`, as the TOML value that it would be. Text that
+// is none becomes a text, which Assign refuses with the reason.
+void Read(const Text&, absl::string_view text, toml::array& out) {
+  out.push_back(std::string(text));
+}
+void Read(const Choice&, absl::string_view text, toml::array& out) {
+  out.push_back(std::string(text));
+}
+void Read(const Flag&, absl::string_view text, toml::array& out) {
+  bool value = false;
+  if (absl::SimpleAtob(text, &value)) return out.push_back(value);
+  out.push_back(std::string(text));
+}
+void Read(const Number& number, absl::string_view text, toml::array& out) {
+  int64_t value = 0;
+  if (!number.bytes && absl::SimpleAtoi(text, &value)) return out.push_back(value);
+  out.push_back(std::string(text));
+}
+void Read(const Real&, absl::string_view text, toml::array& out) {
+  double value = 0;
+  if (absl::SimpleAtod(text, &value)) return out.push_back(value);
+  out.push_back(std::string(text));
+}
+void Read(const CpuList&, absl::string_view text, toml::array& out) {
+  toml::array cpus;
+  for (const absl::string_view cpu : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    int64_t value = 0;
+    if (absl::SimpleAtoi(cpu, &value)) {
+      cpus.push_back(value);
+    } else {
+      cpus.push_back(std::string(cpu));
+    }
+  }
+  out.push_back(std::move(cpus));
+}
+
+// The value of a setting, as the file has it.
+std::string TextOf(const Setting& setting, ServerConfig& config) {
+  if (const auto* text = std::get_if<Text>(&setting.kind)) return Quoted(text->field(config));
+  if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
+    return flag->field(config) ? "true" : "false";
+  }
+  if (const auto* choice = std::get_if<Choice>(&setting.kind)) {
+    return Quoted(choice->names[choice->get(config)]);
+  }
+  if (const auto* list = std::get_if<CpuList>(&setting.kind)) {
+    return absl::StrCat("[", absl::StrJoin(list->field(config), ", "), "]");
+  }
+  if (const auto* real = std::get_if<Real>(&setting.kind)) {
+    return absl::StrCat(real->field(config));
+  }
+  return absl::StrCat(ValueOf(std::get<Number>(setting.kind), config));
+}
+
+// "64 KiB" where that is exact.
+std::string BytesText(uint64_t bytes) {
+  if (bytes > 0 && bytes % kGiB == 0) return absl::StrCat(bytes / kGiB, " GiB");
+  if (bytes > 0 && bytes % kMiB == 0) return absl::StrCat(bytes / kMiB, " MiB");
+  if (bytes > 0 && bytes % kKiB == 0) return absl::StrCat(bytes / kKiB, " KiB");
+  return absl::StrCat(bytes);
+}
+
+// Type, choices and limits.
+ConfigOption DescribedBy(const std::variant<Text, Flag, Choice, CpuList, Number, Real>& kind) {
+  ConfigOption option;
+  if (std::holds_alternative<Text>(kind)) option.type = "TEXT";
+  if (std::holds_alternative<Flag>(kind)) {
+    option.type = "BOOLEAN";
+    option.choices = {"true", "false"};
+  }
+  if (const auto* choice = std::get_if<Choice>(&kind)) {
+    option.type = "TEXT";
+    for (const absl::string_view name : choice->names) option.choices.emplace_back(name);
+  }
+  if (std::holds_alternative<CpuList>(kind)) option.type = "CPU,...";
+  if (const auto* real = std::get_if<Real>(&kind)) {
+    option.type = "FLOAT";
+    option.limits = absl::StrCat(real->limits.min, " to ", real->limits.max);
+  }
+  if (const auto* number = std::get_if<Number>(&kind)) {
+    const auto text = [&](uint64_t value) {
+      return number->bytes ? BytesText(value) : absl::StrCat(value);
+    };
+    const bool any = number->max == kNoLimit || number->max == std::numeric_limits<uint32_t>::max();
+    option.type = number->bytes ? "BYTES" : "UINT";
+    if (!any) {
+      option.limits = absl::StrCat(text(number->min), " to ", text(number->max));
+    } else if (number->min > 0) {
+      option.limits = absl::StrCat("at least ", text(number->min));
+    }
+    if (number->zero_too) option.limits = absl::StrCat("0, or ", option.limits);
+  }
+  return option;
+}
+
 const Setting* Find(absl::string_view section, absl::string_view key) {
   for (const Setting& setting : Settings()) {
     if (setting.section == section && setting.key == key) return &setting;
@@ -355,7 +476,8 @@ std::string Where(absl::string_view source, const toml::source_region& region) {
 
 absl::Status ApplySection(absl::string_view section, const toml::table& table,
                           absl::string_view source, ServerConfig* config) {
-  for (const auto& [name, value] : table) {
+  for (auto && [name, node] : table) {
+    const toml::node& value = node;  // a lambda cannot capture a binding
     const absl::string_view key = View(name.str());
     const std::string where = Where(source, name.source());
     const Setting* setting = Find(section, key);
@@ -452,8 +574,7 @@ absl::Status ValidateConfig(const ServerConfig& config) {
   return CheckListen(config.listen);
 }
 
-std::string DefaultConfigText() {
-  ServerConfig defaults;
+std::string ConfigText(ServerConfig config) {
   std::string out;
   absl::string_view section;
   for (const Setting& setting : Settings()) {
@@ -461,21 +582,68 @@ std::string DefaultConfigText() {
       absl::StrAppend(&out, section.empty() ? "" : "\n", "[", setting.section, "]\n");
       section = setting.section;
     }
-    std::string value;
-    if (const auto* text = std::get_if<Text>(&setting.kind)) {
-      value = Quoted(text->field(defaults));
-    } else if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
-      value = flag->field(defaults) ? "true" : "false";
-    } else if (const auto* choice = std::get_if<Choice>(&setting.kind)) {
-      value = Quoted(choice->names[choice->get(defaults)]);
-    } else if (std::holds_alternative<CpuList>(setting.kind)) {
-      value = "[]";
-    } else if (const auto* real = std::get_if<Real>(&setting.kind)) {
-      value = absl::StrCat(real->field(defaults));
-    } else {
-      value = absl::StrCat(ValueOf(std::get<Number>(setting.kind), defaults));
+    absl::StrAppend(&out, "# ", setting.meaning, "\n", setting.key, " = ", TextOf(setting, config),
+                    "\n");
+  }
+  return out;
+}
+
+const std::vector<ConfigOption>& ConfigOptions() {
+  static const std::vector<ConfigOption> options = [] {
+    ServerConfig defaults;
+    std::vector<ConfigOption> all;
+    for (const Setting& setting : Settings()) {
+      ConfigOption option = DescribedBy(setting.kind);
+      option.section = std::string(setting.section);
+      option.key = std::string(setting.key);
+      const std::string name =
+          absl::StrCat(setting.section == "balancer" ? "balancer_" : "", setting.key);
+      option.flag = absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
+      option.alias = std::string(setting.alias);
+      option.variable = absl::StrCat("ERIS_", absl::AsciiStrToUpper(name));
+      const auto* number = std::get_if<Number>(&setting.kind);
+      const bool bytes = number != nullptr && number->bytes;
+      option.standard = bytes ? BytesText(ValueOf(*number, defaults)) : TextOf(setting, defaults);
+      option.meaning = std::string(setting.meaning);
+      all.push_back(std::move(option));
     }
-    absl::StrAppend(&out, "# ", setting.meaning, "\n", setting.key, " = ", value, "\n");
+    return all;
+  }();
+  return options;
+}
+
+absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl::string_view source,
+                       ServerConfig* config) {
+  const Setting* setting = Find(option.section, option.key);
+  ERIS_CHECK(setting != nullptr);
+  const absl::Status status = std::visit(
+      [&](const auto& kind) {
+        toml::array one;  // owns the value
+        Read(kind, text, one);
+        return Assign(kind, *one.get(0), config);
+      },
+      setting->kind);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(source, ": ", option.section, ".", option.key, " ", status.message()));
+}
+
+std::string OptionsTable() {
+  std::string out;
+  absl::string_view section;
+  for (const ConfigOption& option : ConfigOptions()) {
+    if (option.section != section) {
+      absl::StrAppend(&out, section.empty() ? "" : "\n", "### [", option.section,
+                      "]\n\n| key | flag | environment | default | limits | meaning |\n",
+                      "|---|---|---|---|---|---|\n");
+      section = option.section;
+    }
+    const std::string flags = absl::StrCat(
+        "`", option.flag, "`", option.alias.empty() ? "" : absl::StrCat(", `", option.alias, "`"));
+    const std::string limits =
+        option.choices.empty() ? option.limits : absl::StrJoin(option.choices, ", ");
+    absl::StrAppend(&out, "| `", option.key, "` | ", flags, " | `", option.variable, "` | `",
+                    option.standard, "` | ", limits, " | ", option.meaning, " |\n");
   }
   return out;
 }

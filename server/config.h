@@ -1,5 +1,7 @@
-// What `eris serve` is configured with: defaults, then a TOML file, then the command line. First
-// stage of the server; nothing here runs once it serves. Any thread, no state.
+// What `eris serve` is configured with: defaults, then a TOML file, then the environment, then the
+// command line. One table in config.cc has every option; all of these, --print-config and
+// docs/configuration.md come from it. First stage of the server; nothing here runs once it serves.
+// Any thread, no state.
 //
 //   [server]                          [engine]
 //   listen = "127.0.0.1:7411"         placement = "sparse"
@@ -8,12 +10,15 @@
 //   [balancer]
 //   threshold = 0.2
 //
-// Every key has the name of its field. Byte counts are integers or text with KiB, MiB or GiB.
+// Every key has the name of its field; so have its flag, --memory-limit-bytes, and its environment
+// variable, ERIS_MEMORY_LIMIT_BYTES (of the balancer --balancer-..., ERIS_BALANCER_...). Byte
+// counts are integers or text with KiB, MiB or GiB.
 #ifndef ERIS_SERVER_CONFIG_H_
 #define ERIS_SERVER_CONFIG_H_
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +28,9 @@
 namespace eris::server {
 
 struct ServerConfig {
+  // Of the program, for the line that says where it serves. Not in the file.
+  std::string version;
+
   // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default does not leave the
   // machine: there is no authentication.
   std::string listen = "127.0.0.1:7411";
@@ -46,17 +54,19 @@ struct ServerConfig {
   uint32_t scan_resume_ms = 30'000;
 
   // A batch of kBatchKeysMax keys and values takes 16 MiB; of two-part keys with values and
-  // expected ones 32 MiB and some bytes. Between 64 KiB and 1 GiB.
-  uint64_t receive_message_bytes_max = 40u << 20;
+  // expected ones 32 MiB and some bytes. Between 64 KiB and 1 GiB. 0: an eighth of
+  // in_flight_bytes_max, between 2 MiB and 40 MiB.
+  uint64_t receive_message_bytes_max = 0;
   // Requests and their answers that all calls together may hold; beyond it RESOURCE_EXHAUSTED.
-  // At least 1 MiB.
-  uint64_t in_flight_bytes_max = 1u << 30;
+  // Writes hold at most three quarters, so that reads find room. At least 1 MiB. 0: the share of
+  // the process's memory that the engine leaves for it (MemoryPlan::caller_bytes).
+  uint64_t in_flight_bytes_max = 0;
   // Calls at once on one connection; further ones wait in the client. Between 1 and 65536.
   uint32_t calls_per_connection_max = 1024;
   // Headers of a call. Between 1 KiB and 1 MiB.
   uint32_t metadata_bytes_max = 16u << 10;
-  // Requests in flight on one stream, and the bytes at which it stops reading. Between 1 and 4096;
-  // at least 64 KiB.
+  // Requests in flight on one stream, and the bytes at which it stops reading, never more than a
+  // quarter of in_flight_bytes_max. Between 1 and 4096; at least 64 KiB.
   uint32_t stream_requests_max = 64;
   uint64_t stream_bytes_max = 64u << 20;
   // Threads that run gRPC's callbacks. 0: as many as network_cores, or as the process may use cores
@@ -88,8 +98,32 @@ absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config);
 // checks its own options when it opens. Errors: InvalidArgument (names field, value and limits).
 absl::Status ValidateConfig(const ServerConfig& config);
 
-// Every key with its default and meaning, as a TOML file to start from.
-std::string DefaultConfigText();
+// Every key with its value in `config` and its meaning, as a TOML file.
+std::string ConfigText(ServerConfig config);
+
+// One row of the table of options.
+struct ConfigOption {
+  std::string section;               // "engine"
+  std::string key;                   // "memory_limit_bytes"
+  std::string flag;                  // "--memory-limit-bytes"
+  std::string alias;                 // a shorter name of the flag, "--memory-limit", or empty
+  std::string variable;              // "ERIS_MEMORY_LIMIT_BYTES"
+  std::string type;                  // "BYTES": what stands for a value in help texts
+  std::vector<std::string> choices;  // of a type that has few values
+  std::string limits;                // "1 to 4096", or empty
+  std::string standard;              // the default
+  std::string meaning;
+};
+const std::vector<ConfigOption>& ConfigOptions();
+
+// Sets an option to what a command line or the environment says: as in the file, but without
+// quotes, and lists as 0,2,4. `source` names the place in messages. On an error `config` is
+// unchanged. Errors: InvalidArgument (names source, key, value and limits).
+absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl::string_view source,
+                       ServerConfig* config);
+
+// All options as a table of docs/configuration.md.
+std::string OptionsTable();
 
 }  // namespace eris::server
 

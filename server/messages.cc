@@ -89,6 +89,16 @@ void FillStats(const EngineStats& stats, v1::GetStatsResponse* response) {
 }
 
 void FillMemory(const MemoryStats& stats, v1::GetMemoryResponse* response) {
+  v1::MemoryPlan* plan = response->mutable_plan();
+  plan->set_process_bytes(stats.plan.process_bytes);
+  plan->set_process_source(stats.plan.process_source);
+  plan->set_data_bytes(stats.plan.data_bytes);
+  plan->set_query_bytes(stats.plan.query_bytes);
+  plan->set_scan_bytes(stats.plan.scan_bytes);
+  plan->set_port_bytes(stats.plan.port_bytes);
+  plan->set_caller_bytes(stats.plan.caller_bytes);
+  plan->set_receive_bytes(stats.plan.receive_bytes);
+  plan->set_reserve_bytes(stats.plan.reserve_bytes);
   response->set_limit_bytes(stats.limit_bytes);
   response->set_reserved_bytes(stats.reserved_bytes);
   response->set_superblock_bytes(stats.superblock_bytes);

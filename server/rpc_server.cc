@@ -30,6 +30,7 @@
 #include "server/catalog_service.h"
 #include "server/connections.h"
 #include "server/data_service.h"
+#include "server/memory_limits.h"
 #include "server/server_state.h"
 #include "server/table_service.h"
 
@@ -107,7 +108,18 @@ bool UnixSocketIsInUse(absl::string_view path) {
   return in_use;
 }
 
-void SetLimits(const ServerConfig& config, grpc::ServerBuilder* builder) {
+// `receive_bytes`: what gRPC may hold of messages that have not arrived whole; 0: no bound. Beyond
+// it, gRPC first narrows the windows of its connections, and then ends calls with
+// RESOURCE_EXHAUSTED.
+void SetLimits(const ServerConfig& config, uint64_t receive_bytes, grpc::ServerBuilder* builder) {
+  if (receive_bytes > 0) {
+    grpc::ResourceQuota quota("eris");
+    quota.Resize(receive_bytes);
+    builder->SetResourceQuota(quota);
+  }
+  // Windows that grow with what a connection carries hold megabytes of each call that waits.
+  constexpr uint64_t kReceiveBytesPlenty = uint64_t{1} << 30;
+  if (receive_bytes < kReceiveBytesPlenty) builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // Two servers on one port would otherwise share it in silence.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->SetMaxReceiveMessageSize(AsInt(config.receive_message_bytes_max));
@@ -146,8 +158,9 @@ void KeepLibraryUp() {
 }  // namespace
 
 struct RpcServer::Impl {
-  Impl(const ServerConfig& config, Engine* engine, boost::asio::io_context* io)
-      : state(config, engine, io, RandomSeed()),
+  Impl(const ServerConfig& config, Engine* engine, boost::asio::io_context* io,
+       const ArrivalPlaces& arriving)
+      : state(config, engine, io, RandomSeed(), arriving),
         data(&state),
         tables(&state),
         catalog(&state),
@@ -186,10 +199,13 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
         absl::StrCat("cannot listen on ", config.listen, ": Address already in use"));
   }
 
-  auto impl = std::make_unique<Impl>(config, engine, io);
+  const MemoryPlan plan = engine->Memory().plan;
+  const ServerConfig limited = WithShares(config, plan);
+  auto impl = std::make_unique<Impl>(limited, engine, io,
+                                     PlacesFor(limited, plan, WantedCallbackThreads(config)));
   int port = 0;
   grpc::ServerBuilder builder;
-  SetLimits(config, &builder);
+  SetLimits(impl->state.config, plan.receive_bytes, &builder);
   builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl->data);
   builder.RegisterService(&impl->tables);

@@ -21,12 +21,26 @@ ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& cont
   return call;
 }
 
+namespace {
+
+// Of the largest chunk: a short scan holds little. `limit` 0: unknown, or all rows.
+uint64_t MessageBytesOf(uint64_t limit) {
+  constexpr uint64_t kRowBytes = 3 * sizeof(uint64_t);  // a key of two parts and a value
+  constexpr uint64_t kRestBytes = 4 << 10;
+  const uint64_t rows_most = (ScanCall::kMessageBytesMax - kRestBytes) / kRowBytes;
+  return limit == 0 || limit > rows_most ? ScanCall::kMessageBytesMax
+                                         : limit * kRowBytes + kRestBytes;
+}
+
+}  // namespace
+
 absl::Status ScanCall::Open(const v1::ScanRequest& request) {
   stay_ = server_.gate.TryEnter(stop_);
   if (!stay_) return DrainGate::RefusedStatus();
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  charge_ = server_.budget.TryTake(kMessageBytesMax);
-  if (!charge_) return OverBudgetStatus(server_.budget, kMessageBytesMax);
+  const uint64_t message_bytes = MessageBytesOf(request.limit());
+  charge_ = server_.budget.TryTake(kCopies * message_bytes);
+  if (!charge_) return OverBudgetStatus(server_.budget, kCopies * message_bytes);
 
   session_ = server_.sessions.Borrow();
   // Before anything else is asked about the object: OpenScan then opens this one or none.
@@ -49,9 +63,8 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
   options_ = options;
   ERIS_ASSIGN_OR_RETURN(const ValueType type, session_->ValueTypeOf(request.object()));
   has_bytes_ = type == ValueType::kBytes && !options.keys_only;
-  if (has_bytes_ && !charge_.TryGrow(kStringsMessageBytesMax - kMessageBytesMax)) {
-    return OverBudgetStatus(server_.budget, kStringsMessageBytesMax);
-  }
+  constexpr uint64_t kMore = kCopies * (kStringsMessageBytesMax - kMessageBytesMax);
+  if (has_bytes_ && !charge_.TryGrow(kMore)) return OverBudgetStatus(server_.budget, kMore);
   rows_left_ = options.limit;
   ERIS_ASSIGN_OR_RETURN(scan_, session_->OpenScan(request.object(), options));
   stop_->Attach(scan_.get());

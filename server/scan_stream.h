@@ -23,6 +23,9 @@ namespace eris::server {
 template <class Response>
 class ScanStream : public grpc::ServerWriteReactor<Response> {
  protected:
+  // What is written is there twice until the client has read it: response_, and gRPC's bytes of it.
+  static constexpr uint64_t kCopies = 2;
+
   ScanStream(ServerState& server, grpc::CallbackServerContext& context)
       : server_(server), context_(context), stall_(context, &server.stalls.queue()) {}
 

@@ -1,12 +1,12 @@
 #include "server/server_process.h"
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,10 +25,6 @@ void TuneProcess() {
   // Debian builds Abseil, which gRPC locks with, with its deadlock detector on: off, small calls
   // go 77 -> 86 k/s.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // Messages of half a megabyte would be mapped and unmapped one by one, and page faults be the top
-  // symbol: keeping their memory is worth 40-75 % there. 32 MiB is the most that glibc takes.
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -48,6 +44,16 @@ absl::Status WritePortFile(const std::string& path, const std::string& address) 
   return absl::OkStatus();
 }
 
+// Of a topology that is not the machine's: says so where AEUs are more than the machine's cpus.
+void NoteStandIns(const Options& options, size_t aeus) {
+  const size_t cpus = std::thread::hardware_concurrency();
+  if (options.topology.empty() || aeus <= cpus) return;
+  std::fprintf(stderr,
+               "eris: note: %zu AEUs of topology '%s' share %zu cpus of this machine: its shape is "
+               "imitated, not its speed\n",
+               aeus, options.topology.c_str(), cpus);
+}
+
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "eris: %s\n", std::string(status.message()).c_str());
   return 1;
@@ -59,19 +65,28 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   if (const absl::Status status = ValidateConfig(config); !status.ok()) return Fail(status);
   TuneProcess();
   ControlLoop loop;  // before the engine: a signal that comes while it opens is a drain, not a kill
-  auto engine = open_engine(config.engine);
+  Options options = config.engine;
+  options.caller_bytes = config.in_flight_bytes_max;
+  auto engine = open_engine(options);
   if (!engine.ok()) return Fail(engine.status());
   for (const std::string& note : (*engine)->Notes()) {
     std::fprintf(stderr, "eris: note: %s\n", note.c_str());
   }
+  NoteStandIns(config.engine, (*engine)->Stats().aeus.size());
   auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
+  const MemoryPlan plan = (*engine)->Memory().plan;
+  if (plan.process_bytes > 0) {  // an engine of a test has none
+    std::fprintf(stderr, "eris: memory: %s\n", PlanText(plan).c_str());
+  }
   if (!config.port_file.empty()) {
     const absl::Status status = WritePortFile(config.port_file, (*server)->address());
     if (!status.ok()) return Fail(status);
   }
-  std::printf("eris: serving on %s (pid %d)\n", (*server)->address().c_str(),
-              static_cast<int>(getpid()));
+  const std::string version =
+      config.version.empty() ? "" : absl::StrCat(", version ", config.version);
+  std::printf("eris: serving on %s (pid %d%s)\n", (*server)->address().c_str(),
+              static_cast<int>(getpid()), version.c_str());
   std::fflush(stdout);
 
   LoadSampler sampler(engine->get());

@@ -1,6 +1,7 @@
 #include "server/server_state.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/memory_limits.h"
 
 namespace eris::server {
 
@@ -10,10 +11,17 @@ absl::Status TooLongStatus(const ServerConfig& config, bool is_write) {
                                                   is_write ? ": the outcome is unknown" : ""));
 }
 
+ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes) {
+  const uint64_t most = server.budget.bytes_max();
+  return server.budget.TryTake(bytes, is_write ? WriteBytesMax(most) : most);
+}
+
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("calls under way hold ", budget.used(), " bytes, this one needs ", bytes,
-                   " more, server.in_flight_bytes_max is ", budget.bytes_max(), "; try again"));
+  const bool ever = bytes <= WriteBytesMax(budget.bytes_max());
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "calls under way hold ", budget.used(), " bytes, this one needs ", bytes,
+      " more, server.in_flight_bytes_max is ", budget.bytes_max(), " (writes: three quarters); ",
+      ever ? "try again" : "send smaller batches", ", or give the process more memory"));
 }
 
 absl::Status AnswerOverBudgetStatus(uint64_t bytes) {

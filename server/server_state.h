@@ -6,10 +6,12 @@
 #include <cstdint>
 
 #include "eris/engine.h"
+#include "server/arrival_gate.h"
 #include "server/byte_budget.h"
 #include "server/config.h"
 #include "server/control_executor.h"
 #include "server/drain_gate.h"
+#include "server/memory_limits.h"
 #include "server/resume_token.h"
 #include "server/session_pool.h"
 #include "server/sweep_timer.h"
@@ -20,10 +22,12 @@ namespace eris::server {
 struct ServerState {
   // `io` carries the timers: run by one thread, outlives the state.
   ServerState(const ServerConfig& config_in, Engine* engine_in, boost::asio::io_context* io,
-              uint64_t token_seed)
+              uint64_t token_seed, ArrivalPlaces arriving = {})
       : config(config_in),
         engine(engine_in),
         budget(config_in.in_flight_bytes_max),
+        reads_arriving(arriving.reads),
+        writes_arriving(arriving.writes),
         sessions(engine_in),
         tokens(token_seed),
         table_tokens(token_seed),
@@ -35,6 +39,8 @@ struct ServerState {
   Engine* const engine;
   DrainGate gate;
   ByteBudget budget;
+  ArrivalGate reads_arriving;
+  ArrivalGate writes_arriving;
   SessionPool sessions;
   ResumeTokenCodec tokens;
   TableTokenCodec table_tokens;
@@ -44,11 +50,16 @@ struct ServerState {
   ControlExecutor control;
   ControlExecutor transfers;  // calls that move ranges, which may take long
 
+  // For calls of one request: those that only read wait for no write that arrives slowly.
+  ArrivalGate& arrivals(bool is_write) { return is_write ? writes_arriving : reads_arriving; }
   SnapshotLeases& leases() { return lease_timer.leases(); }
 };
 
 // What a call, or a stream's request, gets that has taken longer than config.call_ms_max.
 absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
+
+// Of the budget; of a write no more than writes may hold together. Empty: there is no room.
+ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);
 
 // What a call gets for which the budget has no room.
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);

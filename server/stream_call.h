@@ -11,6 +11,8 @@
 
 #include "server/batch_ops.h"
 #include "server/call_cutter.h"
+#include "server/parse_within.h"
+#include "server/raw_service.h"
 #include "server/rpc_status.h"
 #include "server/server_state.h"
 #include "server/stream_window.h"
@@ -19,17 +21,22 @@
 namespace eris::server {
 
 template <class Op>
-class StreamCall final
-    : public grpc::ServerBidiReactor<typename Op::Request, typename Op::StreamResponse>,
-      public StreamSink<typename Op::StreamResponse> {
+class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> {
  public:
   using Response = typename Op::StreamResponse;
+
+  static auto Beginner(ServerState& server) {
+    return [&server](grpc::CallbackServerContext& context) { return Begin(server, context); };
+  }
 
   // gRPC owns the result.
   static StreamCall* Begin(ServerState& server, grpc::CallbackServerContext& context) {
     auto* call = new StreamCall(server, context);
     call->stay_ = server.gate.TryEnter(std::make_shared<WindowDrain>(call->window_));
-    if (call->stay_) {
+    call->charge_ = server.budget.TryTake(kStreamBytes);
+    if (call->stay_ && !call->charge_) {
+      call->window_->End(OverBudgetStatus(server.budget, kStreamBytes));
+    } else if (call->stay_) {
       call->session_ = server.sessions.Borrow();
       call->window_->Start();
     } else {
@@ -39,7 +46,9 @@ class StreamCall final
   }
 
  private:
-  using Window = StreamWindow<Response>;
+  using Window = StreamWindow<grpc::ByteBuffer>;
+  // Of a stream without requests: the call in gRPC, its window and session.
+  static constexpr uint64_t kStreamBytes = 32 << 10;
 
   struct WindowDrain final : Drainable {
     explicit WindowDrain(std::shared_ptr<Window> window_in) : window(std::move(window_in)) {}
@@ -52,15 +61,15 @@ class StreamCall final
       : server_(server),
         context_(context),
         window_(std::make_shared<Window>(
-            typename Window::Limits{server.config.stream_requests_max,
-                                    server.config.stream_bytes_max, &server.calls.queue(),
-                                    TooLongStatus(server.config, Op::kIsWrite)},
+            Window::Limits{server.config.stream_requests_max, server.config.stream_bytes_max,
+                           &server.budget, &server.calls.queue(),
+                           TooLongStatus(server.config, Op::kIsWrite)},
             this)),
         stall_(context, &server.stalls.queue()) {}
 
   // What the window asks for.
-  void BeginRead() override { this->StartRead(&request_); }
-  void BeginWrite(const Response* response) override {
+  void BeginRead() override { this->StartRead(&raw_); }
+  void BeginWrite(const grpc::ByteBuffer* response) override {
     stall_.Begin();
     this->StartWrite(response);
   }
@@ -71,22 +80,34 @@ class StreamCall final
 
   void OnReadDone(bool ok) override {
     if (!ok) return window_->HalfClosed();
-    const uint64_t bytes = Op::Bytes(request_);
-    ByteBudget::Charge charge = server_.budget.TryTake(bytes);
-    const bool fits = static_cast<bool>(charge);
+    // The message's own charge ends with this function, as the message does if it is large.
+    absl::StatusOr<ByteBudget::Charge> message =
+        ParseWithin(server_, Op::kIsWrite, &raw_, &request_);
+    uint64_t bytes = 0;
+    ByteBudget::Charge charge;
+    absl::Status status = message.status();
+    if (status.ok()) {
+      bytes = Op::Bytes(request_);
+      charge = TakeBudget(server_, Op::kIsWrite, bytes);
+      if (!charge) status = OverBudgetStatus(server_.budget, bytes);
+    }
     const auto place = window_->Arrived(bytes, std::move(charge));
     if (!place) return;
-    if (fits) {
+    if (status.ok()) {
       const CallbacksHere here(*server_.engine);  // the window holds no lock that an answer takes
       StartRequest(*place);
     } else {
-      window_->Answer(*place, Refusal(OverBudgetStatus(server_.budget, bytes)));
+      window_->Answer(*place, Refusal(status));
     }
-    FreeIfLarge(bytes, &request_);
+    if (message.ok()) {
+      FreeIfLarge(bytes, &request_);
+    } else {
+      request_ = typename Op::Request();  // it may be there in part
+    }
     window_->ReadTaken();
   }
 
-  void StartRequest(typename Window::Place place) {
+  void StartRequest(Window::Place place) {
     StartedBatch started =
         Op::Start(*session_, request_, [window = window_, place](BatchResult result) {
           const uint64_t bytes = AnswerBytes(result);
@@ -97,7 +118,7 @@ class StreamCall final
           const absl::Status status = Op::Fill(result, response.mutable_response());
           if (!status.ok() && !AnswersRefusals()) return window->Answer(place, Refusal(status));
           SetStatus(status, &response);
-          window->Answer(place, std::move(response));
+          window->Answer(place, WriteMessage(response));
         });
     if (started.ok()) {
       window_->Attach(place, *std::move(started));
@@ -115,10 +136,10 @@ class StreamCall final
     response->mutable_status()->set_code(rpc_status.error_code());
     response->mutable_status()->set_message(rpc_status.error_message());
   }
-  static Response Refusal(const absl::Status& status) {
+  static grpc::ByteBuffer Refusal(const absl::Status& status) {
     Response response;
     SetStatus(status, &response);
-    return response;
+    return WriteMessage(response);
   }
 
   void OnWriteDone(bool ok) override {
@@ -131,8 +152,10 @@ class StreamCall final
   ServerState& server_;
   const grpc::CallbackServerContext& context_;
   const std::shared_ptr<Window> window_;
-  typename Op::Request request_;  // of the read under way
+  grpc::ByteBuffer raw_;          // of the read under way
+  typename Op::Request request_;  // of the read that has ended; its memory is used again
   DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
+  ByteBudget::Charge charge_;   // of the stream itself
   SessionPool::Lease session_;  // used by one read at a time
   StallWatch stall_;            // of the write or the end under way
 };

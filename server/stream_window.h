@@ -46,6 +46,9 @@ class StreamWindow final : public ExpiryQueue::Owner,
   struct Limits {
     uint32_t requests_max = 64;
     uint64_t bytes_max = 64u << 20;  // reading stops here; one more message may be on its way
+    // While half of it is used, the stream has one request in flight; nullptr: never mind. Outlives
+    // the stream.
+    const ByteBudget* budget = nullptr;
     // A request that takes longer than the queue's limit is cancelled with `too_long`. nullptr:
     // none. Held by shared_ptr otherwise; the queue outlives the stream.
     ExpiryQueue* queue = nullptr;
@@ -231,12 +234,17 @@ class StreamWindow final : public ExpiryQueue::Owner,
       finished_ = true;
       return Step::kFinish;
     }
-    if (!reading_ && !half_closed_ && !drain_ && slots_.size() < limits_.requests_max &&
-        bytes_ < limits_.bytes_max) {
+    if (!reading_ && !half_closed_ && !drain_ && (slots_.empty() || HasRoom())) {
       reading_ = true;
       return Step::kRead;
     }
     return Step::kNone;
+  }
+
+  bool HasRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (slots_.size() >= limits_.requests_max || bytes_ >= limits_.bytes_max) return false;
+    // No one is told when there is room again: the answer to what is in flight looks again.
+    return limits_.budget == nullptr || limits_.budget->used() <= limits_.budget->bytes_max() / 2;
   }
 
   absl::Status FinalStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

@@ -34,7 +34,9 @@ absl::Status TableScanCall::Open(const v1::ScanTableRequest& request) {
   stop_->Attach(scan_.get());
   const bool one_row = !query.aggregates.empty() && query.group_by.empty();
   message_bytes_ = ExpectedChunkBytes(scan_->schema(), one_row ? 1 : query.limit, kMessageBytes);
-  if (!charge_.TryGrow(message_bytes_)) return OverBudgetStatus(server_.budget, message_bytes_);
+  if (!charge_.TryGrow(kCopies * message_bytes_)) {
+    return OverBudgetStatus(server_.budget, kCopies * message_bytes_);
+  }
   if (!use_ && has_tokens_ && server_.config.scan_resume_ms > 0) {
     use_ = server_.leases().AddForScan(scan_->snapshot(),
                                        std::chrono::milliseconds(server_.config.scan_resume_ms));
@@ -97,7 +99,7 @@ void TableScanCall::OnChunk(TableScan::NextResult chunk) {
 absl::Status TableScanCall::Fill(const TableChunk& chunk) {
   const uint64_t bytes = ChunkBytes(chunk);
   if (bytes > message_bytes_) {
-    if (!charge_.TryGrow(bytes - message_bytes_)) return AnswerOverBudgetStatus(bytes);
+    if (!charge_.TryGrow(kCopies * (bytes - message_bytes_))) return AnswerOverBudgetStatus(bytes);
     message_bytes_ = bytes;
   }
   FillRows(chunk, response_.mutable_rows());

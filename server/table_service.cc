@@ -63,6 +63,14 @@ absl::Status Take(ServerState& server, const v1::TakeSnapshotRequest& request,
 
 }  // namespace
 
+TableService::TableService(ServerState* server) : server_(*server) {
+  Serve("WriteRows", UnaryCall<WriteRowsOp>::Beginner(server_));
+  Serve("EraseRows", UnaryCall<EraseRowsOp>::Beginner(server_));
+  Serve("LookupRows", UnaryCall<LookupRowsOp>::Beginner(server_));
+  Serve("ScanInto", UnaryCall<ScanIntoOp>::Beginner(server_));
+  Serve("WriteRowsStream", StreamCall<WriteRowsOp>::Beginner(server_));
+}
+
 grpc::ServerUnaryReactor* TableService::CreateTable(grpc::CallbackServerContext* context,
                                                     const v1::CreateTableRequest* request,
                                                     v1::CreateTableResponse* response) {
@@ -78,38 +86,9 @@ grpc::ServerUnaryReactor* TableService::GetTable(grpc::CallbackServerContext* co
                             [this, request, response] { return Get(server_, *request, response); });
 }
 
-grpc::ServerUnaryReactor* TableService::WriteRows(grpc::CallbackServerContext* context,
-                                                  const v1::WriteRowsRequest* request,
-                                                  v1::WriteRowsResponse* response) {
-  return UnaryCall<WriteRowsOp>::Begin(server_, *context, *request, response);
-}
-
-grpc::ServerBidiReactor<v1::WriteRowsRequest, v1::WriteRowsStreamResponse>*
-TableService::WriteRowsStream(grpc::CallbackServerContext* context) {
-  return StreamCall<WriteRowsOp>::Begin(server_, *context);
-}
-
-grpc::ServerUnaryReactor* TableService::EraseRows(grpc::CallbackServerContext* context,
-                                                  const v1::EraseRowsRequest* request,
-                                                  v1::EraseRowsResponse* response) {
-  return UnaryCall<EraseRowsOp>::Begin(server_, *context, *request, response);
-}
-
-grpc::ServerUnaryReactor* TableService::LookupRows(grpc::CallbackServerContext* context,
-                                                   const v1::LookupRowsRequest* request,
-                                                   v1::LookupRowsResponse* response) {
-  return UnaryCall<LookupRowsOp>::Begin(server_, *context, *request, response);
-}
-
 grpc::ServerWriteReactor<v1::ScanTableResponse>* TableService::ScanTable(
     grpc::CallbackServerContext* context, const v1::ScanTableRequest* request) {
   return TableScanCall::Begin(server_, *context, *request);
-}
-
-grpc::ServerUnaryReactor* TableService::ScanInto(grpc::CallbackServerContext* context,
-                                                 const v1::ScanIntoRequest* request,
-                                                 v1::ScanIntoResponse* response) {
-  return UnaryCall<ScanIntoOp>::Begin(server_, *context, *request, response);
 }
 
 grpc::ServerUnaryReactor* TableService::TakeSnapshot(grpc::CallbackServerContext* context,

@@ -4,14 +4,20 @@
 #define ERIS_SERVER_TABLE_SERVICE_H_
 
 #include "eris/v1/table.grpc.pb.h"
+#include "server/raw_service.h"
 #include "server/server_state.h"
 
 namespace eris::server {
 
-class TableService final : public v1::Tables::CallbackService {
+using TablesBase =
+    v1::Tables::WithCallbackMethod_CreateTable<v1::Tables::WithCallbackMethod_GetTable<
+        v1::Tables::WithCallbackMethod_ScanTable<v1::Tables::WithCallbackMethod_TakeSnapshot<
+            v1::Tables::WithCallbackMethod_ReleaseSnapshot<v1::Tables::Service>>>>>;
+
+class TableService final : public RawService<v1::Tables, TablesBase> {
  public:
   // `server` outlives the service.
-  explicit TableService(ServerState* server) : server_(*server) {}
+  explicit TableService(ServerState* server);
 
   grpc::ServerUnaryReactor* CreateTable(grpc::CallbackServerContext* context,
                                         const v1::CreateTableRequest* request,
@@ -19,22 +25,8 @@ class TableService final : public v1::Tables::CallbackService {
   grpc::ServerUnaryReactor* GetTable(grpc::CallbackServerContext* context,
                                      const v1::GetTableRequest* request,
                                      v1::GetTableResponse* response) override;
-  grpc::ServerUnaryReactor* WriteRows(grpc::CallbackServerContext* context,
-                                      const v1::WriteRowsRequest* request,
-                                      v1::WriteRowsResponse* response) override;
-  grpc::ServerBidiReactor<v1::WriteRowsRequest, v1::WriteRowsStreamResponse>* WriteRowsStream(
-      grpc::CallbackServerContext* context) override;
-  grpc::ServerUnaryReactor* EraseRows(grpc::CallbackServerContext* context,
-                                      const v1::EraseRowsRequest* request,
-                                      v1::EraseRowsResponse* response) override;
-  grpc::ServerUnaryReactor* LookupRows(grpc::CallbackServerContext* context,
-                                       const v1::LookupRowsRequest* request,
-                                       v1::LookupRowsResponse* response) override;
   grpc::ServerWriteReactor<v1::ScanTableResponse>* ScanTable(
       grpc::CallbackServerContext* context, const v1::ScanTableRequest* request) override;
-  grpc::ServerUnaryReactor* ScanInto(grpc::CallbackServerContext* context,
-                                     const v1::ScanIntoRequest* request,
-                                     v1::ScanIntoResponse* response) override;
   grpc::ServerUnaryReactor* TakeSnapshot(grpc::CallbackServerContext* context,
                                          const v1::TakeSnapshotRequest* request,
                                          v1::TakeSnapshotResponse* response) override;

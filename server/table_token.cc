@@ -14,12 +14,12 @@ static_assert(std::endian::native == std::endian::little);
 namespace {
 
 // Others than those of resume_token.cc.
-constexpr uint8_t kForm = 65;
+constexpr uint8_t kTableForm = 65;
 constexpr size_t kHeadBytes = 25;
 constexpr size_t kChecksumBytes = 8;
 
 // Shows which server made a token without showing the seed that signs it.
-uint64_t ServerId(uint64_t seed) { return XXH3_64bits_withSeed("eris table", 10, seed); }
+uint64_t TableServerId(uint64_t seed) { return XXH3_64bits_withSeed("eris table", 10, seed); }
 
 void Put(uint64_t value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -33,8 +33,8 @@ uint64_t Read(absl::string_view token, size_t at) {
 }  // namespace
 
 std::string TableTokenCodec::Encode(const TableScanPoint& point) const {
-  std::string token(1, static_cast<char>(kForm));
-  Put(ServerId(seed_), token);
+  std::string token(1, static_cast<char>(kTableForm));
+  Put(TableServerId(seed_), token);
   Put(point.lease, token);
   Put(point.fingerprint, token);
   token += point.place;
@@ -48,11 +48,11 @@ absl::StatusOr<TableScanPoint> TableTokenCodec::Decode(absl::string_view token) 
                                                    " bytes, must be ", kHeadBytes + kChecksumBytes,
                                                    " to ", kTokenBytesMax));
   }
-  if (const auto form = static_cast<uint8_t>(token[0]); form != kForm) {
+  if (const auto form = static_cast<uint8_t>(token[0]); form != kTableForm) {
     return absl::InvalidArgumentError(absl::StrCat("resume_token: of form ", uint32_t{form},
-                                                   ", of scans of tables it is ", uint32_t{kForm}));
+                                                   ", of scans of tables it is ", uint32_t{kTableForm}));
   }
-  if (Read(token, 1) != ServerId(seed_)) {
+  if (Read(token, 1) != TableServerId(seed_)) {
     return absl::InvalidArgumentError(
         "resume_token: of another server, or of this one before its restart; start the scan again");
   }

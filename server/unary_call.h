@@ -10,9 +10,12 @@
 #include <memory>
 #include <utility>
 
+#include "server/arrival_gate.h"
 #include "server/batch_ops.h"
 #include "server/call_cutter.h"
 #include "server/call_state.h"
+#include "server/parse_within.h"
+#include "server/raw_service.h"
 #include "server/rpc_status.h"
 #include "server/server_state.h"
 
@@ -27,21 +30,28 @@ inline absl::Status CancelledStatus(const grpc::CallbackServerContext& context) 
 }
 
 template <class Op>
-class UnaryCall final : public grpc::ServerUnaryReactor {
+class UnaryCall final : public RawReactor {
  public:
+  static auto Beginner(ServerState& server) {
+    return [&server](grpc::CallbackServerContext& context) { return Begin(server, context); };
+  }
+
   // Never fails: a call that cannot be started is answered with the reason. gRPC owns the result.
-  static UnaryCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
-                          const typename Op::Request& request, typename Op::Response* response) {
-    auto* call = new UnaryCall(server, context, response);
-    // gRPC lets the call live until it has the result, also where it is answered in here.
-    const CallbacksHere here(*server.engine);
-    call->Run(request);
+  static UnaryCall* Begin(ServerState& server, grpc::CallbackServerContext& context) {
+    auto* call = new UnaryCall(server, context);
+    call->stay_ = server.gate.TryEnter(call->handover_);
+    if (!call->stay_) {
+      call->Refuse(DrainGate::RefusedStatus());
+      return call;
+    }
+    call->limit_.Begin(server.calls.queue(), call->handover_);
+    server.arrivals(Op::kIsWrite).Enter(call->handover_);
     return call;
   }
 
  private:
-  // The part that the engine, the gate and the call share; it outlives the call.
-  struct Handover final : Drainable, ExpiryQueue::Owner {
+  // The part that the engine, the gates and the call share; it outlives the call.
+  struct Handover final : Drainable, ExpiryQueue::Owner, ArrivalGate::Waiter {
     Handover(UnaryCall* call_in, const ServerConfig& config_in)
         : call(call_in), config(config_in) {}
     void OnDrainTimeout(const absl::Status& status) override { End(status); }
@@ -49,25 +59,50 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     void End(const absl::Status& status) {
       if (state.TryCancel(status)) call->Respond(status);
     }
+    bool OnTurn() override {
+      base::MutexLock lock(&mu);
+      if (finished) return false;
+      call->StartRead(&call->raw_);
+      return true;
+    }
+    // After it no read begins.
+    void SetFinished() {
+      base::MutexLock lock(&mu);
+      finished = true;
+    }
+    bool IsFinished() {
+      base::MutexLock lock(&mu);
+      return finished;
+    }
+
     CallState state;
-    UnaryCall* const call;  // touched by the winner of `state` only
+    UnaryCall* const call;  // touched by the winner of `state` only, and before `finished`
     const ServerConfig& config;
+    base::Mutex mu;  // held while a read begins: gRPC answers it on another thread, or later
+    bool finished ABSL_GUARDED_BY(mu) = false;
   };
 
-  UnaryCall(ServerState& server, grpc::CallbackServerContext& context,
-            typename Op::Response* response)
-      : server_(server),
-        context_(context),
-        response_(response),
-        stall_(context, &server.stalls.queue()) {}
+  UnaryCall(ServerState& server, grpc::CallbackServerContext& context)
+      : server_(server), context_(context), stall_(context, &server.stalls.queue()) {}
 
-  void Run(const typename Op::Request& request) {
-    stay_ = server_.gate.TryEnter(handover_);
-    if (!stay_) return Refuse(DrainGate::RefusedStatus());
+  void OnReadDone(bool ok) override {
+    server_.arrivals(Op::kIsWrite).Leave();
+    if (!ok) return handover_->End(absl::CancelledError("the call has ended without a request"));
+    if (handover_->IsFinished()) return;  // it took too long to arrive
+    // gRPC lets the call live until this returns, also where it is answered in here.
+    const CallbacksHere here(*server_.engine);
+    Run();
+  }
+
+  void Run() {
+    // The message itself lives until this function returns.
+    typename Op::Request request;
+    absl::StatusOr<ByteBudget::Charge> message =
+        ParseWithin(server_, Op::kIsWrite, &raw_, &request);
+    if (!message.ok()) return Refuse(message.status());
     const uint64_t bytes = Op::Bytes(request);
-    charge_ = server_.budget.TryTake(bytes);
+    charge_ = TakeBudget(server_, Op::kIsWrite, bytes);
     if (!charge_) return Refuse(OverBudgetStatus(server_.budget, bytes));
-    limit_.Begin(server_.calls.queue(), handover_);
     auto done = [handover = handover_](auto result) {
       if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
     };
@@ -92,13 +127,21 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
       return Respond(AnswerOverBudgetStatus(bytes));
     }
-    Respond(Op::Fill(result, response_));
+    typename Op::Response response;
+    const absl::Status status = Op::Fill(result, &response);
+    if (status.ok()) response_ = WriteMessage(response);
+    Respond(status);
   }
 
   // By the winner. The call may be gone when it returns.
   void Respond(const absl::Status& status) {
     stall_.Begin();
-    Finish(ToRpcStatus(status));
+    handover_->SetFinished();
+    if (status.ok()) {
+      StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
+    } else {
+      Finish(ToRpcStatus(status));
+    }
   }
 
   void OnCancel() override { handover_->End(CancelledStatus(context_)); }
@@ -107,7 +150,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   ServerState& server_;
   const grpc::CallbackServerContext& context_;
-  typename Op::Response* const response_;
+  grpc::ByteBuffer raw_;       // of the read under way
+  grpc::ByteBuffer response_;  // the winner's
   const std::shared_ptr<Handover> handover_ = std::make_shared<Handover>(this, server_.config);
   DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
   ByteBudget::Charge charge_;

@@ -109,7 +109,7 @@ TEST_F(AdminBalancerTest, EveryFigureOfTheStatusArrives) {
   const auto balance = client::BalancerClient(*client_).Status();
   ASSERT_TRUE(balance.ok()) << balance.status();
   EXPECT_EQ(cli::ToJson(*balance), cli::ToJson(client::Balance{.status = engine.Balancer()}));
-  const nlohmann::ordered_json json = cli::ToJson(*balance);
+  const Json json = cli::ToJson(*balance);
   EXPECT_EQ(json["options"]["max_bytes_per_s"], "5");
   EXPECT_EQ(json["objects"][0]["loads"][1], 0.0625);
   EXPECT_EQ(json["objects"][0]["reason"], "too little");
@@ -169,7 +169,8 @@ TEST_F(AdminBalancerTest, BoundsComeAsKeysOfTheObjectsType) {
   const auto history = client::BalancerClient(*client_).History();
   ASSERT_TRUE(history.ok()) << history.status();
   std::vector<std::string> ranges;
-  for (const auto& one : cli::ToJson(*history)) ranges.push_back(one["range"].dump());
+  const Json transfers = cli::ToJson(*history);
+  for (size_t i = 0; i < transfers.size(); ++i) ranges.push_back(transfers[i]["range"].Dump());
   EXPECT_THAT(ranges, ElementsAre(R"({"lo":"-7","hi":"8"})", R"({"lo":"1969-12-31","hi":null})",
                                   R"({"lo":null,"hi":"-3"})", R"({"lo":"-5","hi":"6"})",
                                   R"({"lo":null,"hi":"6"})", R"({"lo":null,"hi":null})",
@@ -202,14 +203,14 @@ TEST_F(AdminBalancerTest, SetChangesWhatIsGivenAndNothingElse) {
 }
 
 TEST_F(AdminBalancerTest, SetNamesTheValueAndTheLimits) {
-  const std::string before = cli::ToJson(engine.Balancer().options).dump();
+  const std::string before = cli::ToJson(engine.Balancer().options).Dump();
   const auto refusal = [&](auto set) {
     v1::BalancerOptions options;
     options.set_enabled(false);
     set(options);
     const grpc::Status status = Set(options);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-    EXPECT_EQ(cli::ToJson(engine.Balancer().options).dump(), before);
+    EXPECT_EQ(cli::ToJson(engine.Balancer().options).Dump(), before);
     return status.error_message();
   };
   using O = v1::BalancerOptions;

@@ -46,7 +46,7 @@ TEST_F(AdminClientTest, EveryFigureOfTheMemoryArrives) {
   const auto stats = client_->Memory();
   ASSERT_TRUE(stats.ok()) << stats.status();
   EXPECT_EQ(cli::ToJson(*stats), cli::ToJson(engine.Memory()));
-  const nlohmann::ordered_json json = cli::ToJson(*stats);
+  const Json json = cli::ToJson(*stats);
   EXPECT_EQ(json["limit_bytes"], "1048576");
   EXPECT_EQ(json["numa_nodes"][0]["mapped_bytes"], "7");
   EXPECT_EQ(json["objects"][0]["spilled_bytes"], "17");

@@ -24,6 +24,23 @@ TEST(ByteBudgetTest, TakesUpToItsLimitAndGivesBack) {
   EXPECT_EQ(budget.used(), 0u);
 }
 
+TEST(ByteBudgetTest, LeavesRoomForOthersWhereAsked) {
+  ByteBudget budget(100);
+  auto held = budget.TryTake(70, 75);
+  EXPECT_TRUE(held);
+  EXPECT_FALSE(budget.TryTake(6, 75));
+  EXPECT_TRUE(budget.TryTake(5, 75));
+  const auto other = budget.TryTake(20);
+  EXPECT_TRUE(other);
+  EXPECT_FALSE(budget.TryTake(0, 75));  // above it already
+  held.Shrink(10);
+  EXPECT_EQ(held.bytes(), 10u);
+  EXPECT_EQ(budget.used(), 30u);
+  held.Shrink(10);
+  held.Shrink(0);
+  EXPECT_EQ(budget.used(), 20u);
+}
+
 TEST(ByteBudgetTest, HugeRequestDoesNotWrapAround) {
   ByteBudget budget(100);
   const auto held = budget.TryTake(1);

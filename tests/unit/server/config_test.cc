@@ -60,6 +60,9 @@ outgoing_buffer_bytes = "8 KiB"
 session_in_flight_bytes_max = 2048
 send_wait_ms_max = 9
 scan_chunks_max = 10
+version_bytes_max = "6 MiB"
+snapshot_age_ms_max = 15
+scan_slice_us = 16
 [balancer]
 enabled = false
 algorithm = "moving_average"
@@ -106,6 +109,9 @@ max_bytes_per_s = "5 MiB"
   EXPECT_EQ(config.engine.session_in_flight_bytes_max, 2048u);
   EXPECT_EQ(config.engine.send_wait_ms_max, 9u);
   EXPECT_EQ(config.engine.scan_chunks_max, 10u);
+  EXPECT_EQ(config.engine.version_bytes_max, 6u << 20);
+  EXPECT_EQ(config.engine.snapshot_age_ms_max, 15u);
+  EXPECT_EQ(config.engine.scan_slice_us, 16u);
   EXPECT_FALSE(config.engine.balancer.enabled);
   EXPECT_EQ(config.engine.balancer.algorithm, BalanceAlgorithm::kMovingAverage);
   EXPECT_EQ(config.engine.balancer.window, 2u);
@@ -188,7 +194,7 @@ TEST(ConfigTest, LaterTextChangesOnlyWhatItNames) {
 
 TEST(ConfigTest, DefaultTextIsTheDefaults) {
   ServerConfig config;
-  const absl::Status status = ApplyConfigText(DefaultConfigText(), "defaults", &config);
+  const absl::Status status = ApplyConfigText(ConfigText({}), "defaults", &config);
   ASSERT_TRUE(status.ok()) << status;
   const ServerConfig defaults;
   EXPECT_EQ(config.listen, "127.0.0.1:7411");
@@ -217,7 +223,7 @@ TEST(ConfigTest, EveryNameIsItsValue) {
   EXPECT_EQ(parsed("huge_pages = \"none\"").huge_pages, HugePages::kNone);
   for (const char* line : {"placement = \"dense\"\n", "memory_placement = \"local\"\n",
                            "huge_pages = \"auto\"\n", "superblock_bytes = 2097152\n"}) {
-    EXPECT_THAT(DefaultConfigText(), HasSubstr(line));
+    EXPECT_THAT(ConfigText({}), HasSubstr(line));
   }
 }
 
@@ -275,6 +281,29 @@ TEST(ConfigTest, FileIsReadAndNamedInMessages) {
   EXPECT_THAT(std::string(ApplyConfigFile(path, &config).message()),
               StartsWith(path + ":3: unknown key bad"));
   std::remove(path.c_str());
+}
+
+TEST(ConfigTest, TheTextOfAConfigurationIsThatConfiguration) {
+  ServerConfig config;
+  config.engine.aeu_cpus = {4, 2};
+  config.engine.topology = "numa:1 core:9 pu:1";
+  config.engine.balancer.threshold = 0.125;
+  ServerConfig read;
+  ASSERT_TRUE(ApplyConfigText(ConfigText(config), "text", &read).ok());
+  EXPECT_EQ(ConfigText(read), ConfigText(config));
+  EXPECT_THAT(read.engine.aeu_cpus, ElementsAre(4, 2));
+}
+
+TEST(ConfigTest, TheTableHasARowForEveryKey) {
+  const std::string table = OptionsTable();
+  EXPECT_THAT(table,
+              HasSubstr("| `aeu_count` | `--aeu-count`, `--aeus` | `ERIS_AEU_COUNT` | `0` |  |"));
+  EXPECT_THAT(table, HasSubstr("| `threshold` | `--balancer-threshold` | `ERIS_BALANCER_THRESHOLD` "
+                               "| `0.25` | 0.01 to 100 | "));
+  EXPECT_THAT(table, HasSubstr("`ERIS_SUPERBLOCK_BYTES` | `2 MiB` | 2 MiB to 32 MiB | "));
+  for (const ConfigOption& option : ConfigOptions()) {
+    EXPECT_THAT(table, HasSubstr("| `" + option.key + "` | `" + option.flag + "`"));
+  }
 }
 
 }  // namespace

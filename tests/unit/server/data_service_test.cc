@@ -311,7 +311,7 @@ TEST_F(DataServiceTest, StreamHoldsNoMoreThanItsLimitInFlight) {
 
 ServerConfig SmallBudget() {
   ServerConfig small;
-  small.in_flight_bytes_max = 1 << 20;
+  small.in_flight_bytes_max = 3 << 19;
   small.receive_message_bytes_max = 2 << 20;
   return small;
 }
@@ -322,12 +322,13 @@ class SmallBudgetTest : public RpcTest {
 };
 
 TEST_F(SmallBudgetTest, CallsBeyondTheBudgetAreRefusedAndLaterOnesServed) {
-  const std::vector<uint64_t> keys(50'000, 1);  // 800 kB with their answer
+  // 800 kB with their answer, and as much as bytes and message before it begins.
+  const std::vector<uint64_t> keys(50'000, 1);
   engine.Hold();
   std::thread first([&] { EXPECT_TRUE(Lookup(LookupOf(keys)).ok()); });
   EXPECT_TRUE(engine.AwaitHeld(1));
   ExpectRefused(Lookup(LookupOf(keys)), grpc::StatusCode::RESOURCE_EXHAUSTED,
-                "server.in_flight_bytes_max is 1048576");
+                "server.in_flight_bytes_max is 1572864");
   engine.Release();
   first.join();
   // The bytes come back when gRPC has let go of the call, a moment after its answer has arrived.

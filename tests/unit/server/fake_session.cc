@@ -223,6 +223,7 @@ class FakeSession final : public Session {
                  [engine = engine_, mode = batch.mode, values = std::move(values),
                   expected = std::move(expected)](auto& rows, const auto& key, size_t i,
                                                   BatchResult& result) {
+                   engine->mu_.AssertHeld();  // Begin runs this under it
                    return engine->WriteOne(rows, key, i, mode, values, expected, result);
                  });
   }

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/columns.h"
+#include "tests/support/other_main.h"
 #include "tests/unit/server/fake_engine.h"
 
 namespace eris::server {
@@ -24,7 +25,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Runs this program again as a server; gRPC does not survive a fork, so the child is a fresh one.
-// See main.
+// See RunAsServer.
 class Process {
  public:
   // `arguments`: listen, port file, drain timeout, "hold" or "".
@@ -195,13 +196,7 @@ int RunAsServer(char** argv) {
   });
 }
 
+const test::OtherMain server("--as-server", &RunAsServer);
+
 }  // namespace
 }  // namespace eris::server
-
-int main(int argc, char** argv) {
-  if (argc == 6 && std::string(argv[1]) == "--as-server") {
-    return eris::server::RunAsServer(argv + 2);
-  }
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

@@ -29,7 +29,7 @@ class RecordingSink final : public StreamSink<int> {
   std::optional<absl::Status> end;
 };
 
-class CountingPending final : public Pending {
+class CountingWindow final : public Pending {
  public:
   void Cancel(absl::Status) override { cancels.fetch_add(1); }
   std::atomic<int> cancels{0};
@@ -97,6 +97,26 @@ TEST_F(StreamWindowTest, HalfCloseEndsWithOkAfterTheLastAnswer) {
   EXPECT_TRUE(sink.end->ok());
 }
 
+TEST_F(StreamWindowTest, CrowdedBudgetLeavesAStreamOneRequestAtATime) {
+  const auto crowded =
+      std::make_shared<Window>(Window::Limits{.requests_max = 8, .budget = &budget}, &sink);
+  crowded->Start();
+  ByteBudget::Charge others = budget.TryTake(500);  // half of it: not yet
+  const auto a = crowded->Arrived(1, ByteBudget::Charge());
+  crowded->ReadTaken();
+  EXPECT_EQ(sink.reads, 2);
+  const ByteBudget::Charge more = budget.TryTake(1);
+  const auto b = crowded->Arrived(1, ByteBudget::Charge());
+  crowded->ReadTaken();
+  EXPECT_EQ(sink.reads, 2);
+  crowded->Answer(*a, 1);
+  crowded->WriteDone(true);
+  EXPECT_EQ(sink.reads, 2);
+  crowded->Answer(*b, 2);
+  crowded->WriteDone(true);
+  EXPECT_EQ(sink.reads, 3);  // nothing is in flight: the stream goes on
+}
+
 TEST_F(StreamWindowTest, HalfCloseWithoutARequestEndsWithOk) {
   window.Start();
   window.HalfClosed();
@@ -110,8 +130,8 @@ TEST_F(StreamWindowTest, RequestThatTakesTooLongIsCancelledAndTheStreamGoesOn) {
   const absl::Status too_long = absl::DeadlineExceededError("too long");
   const auto limited = std::make_shared<Window>(
       Window::Limits{.requests_max = 8, .queue = &queue, .too_long = too_long}, &sink);
-  const auto pending = std::make_shared<CountingPending>();
-  const auto late = std::make_shared<CountingPending>();
+  const auto pending = std::make_shared<CountingWindow>();
+  const auto late = std::make_shared<CountingWindow>();
   limited->Start();
   const auto answered = limited->Arrived(1, budget.TryTake(1));
   const auto held = limited->Arrived(1, budget.TryTake(1));
@@ -150,8 +170,8 @@ TEST_F(StreamWindowTest, DrainAnswersWhatIsUnderWayAndReadsNoMore) {
 
 TEST_F(StreamWindowTest, EndCancelsWhatIsUnderWayAndGivesItsBytesBack) {
   window.Start();
-  auto early = std::make_shared<CountingPending>();
-  auto late = std::make_shared<CountingPending>();
+  auto early = std::make_shared<CountingWindow>();
+  auto late = std::make_shared<CountingWindow>();
   const auto a = Arrive(), b = Arrive();
   window.Attach(a, early);
   window.End(absl::CancelledError("gone"));
@@ -186,7 +206,7 @@ TEST_F(StreamWindowTest, FailedWriteEndsTheStream) {
 
 TEST_F(StreamWindowTest, RequestAnsweredBeforeItIsAttachedIsLetGo) {
   window.Start();
-  auto pending = std::make_shared<CountingPending>();
+  auto pending = std::make_shared<CountingWindow>();
   const auto a = Arrive();
   window.Answer(a, 1);
   window.Attach(a, pending);
@@ -251,7 +271,7 @@ TEST(StreamWindowStressTest, KeepsGrpcsRulesWhileThreadsRace) {
           base::MutexLock lock(&mu);
           under_way.push_back(*place);
         }
-        window->Attach(*place, std::make_shared<CountingPending>());
+        window->Attach(*place, std::make_shared<CountingWindow>());
         window->ReadTaken();
       }
     });

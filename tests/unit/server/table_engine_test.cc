@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "clients/client_stubs.h"
 #include "clients/expression_text.h"
 #include "clients/table_client.h"
 #include "clients/table_messages.h"
@@ -91,7 +92,7 @@ class TableEngineTest : public ::testing::Test {
 TEST_F(TableEngineTest, BrokenScanSeesItsMomentToTheEnd) {
   for (int64_t from = 0; from < kRows; from += 50'000) Write(Rows(from, from + 50'000));
   const uint64_t snapshot = *tables_->TakeSnapshot();
-  auto& stub = client_->tables_stub();
+  auto& stub = *client_->stubs().tables;
   v1::ScanTableRequest request;
   request.set_table("t");
   std::set<int64_t> keys;
@@ -199,7 +200,7 @@ TEST_F(TableEngineTest, ChangedMessagesAreRefusedOrStored) {
     }
     v1::WriteRowsResponse response;
     grpc::ClientContext context;
-    const grpc::Status status = client_->tables_stub().WriteRows(&context, request, &response);
+    const grpc::Status status = client_->stubs().tables->WriteRows(&context, request, &response);
     ++(status.ok() ? stored : refused);
     if (!status.ok()) {
       ASSERT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
@@ -223,7 +224,7 @@ TEST_F(TableEngineTest, SnapshotsThatAreHeldWhileTheServerStopsAreLetGo) {
   v1::ScanTableRequest request;
   request.set_table("t");
   grpc::ClientContext context;
-  auto reader = client_->tables_stub().ScanTable(&context, request);
+  auto reader = client_->stubs().tables->ScanTable(&context, request);
   v1::ScanTableResponse response;
   EXPECT_TRUE(reader->Read(&response));
   context.TryCancel();

@@ -444,17 +444,17 @@ TEST_F(TableServiceTest, IndexesAreNotMadeOfTableKinds) {
 }
 
 // The first stream's deadline passes while the engine holds its second chunk back.
-class SmallBudgetTest : public TableServiceTest {
+class SmallTableBudgetTest : public TableServiceTest {
  protected:
   static ServerConfig Small() {
     ServerConfig config;
     config.in_flight_bytes_max = 64 << 10;
     return config;
   }
-  SmallBudgetTest() : TableServiceTest(Small()) {}
+  SmallTableBudgetTest() : TableServiceTest(Small()) {}
 };
 
-TEST_F(SmallBudgetTest, ScanIsChargedForTheRowsItAsksFor) {
+TEST_F(SmallTableBudgetTest, ScanIsChargedForTheRowsItAsksFor) {
   Load(300);
   const auto scan = [&](uint64_t limit, bool count) {
     v1::ScanTableRequest request = All();
@@ -471,7 +471,7 @@ TEST_F(SmallBudgetTest, ScanIsChargedForTheRowsItAsksFor) {
   EXPECT_TRUE(scan(100, false).ok());
   const grpc::Status refused = scan(0, false);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("1048576"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("2097152"));  // the message, twice
 }
 
 TEST(ExpectedChunkBytesTest, GrowsWithRowsUpToItsLimit) {

@@ -75,7 +75,8 @@ TEST_F(CallLimitTest, RefusedWriteOfAStreamSaysThatTheOutcomeIsUnknown) {
 ServerConfig ImpatientServer() {
   ServerConfig config;
   config.stall_ms_max = 100;
-  config.in_flight_bytes_max = 24 << 20;
+  config.in_flight_bytes_max = 26 << 20;
+  config.receive_message_bytes_max = 26 << 20;
   return config;
 }
 
@@ -114,20 +115,20 @@ TEST_F(StallLimitTest, ScanThatIsNotReadEndsAndGivesEverythingBack) {
   v1::ScanResponse chunk;
   ASSERT_TRUE(reader->Read(&chunk));
   // The last step's chunk goes when its callback returns, which may be after the call's end.
-  EXPECT_TRUE(FakeEngine::Await(
-      [&] { return engine.scans_open() == 0 && engine.chunks_out() == 0; }));
+  EXPECT_TRUE(
+      FakeEngine::Await([&] { return engine.scans_open() == 0 && engine.chunks_out() == 0; }));
   while (reader->Read(&chunk)) {
   }
   ExpectStalled(reader->Finish());
 }
 
 TEST_F(StallLimitTest, StreamWhoseAnswersAreNotReadEndsAndGivesItsBytesBack) {
-  const std::vector<uint64_t> keys(200'000, 1);
+  const std::vector<uint64_t> keys(300'000, 1);
   engine.Hold();
   grpc::ClientContext context;
   auto stream = data->LookupStream(&context);
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(stream->Write(LookupOf(keys)));
-  EXPECT_TRUE(engine.AwaitHeld(4));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(stream->Write(LookupOf(keys)));
+  EXPECT_TRUE(engine.AwaitHeld(2));
   engine.Release();
   EXPECT_TRUE(BytesAreBack());
   v1::LookupStreamResponse response;

@@ -10,6 +10,7 @@
 #include "clients/batch_stream.h"
 #include "clients/eris_client.h"
 #include "clients/key_messages.h"
+#include "eris/v1/data.grpc.pb.h"
 #include "eris/engine.h"
 #include "eris/key_encoding.h"
 #include "gtest/gtest.h"
@@ -111,7 +112,7 @@ TEST_F(TwoPartServiceTest, TokensGoOnInsideAFirstPartBothWays) {
     Rows seen;
     int chunks = 0;
     for (std::string token;;) {
-      client::ScanReader reader(client_->data_stub(), request, absl::Seconds(30), kTypes);
+      client::ScanReader reader(*client_, request, absl::Seconds(30), kTypes);
       client::ScanRows chunk;
       const absl::StatusOr<bool> more = reader.Next(chunk);
       ASSERT_TRUE(more.ok()) << more.status();

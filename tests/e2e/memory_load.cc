@@ -1,0 +1,517 @@
+// Loads that press a server against its memory, each for some seconds:
+//
+//   memory_load SECONDS LOAD...
+//
+//   batches   eight connections with eight calls each write batches of 16 MiB, at most what the
+//             server takes, over the same keys
+//   fill      four connections write ever new keys until all are refused
+//   strings   byte strings of 1 MiB, written until they are refused, and read in between
+//   rows      rows of 64 columns and two long strings, written until they are refused
+//   scans     scans of all tables, read
+//   groups    group-bys of as many groups as there may be
+//   unread    scans whose answers are opened and not read
+//   snapshots held while what they see is written again
+//   streams   many streams at once, each with writes in flight
+//   halves    requests that arrive in part, and stay so
+//
+// All the while one connection looks a key up, which has to be found. Exit code 0: every answer was
+// OK or a refusal that is expected (RESOURCE_EXHAUSTED; ABORTED: a snapshot was given up;
+// UNAVAILABLE: gRPC has closed the connection), every refusal named a limit, and reads went on. The
+// server is ERIS_SERVER. Prints a line per load.
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "eris/v1/catalog.grpc.pb.h"
+#include "eris/v1/data.grpc.pb.h"
+#include "eris/v1/table.grpc.pb.h"
+
+namespace eris {
+namespace {
+
+using grpc::StatusCode;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kProbeKey = 7;
+constexpr int kWideColumns = 64;
+
+std::shared_ptr<grpc::Channel> NewConnection() {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const char* server = std::getenv("ERIS_SERVER");
+  return grpc::CreateCustomChannel(server == nullptr ? "127.0.0.1:7411" : server,
+                                   grpc::InsecureChannelCredentials(), arguments);
+}
+
+class Context : public grpc::ClientContext {
+ public:
+  explicit Context(int seconds = 60) {
+    set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+  }
+};
+
+// What the answers of one load were. Thread-safe.
+class Tally {
+ public:
+  explicit Tally(std::string name) : name_(std::move(name)) {}
+
+  void Add(const grpc::Status& status) {
+    absl::MutexLock lock(&mu_);
+    ++counts_[status.error_code()];
+    const std::string text = status.error_message();
+    switch (status.error_code()) {
+      case StatusCode::OK:
+        return;
+      case StatusCode::ABORTED:
+        break;
+      case StatusCode::RESOURCE_EXHAUSTED:
+        if (Names(text)) break;
+        ++bad_;
+        break;
+      case StatusCode::UNAVAILABLE:
+        // gRPC's own last resort: it closes a connection when buffers of all have used its quota
+        // up.
+        if (text.find("GOAWAY") != std::string::npos) break;
+        [[fallthrough]];
+      default:
+        ++bad_;
+    }
+    if (examples_.size() < 6) examples_.emplace(text.substr(0, 160), status.error_code());
+  }
+  // Returns whether all of them were expected.
+  bool Report() {
+    absl::MutexLock lock(&mu_);
+    std::string text = absl::StrCat("load ", name_, ":");
+    for (const auto& [code, count] : counts_) absl::StrAppend(&text, " code ", code, " x ", count);
+    for (const auto& [example, code] : examples_) {
+      absl::StrAppend(&text, "\n    code ", code, ": ", example);
+    }
+    std::printf("%s%s\n", text.c_str(), bad_ > 0 ? "\n    UNEXPECTED" : "");
+    std::fflush(stdout);
+    return bad_ == 0;
+  }
+  uint64_t count(StatusCode code) {
+    absl::MutexLock lock(&mu_);
+    return counts_[code];
+  }
+
+ private:
+  // The limit, by the name of an option or by its figure. A message that is too large may be cut
+  // off before gRPC has said so.
+  static bool Names(const std::string& text) {
+    return absl::StrContains(text, "limit") || absl::StrContains(text, "_max") ||
+           absl::StrContains(text, "max ") || absl::StrContains(text, "memory") ||
+           absl::StrContains(text, "chunks") || absl::StrContains(text, "RST_STREAM") ||
+           absl::StrContains(text, "bytes for all queries") || absl::StrContains(text, "groups") ||
+           absl::StrContains(text, "are in use") ||
+           absl::StrContains(text, "have not so many left");
+  }
+
+  const std::string name_;
+  absl::Mutex mu_;
+  std::map<int, uint64_t> counts_;
+  std::map<std::string, int> examples_;
+  uint64_t bad_ = 0;
+};
+
+struct Load {
+  int seconds;
+  Clock::time_point end;
+  Tally& tally;
+  bool Over() const { return Clock::now() >= end; }
+};
+
+void InThreads(int count, const std::function<void(int)>& work) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+v1::Column Numbers(uint64_t first, uint64_t count) {
+  v1::Column column;
+  column.set_type(v1::COLUMN_TYPE_UINT64);
+  std::string& data = *column.mutable_data();
+  data.resize(count * sizeof(uint64_t));
+  auto* numbers = reinterpret_cast<uint64_t*>(data.data());
+  for (uint64_t i = 0; i < count; ++i) numbers[i] = first + i;
+  return column;
+}
+
+v1::Column Strings(uint64_t count, uint64_t bytes) {
+  v1::Column column;
+  column.set_type(v1::COLUMN_TYPE_BYTES);
+  column.set_data(std::string(count * bytes, 'x'));
+  std::vector<uint32_t> offsets;
+  for (uint64_t i = 0; i <= count; ++i) offsets.push_back(static_cast<uint32_t>(i * bytes));
+  column.set_offsets(reinterpret_cast<const char*>(offsets.data()), 4 * offsets.size());
+  return column;
+}
+
+grpc::Status Create(const std::string& name, v1::ValueType values) {
+  v1::CreateObjectRequest request;
+  v1::CreateObjectResponse response;
+  request.set_name(name);
+  request.set_kind(v1::OBJECT_KIND_INDEX);
+  request.set_value_type(values);
+  request.mutable_expected()->set_lo(0);
+  request.mutable_expected()->set_hi(uint64_t{1} << 32);
+  Context context;
+  return v1::Catalog::NewStub(NewConnection())->CreateObject(&context, request, &response);
+}
+
+grpc::Status Upsert(v1::Data::Stub& stub, const v1::UpsertRequest& request) {
+  v1::UpsertResponse response;
+  Context context;
+  return stub.Upsert(&context, request, &response);
+}
+
+// Of 16 MiB, or what one request may have: a write says so by a refusal, then it is halved.
+void Batches(const Load& load) {
+  InThreads(8, [&](int) {
+    const auto stub = v1::Data::NewStub(NewConnection());
+    InThreads(8, [&](int call) {
+      uint64_t keys = 1 << 20;
+      v1::UpsertRequest request;
+      request.set_object("probe");
+      while (!load.Over()) {
+        if (request.keys().data().size() != keys * 8) {
+          *request.mutable_keys() = Numbers(1000 + static_cast<uint64_t>(call), keys);
+          *request.mutable_values() = Numbers(0, keys);
+        }
+        const grpc::Status status = Upsert(*stub, request);
+        load.tally.Add(status);
+        const bool too_large = absl::StrContains(status.error_message(), "larger than max") ||
+                               absl::StrContains(status.error_message(), "RST_STREAM") ||
+                               absl::StrContains(status.error_message(), "smaller batches");
+        if (too_large && keys > 1024) keys /= 2;
+      }
+    });
+  });
+}
+
+void Fill(const Load& load) {
+  std::atomic<uint64_t> next{1 << 22};
+  InThreads(4, [&](int) {
+    const auto stub = v1::Data::NewStub(NewConnection());
+    v1::UpsertRequest request;
+    request.set_object("probe");
+    while (!load.Over()) {
+      constexpr uint64_t kKeys = 65536;
+      // relaxed: keys of its own are all that each wants.
+      const uint64_t first = next.fetch_add(kKeys * 2048, std::memory_order_relaxed);
+      *request.mutable_keys() = Numbers(first, kKeys);
+      *request.mutable_values() = Numbers(0, kKeys);
+      load.tally.Add(Upsert(*stub, request));
+    }
+  });
+}
+
+void LongStrings(const Load& load) {
+  load.tally.Add(Create("strings", v1::VALUE_TYPE_BYTES));
+  std::atomic<uint64_t> next{0};
+  InThreads(8, [&](int) {
+    const auto stub = v1::Data::NewStub(NewConnection());
+    v1::UpsertRequest request;
+    request.set_object("strings");
+    *request.mutable_values() = Strings(1, (1 << 20) - 64);
+    while (!load.Over()) {
+      const uint64_t key = next.fetch_add(1, std::memory_order_relaxed);
+      *request.mutable_keys() = Numbers(key, 1);
+      load.tally.Add(Upsert(*stub, request));
+      v1::LookupRequest lookup;
+      v1::LookupResponse found;
+      lookup.set_object("strings");
+      *lookup.mutable_keys() = Numbers(key / 8, 16);
+      Context context;
+      load.tally.Add(stub->Lookup(&context, lookup, &found));
+    }
+  });
+}
+
+void CreateWide(const Load& load) {
+  v1::CreateTableRequest request;
+  v1::CreateTableResponse response;
+  request.set_name("wide");
+  for (int i = 0; i < kWideColumns; ++i) {
+    v1::TableColumn* column = request.mutable_schema()->add_columns();
+    column->set_name(absl::StrCat("c", i));
+    column->set_type(v1::COLUMN_TYPE_UINT64);
+  }
+  for (const char* name : {"s0", "s1"}) {
+    v1::TableColumn* column = request.mutable_schema()->add_columns();
+    column->set_name(name);
+    column->set_type(v1::COLUMN_TYPE_BYTES);
+  }
+  Context context;
+  const grpc::Status status =
+      v1::Tables::NewStub(NewConnection())->CreateTable(&context, request, &response);
+  if (status.error_code() != StatusCode::ALREADY_EXISTS) load.tally.Add(status);
+}
+
+void WideRows(const Load& load) {
+  CreateWide(load);
+  std::atomic<uint64_t> next{0};
+  InThreads(6, [&](int thread) {
+    const auto stub = v1::Tables::NewStub(NewConnection());
+    const uint64_t rows = thread % 2 == 0 ? 2048 : 16;
+    const uint64_t string_bytes = thread % 2 == 0 ? 100 : 60'000;
+    while (!load.Over()) {
+      v1::WriteRowsRequest request;
+      v1::WriteRowsResponse response;
+      request.set_table("wide");
+      request.mutable_rows()->set_rows(rows);
+      for (int i = 0; i < kWideColumns; ++i) {
+        *request.mutable_rows()->add_columns() =
+            Numbers(next.fetch_add(rows, std::memory_order_relaxed), rows);
+      }
+      for (int i = 0; i < 2; ++i) {
+        *request.mutable_rows()->add_columns() = Strings(rows, string_bytes);
+      }
+      Context context;
+      load.tally.Add(stub->WriteRows(&context, request, &response));
+    }
+  });
+}
+
+grpc::Status ReadAll(v1::Tables::Stub& stub, const v1::ScanTableRequest& request) {
+  Context context;
+  const auto reader = stub.ScanTable(&context, request);
+  v1::ScanTableResponse response;
+  while (reader->Read(&response)) {
+  }
+  return reader->Finish();
+}
+
+void Scans(const Load& load) {
+  CreateWide(load);
+  InThreads(8, [&](int) {
+    const auto stub = v1::Tables::NewStub(NewConnection());
+    v1::ScanTableRequest request;
+    request.set_table("wide");
+    while (!load.Over()) load.tally.Add(ReadAll(*stub, request));
+  });
+}
+
+void Groups(const Load& load) {
+  CreateWide(load);
+  InThreads(8, [&](int thread) {
+    const auto stub = v1::Tables::NewStub(NewConnection());
+    v1::ScanTableRequest request;
+    request.set_table("wide");
+    request.mutable_query()->add_group_by(absl::StrCat("c", thread));
+    if (thread % 2 == 0) request.mutable_query()->add_group_by("s0");
+    for (int i = 0; i < 32; ++i) {
+      v1::AggregateColumn* sum = request.mutable_query()->add_aggregates();
+      sum->set_function(v1::AggregateColumn::FUNCTION_SUM);
+      sum->set_name(absl::StrCat("sum", i));
+      sum->mutable_argument()->set_kind(v1::Expression::KIND_COLUMN);
+      sum->mutable_argument()->set_column(absl::StrCat("c", i));
+    }
+    while (!load.Over()) load.tally.Add(ReadAll(*stub, request));
+  });
+}
+
+void Unread(const Load& load) {
+  CreateWide(load);
+  InThreads(32, [&](int thread) {
+    const auto channel = NewConnection();
+    const auto tables = v1::Tables::NewStub(channel);
+    const auto data = v1::Data::NewStub(channel);
+    while (!load.Over()) {
+      Context context;
+      v1::ScanTableRequest of_table;
+      of_table.set_table("wide");
+      v1::ScanRequest of_index;
+      of_index.set_object("probe");
+      v1::ScanTableResponse table_rows;
+      v1::ScanResponse index_rows;
+      std::unique_ptr<grpc::ClientReader<v1::ScanTableResponse>> table_reader;
+      std::unique_ptr<grpc::ClientReader<v1::ScanResponse>> index_reader;
+      if (thread % 2 == 0) {
+        table_reader = tables->ScanTable(&context, of_table);
+        static_cast<void>(table_reader->Read(&table_rows));
+      } else {
+        index_reader = data->Scan(&context, of_index);
+        static_cast<void>(index_reader->Read(&index_rows));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      context.TryCancel();
+      const grpc::Status status = thread % 2 == 0 ? table_reader->Finish() : index_reader->Finish();
+      load.tally.Add(status.error_code() == StatusCode::CANCELLED ? grpc::Status::OK : status);
+    }
+  });
+}
+
+void Snapshots(const Load& load) {
+  const auto channel = NewConnection();
+  const auto tables = v1::Tables::NewStub(channel);
+  const auto data = v1::Data::NewStub(channel);
+  while (!load.Over()) {
+    v1::TakeSnapshotRequest take;
+    take.set_time_to_live_ms(2000);
+    v1::TakeSnapshotResponse taken;
+    Context context;
+    load.tally.Add(tables->TakeSnapshot(&context, take, &taken));
+    InThreads(4, [&](int thread) {
+      v1::UpsertRequest request;
+      request.set_object("probe");
+      *request.mutable_keys() = Numbers(1000 + 100'000 * static_cast<uint64_t>(thread), 100'000);
+      *request.mutable_values() = Numbers(taken.snapshot(), 100'000);
+      load.tally.Add(Upsert(*data, request));
+    });
+  }
+}
+
+void Streams(const Load& load) {
+  InThreads(16, [&](int thread) {
+    const auto stub = v1::Data::NewStub(NewConnection());
+    Context context;
+    const auto stream = stub->UpsertStream(&context);
+    v1::UpsertRequest request;
+    request.set_object("probe");
+    *request.mutable_keys() = Numbers(1000 + 50'000 * static_cast<uint64_t>(thread), 50'000);
+    *request.mutable_values() = Numbers(0, 50'000);
+    std::thread reader([&] {
+      v1::UpsertStreamResponse response;
+      while (stream->Read(&response)) {
+        load.tally.Add(grpc::Status(static_cast<StatusCode>(response.status().code()),
+                                    response.status().message()));
+      }
+    });
+    while (!load.Over() && stream->Write(request)) {
+    }
+    stream->WritesDone();
+    reader.join();
+    load.tally.Add(stream->Finish());
+  });
+}
+
+// A stream of which nothing but a part of one large message has been sent is what a client looks
+// like that is slow; as many as the server lets arrive.
+void Halves(const Load& load) {
+  InThreads(24, [&](int) {
+    const auto stub = v1::Data::NewStub(NewConnection());
+    v1::UpsertRequest request;
+    request.set_object("probe");
+    uint64_t keys = 1 << 20;
+    while (!load.Over()) {
+      *request.mutable_keys() = Numbers(1000, keys);
+      *request.mutable_values() = Numbers(0, keys);
+      v1::UpsertResponse response;
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(30));
+      const grpc::Status status = stub->Upsert(&context, request, &response);
+      const bool cut = status.error_code() == StatusCode::DEADLINE_EXCEEDED;
+      load.tally.Add(cut ? grpc::Status::OK : status);
+      if (absl::StrContains(status.error_message(), "larger than max") && keys > 1024) keys /= 2;
+    }
+  });
+}
+
+// Looks one key up until told to stop. It has to be found within some tries, which are counted.
+class Probe {
+ public:
+  Probe() : thread_([this] { Run(); }) {}
+  bool Stop() {
+    stop_.store(true, std::memory_order_relaxed);  // a flag; the join publishes the rest
+    thread_.join();
+    std::printf("probe: %d reads, %d of them not with the first try, %d not found\n", reads_,
+                retried_, failed_);
+    for (const std::string& text : texts_) std::printf("    %s\n", text.c_str());
+    return failed_ == 0 && reads_ > 0;
+  }
+
+ private:
+  bool Read(v1::Data::Stub& stub) {
+    v1::LookupRequest request;
+    v1::LookupResponse response;
+    request.set_object("probe");
+    *request.mutable_keys() = Numbers(kProbeKey, 1);
+    Context context(20);
+    const grpc::Status status = stub.Lookup(&context, request, &response);
+    if (!status.ok() && texts_.size() < 4) {
+      texts_.push_back(absl::StrCat("code ", status.error_code(), ": ", status.error_message()));
+    }
+    return status.ok() && response.values().validity().size() == 1 &&
+           (response.values().validity()[0] & 1) != 0;
+  }
+  void Run() {
+    const auto stub = v1::Data::NewStub(NewConnection());
+    while (!stop_.load(std::memory_order_relaxed)) {
+      ++reads_;
+      int tries = 0;
+      while (tries < 10 && !Read(*stub)) {
+        ++tries;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      retried_ += tries > 0;
+      failed_ += tries == 10;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  std::atomic<bool> stop_{false};
+  int reads_ = 0;
+  int retried_ = 0;
+  int failed_ = 0;
+  std::vector<std::string> texts_;
+  std::thread thread_;
+};
+
+int Run(int seconds, const std::vector<std::string>& names) {
+  const std::map<std::string, std::function<void(const Load&)>> loads = {
+      {"batches", Batches}, {"fill", Fill},     {"strings", LongStrings}, {"rows", WideRows},
+      {"scans", Scans},     {"groups", Groups}, {"unread", Unread},       {"snapshots", Snapshots},
+      {"streams", Streams}, {"halves", Halves}};
+  const grpc::Status created = Create("probe", v1::VALUE_TYPE_UINT64);
+  if (!created.ok() && created.error_code() != StatusCode::ALREADY_EXISTS) {
+    std::fprintf(stderr, "cannot create: %s\n", created.error_message().c_str());
+    return 1;
+  }
+  v1::UpsertRequest request;
+  request.set_object("probe");
+  *request.mutable_keys() = Numbers(kProbeKey, 1);
+  *request.mutable_values() = Numbers(1, 1);
+  if (created.ok() && !Upsert(*v1::Data::NewStub(NewConnection()), request).ok()) return 1;
+  Probe probe;
+  bool good = true;
+  for (const std::string& name : names) {
+    const auto found = loads.find(name);
+    if (found == loads.end()) {
+      std::fprintf(stderr, "no load is called %s\n", name.c_str());
+      return 2;
+    }
+    Tally tally(name);
+    found->second({seconds, Clock::now() + std::chrono::seconds(seconds), tally});
+    good = tally.Report() && good;
+  }
+  return probe.Stop() && good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace eris
+
+int main(int count, char** arguments) {
+  if (count < 3) {
+    std::fprintf(stderr, "usage: memory_load SECONDS LOAD...\n");
+    return 2;
+  }
+  return eris::Run(std::atoi(arguments[1]), {arguments + 2, arguments + count});
+}

@@ -1,0 +1,121 @@
+// What a message is said to take before it is parsed, against what it takes.
+#include "server/raw_message.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/impl/grpc_library.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "eris/v1/catalog.pb.h"
+#include "eris/v1/data.pb.h"
+#include "eris/v1/table.pb.h"
+
+namespace eris::server {
+namespace {
+
+// What makes byte buffers work; a server or a channel brings it along.
+const grpc::internal::GrpcLibraryInitializer kGrpc;
+
+grpc::ByteBuffer Raw(const std::string& bytes) {
+  // In pieces, as they arrive.
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 0; at < bytes.size(); at += 5000) slices.emplace_back(bytes.substr(at, 5000));
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+// Parses `bytes` as `message` and compares; returns what was estimated.
+template <class Parsed>
+uint64_t ExpectEnough(const std::string& bytes, bool parses = true) {
+  Parsed message;
+  grpc::ByteBuffer raw = Raw(bytes);
+  const uint64_t estimate = ParsedBytesMax(*message.GetDescriptor(), raw);
+  EXPECT_EQ(raw.Length(), bytes.size());  // still there
+  EXPECT_EQ(ParseMessage(&raw, &message).ok(), parses);
+  EXPECT_EQ(raw.Length(), 0u);
+  EXPECT_GE(estimate, message.SpaceUsedLong() - sizeof(Parsed)) << bytes.size() << " bytes";
+  return estimate;
+}
+
+std::string Repeated(const std::string& field, size_t count) {
+  std::string bytes;
+  for (size_t i = 0; i < count; ++i) bytes += field;
+  return bytes;
+}
+
+// Field `number` of a message, with `inside`.
+std::string Field(int number, const std::string& inside) {
+  std::string bytes(1, static_cast<char>(number << 3 | 2));
+  for (size_t length = inside.size();;) {
+    const bool last = length < 128;
+    bytes += static_cast<char>((length & 127) | (last ? 0 : 128));
+    length >>= 7;
+    if (last) return bytes + inside;
+  }
+}
+
+TEST(RawMessageTest, BatchTakesLittleMoreThanItsBytes) {
+  v1::UpsertRequest request;
+  request.set_object("orders");
+  request.mutable_keys()->set_data(std::string(1 << 20, 'k'));
+  request.mutable_values()->set_data(std::string(1 << 20, 'v'));
+  const uint64_t estimate = ExpectEnough<v1::UpsertRequest>(request.SerializeAsString());
+  EXPECT_LT(estimate, (2 << 20) + 4096);
+}
+
+TEST(RawMessageTest, MessagesThatGrowWhenTheyAreParsedAreSeenBefore) {
+  constexpr size_t kCount = 20'000;
+  const std::string empty_columns =
+      Field(1, "t") + Field(2, Repeated(std::string("\x12\0", 2), kCount));
+  EXPECT_GT(ExpectEnough<v1::WriteRowsRequest>(empty_columns), 10 * empty_columns.size());
+  const std::string arguments = Repeated(std::string("\x22\0", 2), kCount);
+  ExpectEnough<v1::ScanTableRequest>(Field(2, Field(1, arguments)));
+  ExpectEnough<v1::CreateObjectRequest>(Field(4, std::string(kCount, '\1')));
+  ExpectEnough<v1::CreateObjectRequest>(Repeated("\x20\1", kCount));  // the same, not packed
+  ExpectEnough<v1::LookupRowsRequest>(Repeated(std::string("\x1a\0", 2), kCount));  // strings
+  ExpectEnough<v1::LookupRequest>(Repeated(std::string("\xa0\x06\1", 3), kCount));  // unknown
+  ExpectEnough<v1::LookupRequest>(Repeated(std::string("\xa2\x06\0", 3), kCount));
+}
+
+TEST(RawMessageTest, DeepOnesAreFollowedAsFarAsTheyAreParsed) {
+  std::string inside = Field(2, "c");
+  for (int depth = 0; depth < 90; ++depth)
+    inside = Field(4, inside) + Field(2, std::string(100, 'x'));
+  ExpectEnough<v1::ScanTableRequest>(Field(2, Field(1, inside)));
+  for (int depth = 0; depth < 30; ++depth) inside = Field(4, inside);
+  ExpectEnough<v1::ScanTableRequest>(Field(2, Field(1, inside)), /*parses=*/false);
+}
+
+TEST(RawMessageTest, SmallOnesCountAsTheWorst) {
+  const std::string bytes = Field(1, "t") + Field(2, Repeated(std::string("\x12\0", 2), 400));
+  ASSERT_LT(bytes.size(), 1024u);
+  EXPECT_EQ(ExpectEnough<v1::WriteRowsRequest>(bytes), bytes.size() * 128);
+}
+
+TEST(RawMessageTest, GarbageIsRefusedByTheNameOfTheMessage) {
+  for (const std::string& bytes :
+       {std::string(5000, '\xff'), std::string("\x0a\x7f"), Field(2, std::string(2000, '\x0a')),
+        std::string(2000, '\x03')}) {
+    v1::LookupRequest message;
+    grpc::ByteBuffer raw = Raw(bytes);
+    static_cast<void>(ParsedBytesMax(*message.GetDescriptor(), raw));
+    const absl::Status status = ParseMessage(&raw, &message);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("eris.v1.LookupRequest"));
+  }
+}
+
+TEST(RawMessageTest, WhatIsWrittenIsReadBack) {
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{3} << 20}) {
+    v1::LookupRequest request, back;
+    request.mutable_keys()->set_data(std::string(bytes, 'k'));
+    grpc::ByteBuffer raw = WriteMessage(request);
+    EXPECT_EQ(raw.Length(), request.ByteSizeLong());
+    ASSERT_TRUE(ParseMessage(&raw, &back).ok());
+    EXPECT_EQ(back.SerializeAsString(), request.SerializeAsString());
+  }
+}
+
+}  // namespace
+}  // namespace eris::server
