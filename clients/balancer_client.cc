@@ -1,23 +1,20 @@
 #include "clients/balancer_client.h"
 
-#include <grpcpp/client_context.h>
-
+#include "clients/client_stubs.h"
 #include "clients/key_messages.h"
-#include "clients/rpc_status.h"
 #include "eris/key_encoding.h"
+#include "eris/v1/balancer.pb.h"
 
 namespace eris::client {
 namespace {
 
-// One unary call with its deadline.
 template <class Request, class Response>
 absl::Status Call(Client& client,
                   grpc::Status (v1::Admin::Stub::*method)(grpc::ClientContext*, const Request&,
                                                           Response*),
                   const Request& request, Response& response) {
-  grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + client.options().timeout));
-  return ToAbslStatus((client.admin_stub().*method)(&context, request, &response));
+  return Client::Stubs::Call(*client.stubs().admin, method, client.options().timeout, request,
+                             response);
 }
 
 KeyType TypeOf(const v1::Key& key) {

@@ -24,7 +24,13 @@
 #include "clients/eris_client.h"
 #include "eris/balancer.h"
 #include "eris/types.h"
-#include "eris/v1/balancer.pb.h"
+
+namespace eris::v1 {
+class BalancePlan;
+class BalancerOptions;
+class GetBalancerResponse;
+class Transfer;
+}  // namespace eris::v1
 
 namespace eris::client {
 

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "clients/rpc_status.h"
 #include "eris/types.h"
+#include "eris/v1/column.pb.h"
+#include "eris/v1/data.pb.h"
 
 namespace eris::client {
 

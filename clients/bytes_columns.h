@@ -9,8 +9,12 @@
 #include "absl/types/span.h"
 #include "clients/columns.h"
 #include "eris/bytes_column.h"
-#include "eris/v1/column.pb.h"
-#include "eris/v1/data.pb.h"
+
+namespace eris::v1 {
+class Column;
+class LookupResponse;
+class WriteResponse;
+}  // namespace eris::v1
 
 namespace eris::client {
 

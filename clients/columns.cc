@@ -8,6 +8,8 @@
 #include "clients/rpc_status.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
+#include "eris/v1/column.pb.h"
+#include "eris/v1/data.pb.h"
 
 namespace eris::client {
 

@@ -14,8 +14,13 @@
 #include "absl/types/span.h"
 #include "eris/engine.h"
 #include "eris/types.h"
-#include "eris/v1/column.pb.h"
-#include "eris/v1/data.pb.h"
+
+namespace eris::v1 {
+class Column;
+class LookupResponse;
+class WriteRequest;
+class WriteResponse;
+}  // namespace eris::v1
 
 namespace eris::client {
 

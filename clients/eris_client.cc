@@ -8,10 +8,11 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "clients/client_stubs.h"
 #include "clients/key_messages.h"
-#include "clients/rpc_status.h"
-#include "eris/v1/catalog.grpc.pb.h"
 
 namespace eris::client {
 namespace {
@@ -112,36 +113,68 @@ NumaNodePlacement FromProto(const v1::NumaNodePlacement& in) {
   return out;
 }
 
-}  // namespace
-
-struct Client::Stubs {
-  std::unique_ptr<v1::Catalog::Stub> catalog;
-  std::unique_ptr<v1::Data::Stub> data;
-  std::unique_ptr<v1::Tables::Stub> tables;
-  std::unique_ptr<v1::Admin::Stub> admin;
-
-  // One unary call with its deadline.
-  template <class Stub, class Request, class Response>
-  static absl::Status Call(Stub& stub,
-                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                        Response*),
-                           absl::Duration timeout, const Request& request, Response& response) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
-    return ToAbslStatus((stub.*method)(&context, request, &response));
+// Errors: InvalidArgument unless it is host:port or unix:path. gRPC would take 443 for a port that
+// is missing, and 34463 for 99999.
+absl::Status CheckAddress(const std::string& server) {
+  if (absl::StartsWith(server, "unix:")) return absl::OkStatus();
+  const size_t colon = server.rfind(':');
+  const bool in_brackets = absl::StartsWith(server, "[");
+  uint32_t port = 0;
+  if (colon == server.npos || colon == 0 || (in_brackets && server[colon - 1] != ']') ||
+      !absl::SimpleAtoi(server.substr(colon + 1), &port) || port == 0 || port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("server '", server,
+                     "' is neither host:port, with a port from 1 to 65535, nor "
+                     "unix:path; the default is 127.0.0.1:7411"));
   }
-};
+  return absl::OkStatus();
+}
 
-absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& server, bool own_connection) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
   arguments.SetMaxSendMessageSize(kMessageBytesMax);
-  if (options.own_connection) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  std::shared_ptr<grpc::Channel> channel =
-      grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + options.timeout))) {
-    return absl::UnavailableError(absl::StrCat("no answer from ", options.server, " within ",
-                                               absl::FormatDuration(options.timeout)));
+  if (own_connection) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// Waits for the connection, or the first attempt that fails. Errors: Unavailable.
+absl::Status AwaitConnection(const std::shared_ptr<grpc::Channel>& channel,
+                             const ConnectOptions& options, absl::Time deadline) {
+  for (;;) {
+    const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
+    if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) break;
+    if (!channel->WaitForStateChange(state, absl::ToChronoTime(deadline))) {
+      return absl::UnavailableError(absl::StrCat("no answer from ", options.server, " within ",
+                                                 absl::FormatDuration(options.timeout),
+                                                 ": is it an ERIS server?"));
+    }
+  }
+  // A state has no reason, a call that fails has one. It does not wait for the next attempt.
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(deadline));
+  v1::GetObjectResponse response;
+  const grpc::Status status =
+      v1::Catalog::NewStub(channel)->GetObject(&context, v1::GetObjectRequest(), &response);
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return absl::OkStatus();
+  return absl::UnavailableError(ConnectionText(options.server, status.error_message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
+  if (absl::Status status = CheckAddress(options.server); !status.ok()) return status;
+  const absl::Time deadline = absl::Now() + options.timeout;
+  absl::Status status;
+  std::shared_ptr<grpc::Channel> channel;
+  // A shared connection that has failed before rests for a while, although the server may be there
+  // by now: then a connection of its own decides.
+  for (bool own = options.own_connection;; own = true) {
+    channel = OpenChannel(options.server, own);
+    status = AwaitConnection(channel, options, deadline);
+    if (status.ok()) break;
+    if (own) return status;
   }
   auto stubs = std::make_shared<Stubs>();
   stubs->catalog = v1::Catalog::NewStub(channel);
@@ -160,10 +193,6 @@ std::unique_ptr<Client> Client::WithTimeout(absl::Duration timeout) const {
   options.timeout = timeout;
   return std::unique_ptr<Client>(new Client(options, stubs_));
 }
-
-v1::Admin::Stub& Client::admin_stub() { return *stubs_->admin; }
-v1::Data::Stub& Client::data_stub() { return *stubs_->data; }
-v1::Tables::Stub& Client::tables_stub() { return *stubs_->tables; }
 
 absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateOptions& options) {
   v1::CreateObjectRequest request;
@@ -346,7 +375,7 @@ std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRan
   request.set_object(object);
   absl::Status status = SetRange("range", key_type, range, *request.mutable_range());
   request.set_limit(limit);
-  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout, key_type,
+  return std::make_unique<ScanReader>(*this, std::move(request), options_.timeout, key_type,
                                       std::move(status));
 }
 
@@ -361,7 +390,7 @@ std::unique_ptr<ScanReader> Client::ScanWith(const std::string& object, const Sc
   }
   if (options.values) SetValues(*options.values, *request.mutable_values());
   request.set_keys_only(options.keys_only);
-  return std::make_unique<ScanReader>(data_stub(), std::move(request), options_.timeout, key_type,
+  return std::make_unique<ScanReader>(*this, std::move(request), options_.timeout, key_type,
                                       std::move(status));
 }
 
@@ -426,7 +455,17 @@ absl::StatusOr<MemoryStats> Client::Memory() {
   absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetMemory, options_.timeout,
                                     v1::GetMemoryRequest(), response);
   if (!status.ok()) return status;
-  MemoryStats stats{.limit_bytes = response.limit_bytes(),
+  const v1::MemoryPlan& plan = response.plan();
+  MemoryStats stats{.plan = {.process_bytes = plan.process_bytes(),
+                             .process_source = plan.process_source(),
+                             .data_bytes = plan.data_bytes(),
+                             .query_bytes = plan.query_bytes(),
+                             .scan_bytes = plan.scan_bytes(),
+                             .port_bytes = plan.port_bytes(),
+                             .caller_bytes = plan.caller_bytes(),
+                             .receive_bytes = plan.receive_bytes(),
+                             .reserve_bytes = plan.reserve_bytes()},
+                    .limit_bytes = response.limit_bytes(),
                     .reserved_bytes = response.reserved_bytes(),
                     .superblock_bytes = response.superblock_bytes(),
                     .pages = {response.pages().begin(), response.pages().end()}};

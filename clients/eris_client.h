@@ -39,14 +39,11 @@
 #include "eris/options.h"
 #include "eris/stats.h"
 #include "eris/types.h"
-#include "eris/v1/admin.grpc.pb.h"
-#include "eris/v1/data.grpc.pb.h"
-#include "eris/v1/table.grpc.pb.h"
 
 namespace eris::client {
 
 struct ConnectOptions {
-  std::string server = "127.0.0.1:7411";  // host:port
+  std::string server = "127.0.0.1:7411";  // host:port, or unix:path
   // Longest wait for the connection, and for the answer to each call.
   absl::Duration timeout = absl::Seconds(30);
   // A TCP connection of its own. Clients of one process to one server share one otherwise.
@@ -55,7 +52,10 @@ struct ConnectOptions {
 
 class Client {
  public:
-  // Blocks until the connection stands. Errors: Unavailable (nobody answered before the timeout).
+  // Blocks until it is connected or the first attempt has failed. It does not try again, so a
+  // server that is still starting counts as none. Errors: InvalidArgument (options.server),
+  // Unavailable (nobody listens, an unknown host, a server of another kind: at once; something that
+  // takes the connection and says nothing: after the timeout).
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
   ~Client();
   // The same connection, with another timeout for the answer to each call.
@@ -130,15 +130,12 @@ class Client {
   // Unimplemented or PermissionDenied (the server's system does not tell).
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options = {});
 
-  // For batch_stream.h, table_client.h, balancer_client.h and callers that need the protocol
-  // itself.
-  v1::Admin::Stub& admin_stub();
-  v1::Data::Stub& data_stub();
-  v1::Tables::Stub& tables_stub();
+  // For callers that need the protocol itself: client_stubs.h.
+  struct Stubs;
+  Stubs& stubs() const { return *stubs_; }
   const ConnectOptions& options() const { return options_; }
 
  private:
-  struct Stubs;
   Client(const ConnectOptions& options, std::shared_ptr<Stubs> stubs);
 
   // Immutable after construction.

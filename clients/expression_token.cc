@@ -16,7 +16,7 @@
 namespace eris::client {
 namespace {
 
-using Kind = ExpressionToken::Kind;
+using TokenKind = ExpressionToken::Kind;
 
 constexpr absl::string_view kKeywords[] = {"and", "or", "not", "in", "is", "null", "between", "as"};
 constexpr size_t kShownBytesMax = 40;
@@ -140,7 +140,7 @@ absl::Status TakeDate(absl::string_view date, ExpressionToken& token) {
     return ExpressionError(
         token.begin, absl::StrCat("'", CutText(date, kShownBytesMax), "' is no date YYYY-MM-DD"));
   }
-  token.kind = Kind::kLiteral;
+  token.kind = TokenKind::kLiteral;
   token.value = Date{days};
   return absl::OkStatus();
 }
@@ -163,7 +163,7 @@ absl::Status TakeWord(absl::string_view text, ExpressionToken& token) {
       return TakeDate(*date, token);
     }
   }
-  token.kind = IsKeyword(small) ? Kind::kKeyword : Kind::kWord;
+  token.kind = IsKeyword(small) ? TokenKind::kKeyword : TokenKind::kWord;
   token.text = IsKeyword(small) ? small : std::string(word);
   return absl::OkStatus();
 }
@@ -177,10 +177,10 @@ absl::Status TakeQuoted(absl::string_view text, ExpressionToken& token) {
   }
   if (is_name) {
     if (inside->empty()) return ExpressionError(token.begin, "a column name is empty");
-    token.kind = Kind::kQuoted;
+    token.kind = TokenKind::kQuoted;
     token.text = *std::move(inside);
   } else {
-    token.kind = Kind::kLiteral;
+    token.kind = TokenKind::kLiteral;
     token.value = *std::move(inside);
   }
   return absl::OkStatus();
@@ -188,7 +188,7 @@ absl::Status TakeQuoted(absl::string_view text, ExpressionToken& token) {
 
 absl::Status TakeSymbol(absl::string_view text, ExpressionToken& token) {
   const absl::string_view rest = text.substr(token.begin);
-  token.kind = Kind::kSymbol;
+  token.kind = TokenKind::kSymbol;
   for (const absl::string_view two : {"<=", ">=", "!=", "<>", "=="}) {
     if (rest.substr(0, 2) != two) continue;
     token.end = token.begin + 2;
@@ -208,7 +208,7 @@ absl::Status TakeSymbol(absl::string_view text, ExpressionToken& token) {
 }  // namespace
 
 std::string ExpressionToken::Shown(absl::string_view whole) const {
-  if (kind == Kind::kEnd) return "the end";
+  if (kind == TokenKind::kEnd) return "the end";
   return absl::StrCat("'", CutText(whole.substr(begin, end - begin), kShownBytesMax), "'");
 }
 
@@ -223,7 +223,7 @@ absl::StatusOr<ExpressionToken> NextExpressionToken(absl::string_view text, size
     token.end = at + 10;
     status = TakeDate(text.substr(at, 10), token);
   } else if (IsDigit(c) || (c == '.' && at + 1 < text.size() && IsDigit(text[at + 1]))) {
-    token.kind = Kind::kLiteral;
+    token.kind = TokenKind::kLiteral;
     status = TakeNumber(text, token);
   } else if (IsNameStart(c)) {
     status = TakeWord(text, token);

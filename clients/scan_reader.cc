@@ -1,30 +1,55 @@
 #include "clients/scan_reader.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "clients/bytes_columns.h"
+#include "clients/client_stubs.h"
 #include "clients/columns.h"
+#include "clients/message_stream.h"
 
 namespace eris::client {
 
-ScanReader::ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout,
-                       const KeyTypes& key_type, absl::Status refusal)
-    : stub_(stub),
-      timeout_(timeout),
-      keys_only_(request.keys_only()),
-      two_parts_(key_type.two_parts()),
-      refusal_(std::move(refusal)),
-      request_(std::move(request)) {}
+class ScanReader::Scan {
+ public:
+  Scan(const Client& client, v1::ScanRequest request, absl::Duration timeout,
+       const KeyTypes& key_type, absl::Status refusal)
+      : stub_(*client.stubs().data),
+        timeout_(timeout),
+        keys_only_(request.keys_only()),
+        two_parts_(key_type.two_parts()),
+        refusal_(std::move(refusal)),
+        request_(std::move(request)) {}
 
-void ScanReader::Open() {
+  absl::StatusOr<bool> Next(ScanRows& rows);
+
+ private:
+  void Open();
+
+  // Immutable after construction.
+  v1::Data::Stub& stub_;
+  const absl::Duration timeout_;
+  const bool keys_only_;
+  const bool two_parts_;
+
+  // Owned by the calling thread.
+  absl::Status refusal_;
+  v1::ScanRequest request_;
+  v1::ScanResponse response_;
+  std::optional<MessageStream<v1::ScanResponse>> stream_;
+  bool progressed_ = false;  // since the stream was opened
+  bool ended_ = false;
+};
+
+void ScanReader::Scan::Open() {
   stream_.emplace(timeout_, [this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
     return stub_.PrepareAsyncScan(context, request_, queue);
   });
   progressed_ = false;
 }
 
-absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
+absl::StatusOr<bool> ScanReader::Scan::Next(ScanRows& rows) {
   rows.keys.clear();
   rows.second_keys.clear();
   rows.values.clear();
@@ -87,5 +112,14 @@ absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) {
   request_.set_resume_token(rows.resume_token);
   return true;
 }
+
+ScanReader::ScanReader(const Client& client, v1::ScanRequest request, absl::Duration timeout,
+                       const KeyTypes& key_type, absl::Status refusal)
+    : scan_(std::make_unique<Scan>(client, std::move(request), timeout, key_type,
+                                   std::move(refusal))) {}
+
+ScanReader::~ScanReader() = default;
+
+absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) { return scan_->Next(rows); }
 
 }  // namespace eris::client

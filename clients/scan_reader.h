@@ -6,19 +6,23 @@
 #define ERIS_CLIENTS_SCAN_READER_H_
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clients/message_stream.h"
 #include "eris/bytes_column.h"
 #include "eris/types.h"
-#include "eris/v1/data.grpc.pb.h"
+
+namespace eris::v1 {
+class ScanRequest;
+}  // namespace eris::v1
 
 namespace eris::client {
+
+class Client;
 
 struct ScanRows {
   // Encoded (key_encoding.h); strictly ascending over the whole scan, of a backward one descending,
@@ -34,32 +38,22 @@ struct ScanRows {
 
 class ScanReader {
  public:
-  // `timeout` bounds the wait for each message, not the whole scan. `stub` must outlive the reader.
-  // Destroying it cancels what is under way. Keys of other parts than `key_type` end the scan. A
-  // `refusal` is what the first Next returns: nothing is sent.
-  ScanReader(v1::Data::Stub& stub, v1::ScanRequest request, absl::Duration timeout,
+  // `timeout` bounds the wait for each message, not the whole scan. `client` must outlive the
+  // reader. Destroying it cancels what is under way. Keys of other parts than `key_type` end the
+  // scan. A `refusal` is what the first Next returns: nothing is sent.
+  ScanReader(const Client& client, v1::ScanRequest request, absl::Duration timeout,
              const KeyTypes& key_type = {}, absl::Status refusal = absl::OkStatus());
+  ScanReader(const ScanReader&) = delete;
+  ScanReader& operator=(const ScanReader&) = delete;
+  ~ScanReader();
 
   // Reads the next chunk into `rows`; false after the last. Blocks until it is there.
   // Errors: as Client; after one the scan has ended.
   absl::StatusOr<bool> Next(ScanRows& rows);
 
  private:
-  void Open();
-
-  // Immutable after construction.
-  v1::Data::Stub& stub_;
-  const absl::Duration timeout_;
-  const bool keys_only_;
-  const bool two_parts_;
-
-  // Owned by the calling thread.
-  absl::Status refusal_;
-  v1::ScanRequest request_;
-  v1::ScanResponse response_;
-  std::optional<MessageStream<v1::ScanResponse>> stream_;
-  bool progressed_ = false;  // since the stream was opened
-  bool ended_ = false;
+  class Scan;
+  const std::unique_ptr<Scan> scan_;
 };
 
 }  // namespace eris::client

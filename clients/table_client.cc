@@ -1,26 +1,23 @@
 #include "clients/table_client.h"
 
-#include <grpcpp/client_context.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/answered_stream.h"
+#include "clients/client_stubs.h"
 #include "clients/key_messages.h"
-#include "clients/rpc_status.h"
 #include "clients/table_messages.h"
 
 namespace eris::client {
 namespace {
 
-// One unary call with its deadline.
 template <class Request, class Response>
 absl::Status Call(Client& client,
                   grpc::Status (v1::Tables::Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Response*),
                   const Request& request, Response& response) {
-  grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + client.options().timeout));
-  return ToAbslStatus((client.tables_stub().*method)(&context, request, &response));
+  return Client::Stubs::Call(*client.stubs().tables, method, client.options().timeout, request,
+                             response);
 }
 
 std::vector<ColumnType> TypesOf(const TableSchema& schema) {
@@ -173,8 +170,7 @@ std::unique_ptr<TableScanReader> TableClient::Scan(const std::string& table,
   request.set_table(table);
   ToProto(query, *request.mutable_query());
   request.set_snapshot(snapshot);
-  return std::make_unique<TableScanReader>(client_.tables_stub(), std::move(request),
-                                           client_.options().timeout);
+  return std::make_unique<TableScanReader>(client_, std::move(request), client_.options().timeout);
 }
 
 absl::StatusOr<uint64_t> TableClient::ScanInto(const std::string& table, const TableQuery& query,
@@ -206,23 +202,34 @@ absl::Status TableClient::ReleaseSnapshot(uint64_t snapshot) {
   return Call(client_, &v1::Tables::Stub::ReleaseSnapshot, request, response);
 }
 
+struct RowStream::Calls {
+  v1::WriteRowsRequest request;  // its memory is used again
+  AnsweredStream<v1::WriteRowsRequest, v1::WriteRowsStreamResponse> stream;
+};
+
 RowStream::RowStream(Client& client, const StreamOptions& options, OnAnswer on_answer)
-    : stream_([&] {
+    : calls_([&] {
         auto context = std::make_unique<grpc::ClientContext>();
-        auto stream = client.tables_stub().WriteRowsStream(context.get());
-        return internal::BatchStream<v1::WriteRowsRequest, v1::WriteRowsStreamResponse>(
-            std::move(context), std::move(stream), options,
-            [on_answer = std::move(on_answer)](uint64_t index, size_t, absl::Status status,
-                                               v1::WriteRowsStreamResponse* response) {
-              on_answer(index, std::move(status),
-                        response == nullptr ? WrittenRows() : FromProto(response->response()));
-            });
+        auto stream = client.stubs().tables->WriteRowsStream(context.get());
+        return new Calls{
+            {},
+            {std::move(context), std::move(stream), options,
+             [on_answer = std::move(on_answer)](uint64_t index, size_t, absl::Status status,
+                                                v1::WriteRowsStreamResponse* response) {
+               on_answer(index, std::move(status),
+                         response == nullptr ? WrittenRows() : FromProto(response->response()));
+             }}};
       }()) {}
 
+RowStream::~RowStream() = default;
+
 absl::Status RowStream::Send(const std::string& table, const TableSchema& schema, OwnedRows& rows) {
-  request_.set_table(table);
-  const LentRows lent(TypesOf(schema), rows, *request_.mutable_rows());
-  return stream_.Send(request_, rows.rows);
+  calls_->request.set_table(table);
+  const LentRows lent(TypesOf(schema), rows, *calls_->request.mutable_rows());
+  return calls_->stream.Send(calls_->request, rows.rows);
 }
+
+absl::Status RowStream::AwaitRoom() { return calls_->stream.AwaitRoom(); }
+absl::Status RowStream::Finish() { return calls_->stream.Finish(); }
 
 }  // namespace eris::client

@@ -29,7 +29,6 @@
 #include "clients/table_scan_reader.h"
 #include "eris/table.h"
 #include "eris/table_query.h"
-#include "eris/v1/table.grpc.pb.h"
 
 namespace eris::client {
 
@@ -102,17 +101,18 @@ class RowStream {
   using OnAnswer = std::function<void(uint64_t index, absl::Status status, WrittenRows written)>;
   // `client` must outlive the stream.
   RowStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
+  ~RowStream();
 
   // Sends one batch; blocks while in_flight_max are unanswered. `rows` is the same afterwards, and
   // free to be used again. Errors: those of the stream itself.
   absl::Status Send(const std::string& table, const TableSchema& schema, OwnedRows& rows);
-  absl::Status AwaitRoom() { return stream_.AwaitRoom(); }
+  absl::Status AwaitRoom();
   // Waits for every answer and ends the stream. OK also when single batches failed.
-  absl::Status Finish() { return stream_.Finish(); }
+  absl::Status Finish();
 
  private:
-  v1::WriteRowsRequest request_;
-  internal::BatchStream<v1::WriteRowsRequest, v1::WriteRowsStreamResponse> stream_;
+  struct Calls;
+  const std::unique_ptr<Calls> calls_;
 };
 
 }  // namespace eris::client

@@ -1,7 +1,11 @@
 #include "clients/table_scan_reader.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "clients/client_stubs.h"
+#include "clients/message_stream.h"
 #include "clients/table_messages.h"
 
 namespace eris::client {
@@ -14,24 +18,49 @@ bool IsResumable(const absl::Status& status) {
 
 }  // namespace
 
-TableScanReader::TableScanReader(v1::Tables::Stub& stub, v1::ScanTableRequest request,
-                                 absl::Duration timeout)
-    : stub_(stub), timeout_(timeout), request_(std::move(request)) {}
+class TableScanReader::Scan {
+ public:
+  Scan(const Client& client, v1::ScanTableRequest request, absl::Duration timeout)
+      : stub_(*client.stubs().tables), timeout_(timeout), request_(std::move(request)) {}
 
-void TableScanReader::Open() {
+  absl::StatusOr<bool> Next(OwnedRows& rows);
+  const TableSchema& schema() const { return schema_; }
+  uint32_t resumed() const { return resumed_; }
+
+ private:
+  void Open();
+  absl::Status Close();
+  absl::Status Take(OwnedRows& rows);
+
+  // Immutable after construction.
+  v1::Tables::Stub& stub_;
+  const absl::Duration timeout_;
+
+  // Owned by the calling thread.
+  v1::ScanTableRequest request_;
+  v1::ScanTableResponse response_;
+  TableSchema schema_;
+  std::vector<ColumnType> types_;
+  std::optional<MessageStream<v1::ScanTableResponse>> stream_;
+  uint32_t resumed_ = 0;
+  bool progressed_ = false;  // since the stream was opened
+  bool ended_ = false;
+};
+
+void TableScanReader::Scan::Open() {
   stream_.emplace(timeout_, [this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
     return stub_.PrepareAsyncScanTable(context, request_, queue);
   });
   progressed_ = false;
 }
 
-absl::Status TableScanReader::Close() {
+absl::Status TableScanReader::Scan::Close() {
   absl::Status status = stream_->Finish();
   stream_.reset();
   return status;
 }
 
-absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) {
+absl::StatusOr<bool> TableScanReader::Scan::Next(OwnedRows& rows) {
   rows.rows = 0;
   while (!ended_) {
     if (!stream_) Open();
@@ -57,7 +86,7 @@ absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) {
   return false;
 }
 
-absl::Status TableScanReader::Take(OwnedRows& rows) {
+absl::Status TableScanReader::Scan::Take(OwnedRows& rows) {
   if (response_.has_schema()) {
     if (absl::Status status = FromProto(response_.schema(), schema_); !status.ok()) return status;
     types_.clear();
@@ -79,5 +108,15 @@ absl::Status TableScanReader::Take(OwnedRows& rows) {
   }
   return absl::OkStatus();
 }
+
+TableScanReader::TableScanReader(const Client& client, v1::ScanTableRequest request,
+                                 absl::Duration timeout)
+    : scan_(std::make_unique<Scan>(client, std::move(request), timeout)) {}
+
+TableScanReader::~TableScanReader() = default;
+
+absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) { return scan_->Next(rows); }
+const TableSchema& TableScanReader::schema() const { return scan_->schema(); }
+uint32_t TableScanReader::resumed() const { return scan_->resumed(); }
 
 }  // namespace eris::client

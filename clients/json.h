@@ -1,0 +1,103 @@
+// A JSON value for printing: null, true or false, a number, a text, an array, or an object whose
+// members stay in the order in which they were added.
+//
+//   Json json{{"object", name}, {"rows", std::to_string(rows)}, {"series", Json::Array()}};
+//   json["seconds"] = 1.5;
+//   std::string text = json.Dump();
+//
+// Braces around pairs are an object, never an array. The library that knows how floats and texts
+// are written is used by json.cc alone: its headers take longer to compile than what is printed
+// here. One thread at a time.
+#ifndef ERIS_CLIENTS_JSON_H_
+#define ERIS_CLIENTS_JSON_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace eris {
+
+class Json {
+ public:
+  struct Member;
+
+  Json(std::nullptr_t = nullptr) : text_("null") {}
+  Json(bool value) : text_(value ? "true" : "false") {}
+  // What is not finite is null.
+  Json(double value);
+  template <std::integral Integer>
+  Json(Integer value) : text_(std::to_string(value)) {}
+  // Bytes that are no UTF-8 become U+FFFD.
+  Json(absl::string_view value);
+  Json(const std::string& value) : Json(absl::string_view(value)) {}
+  Json(const char* value) : Json(absl::string_view(value)) {}
+  template <class Element>
+  Json(const std::vector<Element>& elements) : kind_(Kind::kArray) {
+    for (const Element& one : elements) values_.emplace_back(one);
+  }
+  // An object. No name twice.
+  Json(std::initializer_list<Member> members);
+  static Json Object();
+  static Json Array();
+
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
+
+  // Of an object: the member of that name. One that is missing is added behind the others, as null.
+  // What was null becomes an object.
+  Json& operator[](absl::string_view name);
+  // REQUIRES: an object that has it.
+  const Json& operator[](absl::string_view name) const;
+  bool contains(absl::string_view name) const { return Find(name) < names_.size(); }
+  // Empty if there is none.
+  void erase(absl::string_view name);
+  const std::vector<std::string>& names() const { return names_; }
+
+  // REQUIRES: an array.
+  void push_back(Json value);
+  // REQUIRES: index < size().
+  Json& operator[](size_t index) { return values_[index]; }
+  const Json& operator[](size_t index) const { return values_[index]; }
+  // The number of members of an array or an object; 0 for others.
+  size_t size() const { return values_.size(); }
+
+  bool is_null() const { return kind_ == Kind::kScalar && text_ == "null"; }
+  // By what would be printed: 1 is not 1.0.
+  friend bool operator==(const Json& a, const Json& b) {
+    return a.kind_ == b.kind_ && a.text_ == b.text_ && a.names_ == b.names_ &&
+           a.values_ == b.values_;
+  }
+
+  // In one line without blanks.
+  std::string Dump() const;
+  // A line for each element or member, indented by two blanks.
+  std::string DumpLines() const;
+
+ private:
+  enum class Kind : uint8_t { kScalar, kArray, kObject };
+  size_t Find(absl::string_view name) const;
+  // indent < 0: in one line.
+  void DumpTo(int indent, std::string& out) const;
+
+  Kind kind_ = Kind::kScalar;
+  std::string text_;                // of a scalar, as it is printed
+  std::vector<std::string> names_;  // of an object
+  std::vector<Json> values_;        // of an array or an object
+};
+
+struct Json::Member {
+  absl::string_view name;
+  Json value;
+};
+
+}  // namespace eris
+
+#endif  // ERIS_CLIENTS_JSON_H_
