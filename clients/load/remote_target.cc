@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "clients/client_stubs.h"
 #include "clients/columns.h"
 #include "clients/load/clock.h"
 #include "clients/load/remote_call.h"
@@ -31,7 +32,7 @@ gpr_timespec ToTimespec(int64_t ns) {
 class RemoteTarget final : public Target {
  public:
   RemoteTarget(client::Client& client, const RemoteOptions& options, AnswerSink& sink)
-      : stub_(client.data_stub()),
+      : stub_(*client.stubs().data),
         options_(options),
         sink_(sink),
         streams_(options.streams),

@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, OperationTally>> Rows(const Tally& tally) {
 }
 
 // Alternating names and figures of a histogram.
-void AddLatency(const Histogram& histogram, nlohmann::ordered_json& out) {
+void AddLatency(const Histogram& histogram, Json& out) {
   out["mean_us"] = histogram.mean_ns() / 1e3;
   for (const Percentile& one : kPercentiles) {
     out[one.name] = ToUs(histogram.PercentileNs(one.percent));
@@ -59,7 +59,7 @@ void AddLatency(const Histogram& histogram, nlohmann::ordered_json& out) {
 
 // Three or four figures of it, whatever its size.
 std::string FormatUs(double us) {
-  return absl::StrFormat(us < 10 ? "%.2f" : us < 100 ? "%.1f" : "%.0f", us);
+  return absl::StrFormat("%.*f", us < 10 ? 2 : us < 100 ? 1 : 0, us);
 }
 
 std::string LatencyCells(const Histogram& histogram) {
@@ -90,8 +90,8 @@ std::string RateOf(const Plan& plan) {
   return absl::StrFormat("open loop, %.0f requests/s", plan.rate);
 }
 
-nlohmann::ordered_json SeriesJson(const std::vector<Interval>& series) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+Json SeriesJson(const std::vector<Interval>& series) {
+  Json out = Json::Array();
   for (const Interval& one : series) {
     const double seconds = std::max(1e-9, one.seconds());
     out.push_back({{"from_s", one.from_s},
@@ -110,14 +110,13 @@ nlohmann::ordered_json SeriesJson(const std::vector<Interval>& series) {
   return out;
 }
 
-nlohmann::ordered_json OperationJson(const OperationTally& one, double seconds, bool open_loop) {
-  nlohmann::ordered_json out = {
-      {"answered", one.answered},
-      {"keys", one.keys},
-      {"wrong", one.wrong},
-      {"not_sent", one.not_sent},
-      {"requests_per_second", static_cast<double>(one.answered) / seconds},
-      {"keys_per_second", static_cast<double>(one.keys) / seconds}};
+Json OperationJson(const OperationTally& one, double seconds, bool open_loop) {
+  Json out = {{"answered", one.answered},
+              {"keys", one.keys},
+              {"wrong", one.wrong},
+              {"not_sent", one.not_sent},
+              {"requests_per_second", static_cast<double>(one.answered) / seconds},
+              {"keys_per_second", static_cast<double>(one.keys) / seconds}};
   AddLatency(one.latency, out);
   if (open_loop) AddLatency(one.service, out["service"]);
   return out;
@@ -188,40 +187,39 @@ std::string ToTable(const Plan& plan, const ReportContext& context, const RunRes
   return out + "\n";
 }
 
-nlohmann::ordered_json ToJson(const Plan& plan, const ReportContext& context,
-                              const RunResult& result) {
+Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& result) {
   const Tally& tally = result.tally;
   const OperationTally all = tally.All();
-  nlohmann::ordered_json out = {
-      {"workload", plan.load ? "load" : plan.workload.name},
-      {"object", plan.object},
-      {"target", context.target},
-      {"commit", context.commit},
-      {"build", context.build},
-      {"machine",
-       {{"cpu", CpuModel()},
-        {"cpus", std::thread::hardware_concurrency()},
-        {"memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                             static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE))}}},
-      {"seed", plan.seed},
-      {"flags", nlohmann::ordered_json::object()},
-      {"verified", plan.verify},
-      {"seconds", result.seconds},
-      {"requests", result.requests},
-      {"answered", all.answered},
-      {"refused", tally.refused},
-      {"failed", tally.failed},
-      {"wrong", all.wrong},
-      {"first_error", tally.first_error},
-      {"cut_off", tally.cut_off},
-      {"cut_off_begun_unix_ns", result.cut_off_begun_unix_ns},
-      {"cut_off_rows", tally.cut_off_rows},
-      {"backlog_max", tally.backlog},
-      {"not_sent", all.not_sent}};
+  Json out = {{"workload", plan.load ? "load" : plan.workload.name},
+              {"object", plan.object},
+              {"target", context.target},
+              {"version", context.version},
+              {"commit", context.commit},
+              {"build", context.build},
+              {"machine",
+               {{"cpu", CpuModel()},
+                {"cpus", std::thread::hardware_concurrency()},
+                {"memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                                     static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE))}}},
+              {"seed", plan.seed},
+              {"flags", Json::Object()},
+              {"verified", plan.verify},
+              {"seconds", result.seconds},
+              {"requests", result.requests},
+              {"answered", all.answered},
+              {"refused", tally.refused},
+              {"failed", tally.failed},
+              {"wrong", all.wrong},
+              {"first_error", tally.first_error},
+              {"cut_off", tally.cut_off},
+              {"cut_off_begun_unix_ns", result.cut_off_begun_unix_ns},
+              {"cut_off_rows", tally.cut_off_rows},
+              {"backlog_max", tally.backlog},
+              {"not_sent", all.not_sent}};
   for (const auto& [name, value] : context.flags) out["flags"][name] = value;
-  const nlohmann::ordered_json together = OperationJson(all, result.seconds, plan.rate > 0);
-  for (const auto& [name, value] : together.items()) {
-    if (!out.contains(name)) out[name] = value;
+  const Json together = OperationJson(all, result.seconds, plan.rate > 0);
+  for (const std::string& name : together.names()) {
+    if (!out.contains(name)) out[name] = together[name];
   }
   for (size_t i = 0; i < kOperations; ++i) {
     const OperationTally& one = tally.operations[i];
@@ -237,11 +235,11 @@ nlohmann::ordered_json ToJson(const Plan& plan, const ReportContext& context,
 std::string ToCsv(const Plan& plan, const RunResult& result) {
   std::string out = "operation";
   for (const auto& [name, one] : Rows(result.tally)) {
-    nlohmann::ordered_json cells = OperationJson(one, result.seconds, plan.rate > 0);
+    Json cells = OperationJson(one, result.seconds, plan.rate > 0);
     if (plan.rate > 0) {
-      const nlohmann::ordered_json service = cells["service"];
+      const Json service = cells["service"];
       cells.erase("service");
-      for (const auto& [title, value] : service.items()) cells["service_" + title] = value;
+      for (const std::string& title : service.names()) cells["service_" + title] = service[title];
     }
     // Of the whole run, whatever the kind: empty but in the last line.
     for (const auto& [title, value] :
@@ -251,12 +249,12 @@ std::string ToCsv(const Plan& plan, const RunResult& result) {
       if (name == "all") cells[title] = value;
     }
     if (out == "operation") {
-      for (const auto& [title, value] : cells.items()) absl::StrAppend(&out, ",", title);
+      for (const std::string& title : cells.names()) absl::StrAppend(&out, ",", title);
       out += "\n";
     }
     out += name;
-    for (const auto& [title, value] : cells.items()) {
-      absl::StrAppend(&out, ",", value.is_null() ? "" : value.dump());
+    for (size_t i = 0; i < cells.size(); ++i) {
+      absl::StrAppend(&out, ",", cells[i].is_null() ? "" : cells[i].Dump());
     }
     out += "\n";
   }

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "clients/json.h"
 #include "clients/load/plan.h"
 #include "clients/load/run.h"
 
@@ -20,6 +19,7 @@ inline constexpr double kBusyGenerator = 0.9;
 struct ReportContext {
   std::string target;  // "127.0.0.1:7411", "embedded, 2 AEUs", "null"
   bool null_target = false;
+  std::string version;
   std::string commit;
   std::string build;
   // The command's options as given or by default, names without dashes.
@@ -27,8 +27,7 @@ struct ReportContext {
 };
 
 std::string ToTable(const Plan& plan, const ReportContext& context, const RunResult& result);
-nlohmann::ordered_json ToJson(const Plan& plan, const ReportContext& context,
-                              const RunResult& result);
+Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& result);
 // A header, a line for each kind of operation that came up, and one for all together.
 std::string ToCsv(const Plan& plan, const RunResult& result);
 // Without a line's end.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_split.h"
 
@@ -37,27 +38,30 @@ RunResult SomeResult() {
   return result;
 }
 
+double NumberOf(const Json& json) { return std::stod(json.Dump()); }
+
 TEST(ReportTest, JsonHasTotalsKindsSeriesMachineAndFlags) {
-  const auto json =
+  const Json json =
       ToJson(SomePlan(0),
-             {.target = "null", .commit = "abc", .build = "Release", .flags = {{"keys", "5"}}},
+             {.target = "null", .version = "1.2", .commit = "abc", .build = "Release", .flags = {{"keys", "5"}}},
              SomeResult());
   EXPECT_EQ(json["workload"], "a");
+  EXPECT_EQ(json["version"], "1.2");
   EXPECT_EQ(json["commit"], "abc");
   EXPECT_EQ(json["seed"], 42);
   EXPECT_EQ(json["flags"]["keys"], "5");
-  EXPECT_GT(json["machine"]["cpus"].get<int>(), 0);
+  EXPECT_GT(NumberOf(json["machine"]["cpus"]), 0);
   EXPECT_EQ(json["requests"], 200);
   EXPECT_EQ(json["answered"], 200);
-  EXPECT_EQ(json["requests_per_second"], 100);
-  EXPECT_EQ(json["keys_per_second"], 1000);
+  EXPECT_EQ(json["requests_per_second"], 100.0);
+  EXPECT_EQ(json["keys_per_second"], 1000.0);
   EXPECT_EQ(json["operations"].size(), 2u);
   EXPECT_EQ(json["operations"]["upsert"]["answered"], 100);
-  EXPECT_NEAR(json["p50_us"].get<double>(), 50, 0.5);
-  EXPECT_EQ(json["max_us"], 100);
+  EXPECT_NEAR(NumberOf(json["p50_us"]), 50, 0.5);
+  EXPECT_EQ(json["max_us"], 100.0);
   EXPECT_FALSE(json.contains("service"));
   ASSERT_EQ(json["series"].size(), 2u);
-  EXPECT_EQ(json["series"][0]["requests_per_second"], 90);
+  EXPECT_EQ(json["series"][0]["requests_per_second"], 90.0);
   for (const char* name : {"refused", "failed", "wrong", "cut_off", "cut_off_begun_unix_ns",
                            "cut_off_rows", "first_error", "not_sent", "p99_99_us"}) {
     EXPECT_TRUE(json.contains(name)) << name;
@@ -65,9 +69,9 @@ TEST(ReportTest, JsonHasTotalsKindsSeriesMachineAndFlags) {
 }
 
 TEST(ReportTest, TheOpenLoopShowsTheServiceTimeToo) {
-  const auto json = ToJson(SomePlan(100), {}, SomeResult());
-  EXPECT_NEAR(json["service"]["p50_us"].get<double>(), 25, 0.3);
-  EXPECT_NEAR(json["operations"]["lookup"]["service"]["p99_us"].get<double>(), 49.5, 0.5);
+  const Json json = ToJson(SomePlan(100), {}, SomeResult());
+  EXPECT_NEAR(NumberOf(json["service"]["p50_us"]), 25, 0.3);
+  EXPECT_NEAR(NumberOf(json["operations"]["lookup"]["service"]["p99_us"]), 49.5, 0.5);
   EXPECT_NE(ToTable(SomePlan(100), {}, SomeResult()).find("service time"), std::string::npos);
   EXPECT_EQ(ToTable(SomePlan(0), {}, SomeResult()).find("service time"), std::string::npos);
 }
