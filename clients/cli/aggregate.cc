@@ -34,7 +34,7 @@ void PrintAggregate(const RangeAggregate& rows, const KeyTypes& keys, bool json,
   const bool any = rows.count > 0;
   const std::string count = absl::StrCat(rows.count);
   if (json) {
-    nlohmann::ordered_json out{{"count", count}};
+    Json out{{"count", count}};
     for (const char* name : {"min", "max", "sum", "avg", "first_key", "last_key"}) {
       out[name] = nullptr;
     }
@@ -81,30 +81,28 @@ int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
   if (!count_only) {
     PrintAggregate(*rows, types, cli.json(), output);
   } else if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"count", absl::StrCat(rows->count)}});
+    output.WriteJson({{"count", absl::StrCat(rows->count)}});
   } else {
     output.Write(absl::StrCat(rows->count, "\n"));
   }
   return output.Finish(kExitOk);
 }
 
-CLI::App* AddVerb(CLI::App& app, Cli& cli, const char* name, const char* what, bool count_only) {
+Flags& AddVerb(Flags& program, Cli& cli, const char* name, const char* what, bool count_only) {
   auto flags = std::make_shared<AggregateFlags>();
-  CLI::App* verb = app.add_subcommand(name, what);
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  flags->range.AddTo(*verb);
-  verb->callback([flags, count_only, &cli] {
-    cli.run = [flags, count_only, &cli] { return RunAggregate(cli, *flags, count_only); };
-  });
+  Flags& verb = program.AddVerb(name, what);
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  flags->range.AddTo(verb);
+  verb.SetRun([flags, count_only, &cli] { return RunAggregate(cli, *flags, count_only); });
   return verb;
 }
 
 }  // namespace
 
-void AddAggregate(CLI::App& app, Cli& cli) {
-  AddVerb(app, cli, "aggregate",
+void AddAggregate(Flags& program, Cli& cli) {
+  AddVerb(program, cli, "aggregate",
           "Count, minimum, maximum, sum and average of the values in a key range", false)
-      ->footer(
+      .SetFooter(
           "The server adds up where the rows are; none of them is sent. The sum has 128 bits.\n"
           "Of a table: eris scan NAME --agg 'count(*), min(a), max(a), sum(a), avg(a)'\n"
           "Examples:\n"
@@ -112,9 +110,9 @@ void AddAggregate(CLI::App& app, Cli& cli) {
           "  eris aggregate orders --from 100 --to 200 --min-value 10 --output json\n");
 }
 
-void AddCount(CLI::App& app, Cli& cli) {
-  AddVerb(app, cli, "count", "Count the rows of a key range", true)
-      ->footer(
+void AddCount(Flags& program, Cli& cli) {
+  AddVerb(program, cli, "count", "Count the rows of a key range", true)
+      .SetFooter(
           "Without a filter on the values no row is read, however many there are.\n"
           "Of a table: eris scan NAME --agg 'count(*)'\n"
           "Examples:\n"

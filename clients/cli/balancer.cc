@@ -13,7 +13,6 @@
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
 #include "clients/cli/parse.h"
-#include "clients/cli/within.h"
 #include "clients/table_client.h"
 #include "eris/key_text.h"
 
@@ -47,7 +46,7 @@ int Print(const Cli& cli, const absl::StatusOr<Result>& result, Text to_text) {
   return output.Finish(kExitOk);
 }
 
-int Say(const Cli& cli, const nlohmann::ordered_json& json, absl::string_view text) {
+int Say(const Cli& cli, const Json& json, absl::string_view text) {
   Output output;
   if (cli.json()) {
     output.WriteJson(json);
@@ -57,11 +56,11 @@ int Say(const Cli& cli, const nlohmann::ordered_json& json, absl::string_view te
   return output.Finish(kExitOk);
 }
 
-int RunStatus(const Cli& cli) {
+int RunStatus(const Cli& cli, bool loads) {
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   return Print(cli, client::BalancerClient(**client).Status(),
-               [](const client::Balance& balance) { return ToText(balance); });
+               [loads](const client::Balance& balance) { return ToText(balance, loads); });
 }
 
 int RunHistory(const Cli& cli, const HistoryFlags& flags) {
@@ -134,7 +133,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   if (!range.ok()) return Report(range.status());
   client::BalancerClient balancer(*to->client);
   // As they were given; null: no bound on that side.
-  nlohmann::ordered_json where{{"lo", nullptr}, {"hi", nullptr}};
+  Json where{{"lo", nullptr}, {"hi", nullptr}};
   if (!flags.from.empty()) where["lo"] = flags.from;
   if (!flags.to.empty()) where["hi"] = flags.to;
   if (presplit) {
@@ -153,22 +152,24 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
 }
 
 // The range of `move` and `presplit`.
-void AddRange(CLI::App& verb, MoveFlags& flags) {
-  verb.add_option("object", flags.object, "Name")->required()->check(CheckName);
-  verb.add_option("--from", flags.from, "First key, or first part; default: from the lowest")
-      ->check(CheckNotEmpty);
-  verb.add_option("--to", flags.to, "First key behind the range; default: to the end")
-      ->check(CheckNotEmpty);
+void AddRange(Flags& verb, MoveFlags& flags) {
+  verb.Add("object", flags.object, "Name").Required().Check(CheckName);
+  verb.Add("--from", flags.from, "First key, or first part; default: from the lowest")
+      .Check(CheckNotEmpty);
+  verb.Add("--to", flags.to, "First key behind the range; default: to the end")
+      .Check(CheckNotEmpty);
 }
 
 constexpr char kStops[] =
     "It is done when the command ends. After --timeout, or when it is interrupted, it stops where\n"
     "it is: what has moved by then stays there.\n";
 
-void AddShowing(CLI::App& verb, Cli& cli) {
-  CLI::App* status = verb.add_subcommand("status", "Options, totals, and each AEU's load");
-  status->footer(
-      "LOAD is the time an AEU spends on the object, in seconds per second; the last period "
+void AddShowing(Flags& verb, Cli& cli) {
+  auto loads = std::make_shared<bool>(false);
+  Flags& status = verb.AddVerb("status", "Options, totals, and how even each object's load is");
+  status.Add("--loads", *loads, "Also a line for each AEU of each object (JSON has them always)");
+  status.SetFooter(
+      "LOAD is the time that AEUs spend on the object, in seconds per second; the last period "
       "counts\n"
       "as much as all before it. Of heap tables, and with the algorithm size, it counts rows. The\n"
       "imbalance is the standard deviation of the loads in units of their mean: from the "
@@ -178,14 +179,15 @@ void AddShowing(CLI::App& verb, Cli& cli) {
       "Examples:\n"
       "  eris balancer status\n"
       "  watch -n1 eris balancer status\n"
+      "  eris balancer status --loads\n"
       "  eris balancer status --output json | jq '.objects[].imbalance'\n");
-  status->callback([&cli] { cli.run = [&cli] { return RunStatus(cli); }; });
+  status.SetRun([loads, &cli] { return RunStatus(cli, *loads); });
 
   auto history = std::make_shared<HistoryFlags>();
-  CLI::App* past = verb.add_subcommand("history", "The last 1024 transfers, the newest first");
-  past->add_option("object", history->object, "Of this one alone")->check(CheckName);
-  past->add_option("--limit", history->limit, "At most so many")->check(Within(1u, 1024u));
-  past->footer(
+  Flags& past = verb.AddVerb("history", "The last 1024 transfers, the newest first");
+  past.Add("object", history->object, "Of this one alone").Check(CheckName);
+  past.Add("--limit", history->limit, "At most so many").Check(Within(1u, 1024u));
+  past.SetFooter(
       "A link hands a part of the index over inside a NumaNode, a copy moves rows in chunks. LO "
       "and\n"
       "HI are the range, - where it has no end on that side (of tables: the first column of the\n"
@@ -196,42 +198,40 @@ void AddShowing(CLI::App& verb, Cli& cli) {
       "Examples:\n"
       "  eris balancer history --limit 10\n"
       "  eris balancer history orders --output json | jq '.[].longest_pause_us'\n");
-  past->callback(
-      [history, &cli] { cli.run = [history, &cli] { return RunHistory(cli, *history); }; });
+  past.SetRun([history, &cli] { return RunHistory(cli, *history); });
 
   auto object = std::make_shared<std::string>();
-  CLI::App* plan = verb.add_subcommand("plan", "What rebalance would do now; moves nothing");
-  plan->add_option("object", *object, "Name")->required()->check(CheckName);
-  plan->footer(
+  Flags& plan = verb.AddVerb("plan", "What rebalance would do now; moves nothing");
+  plan.Add("object", *object, "Name").Required().Check(CheckName);
+  plan.SetFooter(
       "Whatever the threshold: by itself the balancer makes such a plan only when the imbalance "
       "is\n"
       "above it, is not chance, and lasts.\n"
       "\n"
       "Example:\n"
       "  eris balancer plan orders\n");
-  plan->callback(
-      [object, &cli] { cli.run = [object, &cli] { return RunPlan(cli, *object, false); }; });
+  plan.SetRun([object, &cli] { return RunPlan(cli, *object, false); });
 }
 
-void AddSteering(CLI::App& verb, Cli& cli) {
-  CLI::App* pause = verb.add_subcommand("pause", "Stop what moves, and let nothing move");
-  pause->footer(
+void AddSteering(Flags& verb, Cli& cli) {
+  Flags& pause = verb.AddVerb("pause", "Stop what moves, and let nothing move");
+  pause.SetFooter(
       "A transfer under way ends at the border of its chunk. It stays paused until `eris balancer\n"
       "resume`, or until the server starts again.\n"
       "\n"
       "Example:\n  eris balancer pause\n");
-  pause->callback([&cli] { cli.run = [&cli] { return RunPause(cli, true); }; });
-  CLI::App* resume = verb.add_subcommand("resume", "Let ranges move again");
-  resume->footer(
+  pause.SetRun([&cli] { return RunPause(cli, true); });
+  Flags& resume = verb.AddVerb("resume", "Let ranges move again");
+  resume.SetFooter(
       "What a pause has stopped is not taken up again: the next period looks at the loads anew.\n"
       "\n"
       "Example:\n  eris balancer resume\n");
-  resume->callback([&cli] { cli.run = [&cli] { return RunPause(cli, false); }; });
+  resume.SetRun([&cli] { return RunPause(cli, false); });
 
   auto flags = std::make_shared<BalancerFlags>();
-  CLI::App* set = verb.add_subcommand("set", "Change options of the balancer, at once");
-  flags->AddTo(*set, "", "Options");
-  set->footer(
+  Flags& set = verb.AddVerb("set", "Change options of the balancer, at once");
+  flags->AddTo(set);
+  set.SetFooter(
       "What is not given stays as it is. The server's configuration file is not changed.\n"
       "\n"
       "Examples:\n"
@@ -239,61 +239,58 @@ void AddSteering(CLI::App& verb, Cli& cli) {
       "  eris balancer set --threshold 0.1 --period-ms 500\n"
       "  eris balancer set --max-pause-us 100 --max-bytes-per-s 200MiB\n"
       "  eris balancer set --enabled false\n");
-  set->callback([flags, &cli] { cli.run = [flags, &cli] { return RunSet(cli, *flags); }; });
+  set.SetRun([flags, &cli] { return RunSet(cli, *flags); });
 }
 
-void AddMoving(CLI::App& verb, Cli& cli) {
+void AddMoving(Flags& verb, Cli& cli) {
   auto object = std::make_shared<std::string>();
-  CLI::App* rebalance =
-      verb.add_subcommand("rebalance", "One cycle now, whatever the threshold; shows its plan");
-  rebalance->add_option("object", *object, "Name")->required()->check(CheckName);
-  rebalance->footer(absl::StrCat(kStops, "\nExample:\n  eris balancer rebalance orders\n"));
-  rebalance->callback(
-      [object, &cli] { cli.run = [object, &cli] { return RunPlan(cli, *object, true); }; });
+  Flags& rebalance =
+      verb.AddVerb("rebalance", "One cycle now, whatever the threshold; shows its plan");
+  rebalance.Add("object", *object, "Name").Required().Check(CheckName);
+  rebalance.SetFooter(absl::StrCat(kStops, "\nExample:\n  eris balancer rebalance orders\n"));
+  rebalance.SetRun([object, &cli] { return RunPlan(cli, *object, true); });
 
   auto split = std::make_shared<MoveFlags>();
-  CLI::App* presplit = verb.add_subcommand(
+  Flags& presplit = verb.AddVerb(
       "presplit", "Cut a range that is going to be hot, and give its pieces to other AEUs");
-  AddRange(*presplit, *split);
-  presplit->add_option("--parts", split->parts, "Even pieces; each goes to another AEU")
-      ->required()
-      ->check(CheckU64);
-  presplit->footer(
+  AddRange(presplit, *split);
+  presplit.Add("--parts", split->parts, "Even pieces; each goes to another AEU")
+      .Required()
+      .Check(CheckU64);
+  presplit.SetFooter(
       absl::StrCat("AEUs that have the least to do come first. ", kStops,
                    "\n"
                    "Example:\n"
                    "  eris balancer presplit orders --from 6000000 --to 6100000 --parts 4\n"));
-  presplit->callback(
-      [split, &cli] { cli.run = [split, &cli] { return RunMove(cli, *split, true); }; });
+  presplit.SetRun([split, &cli] { return RunMove(cli, *split, true); });
 
   auto moved = std::make_shared<MoveFlags>();
-  CLI::App* move = verb.add_subcommand("move", "Give a range to an AEU, whoever has it");
-  AddRange(*move, *moved);
-  move->add_option("--aeu", moved->aeu, "The AEU that gets it; `eris stats` lists them")
-      ->required()
-      ->check(CheckU64);
-  move->add_option("--kind", moved->kind, "link or copy; default: a link where it can be one")
-      ->check(CLI::IsMember({"link", "copy"}));
-  move->footer(absl::StrCat(
+  Flags& move = verb.AddVerb("move", "Give a range to an AEU, whoever has it");
+  AddRange(move, *moved);
+  move.Add("--aeu", moved->aeu, "The AEU that gets it; `eris stats` lists them")
+      .Required()
+      .Check(CheckU64);
+  move.Add("--kind", moved->kind, "link or copy; default: a link where it can be one")
+      .Check(OneOf({"link", "copy"}));
+  move.SetFooter(absl::StrCat(
       kStops,
       "The balancer may move it on later: `eris balancer set --enabled false` keeps it there.\n"
       "\n"
       "Examples:\n"
       "  eris balancer move orders --from 1000 --to 2000 --aeu 3\n"
       "  eris balancer move rainfall --from 2024-01-01 --aeu 0 --kind copy --timeout 600\n"));
-  move->callback(
-      [moved, &cli] { cli.run = [moved, &cli] { return RunMove(cli, *moved, false); }; });
+  move.SetRun([moved, &cli] { return RunMove(cli, *moved, false); });
 }
 
 }  // namespace
 
-void AddBalancer(CLI::App& app, Cli& cli) {
-  CLI::App* verb = app.add_subcommand("balancer", "Watch and steer how ranges move between AEUs");
-  verb->require_subcommand(1);
-  AddShowing(*verb, cli);
-  AddSteering(*verb, cli);
-  AddMoving(*verb, cli);
-  verb->footer("Each has its own: eris balancer move --help\n");
+void AddBalancer(Flags& program, Cli& cli) {
+  Flags& verb = program.AddVerb("balancer", "Watch and steer how ranges move between AEUs");
+  verb.RequireVerb();
+  AddShowing(verb, cli);
+  AddSteering(verb, cli);
+  AddMoving(verb, cli);
+  verb.SetFooter("Each has its own: eris balancer move --help\n");
 }
 
 }  // namespace eris::cli

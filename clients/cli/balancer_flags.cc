@@ -28,14 +28,13 @@ std::string Between(const BalancerLimits<Number>& limits) {
 
 }  // namespace
 
-void BalancerFlags::AddTo(CLI::App& app, const std::string& prefix, const std::string& group) {
+void BalancerFlags::AddTo(Flags& verb) {
   const auto add = [&](const char* name, auto& field, const std::string& meaning) {
-    return app.add_option("--" + prefix + name, field, meaning)->group(group);
+    return verb.Add(std::string("--") + name, field, meaning).Group("Options");
   };
   add("enabled", enabled, "true or false: whether ranges are moved by the load they have");
-  add("algorithm", algorithm,
-      "one_shot, moving_average (of --" + prefix + "window neighbours), or size")
-      ->check(CLI::IsMember({"one_shot", "moving_average", "size"}));
+  add("algorithm", algorithm, "one_shot, moving_average (of --window neighbours), or size")
+      .Check(OneOf({"one_shot", "moving_average", "size"}));
   add("window", window,
       "Of moving_average: neighbours on either side, " + Between(kBalancerWindow));
   add("threshold", threshold,
@@ -65,16 +64,6 @@ absl::StatusOr<client::BalancerChange> BalancerFlags::Change() const {
     change.max_bytes_per_s = *bytes;
   }
   return change;
-}
-
-void Apply(const client::BalancerChange& change, BalancerOptions& options) {
-  if (change.enabled) options.enabled = *change.enabled;
-  if (change.algorithm) options.algorithm = *change.algorithm;
-  if (change.window) options.window = *change.window;
-  if (change.threshold) options.threshold = *change.threshold;
-  if (change.period_ms) options.period_ms = *change.period_ms;
-  if (change.max_pause_us) options.max_pause_us = *change.max_pause_us;
-  if (change.max_bytes_per_s) options.max_bytes_per_s = *change.max_bytes_per_s;
 }
 
 std::string AlgorithmName(BalanceAlgorithm algorithm) {

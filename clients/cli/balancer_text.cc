@@ -14,8 +14,6 @@
 namespace eris::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // A range without a bound on a side, or of an object that has none, shows "-" there.
 std::string LoText(const KeyRange& range, KeyType type) {
   return range.lo == 0 ? "-" : KeyText(type, range.lo);
@@ -40,7 +38,7 @@ std::string Percent(double part, double whole) {
 
 // Loads are seconds per second; of sizes rows.
 std::string LoadText(double load, BalanceAlgorithm algorithm) {
-  return absl::StrFormat(algorithm == BalanceAlgorithm::kSize ? "%.0f" : "%.4f", load);
+  return absl::StrFormat("%.*f", algorithm == BalanceAlgorithm::kSize ? 0 : 4, load);
 }
 
 std::string AlgorithmText(const BalancerOptions& options) {
@@ -110,23 +108,56 @@ Json ToJson(const BalancerOptions& options) {
           {"max_bytes_per_s", std::to_string(options.max_bytes_per_s)}};
 }
 
-std::string ToText(const client::Balance& balance) {
+namespace {
+
+double SumOf(const std::vector<double>& loads) {
+  return std::accumulate(loads.begin(), loads.end(), 0.0);
+}
+
+// A line for each object.
+std::string ObjectsText(const std::vector<ObjectBalance>& objects) {
+  if (objects.empty()) return "no objects\n";
+  TextTable table({{"OBJECT", false},
+                   {"ALGORITHM", false},
+                   {"LOAD"},
+                   {"BUSIEST AEU"},
+                   {"ITS SHARE"},
+                   {"IMBALANCE"},
+                   {"NOTHING MOVES", false}});
+  for (const ObjectBalance& object : objects) {
+    const double sum = SumOf(object.loads);
+    const auto busiest = std::max_element(object.loads.begin(), object.loads.end());
+    const bool any = sum > 0;
+    table.Add({object.object, AlgorithmName(object.algorithm), LoadText(sum, object.algorithm),
+               any ? absl::StrCat(busiest - object.loads.begin()) : "-",
+               any ? Percent(*busiest, sum) : "-", absl::StrFormat("%.3f", object.imbalance),
+               object.reason});
+  }
+  return table.ToString();
+}
+
+// A line for each AEU of an object.
+std::string LoadsText(const ObjectBalance& object) {
+  TextTable table({{"AEU"}, {"LOAD"}, {"SHARE"}});
+  const double sum = SumOf(object.loads);
+  for (size_t i = 0; i < object.loads.size(); ++i) {
+    table.Add({absl::StrCat(i), LoadText(object.loads[i], object.algorithm),
+               Percent(object.loads[i], sum)});
+  }
+  return absl::StrCat("\n", object.object, "\n", table.ToString());
+}
+
+}  // namespace
+
+std::string ToText(const client::Balance& balance, bool loads) {
   const BalancerStatus& status = balance.status;
   std::string text = absl::StrCat(status.paused ? "paused; " : "", ToText(status.options));
   absl::StrAppend(&text, status.cycles, " cycles, ", status.links, " links, ", status.copies,
                   " copies, ", status.rows_moved, " rows moved, ", FormatBytes(status.bytes_copied),
                   " copied\n");
+  absl::StrAppend(&text, "\n", ObjectsText(status.objects));
   for (const ObjectBalance& object : status.objects) {
-    absl::StrAppend(&text, "\n", object.object, ": ", AlgorithmName(object.algorithm),
-                    ", imbalance ", absl::StrFormat("%.3f", object.imbalance),
-                    object.reason.empty() ? "" : "; nothing moves: ", object.reason, "\n");
-    TextTable table({{"AEU"}, {"LOAD"}, {"SHARE"}});
-    const double sum = std::accumulate(object.loads.begin(), object.loads.end(), 0.0);
-    for (size_t i = 0; i < object.loads.size(); ++i) {
-      table.Add({absl::StrCat(i), LoadText(object.loads[i], object.algorithm),
-                 Percent(object.loads[i], sum)});
-    }
-    absl::StrAppend(&text, table.ToString());
+    if (loads) text += LoadsText(object);
   }
   if (status.running) {
     absl::StrAppend(&text, "\nmoving now\n",
@@ -138,7 +169,7 @@ std::string ToText(const client::Balance& balance) {
 
 Json ToJson(const client::Balance& balance) {
   const BalancerStatus& status = balance.status;
-  Json objects = Json::array();
+  Json objects = Json::Array();
   for (const ObjectBalance& object : status.objects) {
     objects.push_back({{"name", object.object},
                        {"algorithm", AlgorithmName(object.algorithm)},
@@ -192,7 +223,7 @@ std::string ToText(const std::vector<client::Transfer>& transfers) {
 }
 
 Json ToJson(const std::vector<client::Transfer>& transfers) {
-  Json array = Json::array();
+  Json array = Json::Array();
   for (const client::Transfer& transfer : transfers) array.push_back(ToJson(transfer));
   return array;
 }
@@ -226,7 +257,7 @@ std::string ToText(const client::Plan& out, bool done) {
 
 Json ToJson(const client::Plan& out) {
   const BalancePlan& plan = out.plan;
-  Json shares = Json::array();
+  Json shares = Json::Array();
   for (const AeuShare& share : plan.shares) {
     shares.push_back({{"aeu", share.aeu.value},
                       {"load_before", share.load_before},
@@ -234,7 +265,7 @@ Json ToJson(const client::Plan& out) {
                       {"rows_before", std::to_string(share.rows_before)},
                       {"rows_after", std::to_string(share.rows_after)}});
   }
-  Json transfers = Json::array();
+  Json transfers = Json::Array();
   for (const PlannedTransfer& transfer : plan.transfers) {
     transfers.push_back({{"kind", TransferKindName(transfer.kind)},
                          {"range", RangeJson(transfer.range, out.key_type)},

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "clients/balancer_client.h"
+#include "clients/json.h"
 
 namespace eris::cli {
 
@@ -16,17 +15,18 @@ std::string OutcomeName(TransferOutcome outcome);
 std::string TransferKindName(TransferKind kind);
 
 std::string ToText(const BalancerOptions& options);
-nlohmann::ordered_json ToJson(const BalancerOptions& options);
+Json ToJson(const BalancerOptions& options);
 
-std::string ToText(const client::Balance& balance);
-nlohmann::ordered_json ToJson(const client::Balance& balance);
+// A line for each object; `loads`: also one for each of its AEUs.
+std::string ToText(const client::Balance& balance, bool loads);
+Json ToJson(const client::Balance& balance);
 
 std::string ToText(const std::vector<client::Transfer>& transfers);
-nlohmann::ordered_json ToJson(const std::vector<client::Transfer>& transfers);
+Json ToJson(const std::vector<client::Transfer>& transfers);
 
 // `done`: what a cycle has done, else what one would do.
 std::string ToText(const client::Plan& plan, bool done);
-nlohmann::ordered_json ToJson(const client::Plan& plan);
+Json ToJson(const client::Plan& plan);
 
 }  // namespace eris::cli
 

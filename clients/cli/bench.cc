@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/output.h"
+#include "clients/cli/version.h"
 #include "clients/load/embedded_target.h"
 #include "clients/load/null_target.h"
 #include "clients/load/remote_target.h"
@@ -196,7 +196,7 @@ absl::StatusOr<int> LoadEngine(Site& site, const BenchFlags& flags, const load::
   return ExitCode(*loaded);
 }
 
-int RunBench(const Cli& cli, const BenchFlags& flags, const CLI::App& verb) {
+int RunBench(const Cli& cli, const BenchFlags& flags, const Flags& verb) {
   absl::StatusOr<load::Plan> plan = flags.ToPlan(verb);
   if (!plan.ok()) return Report(plan.status());
   plan->timeout_s = cli.timeout_s;
@@ -215,10 +215,10 @@ int RunBench(const Cli& cli, const BenchFlags& flags, const CLI::App& verb) {
   const absl::StatusOr<load::RunResult> result = RunPlan(*site, *plan, keys);
   if (!result.ok()) return Report(result.status());
 
-  const char* commit = std::getenv("ERIS_COMMIT");
   const load::ReportContext context{.target = site->name,
                                     .null_target = flags.null_target,
-                                    .commit = commit == nullptr ? "unknown" : commit,
+                                    .version = ProjectVersion(),
+                                    .commit = Commit(),
                                     .build = ERIS_BUILD_TYPE,
                                     .flags = GivenFlags(verb)};
   const std::string format = flags.output.value_or(cli.output);
@@ -238,14 +238,12 @@ int RunBench(const Cli& cli, const BenchFlags& flags, const CLI::App& verb) {
 
 }  // namespace
 
-void AddBench(CLI::App& app, Cli& cli) {
+void AddBench(Flags& program, Cli& cli) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* verb = app.add_subcommand("bench", "Load a server, or an engine in this process");
-  flags->AddTo(*verb);
-  verb->footer(kFooter);
-  verb->callback([flags, verb, &cli] {
-    cli.run = [flags, verb, &cli] { return RunBench(cli, *flags, *verb); };
-  });
+  Flags& verb = program.AddVerb("bench", "Load a server, or an engine in this process");
+  flags->AddTo(verb);
+  verb.SetFooter(kFooter);
+  verb.SetRun([flags, &verb, &cli] { return RunBench(cli, *flags, verb); });
 }
 
 }  // namespace eris::cli

@@ -2,11 +2,10 @@
 
 #include <initializer_list>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "clients/cli/parse.h"
-#include "clients/cli/within.h"
 #include "clients/load/key_picker.h"
 #include "eris/types.h"
 
@@ -22,13 +21,11 @@ constexpr uint32_t kGeneratorsMax = 1024;
 constexpr double kRateMin = 0.001;                // of an open loop
 constexpr uint32_t kRequestsUnderWayMax = 65536;  // of all streams of a connection
 
-bool Given(const CLI::App& verb, const char* name) { return verb.get_option(name)->count() > 0; }
-
 // Refuses each of `names` that was given; `reason` says where they belong.
-absl::Status Refuse(const CLI::App& verb, std::initializer_list<const char*> names,
+absl::Status Refuse(const Flags& verb, std::initializer_list<const char*> names,
                     absl::string_view reason) {
   for (const char* name : names) {
-    if (Given(verb, name)) return absl::InvalidArgumentError(absl::StrCat(name, " ", reason));
+    if (verb.Given(name)) return absl::InvalidArgumentError(absl::StrCat(name, " ", reason));
   }
   return absl::OkStatus();
 }
@@ -42,153 +39,151 @@ bool NeedsZipf(Distribution one) {
 
 }  // namespace
 
-void BenchFlags::AddTarget(CLI::App& verb) {
+void BenchFlags::AddTarget(Flags& verb) {
   constexpr char kGroup[] = "Target";
-  verb.add_flag("--embedded", embedded,
-                "An engine in this process (see Engine); it is loaded before the workload")
-      ->group(kGroup);
-  verb.add_flag("--null", null_target,
-                "Nothing: answers at once and rightly, to see what the generators can do")
-      ->group(kGroup);
-  verb.add_option("--object", plan.object, "Index (or hash) to work on")
-      ->check(CheckNotEmpty)
-      ->check(CheckName)
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--connections", plan.generators,
-                  "Generators: threads with a connection (embedded: a session) of their own")
-      ->check(Within(1u, kGeneratorsMax))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--streams", plan.streams, "Streams of each connection")
-      ->check(Within(1u, 1024u))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--in-flight", in_flight,
-                  "Requests under way on each stream; default 8, of workload scan 1")
-      ->check(Within(1u, 4096u))
-      ->group(kGroup);
-  verb.add_flag("--unary", plan.unary, "A call for each batch instead of a stream")->group(kGroup);
-  verb.add_flag("--until-unavailable", plan.until_unavailable,
-                "The server's UNAVAILABLE ends the run and is no error")
-      ->group(kGroup);
+  verb.Add("--embedded", embedded,
+           "An engine in this process (see Engine); it is loaded before the workload")
+      .Group(kGroup);
+  verb.Add("--null", null_target,
+           "Nothing: answers at once and rightly, to see what the generators can do")
+      .Group(kGroup);
+  verb.Add("--object", plan.object, "Index (or hash) to work on")
+      .Check(CheckNotEmpty)
+      .Check(CheckName)
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--connections", plan.generators,
+           "Generators: threads with a connection (embedded: a session) of their own")
+      .Check(Within(1u, kGeneratorsMax))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--streams", plan.streams, "Streams of each connection")
+      .Check(Within(1u, 1024u))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--in-flight", in_flight,
+           "Requests under way on each stream; default 8, of workload scan 1")
+      .Check(Within(1u, 4096u))
+      .Group(kGroup);
+  verb.Add("--unary", plan.unary, "A call for each batch instead of a stream").Group(kGroup);
+  verb.Add("--until-unavailable", plan.until_unavailable,
+           "The server's UNAVAILABLE ends the run and is no error")
+      .Group(kGroup);
 }
 
-void BenchFlags::AddWorkload(CLI::App& verb) {
+void BenchFlags::AddWorkload(Flags& verb) {
   constexpr char kGroup[] = "Workload";
-  verb.add_option("workload,--workload", workload,
-                  "load, lookup, upsert, scan, mixed, or a, b, c, d, e, f after YCSB (below)")
-      ->check(CLI::IsMember(
-          {"load", "lookup", "upsert", "scan", "mixed", "a", "b", "c", "d", "e", "f"}))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--batch", plan.batch, "Keys of a request")
-      ->check(Within(1u, kBatchKeysMax))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--scan-rows", scan_rows,
-                  "Rows of a scan, default 1000; of workload e 1 to this many, default 100; 0: "
-                  "every row")
-      ->check(Within(uint64_t{0}, load::KeySet::kCountMax))
-      ->group(kGroup);
+  verb.Add("workload,--workload", workload,
+           "load, lookup, upsert, scan, mixed, or a, b, c, d, e, f after YCSB (below)")
+      .Check(OneOf({"load", "lookup", "upsert", "scan", "mixed", "a", "b", "c", "d", "e", "f"}))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--batch", plan.batch, "Keys of a request")
+      .Check(Within(1u, kBatchKeysMax))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--scan-rows", scan_rows,
+           "Rows of a scan, default 1000; of workload e 1 to this many, default 100; 0: "
+           "every row")
+      .Check(Within(uint64_t{0}, load::KeySet::kCountMax))
+      .Group(kGroup);
   const std::pair<const char*, std::optional<uint32_t>*> percents[] = {
       {"--upsert-percent", &upsert_percent},
       {"--insert-percent", &insert_percent},
       {"--scan-percent", &scan_percent},
       {"--rmw-percent", &rmw_percent}};
   for (const auto& [name, value] : percents) {
-    verb.add_option(name, *value, "Of the requests of mixed; the rest are lookups")
-        ->check(Within(0u, kPercentMax))
-        ->group(kGroup);
+    verb.Add(name, *value, "Of the requests of mixed; the rest are lookups")
+        .Check(Within(0u, kPercentMax))
+        .Group(kGroup);
   }
-  verb.add_option("--missing-percent", plan.missing_percent,
-                  "Of looked-up keys: that are not there")
-      ->check(Within(0u, kPercentMax))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_flag("--replace", replace, "load: drop the object first, if it is there")->group(kGroup);
-  verb.add_option("--kind", kind, "load: what to create; a hash has no scans")
-      ->check(CLI::IsMember({"index", "hash"}))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_flag("--verify", plan.verify, "Check every value of every answer")->group(kGroup);
+  verb.Add("--missing-percent", plan.missing_percent, "Of looked-up keys: that are not there")
+      .Check(Within(0u, kPercentMax))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--replace", replace, "load: drop the object first, if it is there").Group(kGroup);
+  verb.Add("--kind", kind, "load: what to create; a hash has no scans")
+      .Check(OneOf({"index", "hash"}))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--verify", plan.verify, "Check every value of every answer").Group(kGroup);
 }
 
-void BenchFlags::AddKeys(CLI::App& verb) {
+void BenchFlags::AddKeys(Flags& verb) {
   constexpr char kGroup[] = "Keys";
-  verb.add_option("--keys", plan.keys, "Keys of the object, as loaded")
-      ->check(Within(uint64_t{1}, load::KeySet::kCountMax))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--layout", layout,
-                  "dense: 0 .. keys-1; sparse: spread over 64 bits; as loaded; default sparse")
-      ->check(CLI::IsMember({"dense", "sparse"}))
-      ->group(kGroup);
-  verb.add_option("--distribution", distribution,
-                  "Which are asked for: uniform, zipf (0.99, lowest keys first), scrambled (zipf, "
-                  "spread over the key space), latest (zipf, the newest first), hot, shifting (a "
-                  "hot range, fixed or moving), sequential; default: the workload's")
-      ->check(CLI::IsMember(load::DistributionNames()))
-      ->group(kGroup);
-  verb.add_option("--key-part", plan.key_part, "Only of the lowest so much of the key space")
-      ->check(Within(0.001, 1.0))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--hot-part", plan.hot_part, "Width of the hot range, of all keys")
-      ->check(Within(0.000001, 1.0))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--hot-percent", plan.hot_percent, "Of the keys asked for that lie in it")
-      ->check(Within(0u, kPercentMax))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--shift-seconds", plan.shift_s, "shifting: it moves on by its width this often")
-      ->check(Within(0.01, 86400.0))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--seed", plan.seed, "Of all that is random")
-      ->check(Within(uint64_t{0}, kU64Max))
-      ->group(kGroup)
-      ->capture_default_str();
+  verb.Add("--keys", plan.keys, "Keys of the object, as loaded")
+      .Check(Within(uint64_t{1}, load::KeySet::kCountMax))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--layout", layout,
+           "dense: 0 .. keys-1; sparse: spread over 64 bits; as loaded; default sparse")
+      .Check(OneOf({"dense", "sparse"}))
+      .Group(kGroup);
+  verb.Add("--distribution", distribution,
+           "Which are asked for: uniform, zipf (0.99, lowest keys first), scrambled (zipf, "
+           "spread over the key space), latest (zipf, the newest first), hot, shifting (a "
+           "hot range, fixed or moving), sequential; default: the workload's")
+      .Check(OneOf(load::DistributionNames()))
+      .Group(kGroup);
+  verb.Add("--key-part", plan.key_part, "Only of the lowest so much of the key space")
+      .Check(Within(0.001, 1.0))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--hot-part", plan.hot_part, "Width of the hot range, of all keys")
+      .Check(Within(0.000001, 1.0))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--hot-percent", plan.hot_percent, "Of the keys asked for that lie in it")
+      .Check(Within(0u, kPercentMax))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--shift-seconds", plan.shift_s, "shifting: it moves on by its width this often")
+      .Check(Within(0.01, 86400.0))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--seed", plan.seed, "Of all that is random")
+      .Check(Within(uint64_t{0}, kU64Max))
+      .Group(kGroup)
+      .ShowDefault();
 }
 
-void BenchFlags::AddPace(CLI::App& verb) {
+void BenchFlags::AddPace(Flags& verb) {
   constexpr char kGroup[] = "Pace and report";
-  verb.add_option("--rate", plan.rate,
-                  "Open loop: so many requests a second in all, as Poisson arrivals; 0: closed "
-                  "loop")
-      ->check(Within(0.0, 1e9))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--seconds", plan.seconds, "Measured")
-      ->check(Within(0.1, 86400.0))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--requests", plan.requests, "Instead of --seconds: so many in all")
-      ->check(Within(uint64_t{1}, kU64Max))
-      ->group(kGroup);
-  verb.add_option("--warm-up", plan.warm_up_s, "Seconds before, not counted")
-      ->check(Within(0.0, 86400.0))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--interval", plan.interval_s, "Seconds between two lines while it runs")
-      ->check(Within(0.1, 3600.0))
-      ->group(kGroup)
-      ->capture_default_str();
-  verb.add_option("--output", output, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->group(kGroup);
+  verb.Add("--rate", plan.rate,
+           "Open loop: so many requests a second in all, as Poisson arrivals; 0: closed "
+           "loop")
+      .Check(Within(0.0, 1e9))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--seconds", plan.seconds, "Measured")
+      .Check(Within(0.1, 86400.0))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--requests", plan.requests, "Instead of --seconds: so many in all")
+      .Check(Within(uint64_t{1}, kU64Max))
+      .Group(kGroup);
+  verb.Add("--warm-up", plan.warm_up_s, "Seconds before, not counted")
+      .Check(Within(0.0, 86400.0))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--interval", plan.interval_s, "Seconds between two lines while it runs")
+      .Check(Within(0.1, 3600.0))
+      .Group(kGroup)
+      .ShowDefault();
+  verb.Add("--output", output, "table, json or csv")
+      .Check(OneOf({"table", "json", "csv"}))
+      .Group(kGroup);
 }
 
-void BenchFlags::AddTo(CLI::App& verb) {
+void BenchFlags::AddTo(Flags& verb) {
   AddTarget(verb);
   AddWorkload(verb);
   AddKeys(verb);
   AddPace(verb);
-  engine.AddTo(verb);
+  engine.AddEngineTo(verb);
 }
 
-absl::StatusOr<load::Workload> BenchFlags::ToWorkload(const CLI::App& verb) const {
+absl::StatusOr<load::Workload> BenchFlags::ToWorkload(const Flags& verb) const {
   load::Workload of{.name = workload};
   if (workload == "mixed") {
     const uint32_t upserts = upsert_percent.value_or(10), inserts = insert_percent.value_or(0),
@@ -218,7 +213,7 @@ absl::StatusOr<load::Workload> BenchFlags::ToWorkload(const CLI::App& verb) cons
   return of;
 }
 
-absl::Status BenchFlags::CheckTarget(const CLI::App& verb, const load::Plan& of) const {
+absl::Status BenchFlags::CheckTarget(const Flags& verb, const load::Plan& of) const {
   absl::Status status;
   if (embedded && null_target) {
     return absl::InvalidArgumentError("--embedded and --null: one of them at most");
@@ -228,10 +223,10 @@ absl::Status BenchFlags::CheckTarget(const CLI::App& verb, const load::Plan& of)
                          "goes with a server alone, not with --embedded or --null"));
   }
   if (!embedded) {
-    for (const CLI::Option* option : verb.get_options()) {
-      if (option->get_group() == "Engine" && option->count() > 0) {
+    for (const Flags::Value& one : verb.Values()) {
+      if (one.given && one.group == kEngineGroup) {
         return absl::InvalidArgumentError(absl::StrCat(
-            option->get_name(), " goes with --embedded alone; a server has its own options"));
+            "--", one.name, " goes with --embedded alone; a server has its own options"));
       }
     }
   }
@@ -258,13 +253,13 @@ absl::Status BenchFlags::CheckTarget(const CLI::App& verb, const load::Plan& of)
   } else if (!embedded) {
     status.Update(Refuse(verb, {"--replace", "--kind"}, "goes with workload load alone"));
   }
-  if (Given(verb, "--requests")) {
+  if (verb.Given("--requests")) {
     status.Update(Refuse(verb, {"--seconds", "--warm-up"}, "does not go with --requests"));
   }
   return status;
 }
 
-absl::Status BenchFlags::CheckKeys(const CLI::App& verb, const load::Plan& of) const {
+absl::Status BenchFlags::CheckKeys(const Flags& verb, const load::Plan& of) const {
   absl::Status status;
   const Distribution picked = of.workload.distribution;
   const bool inserts = of.workload.PercentOf(Operation::kInsert) > 0;
@@ -294,7 +289,7 @@ absl::Status BenchFlags::CheckKeys(const CLI::App& verb, const load::Plan& of) c
   return status;
 }
 
-absl::StatusOr<load::Plan> BenchFlags::ToPlan(const CLI::App& verb) const {
+absl::StatusOr<load::Plan> BenchFlags::ToPlan(const Flags& verb) const {
   load::Plan of = plan;
   absl::StatusOr<load::Workload> picked = ToWorkload(verb);
   if (!picked.ok()) return picked.status();
@@ -312,15 +307,10 @@ absl::StatusOr<load::Plan> BenchFlags::ToPlan(const CLI::App& verb) const {
   return of;
 }
 
-std::vector<std::pair<std::string, std::string>> GivenFlags(const CLI::App& verb) {
+std::vector<std::pair<std::string, std::string>> GivenFlags(const Flags& verb) {
   std::vector<std::pair<std::string, std::string>> flags;
-  for (const CLI::Option* option : verb.get_options()) {
-    const std::string name = option->get_single_name();
-    if (name == "help") continue;
-    const bool given = option->count() > 0;
-    if (!given && option->get_default_str().empty()) continue;
-    flags.emplace_back(name,
-                       given ? absl::StrJoin(option->results(), ",") : option->get_default_str());
+  for (Flags::Value& one : verb.Values()) {
+    flags.emplace_back(std::move(one.name), std::move(one.text));
   }
   return flags;
 }

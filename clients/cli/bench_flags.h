@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/statusor.h"
-#include "clients/cli/engine_flags.h"
+#include "clients/cli/flags.h"
+#include "clients/cli/option_flags.h"
 #include "clients/load/plan.h"
 
 namespace eris::cli {
@@ -26,26 +25,26 @@ struct BenchFlags {
   std::optional<uint64_t> scan_rows;
   std::optional<uint32_t> upsert_percent, insert_percent, scan_percent, rmw_percent, in_flight;
   load::Plan plan;
-  EngineFlags engine;
+  OptionFlags engine;
 
   // Parsing writes here: the flags must outlive `verb` and stay where they are.
-  void AddTo(CLI::App& verb);
+  void AddTo(Flags& verb);
   // The plan that they describe. `verb` says which were given. Errors: InvalidArgument (flags that
   // do not go together).
-  absl::StatusOr<load::Plan> ToPlan(const CLI::App& verb) const;
+  absl::StatusOr<load::Plan> ToPlan(const Flags& verb) const;
 
  private:
-  void AddTarget(CLI::App& verb);
-  void AddWorkload(CLI::App& verb);
-  void AddKeys(CLI::App& verb);
-  void AddPace(CLI::App& verb);
-  absl::StatusOr<load::Workload> ToWorkload(const CLI::App& verb) const;
-  absl::Status CheckTarget(const CLI::App& verb, const load::Plan& of) const;
-  absl::Status CheckKeys(const CLI::App& verb, const load::Plan& of) const;
+  void AddTarget(Flags& verb);
+  void AddWorkload(Flags& verb);
+  void AddKeys(Flags& verb);
+  void AddPace(Flags& verb);
+  absl::StatusOr<load::Workload> ToWorkload(const Flags& verb) const;
+  absl::Status CheckTarget(const Flags& verb, const load::Plan& of) const;
+  absl::Status CheckKeys(const Flags& verb, const load::Plan& of) const;
 };
 
 // Options as given or by default, by name.
-std::vector<std::pair<std::string, std::string>> GivenFlags(const CLI::App& verb);
+std::vector<std::pair<std::string, std::string>> GivenFlags(const Flags& verb);
 
 }  // namespace eris::cli
 

@@ -5,13 +5,12 @@
 #include <cstring>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/parse.h"
+#include "clients/json.h"
 #include "eris/types.h"
 
 namespace eris::cli {
@@ -114,13 +113,12 @@ std::string ShowBytes(ByteFormat format, absl::string_view bytes) {
 
 std::string ToJsonMember(ByteFormat format, absl::string_view name, absl::string_view bytes) {
   if (format == ByteFormat::kText && !IsUtf8(bytes)) {
-    return absl::StrCat(nlohmann::json(absl::StrCat(name, "_base64")).dump(), ": \"",
+    return absl::StrCat(Json(absl::StrCat(name, "_base64")).Dump(), ": \"",
                         absl::Base64Escape(bytes), "\"");
   }
   const std::string shown = format == ByteFormat::kText ? std::string(bytes.data(), bytes.size())
                                                         : ShowBytes(format, bytes);
-  return absl::StrCat(nlohmann::json(std::string(name.data(), name.size())).dump(), ": ",
-                      nlohmann::json(shown).dump());
+  return absl::StrCat(Json(name).Dump(), ": ", Json(shown).Dump());
 }
 
 absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, KeyType type) {

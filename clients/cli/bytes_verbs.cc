@@ -240,8 +240,8 @@ class Putter {
 
   void PrintCounts() {
     if (cli_.json()) {
-      output_.WriteJson(nlohmann::ordered_json{{"keys", std::to_string(sent_)},
-                                               {"replaced", std::to_string(replaced_)}});
+      output_.WriteJson(
+          Json{{"keys", std::to_string(sent_)}, {"replaced", std::to_string(replaced_)}});
     } else {
       output_.Write(absl::StrCat(sent_, " keys put, ", replaced_, " replaced\n"));
     }
@@ -265,14 +265,14 @@ class Putter {
 
 }  // namespace
 
-void AddBytesFlags(CLI::App& verb, BytesFlags& flags, bool raw) {
-  CLI::Option* hex = verb.add_flag("--hex", flags.hex, "Byte strings as hexadecimal digits");
-  CLI::Option* base64 = verb.add_flag("--base64", flags.base64, "Byte strings as base64");
-  base64->excludes(hex);
+void AddBytesFlags(Flags& verb, BytesFlags& flags, bool raw) {
+  const Flag hex = verb.Add("--hex", flags.hex, "Byte strings as hexadecimal digits");
+  const Flag base64 = verb.Add("--base64", flags.base64, "Byte strings as base64");
+  base64.Excludes(hex);
   if (!raw) return;
-  verb.add_flag("--raw", flags.raw, "The byte string of one key as it is, nothing else")
-      ->excludes(hex)
-      ->excludes(base64);
+  verb.Add("--raw", flags.raw, "The byte string of one key as it is, nothing else")
+      .Excludes(hex)
+      .Excludes(base64);
 }
 
 absl::Status CheckNoBytesFlags(const BytesFlags& flags, const std::string& object) {

@@ -2,8 +2,6 @@
 #ifndef ERIS_CLIENTS_CLI_BYTES_VERBS_H_
 #define ERIS_CLIENTS_CLI_BYTES_VERBS_H_
 
-#include <CLI/CLI.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "absl/status/status.h"
 #include "clients/cli/byte_text.h"
 #include "clients/cli/cli.h"
+#include "clients/cli/flags.h"
 #include "clients/eris_client.h"
 #include "eris/types.h"
 
@@ -28,7 +27,7 @@ struct BytesFlags {
   }
 };
 // --hex and --base64, and --raw for get.
-void AddBytesFlags(CLI::App& verb, BytesFlags& flags, bool raw);
+void AddBytesFlags(Flags& verb, BytesFlags& flags, bool raw);
 
 // What the flags are not for. Errors: InvalidArgument.
 absl::Status CheckNoBytesFlags(const BytesFlags& flags, const std::string& object);

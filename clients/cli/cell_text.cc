@@ -174,7 +174,7 @@ void CellPrinter::AddJson(const TableSchema& schema, const client::OwnedRows& ro
       line += ToJsonMember(ByteFormat::kText, column.name, rows.GetString(i, row));
       continue;
     }
-    absl::StrAppend(&line, nlohmann::ordered_json(column.name).dump(), ": ");
+    absl::StrAppend(&line, Json(column.name).Dump(), ": ");
     if (is_null) {
       line += "null";
       continue;

@@ -1,15 +1,13 @@
 // What the verbs of the eris program share: the global options, and how a verb is entered. Each
-// verb adds its subcommand with an Add function; parsing then sets Cli::run. One thread.
+// verb adds itself with an Add function. One thread.
 #ifndef ERIS_CLIENTS_CLI_CLI_H_
 #define ERIS_CLIENTS_CLI_CLI_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/statusor.h"
+#include "clients/cli/flags.h"
 #include "clients/eris_client.h"
 
 namespace eris::cli {
@@ -18,8 +16,6 @@ struct Cli {
   std::string server = "127.0.0.1:7411";
   std::string output = "table";  // or "json"
   double timeout_s = 30;
-  // The verb that the command line asked for; returns the exit code.
-  std::function<int()> run;
 
   bool json() const { return output == "json"; }
   absl::Duration timeout() const { return absl::Seconds(timeout_s); }
@@ -43,24 +39,25 @@ struct Cli {
   }
 };
 
-void AddServe(CLI::App& app, Cli& cli);
-void AddCreate(CLI::App& app, Cli& cli);
-void AddDrop(CLI::App& app, Cli& cli);
-void AddList(CLI::App& app, Cli& cli);
-void AddPut(CLI::App& app, Cli& cli);
-void AddGet(CLI::App& app, Cli& cli);
-void AddAdd(CLI::App& app, Cli& cli);
-void AddErase(CLI::App& app, Cli& cli);
-void AddScan(CLI::App& app, Cli& cli);
-void AddAggregate(CLI::App& app, Cli& cli);
-void AddCount(CLI::App& app, Cli& cli);
-void AddImport(CLI::App& app, Cli& cli);
-void AddExport(CLI::App& app, Cli& cli);
-void AddStats(CLI::App& app, Cli& cli);
-void AddTopology(CLI::App& app, Cli& cli);
-void AddMemory(CLI::App& app, Cli& cli);
-void AddBalancer(CLI::App& app, Cli& cli);
-void AddBench(CLI::App& app, Cli& cli);
+void AddServe(Flags& program);
+void AddCreate(Flags& program, Cli& cli);
+void AddDrop(Flags& program, Cli& cli);
+void AddList(Flags& program, Cli& cli);
+void AddPut(Flags& program, Cli& cli);
+void AddGet(Flags& program, Cli& cli);
+void AddAdd(Flags& program, Cli& cli);
+void AddErase(Flags& program, Cli& cli);
+void AddScan(Flags& program, Cli& cli);
+void AddAggregate(Flags& program, Cli& cli);
+void AddCount(Flags& program, Cli& cli);
+void AddImport(Flags& program, Cli& cli);
+void AddExport(Flags& program, Cli& cli);
+void AddGenerate(Flags& program, Cli& cli);
+void AddStats(Flags& program, Cli& cli);
+void AddTopology(Flags& program, Cli& cli);
+void AddMemory(Flags& program, Cli& cli);
+void AddBalancer(Flags& program, Cli& cli);
+void AddBench(Flags& program, Cli& cli);
 
 }  // namespace eris::cli
 

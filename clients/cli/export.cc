@@ -73,7 +73,7 @@ int WriteTo(const Cli& cli, const std::string& path,
   if (absl::Status status = file.Keep(); !status.ok()) return Report(status);
   Output summary;
   if (cli.json()) {
-    summary.WriteJson(nlohmann::ordered_json{{"rows", std::to_string(*count)}, {"file", path}});
+    summary.WriteJson({{"rows", std::to_string(*count)}, {"file", path}});
   } else {
     summary.Write(absl::StrCat(*count, " rows written to ", path, "\n"));
   }
@@ -109,17 +109,17 @@ int RunExport(const Cli& cli, const ExportFlags& flags) {
 
 }  // namespace
 
-void AddExport(CLI::App& app, Cli& cli) {
+void AddExport(Flags& program, Cli& cli) {
   auto flags = std::make_shared<ExportFlags>();
-  CLI::App* verb =
-      app.add_subcommand("export", "Write an object's rows to a file; of an index in key order");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  verb->add_option("file", flags->path, "File, or - for standard output")->required();
-  verb->add_option("--format", flags->format,
-                   "csv (with a header: key,value or key,second_key,value; of a table its columns) "
-                   "or tbl; default: tbl for *.tbl, else csv")
-      ->check(CLI::IsMember({"csv", "tbl"}));
-  verb->footer(
+  Flags& verb =
+      program.AddVerb("export", "Write an object's rows to a file; of an index in key order");
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  verb.Add("file", flags->path, "File, or - for standard output").Required();
+  verb.Add("--format", flags->format,
+           "csv (with a header: key,value or key,second_key,value; of a table its columns) "
+           "or tbl; default: tbl for *.tbl, else csv")
+      .Check(OneOf({"csv", "tbl"}));
+  verb.SetFooter(
       "A file is replaced when all rows are written, and else as it was. Pipes and devices are "
       "written\n"
       "directly.\n"
@@ -143,7 +143,7 @@ void AddExport(CLI::App& app, Cli& cli) {
       "  eris export trades trades.csv && eris import copy trades.csv --schema \"$(eris list "
       "trades "
       "--output json | jq -r '.[0].schema')\" --key id\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunExport(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunExport(cli, *flags); });
 }
 
 }  // namespace eris::cli

@@ -76,13 +76,13 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
 
 }  // namespace
 
-void AddGet(CLI::App& app, Cli& cli) {
+void AddGet(Flags& program, Cli& cli) {
   auto flags = std::make_shared<GetFlags>();
-  CLI::App* verb = app.add_subcommand("get", "Show the values of keys");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
-  AddBytesFlags(*verb, flags->bytes, /*raw=*/true);
-  verb->footer(
+  Flags& verb = program.AddVerb("get", "Show the values of keys");
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  verb.Add("keys", flags->arguments, "Keys, or - for one key a line of stdin").Required();
+  AddBytesFlags(verb, flags->bytes, /*raw=*/true);
+  verb.SetFooter(
       "Keys are read and shown by the object's type (see eris create --help). One that begins "
       "with\n"
       "a minus and a letter stands behind --, as in: eris get rates -- -inf\n"
@@ -98,7 +98,7 @@ void AddGet(CLI::App& app, Cli& cli) {
       "  seq 1 100 | eris get orders - --output json\n"
       "  eris get lineitem 1/1 1/2 7/4\n"
       "  eris get documents 7 --raw > seven.json\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunGet(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunGet(cli, *flags); });
 }
 
 }  // namespace eris::cli

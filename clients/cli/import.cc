@@ -16,6 +16,7 @@
 #include "clients/batch_stream.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
+#include "clients/cli/failed_import.h"
 #include "clients/cli/import_file.h"
 #include "clients/cli/import_flags.h"
 #include "clients/cli/key_sample.h"
@@ -24,7 +25,6 @@
 #include "clients/cli/progress_bar.h"
 #include "clients/cli/table_verbs.h"
 #include "clients/cli/tpch_tables.h"
-#include "clients/cli/within.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
@@ -207,6 +207,7 @@ class Loader {
 };
 
 struct Loaded {
+  uint64_t sent = 0;
   uint64_t rows = 0;
   uint64_t replaced = 0;
   uint64_t skipped = 0;
@@ -219,7 +220,6 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
   absl::Status status;
   ObjectKey key;
   uint64_t value = 0;
-  uint64_t rows = 0;
   std::string complaint;
   while (status.ok()) {
     const absl::StatusOr<ImportFile::Result> result = file.Next(key, value, complaint);
@@ -229,7 +229,7 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
       break;
     } else if (*result == ImportFile::Result::kRow) {
       status = loader.Add(key, value);
-      if ((++rows & 4095) == 0) bar.Show(file.bytes_read(), rows);
+      if ((++loaded.sent & 4095) == 0) bar.Show(file.bytes_read(), loaded.sent);
     } else if (flags.on_error == "abort") {
       status = absl::InvalidArgumentError(complaint);
     } else {
@@ -272,19 +272,25 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   status = Load(**client, flags, input, target->key_type, file, loaded);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
-    return Report(absl::Status(status.code(), absl::StrCat(status.message(), "; stopped after ",
-                                                           loaded.rows, " rows were loaded")));
+    return Report(EndFailedImport(**client,
+                                  {.object = flags.object,
+                                   .created = created,
+                                   .keep = flags.keep,
+                                   .loaded = loaded.rows,
+                                   .stored = loaded.rows - loaded.replaced,
+                                   .sent = loaded.sent},
+                                  status));
   }
   const double rate = seconds > 0 ? static_cast<double>(loaded.rows) / seconds : 0;
   Output output;
   if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"object", flags.object},
-                                            {"created", created},
-                                            {"rows", std::to_string(loaded.rows)},
-                                            {"replaced", std::to_string(loaded.replaced)},
-                                            {"skipped", std::to_string(loaded.skipped)},
-                                            {"seconds", seconds},
-                                            {"rows_per_second", rate}});
+    output.WriteJson({{"object", flags.object},
+                      {"created", created},
+                      {"rows", std::to_string(loaded.rows)},
+                      {"replaced", std::to_string(loaded.replaced)},
+                      {"skipped", std::to_string(loaded.skipped)},
+                      {"seconds", seconds},
+                      {"rows_per_second", rate}});
   } else {
     output.Write(
         absl::StrFormat("%s%d rows loaded into %s (%d replaced, %d lines skipped) in "
@@ -297,67 +303,70 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
 
 }  // namespace
 
-void AddImport(CLI::App& app, Cli& cli) {
+void AddImport(Flags& program, Cli& cli) {
   auto flags = std::make_shared<ImportFlags>();
-  CLI::App* verb = app.add_subcommand("import", "Load a CSV or TPC-H .tbl file into an object");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  verb->add_option("file", flags->path, "File, or - for standard input")->required();
-  verb->add_option("--format", flags->format, "csv or tbl; default: tbl for *.tbl, else csv")
-      ->check(CLI::IsMember({"csv", "tbl"}));
-  verb->add_option("--delimiter", flags->delimiter, "One character, or tab; default , (tbl: |)");
-  // By function: a flag bound to an optional is set even when it is not given.
-  verb->add_flag_function(
-      "--header,!--no-header", [flags](int64_t count) { flags->header = count > 0; },
+  Flags& verb = program.AddVerb("import", "Load a CSV or TPC-H .tbl file into an object");
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  verb.Add("file", flags->path, "File, or - for standard input").Required();
+  verb.Add("--format", flags->format, "csv or tbl; default: tbl for *.tbl, else csv")
+      .Check(OneOf({"csv", "tbl"}));
+  verb.Add("--delimiter", flags->delimiter, "One character, or tab; default , (tbl: |)");
+  verb.AddSwitch(
+      "--header,!--no-header", flags->header,
       "The first line is (not) a header; default: it is one if none of its key fields is a key; "
       "of a table, if it names its columns");
-  CLI::Option* schema =
-      verb->add_option("--schema", flags->schema,
-                       "Load into a table of these columns (a:int64,b:decimal(2),c:string?, or "
-                       "tpch:lineitem), which "
-                       "is created if it is missing; of a table that exists not needed")
-          ->check(CheckNotEmpty);
-  verb->add_flag("--dry-run", flags->dry_run,
-                 "Read and check the file by --schema, and send nothing: needs no server")
-      ->needs(schema);
-  verb->add_option("--table", flags->table,
-                   "TPC-H table that names the columns; default: from the name of a .tbl file");
-  verb->add_option("--key", flags->key,
-                   "Key column, by name or by number from 1 (default: the first); of two-part keys "
-                   "two: 1,4. Of a new table: up to four key columns by name, or none (default, "
-                   "but for tpch:)")
-      ->check(CheckNotEmpty);
-  verb->add_option("--value", flags->value,
-                   "Value column, by name or by number from 1; default: the first that is no key")
-      ->excludes(schema);
-  verb->add_flag("--create,!--no-create", flags->create,
-                 "Create the object if it is missing (default), or refuse");
-  verb->add_option("--kind", flags->kind, "Of a new object: index (default) or hash")
-      ->check(CLI::IsMember({"index", "hash"}))
-      ->excludes(schema);
-  verb->add_option("--expect", flags->expect,
-                   "LO:HI for a new object (of two-part keys: first parts), instead of bounds from "
-                   "a sample of the file")
-      ->check(CheckNotEmpty);
-  verb->add_option("--key-type", flags->key_type,
-                   "u64 (default), i64, f64 or date, or two of them as u64,date: what the keys of "
-                   "a new object are")
-      ->check(CheckKeyTypes)
-      ->excludes(schema);
-  verb->add_option("--on-error", flags->on_error, "What a bad line does: abort or skip")
-      ->check(CLI::IsMember({"abort", "skip"}))
-      ->capture_default_str();
-  verb->add_option("--batch", flags->batch, "Rows in one request; of a table at most 65536")
-      ->check(Within(1u, kBatchKeysMax))
-      ->capture_default_str();
-  verb->add_option("--in-flight", flags->in_flight, "Requests under way at once")
-      ->check(Within(1u, 64u))
-      ->capture_default_str();
-  verb->add_flag("--progress,!--no-progress", flags->progress,
-                 "Progress bar, on a terminal only (default)");
-  verb->footer(
+  const Flag schema =
+      verb.Add("--schema", flags->schema,
+               "Load into a table of these columns (a:int64,b:decimal(2),c:string?, or "
+               "tpch:lineitem), which "
+               "is created if it is missing; of a table that exists not needed")
+          .Check(CheckNotEmpty);
+  verb.Add("--dry-run", flags->dry_run,
+           "Read and check the file by --schema, and send nothing: needs no server")
+      .Needs(schema);
+  verb.Add("--table", flags->table,
+           "TPC-H table that names the columns; default: from the name of a .tbl file");
+  verb.Add("--key", flags->key,
+           "Key column, by name or by number from 1 (default: the first); of two-part keys "
+           "two: 1,4. Of a new table: up to four key columns by name, or none (default, "
+           "but for tpch:)")
+      .Check(CheckNotEmpty);
+  verb.Add("--value", flags->value,
+           "Value column, by name or by number from 1; default: the first that is no key")
+      .Excludes(schema);
+  verb.Add("--create,!--no-create", flags->create,
+           "Create the object if it is missing (default), or refuse");
+  verb.Add("--keep", flags->keep,
+           "Keep an object that this import has created when it fails; default: drop it again");
+  verb.Add("--kind", flags->kind, "Of a new object: index (default) or hash")
+      .Check(OneOf({"index", "hash"}))
+      .Excludes(schema);
+  verb.Add("--expect", flags->expect,
+           "LO:HI for a new object (of two-part keys: first parts), instead of bounds from "
+           "a sample of the file")
+      .Check(CheckNotEmpty);
+  verb.Add("--key-type", flags->key_type,
+           "u64 (default), i64, f64 or date, or two of them as u64,date: what the keys of "
+           "a new object are")
+      .Check(CheckKeyTypes)
+      .Excludes(schema);
+  verb.Add("--on-error", flags->on_error, "What a bad line does: abort or skip")
+      .Check(OneOf({"abort", "skip"}))
+      .ShowDefault();
+  verb.Add("--batch", flags->batch, "Rows in one request; of a table at most 65536")
+      .Check(Within(1u, kBatchKeysMax))
+      .ShowDefault();
+  verb.Add("--in-flight", flags->in_flight, "Requests under way at once")
+      .Check(Within(1u, 64u))
+      .ShowDefault();
+  verb.Add("--progress,!--no-progress", flags->progress,
+           "Progress bar, on a terminal only (default)");
+  verb.SetFooter(
       "Values are numbers from 0 to 2^64-1, keys what the object's type says. A bad line is named "
       "with its number and the\n"
-      "reason; with --on-error abort (exit code 2) all rows before it have been loaded. A new "
+      "reason; with --on-error abort (exit code 2) all rows before it have been loaded. An object "
+      "that\n"
+      "the import has created is dropped again when it fails, unless --keep is given. A new "
       "object\n"
       "gets partition bounds from a sample of the file, one equal share for each AEU. Two key "
       "columns make keys of two\n"
@@ -369,7 +378,7 @@ void AddImport(CLI::App& app, Cli& cli) {
       "and\n"
       "maybe others, which are passed over. Rows whose key is there are replaced; without a key "
       "they\n"
-      "are appended. A new table stays also if the import fails before its first row.\n"
+      "are appended.\n"
       "\n"
       "Examples:\n"
       "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
@@ -381,7 +390,7 @@ void AddImport(CLI::App& app, Cli& cli) {
       "  eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id\n"
       "  eris import copy exported.csv --key key,second_key\n"
       "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunImport(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunImport(cli, *flags); });
 }
 
 }  // namespace eris::cli

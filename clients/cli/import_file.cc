@@ -89,6 +89,33 @@ absl::Status ImportFile::Open() {
   return SettleColumns();
 }
 
+// An index would keep two or three of them, and lose the others without a word.
+absl::Status ImportFile::CheckColumns(size_t columns) const {
+  const size_t kept = format_.key_type.two_parts() ? 3 : 2;
+  if (!format_.value.empty() || columns <= kept) return absl::OkStatus();
+  constexpr size_t kShownMax = 8;
+  std::vector<std::string> names, schema;
+  for (size_t i = 0; i < std::min(columns, kShownMax); ++i) {
+    names.push_back(i < names_.size() ? names_[i] : absl::StrCat("c", i + 1));
+    schema.push_back(absl::StrCat(names[i], ":TYPE"));
+  }
+  if (columns > kShownMax) {
+    names.emplace_back("...");
+    schema.emplace_back("...");
+  }
+  const std::string all = format_.table.empty() ? absl::StrCat("'", absl::StrJoin(schema, ","), "'")
+                                                : absl::StrCat("tpch:", format_.table);
+  return absl::InvalidArgumentError(absl::StrCat(
+      name_, " has ", columns, " columns",
+      names_.empty() ? "" : absl::StrCat(" (", absl::StrJoin(names, ", "), ")"),
+      ", and an index keeps a key and one value: give --schema ", all,
+      " for a table of all columns",
+      format_.table.empty() ? " (TYPE: int64, double, date, "
+                              "decimal(2), string, ...; with ? behind it null is a value)"
+                            : "",
+      ", or choose the columns of the index with --key and --value"));
+}
+
 absl::Status ImportFile::SettleColumns() {
   const bool two_parts = format_.key_type.two_parts();
   if (!two_parts && names_.size() > 1 && names_[0] == "key" && names_[1] == "second_key") {
@@ -108,6 +135,8 @@ absl::Status ImportFile::SettleColumns() {
   absl::StatusOr<Column> value =
       Find(format_.value.empty() ? absl::StrCat(free + 1) : format_.value);
   if (!value.ok()) return value.status();
+  const size_t columns = std::max(names_.size(), fields_expected_);
+  if (absl::Status status = CheckColumns(columns); !status.ok()) return status;
   key_ = *std::move(key);
   second_key_ = *std::move(second_key);
   value_ = *std::move(value);
@@ -141,6 +170,7 @@ absl::StatusOr<ImportFile::Result> ImportFile::Next(ObjectKey& key, uint64_t& va
     problem = reason_;
   } else if (fields_expected_ == 0) {
     fields_expected_ = fields_.size();  // the first line was bad
+    if (absl::Status status = CheckColumns(fields_expected_); !status.ok()) return status;
   }
   if (problem.empty() && fields_.size() != fields_expected_) {
     problem = absl::StrCat(fields_.size(), " fields, expected ", fields_expected_);

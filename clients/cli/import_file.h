@@ -51,6 +51,8 @@ class ImportFile {
     std::string name;  // for messages
   };
   absl::StatusOr<Column> Find(const std::string& text) const;
+  // Errors: InvalidArgument if columns would be lost, unless format.value is set: a choice.
+  absl::Status CheckColumns(size_t columns) const;
   // Finds the columns of key and value. Errors: InvalidArgument.
   absl::Status SettleColumns();
   bool IsKeyField(const std::string& column, KeyType type) const;

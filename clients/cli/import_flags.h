@@ -28,7 +28,8 @@ struct ImportFlags {
   std::string key;    // empty: column 1; of a table none
   std::string value;  // empty: the first column that is no key
   bool create = true;
-  std::string kind;  // empty: the object's, index for a new one
+  bool keep = false;  // an object that a failed import has created
+  std::string kind;   // empty: the object's, index for a new one
   std::string expect;
   std::string key_type;  // empty: the object's, u64 for each column of a new one
   std::string on_error = "abort";

@@ -1,5 +1,4 @@
-// eris import into a table: creates it with bounds from a sample of its first key column. A table
-// that it has created stays when it fails: others may be writing to it by then.
+// eris import into a table: creates it with bounds from a sample of its first key column.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -12,6 +11,7 @@
 #include "clients/cli/cell_text.h"
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
+#include "clients/cli/failed_import.h"
 #include "clients/cli/import_flags.h"
 #include "clients/cli/key_sample.h"
 #include "clients/cli/output.h"
@@ -95,16 +95,6 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
   return other.ok() && other->schema == schema ? absl::OkStatus() : info.status();
 }
 
-// Of a table that a failed import has created, and into which it knows of no row: what is left.
-std::string WhatStays(client::Client& client, const std::string& table) {
-  const absl::StatusOr<ObjectInfo> info = client.Get(table);
-  if (info.ok() && info->keys == 0) {
-    return absl::StrCat("; table ", table, " is there, without rows; `eris drop ", table,
-                        "` removes it");
-  }
-  return absl::StrCat("; table ", table, " was created");  // rows of others, or answers were lost
-}
-
 absl::StatusOr<TableFileFormat> FormatOf(const ImportFlags& flags) {
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   if (!delimited.ok()) return delimited.status();
@@ -119,15 +109,15 @@ int Show(const Cli& cli, const ImportFlags& flags, const ImportedRows& imported,
   const double bytes_rate = seconds > 0 ? static_cast<double>(imported.bytes) / seconds : 0;
   Output output;
   if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"object", flags.object},
-                                            {"created", created},
-                                            {"rows", std::to_string(imported.rows)},
-                                            {"replaced", std::to_string(imported.replaced)},
-                                            {"skipped", std::to_string(imported.skipped)},
-                                            {"bytes", std::to_string(imported.bytes)},
-                                            {"seconds", seconds},
-                                            {"rows_per_second", rows_rate},
-                                            {"bytes_per_second", bytes_rate}});
+    output.WriteJson({{"object", flags.object},
+                      {"created", created},
+                      {"rows", std::to_string(imported.rows)},
+                      {"replaced", std::to_string(imported.replaced)},
+                      {"skipped", std::to_string(imported.skipped)},
+                      {"bytes", std::to_string(imported.bytes)},
+                      {"seconds", seconds},
+                      {"rows_per_second", rows_rate},
+                      {"bytes_per_second", bytes_rate}});
   } else {
     output.Write(absl::StrFormat(
         "%s%d rows %s %s (%d replaced, %d lines skipped) in %.2f s, %.0f rows/s, %.0f "
@@ -165,9 +155,14 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
   status = ImportRows(client, target->schema, options, file, imported);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
-    std::string what = absl::StrCat("; stopped after ", imported.rows, " rows were loaded");
-    if (created && imported.rows == 0) what += WhatStays(client, flags.object);
-    return Report(absl::Status(status.code(), absl::StrCat(status.message(), what)));
+    return Report(EndFailedImport(client,
+                                  {.object = flags.object,
+                                   .created = created,
+                                   .keep = flags.keep,
+                                   .loaded = imported.rows,
+                                   .stored = imported.rows - imported.replaced,
+                                   .sent = imported.sent},
+                                  status));
   }
   return Show(cli, flags, imported, created, seconds);
 }
@@ -185,18 +180,22 @@ int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& inpu
   const absl::Time start = absl::Now();
   ImportedRows read;
   client::OwnedRows rows;
-  std::string complaint;
-  for (bool more = true; more && status.ok();) {
-    TableFile::Reset(rows);
-    const auto result = file.Read(std::min<uint64_t>(flags.batch, kBatchRowsMax), rows, complaint);
-    status = result.status();
-    read.rows += rows.rows;
-    if (!status.ok() || *result == TableFile::Result::kFull) continue;
-    more = *result != TableFile::Result::kEnd;
-    if (!more) continue;
+  const auto on_bad_line = [&](const std::string& complaint) {
     ++read.skipped;
     std::fprintf(stderr, "eris: %s\n", complaint.c_str());
-    if (flags.on_error == "abort") status = absl::InvalidArgumentError("a line is bad");
+    return flags.on_error != "abort";
+  };
+  for (bool more = true; more && status.ok();) {
+    TableFile::Reset(rows);
+    const auto result =
+        file.Read(std::min<uint64_t>(flags.batch, kBatchRowsMax), rows, on_bad_line);
+    status = result.status();
+    read.rows += rows.rows;
+    if (!status.ok()) continue;
+    more = *result == TableFile::Result::kFull;
+    if (*result == TableFile::Result::kBadLine) {
+      status = absl::InvalidArgumentError("a line is bad");
+    }
   }
   if (!status.ok()) return Report(status);
   read.bytes = file.bytes_read();

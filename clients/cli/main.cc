@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 #include "clients/cli/cli.h"
 #include "clients/cli/exit_code.h"
-#include "clients/cli/within.h"
+#include "clients/cli/flags.h"
+#include "clients/cli/version.h"
 
 namespace {
 
@@ -18,7 +20,9 @@ constexpr char kFooter[] =
     "  1  not found: no such object; get: at least one key is missing; put with a condition: at\n"
     "     least one key was not written; bench: wrong answers\n"
     "  2  usage, or input that is refused as invalid\n"
-    "  3  the server cannot be reached, is stopping, or did not answer in time\n"
+    "  3  the server cannot be reached (known at once where nobody listens), is stopping, or did "
+    "not\n"
+    "     answer in time\n"
     "  4  refused: name taken, memory limit, overload, a balancer that is paused; serve: the "
     "server\n"
     "     could not start\n"
@@ -33,7 +37,7 @@ constexpr char kFooter[] =
     "  eris scan orders --from 100 --to 200 --output json\n"
     "  eris aggregate orders --from 100 --to 200\n"
     "  eris stats\n"
-    "Each verb has its own: eris import --help\n";
+    "Each verb has its own: eris help import, or eris import --help\n";
 
 // A descriptor of the three that is closed would go to the next file or connection, and what is
 // written to stdout into that. Reading and writing go on to fail.
@@ -52,44 +56,41 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 
   eris::cli::Cli cli;
-  CLI::App app("ERIS: a NUMA-aware in-memory storage engine. Data ends with the server.", "eris");
-  app.footer(kFooter);
-  app.require_subcommand(1);
-  app.fallthrough();  // global options may stand behind the verb
-  app.add_option("--server", cli.server, "Server to talk to, host:port")
-      ->envname("ERIS_SERVER")
-      ->capture_default_str();
-  app.add_option("--output", cli.output, "table, or json (64-bit numbers as strings)")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
-  app.add_option("--timeout", cli.timeout_s, "Seconds to wait for connection and each answer")
-      ->check(eris::cli::Within(0.001, 86400.0))
-      ->capture_default_str();
+  eris::cli::Flags program(
+      "ERIS: a NUMA-aware in-memory storage engine. Data ends with the server.", "eris");
+  program.SetFooter(kFooter);
+  program.RequireVerb();
+  program.SetVersion("eris " + eris::cli::VersionText());
+  program.Add("--server", cli.server, "Server to talk to, host:port")
+      .Env("ERIS_SERVER")
+      .ShowDefault();
+  program.Add("--output", cli.output, "table, or json (64-bit numbers as strings)")
+      .Check(eris::cli::OneOf({"table", "json"}))
+      .ShowDefault();
+  program.Add("--timeout", cli.timeout_s, "Seconds to wait for connection and each answer")
+      .Check(eris::cli::Within(0.001, 86400.0))
+      .ShowDefault();
 
-  eris::cli::AddServe(app, cli);
-  eris::cli::AddCreate(app, cli);
-  eris::cli::AddDrop(app, cli);
-  eris::cli::AddList(app, cli);
-  eris::cli::AddPut(app, cli);
-  eris::cli::AddGet(app, cli);
-  eris::cli::AddAdd(app, cli);
-  eris::cli::AddErase(app, cli);
-  eris::cli::AddScan(app, cli);
-  eris::cli::AddAggregate(app, cli);
-  eris::cli::AddCount(app, cli);
-  eris::cli::AddImport(app, cli);
-  eris::cli::AddExport(app, cli);
-  eris::cli::AddStats(app, cli);
-  eris::cli::AddTopology(app, cli);
-  eris::cli::AddMemory(app, cli);
-  eris::cli::AddBalancer(app, cli);
-  eris::cli::AddBench(app, cli);
+  eris::cli::AddServe(program);
+  eris::cli::AddCreate(program, cli);
+  eris::cli::AddDrop(program, cli);
+  eris::cli::AddList(program, cli);
+  eris::cli::AddPut(program, cli);
+  eris::cli::AddGet(program, cli);
+  eris::cli::AddAdd(program, cli);
+  eris::cli::AddErase(program, cli);
+  eris::cli::AddScan(program, cli);
+  eris::cli::AddAggregate(program, cli);
+  eris::cli::AddCount(program, cli);
+  eris::cli::AddImport(program, cli);
+  eris::cli::AddExport(program, cli);
+  eris::cli::AddGenerate(program, cli);
+  eris::cli::AddStats(program, cli);
+  eris::cli::AddTopology(program, cli);
+  eris::cli::AddMemory(program, cli);
+  eris::cli::AddBalancer(program, cli);
+  eris::cli::AddBench(program, cli);
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // Prints help, or what is wrong; help ends with 0.
-    return app.exit(error) == 0 ? eris::cli::kExitOk : eris::cli::kExitInvalid;
-  }
-  return cli.run();
+  if (const std::optional<int> code = program.Parse(argc, argv)) return *code;
+  return program.Run();
 }

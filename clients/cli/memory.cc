@@ -59,11 +59,11 @@ int RunVerify(const Cli& cli, const MemoryFlags& flags) {
 
 }  // namespace
 
-void AddMemory(CLI::App& app, Cli& cli) {
+void AddMemory(Flags& program, Cli& cli) {
   auto flags = std::make_shared<MemoryFlags>();
-  CLI::App* verb = app.add_subcommand("memory", "Show what data has of the server's memory");
-  verb->add_flag("--classes", flags->classes, "Also blocks by size (JSON has them always)");
-  verb->footer(
+  Flags& verb = program.AddVerb("memory", "Show what data has of the server's memory");
+  verb.Add("--classes", flags->classes, "Also blocks by size (JSON has them always)");
+  verb.SetFooter(
       "Per NumaNode: RESERVED from the system is IN USE, KEPT for reuse or READY ahead of use. IN\n"
       "USE are the AEUs' BUFFERS, and what objects have COMMITTED: in live blocks (USED), in free\n"
       "ones that AEUs keep (CACHED), not cut into blocks (SPARE), headers, and pieces of their "
@@ -74,11 +74,11 @@ void AddMemory(CLI::App& app, Cli& cli) {
       "  eris memory\n"
       "  eris memory --output json | jq '.objects[].used_bytes'\n"
       "  eris memory verify\n");
-  CLI::App* verify =
-      verb->add_subcommand("verify", "Ask the server's kernel on which NumaNodes the pages lie");
-  verify->add_option("--pages", flags->pages, "4 KiB pages to look at per NumaNode; 0: every one")
-      ->capture_default_str();
-  verify->footer(
+  Flags& verify =
+      verb.AddVerb("verify", "Ask the server's kernel on which NumaNodes the pages lie");
+  verify.Add("--pages", flags->pages, "4 KiB pages to look at per NumaNode; 0: every one")
+      .ShowDefault();
+  verify.SetFooter(
       "The pages are spread evenly over all that the server has for data. ABSENT are those not\n"
       "touched yet, or given back meanwhile. HUGE is what lies in huge pages. Every page of a big\n"
       "server takes a while (a second for 80 GiB, ten without huge pages): mind --timeout and the\n"
@@ -91,11 +91,8 @@ void AddMemory(CLI::App& app, Cli& cli) {
       "  eris memory verify\n"
       "  eris memory verify --pages 0 --timeout 600\n"
       "  eris memory verify --output json | jq '.numa_nodes[].percent_local'\n");
-  verify->callback([flags, &cli] { cli.run = [flags, &cli] { return RunVerify(cli, *flags); }; });
-  // Called after that of `verify`.
-  verb->callback([flags, verify, &cli] {
-    if (!verify->parsed()) cli.run = [flags, &cli] { return RunMemory(cli, *flags); };
-  });
+  verify.SetRun([flags, &cli] { return RunVerify(cli, *flags); });
+  verb.SetRun([flags, &cli] { return RunMemory(cli, *flags); });
 }
 
 }  // namespace eris::cli

@@ -14,8 +14,6 @@
 namespace eris::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 double Percent(uint64_t part, uint64_t whole) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -127,16 +125,16 @@ std::string VerdictText(const MemoryVerification& verification) {
 }  // namespace
 
 std::string ToText(const MemoryStats& stats, bool classes) {
-  return absl::StrCat(NumaNodesText(stats), "\n", ObjectsText(stats), "\n",
-                      classes ? ClassesText(stats) + "\n" : "", "limit ",
-                      FormatBytes(stats.limit_bytes), "; reserved ",
-                      FormatBytes(stats.reserved_bytes), "; superblocks of ",
-                      FormatBytes(stats.superblock_bytes),
-                      "; pages: ", absl::StrJoin(stats.pages, ", then "), "\n");
+  return absl::StrCat(
+      NumaNodesText(stats), "\n", ObjectsText(stats), "\n",
+      classes ? ClassesText(stats) + "\n" : "", "limit ", FormatBytes(stats.limit_bytes),
+      "; reserved ", FormatBytes(stats.reserved_bytes), "; superblocks of ",
+      FormatBytes(stats.superblock_bytes), "; pages: ", absl::StrJoin(stats.pages, ", then "), "\n",
+      PlanText(stats.plan), "\n");
 }
 
 Json ToJson(const MemoryStats& stats) {
-  Json numa_nodes = Json::array();
+  Json numa_nodes = Json::Array();
   for (const NumaNodeMemory& one : stats.numa_nodes) {
     numa_nodes.push_back({{"id", one.id.value},
                           {"bound", one.bound},
@@ -148,9 +146,9 @@ Json ToJson(const MemoryStats& stats) {
                           {"reserved_huge_bytes", std::to_string(one.reserved_huge_bytes)},
                           {"mapped_bytes", std::to_string(one.mapped_bytes)}});
   }
-  Json objects = Json::array();
+  Json objects = Json::Array();
   for (const ObjectMemory& one : stats.objects) {
-    Json classes = Json::array();
+    Json classes = Json::Array();
     for (const SizeClassMemory& size_class : one.classes) {
       classes.push_back({{"block_bytes", std::to_string(size_class.block_bytes)},
                          {"used_blocks", std::to_string(size_class.used_blocks)},
@@ -173,7 +171,16 @@ Json ToJson(const MemoryStats& stats) {
           {"superblock_bytes", std::to_string(stats.superblock_bytes)},
           {"pages", stats.pages},
           {"numa_nodes", std::move(numa_nodes)},
-          {"objects", std::move(objects)}};
+          {"objects", std::move(objects)},
+          {"plan", Json{{"process_bytes", std::to_string(stats.plan.process_bytes)},
+                        {"process_source", stats.plan.process_source},
+                        {"data_bytes", std::to_string(stats.plan.data_bytes)},
+                        {"query_bytes", std::to_string(stats.plan.query_bytes)},
+                        {"scan_bytes", std::to_string(stats.plan.scan_bytes)},
+                        {"port_bytes", std::to_string(stats.plan.port_bytes)},
+                        {"caller_bytes", std::to_string(stats.plan.caller_bytes)},
+                        {"receive_bytes", std::to_string(stats.plan.receive_bytes)},
+                        {"reserve_bytes", std::to_string(stats.plan.reserve_bytes)}}}};
 }
 
 std::string ToText(const MemoryVerification& verification) {
@@ -198,11 +205,11 @@ std::string ToText(const MemoryVerification& verification) {
 }
 
 Json ToJson(const MemoryVerification& verification) {
-  Json numa_nodes = Json::array();
+  Json numa_nodes = Json::Array();
   for (const NumaNodePlacement& one : verification.numa_nodes) {
-    Json located = Json::array();
+    Json located = Json::Array();
     for (const LocatedMemory& pages : one.located) {
-      Json addresses = Json::array();
+      Json addresses = Json::Array();
       for (const uint64_t address : pages.addresses) {
         addresses.push_back(absl::StrFormat("0x%x", address));
       }

@@ -5,18 +5,17 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
+#include "clients/json.h"
 #include "eris/stats.h"
 
 namespace eris::cli {
 
 // `classes`: also blocks by size.
 std::string ToText(const MemoryStats& stats, bool classes);
-nlohmann::ordered_json ToJson(const MemoryStats& stats);
+Json ToJson(const MemoryStats& stats);
 
 std::string ToText(const MemoryVerification& verification);
-nlohmann::ordered_json ToJson(const MemoryVerification& verification);
+Json ToJson(const MemoryVerification& verification);
 
 // kExitMisplaced: a page lies elsewhere. Else kExitUnverified: a NumaNode's memory is not bound.
 // Else kExitOk.

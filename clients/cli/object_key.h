@@ -27,7 +27,7 @@ struct ObjectKey {
 
 // What KeyTypesName says. Errors: InvalidArgument.
 absl::StatusOr<KeyTypes> ParseKeyTypes(absl::string_view text);
-// For CLI11's check(): what is wrong with the text, or nothing.
+// For Flag::Check: what is wrong with the text, or nothing.
 std::string CheckKeyTypes(const std::string& text);
 
 void AppendObjectKey(const KeyTypes& types, const ObjectKey& key, std::string* text);

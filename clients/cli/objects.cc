@@ -30,26 +30,25 @@ struct CreateFlags {
 };
 
 // `schema`: of a table, where it is known.
-nlohmann::ordered_json ToJson(const ObjectInfo& info, const TableSchema* schema = nullptr) {
+Json ToJson(const ObjectInfo& info, const TableSchema* schema = nullptr) {
   if (IsTable(info)) {
-    nlohmann::ordered_json json{
-        {"name", info.name}, {"id", info.id.value}, {"kind", KindName(info.kind)}};
+    Json json{{"name", info.name}, {"id", info.id.value}, {"kind", KindName(info.kind)}};
     if (schema != nullptr) {
       json["schema"] = SchemaText(*schema);
       json["key"] = TableKeyText(*schema);
     }
     json["rows"] = std::to_string(info.keys);
     json["memory_bytes"] = std::to_string(info.memory_bytes);
-    nlohmann::ordered_json aeus = nlohmann::ordered_json::array();
+    Json aeus = Json::Array();
     for (const AeuId aeu : info.partition_owners) aeus.push_back(aeu.value);
     json["partitions"] = std::move(aeus);
     return json;
   }
   const KeyType type = info.key_type.first;  // of bounds
-  nlohmann::ordered_json partitions = nlohmann::ordered_json::array();
+  Json partitions = Json::Array();
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {
     const uint64_t lo = std::max(info.partition_starts[i], LowestKey(type));
-    nlohmann::ordered_json partition{{"lo", KeyText(type, lo)}};
+    Json partition{{"lo", KeyText(type, lo)}};
     if (i + 1 < info.partition_starts.size()) {
       partition["hi"] = KeyText(type, info.partition_starts[i + 1]);
     }
@@ -133,7 +132,7 @@ int RunDrop(const Cli& cli, const std::string& object) {
   if (!status.ok()) return Report(status);
   Output output;
   if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"dropped", object}});
+    output.WriteJson({{"dropped", object}});
   } else {
     output.Write(absl::StrCat("dropped ", object, "\n"));
   }
@@ -155,7 +154,7 @@ int RunList(const Cli& cli, const std::string& object) {
   }
   Output output;
   if (cli.json()) {
-    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    Json array = Json::Array();
     for (const ObjectInfo& info : objects) {
       if (!IsTable(info)) {
         array.push_back(ToJson(info));
@@ -191,40 +190,39 @@ int RunList(const Cli& cli, const std::string& object) {
 
 }  // namespace
 
-void AddCreate(CLI::App& app, Cli& cli) {
+void AddCreate(Flags& program, Cli& cli) {
   auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb =
-      app.add_subcommand("create", "Create an empty data object: keys to values, or a table");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  CLI::Option* schema = verb->add_option("--schema", flags->schema,
-                                         "A table of these columns: a:int64,b:decimal(2),c:string?")
-                            ->check(CheckNotEmpty);
-  verb->add_option("--key", flags->key,
-                   "Of a table: key columns by name, up to four; default: none (a heap table), but "
-                   "for tpch:")
-      ->check(CheckNotEmpty);
-  verb->add_option("--kind", flags->kind, "index (ordered), or hash (faster look-ups, no scans)")
-      ->check(CLI::IsMember({"index", "hash"}))
-      ->excludes(schema)
-      ->capture_default_str();
-  CLI::Option* expect =
-      verb->add_option("--expect", flags->expect,
-                       "LO:HI, where keys are expected: partitions are even pieces of it")
-          ->check(CheckNotEmpty);
-  verb->add_option("--split", flags->split, "Inner partition bounds, ascending: 100,200,300")
-      ->check(CheckNotEmpty)
-      ->excludes(expect);
-  verb->add_option("--key-type", flags->key_type,
-                   "What keys are: u64, i64, f64 or date, or two of them: u64,date")
-      ->check(CheckKeyTypes)
-      ->excludes(schema)
-      ->capture_default_str();
-  verb->add_option("--value-type", flags->value_type,
-                   "What values are: u64, or (of an index) bytes of up to 1 MiB")
-      ->check(CLI::IsMember({"u64", "bytes"}))
-      ->excludes(schema)
-      ->capture_default_str();
-  verb->footer(
+  Flags& verb =
+      program.AddVerb("create", "Create an empty data object: keys to values, or a table");
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  const Flag schema = verb.Add("--schema", flags->schema,
+                               "A table of these columns: a:int64,b:decimal(2),c:string?")
+                          .Check(CheckNotEmpty);
+  verb.Add("--key", flags->key,
+           "Of a table: key columns by name, up to four; default: none (a heap table), but "
+           "for tpch:")
+      .Check(CheckNotEmpty);
+  verb.Add("--kind", flags->kind, "index (ordered), or hash (faster look-ups, no scans)")
+      .Check(OneOf({"index", "hash"}))
+      .Excludes(schema)
+      .ShowDefault();
+  const Flag expect = verb.Add("--expect", flags->expect,
+                               "LO:HI, where keys are expected: partitions are even pieces of it")
+                          .Check(CheckNotEmpty);
+  verb.Add("--split", flags->split, "Inner partition bounds, ascending: 100,200,300")
+      .Check(CheckNotEmpty)
+      .Excludes(expect);
+  verb.Add("--key-type", flags->key_type,
+           "What keys are: u64, i64, f64 or date, or two of them: u64,date")
+      .Check(CheckKeyTypes)
+      .Excludes(schema)
+      .ShowDefault();
+  verb.Add("--value-type", flags->value_type,
+           "What values are: u64, or (of an index) bytes of up to 1 MiB")
+      .Check(OneOf({"u64", "bytes"}))
+      .Excludes(schema)
+      .ShowDefault();
+  verb.SetFooter(
       "Keys are ordered, read and shown by their type:\n"
       "  u64   0 to 18446744073709551615\n"
       "  i64   -9223372036854775808 to 9223372036854775807\n"
@@ -259,28 +257,28 @@ void AddCreate(CLI::App& app, Cli& cli) {
       "  eris create trades --schema 'id:int64,day:date,price:decimal(4),note:string?' --key id\n"
       "  eris create events --schema 'at:int64,what:string'\n"
       "  eris create lineitem --schema tpch:lineitem --expect 0:6000001\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunCreate(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunCreate(cli, *flags); });
 }
 
-void AddDrop(CLI::App& app, Cli& cli) {
+void AddDrop(Flags& program, Cli& cli) {
   auto object = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("drop", "Remove a data object and give its memory back");
-  verb->add_option("object", *object, "Name")->required()->check(CheckName);
-  verb->footer("Example:\n  eris drop orders\n");
-  verb->callback([object, &cli] { cli.run = [object, &cli] { return RunDrop(cli, *object); }; });
+  Flags& verb = program.AddVerb("drop", "Remove a data object and give its memory back");
+  verb.Add("object", *object, "Name").Required().Check(CheckName);
+  verb.SetFooter("Example:\n  eris drop orders\n");
+  verb.SetRun([object, &cli] { return RunDrop(cli, *object); });
 }
 
-void AddList(CLI::App& app, Cli& cli) {
+void AddList(Flags& program, Cli& cli) {
   auto object = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("list", "List the data objects");
-  verb->add_option("object", *object, "This one alone")->check(CheckName);
-  verb->footer(
+  Flags& verb = program.AddVerb("list", "List the data objects");
+  verb.Add("object", *object, "This one alone").Check(CheckName);
+  verb.SetFooter(
       "JSON has the partition bounds and their AEUs as well, and of a table its columns and key.\n"
       "\n"
       "Examples:\n"
       "  eris list\n"
       "  eris list orders --output json\n");
-  verb->callback([object, &cli] { cli.run = [object, &cli] { return RunList(cli, *object); }; });
+  verb.SetRun([object, &cli] { return RunList(cli, *object); });
 }
 
 }  // namespace eris::cli

@@ -18,10 +18,8 @@ void Output::Write(absl::string_view text) {
   if (buffer_.size() >= kFlushBytes) Flush();
 }
 
-void Output::WriteJson(const nlohmann::ordered_json& value) {
-  // A path may be no UTF-8.
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  Write(value.dump(2, ' ', false, kReplace) + "\n");
+void Output::WriteJson(const Json& value) {
+  Write(value.DumpLines() + "\n");
 }
 
 void Output::Flush() {

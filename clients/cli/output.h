@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "clients/json.h"
 
 namespace eris::cli {
 
@@ -23,7 +22,7 @@ class Output {
 
   void Write(absl::string_view text);
   // One JSON value and a newline.
-  void WriteJson(const nlohmann::ordered_json& value);
+  void WriteJson(const Json& value);
   bool open() const { return error_ == 0; }
   // Writes out what is left. Returns `code`, also when the reader has gone (EPIPE); after any other
   // error says so on stderr and returns kExitRefused.

@@ -52,7 +52,7 @@ absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type = KeyTy
 absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text,
                                                    KeyType type = KeyType::kUint64);
 
-// For CLI11's check(): what is wrong with the text, or nothing. CLI11 itself takes -1 for 2^64-1.
+// For Flag::Check: what is wrong with the text, or nothing.
 std::string CheckNotEmpty(const std::string& text);
 std::string CheckName(const std::string& text);  // names are UTF-8
 std::string CheckU64(const std::string& text);

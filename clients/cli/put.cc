@@ -51,8 +51,8 @@ int ReportAfter(const absl::Status& status, const Written& written) {
 int Print(const Cli& cli, const Written& written, const char* done, const char* existed) {
   Output output;
   if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"keys", std::to_string(written.keys)},
-                                            {existed, std::to_string(written.existed)}});
+    output.WriteJson(
+        {{"keys", std::to_string(written.keys)}, {existed, std::to_string(written.existed)}});
   } else {
     output.Write(
         absl::StrCat(written.keys, " keys ", done, ", ", written.existed, " ", existed, "\n"));
@@ -130,23 +130,22 @@ int RunErase(const Cli& cli, const WriteFlags& flags) {
 
 }  // namespace
 
-void AddPut(CLI::App& app, Cli& cli) {
+void AddPut(Flags& program, Cli& cli) {
   auto flags = std::make_shared<WriteFlags>();
-  CLI::App* verb = app.add_subcommand("put", "Insert or replace keys");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  verb->add_option("pairs", flags->arguments, "key=value ..., or - for lines 'key value' of stdin")
-      ->required();
-  CLI::Option* absent =
-      verb->add_flag("--if-absent", flags->if_absent, "Insert; leave keys that are there");
-  CLI::Option* present =
-      verb->add_flag("--if-present", flags->if_present, "Replace; create no key");
-  CLI::Option* compare = verb->add_flag(
+  Flags& verb = program.AddVerb("put", "Insert or replace keys");
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  verb.Add("pairs", flags->arguments, "key=value ..., or - for lines 'key value' of stdin")
+      .Required();
+  const Flag absent =
+      verb.Add("--if-absent", flags->if_absent, "Insert; leave keys that are there");
+  const Flag present = verb.Add("--if-present", flags->if_present, "Replace; create no key");
+  const Flag compare = verb.Add(
       "--compare-and-set", flags->compare_and_set,
       "Replace values that are the expected ones: key=expected:value, or 'key expected value'");
-  absent->excludes(present)->excludes(compare);
-  present->excludes(compare);
-  AddBytesFlags(*verb, flags->bytes, /*raw=*/false);
-  verb->footer(
+  absent.Excludes(present).Excludes(compare);
+  present.Excludes(compare);
+  AddBytesFlags(verb, flags->bytes, /*raw=*/false);
+  verb.SetFooter(
       "With a condition each key is tested and written in one step, and shown with the value that\n"
       "was there before. Keys that were not written make the exit code 1.\n"
       "Keys of two parts are written FIRST/SECOND. Rows of tables come in by eris import.\n"
@@ -164,17 +163,17 @@ void AddPut(CLI::App& app, Cli& cli) {
       "  eris put documents '1={\"name\": \"Ann\"}' 2=@two.json\n"
       "  jq -rc '\"\\(.id) \\(.)\"' all.json | eris put documents -\n"
       "  eris put keys 1=00ff1e --hex\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunPut(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunPut(cli, *flags); });
 }
 
-void AddAdd(CLI::App& app, Cli& cli) {
+void AddAdd(Flags& program, Cli& cli) {
   auto flags = std::make_shared<WriteFlags>();
-  CLI::App* verb = app.add_subcommand("add", "Add to counters and show the sums");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  verb->add_option("pairs", flags->arguments,
-                   "key=delta ..., or - for lines 'key delta' of stdin; -2^63 to 2^64-1")
-      ->required();
-  verb->footer(
+  Flags& verb = program.AddVerb("add", "Add to counters and show the sums");
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  verb.Add("pairs", flags->arguments,
+           "key=delta ..., or - for lines 'key delta' of stdin; -2^63 to 2^64-1")
+      .Required();
+  verb.SetFooter(
       "A key that is not there counts from 0. Sums are modulo 2^64.\n"
       "\n"
       "Examples:\n"
@@ -182,21 +181,19 @@ void AddAdd(CLI::App& app, Cli& cli) {
       "  eris add stock 7=-3\n"
       "  eris add visits 7/2024-02-29=1\n"
       "  awk '{print $1, 1}' visits.txt | eris add hits - --output json\n");
-  verb->callback([flags, &cli] {
-    cli.run = [flags, &cli] {
-      return RunConditionalWrite(cli, WriteMode::kAdd, flags->object, flags->arguments);
-    };
+  verb.SetRun([flags, &cli] {
+    return RunConditionalWrite(cli, WriteMode::kAdd, flags->object, flags->arguments);
   });
 }
 
-void AddErase(CLI::App& app, Cli& cli) {
+void AddErase(Flags& program, Cli& cli) {
   auto flags = std::make_shared<WriteFlags>();
-  CLI::App* verb = app.add_subcommand("erase",
-                                      "Remove keys, or of a table the rows with those keys; keys "
-                                      "that are not there are no error");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  verb->add_option("keys", flags->arguments, "Keys, or - for one key a line of stdin")->required();
-  verb->footer(
+  Flags& verb = program.AddVerb("erase",
+                                "Remove keys, or of a table the rows with those keys; keys "
+                                "that are not there are no error");
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  verb.Add("keys", flags->arguments, "Keys, or - for one key a line of stdin").Required();
+  verb.SetFooter(
       "Keys are written as in eris get: those of two parts FIRST/SECOND, those of a table with a "
       "/\n"
       "between its columns.\n"
@@ -205,7 +202,7 @@ void AddErase(CLI::App& app, Cli& cli) {
       "  eris erase orders 1 2 3\n"
       "  eris erase lineitem 1/1 1/2\n"
       "  seq 1 2 1000 | eris erase orders -\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunErase(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunErase(cli, *flags); });
 }
 
 }  // namespace eris::cli

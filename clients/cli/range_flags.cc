@@ -22,16 +22,13 @@ absl::Status Read(absl::string_view option, const std::string& text, absl::Statu
 
 }  // namespace
 
-void RangeFlags::AddTo(CLI::App& verb) {
-  verb.add_option("--from", from,
-                  "First key; default: from the lowest. Of two-part keys FIRST/SECOND, or FIRST")
-      ->check(CheckNotEmpty);
-  verb.add_option("--to", to, "First key behind the range; default: to the end")
-      ->check(CheckNotEmpty);
-  verb.add_option("--min-value", min_value, "Only rows whose value is not below it")
-      ->check(CheckNotEmpty);
-  verb.add_option("--max-value", max_value, "Only rows whose value is not above it")
-      ->check(CheckNotEmpty);
+void RangeFlags::AddTo(Flags& verb) {
+  verb.Add("--from", from,
+           "First key; default: from the lowest. Of two-part keys FIRST/SECOND, or FIRST")
+      .Check(CheckNotEmpty);
+  verb.Add("--to", to, "First key behind the range; default: to the end").Check(CheckNotEmpty);
+  verb.Add("--min-value", min_value, "Only rows whose value is not below it").Check(CheckNotEmpty);
+  verb.Add("--max-value", max_value, "Only rows whose value is not above it").Check(CheckNotEmpty);
 }
 
 absl::StatusOr<KeyRange> RangeFlags::Keys(const KeyTypes& types) const {

@@ -9,9 +9,8 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/statusor.h"
+#include "clients/cli/flags.h"
 #include "eris/types.h"
 
 namespace eris::cli {
@@ -22,7 +21,7 @@ struct RangeFlags {
   std::string min_value;
   std::string max_value;
 
-  void AddTo(CLI::App& verb);
+  void AddTo(Flags& verb);
   // Errors: InvalidArgument, naming the option.
   absl::StatusOr<KeyRange> Keys(const KeyTypes& types) const;
   absl::StatusOr<std::optional<ValueRange>> Values() const;

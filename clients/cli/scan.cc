@@ -120,20 +120,18 @@ int RunScan(const Cli& cli, const ScanFlags& flags) {
 
 }  // namespace
 
-void AddScan(CLI::App& app, Cli& cli) {
+void AddScan(Flags& program, Cli& cli) {
   auto flags = std::make_shared<ScanFlags>();
-  CLI::App* verb = app.add_subcommand(
+  Flags& verb = program.AddVerb(
       "scan", "Show the rows of a key range in key order, or of a table what a query asks for");
-  verb->add_option("object", flags->object, "Name")->required()->check(CheckName);
-  flags->range.AddTo(*verb);
-  verb->add_option("--limit", flags->limit, "Rows at most; 0: all")
-      ->check(CheckU64)
-      ->capture_default_str();
-  verb->add_flag("--reverse", flags->reverse, "Descending keys, from the end of the range");
-  verb->add_flag("--keys-only", flags->keys_only, "Without the values");
-  AddBytesFlags(*verb, flags->bytes, /*raw=*/false);
-  AddTableScanFlags(*verb, flags->table);
-  verb->footer(
+  verb.Add("object", flags->object, "Name").Required().Check(CheckName);
+  flags->range.AddTo(verb);
+  verb.Add("--limit", flags->limit, "Rows at most; 0: all").Check(CheckU64).ShowDefault();
+  verb.Add("--reverse", flags->reverse, "Descending keys, from the end of the range");
+  verb.Add("--keys-only", flags->keys_only, "Without the values");
+  AddBytesFlags(verb, flags->bytes, /*raw=*/false);
+  AddTableScanFlags(verb, flags->table);
+  verb.SetFooter(
       "Bounds of two-part keys are FIRST/SECOND, or FIRST alone: from its first row, or up to and\n"
       "without it. Byte strings are shown as `eris get` does.\n"
       "\n"
@@ -161,7 +159,7 @@ void AddScan(CLI::App& app, Cli& cli) {
       "l_returnflag,l_linestatus\n"
       "  eris scan lineitem --filter 'l_quantity = 50' --into large_orders\n"
       "  eris scan trades --filter \"note = 'late'\" --format csv > late.csv\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunScan(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunScan(cli, *flags); });
 }
 
 }  // namespace eris::cli

@@ -1,16 +1,15 @@
-// eris serve: defaults, then the configuration file, then the flags; then server/serve.h takes
-// over.
+// eris serve: defaults, then the configuration file, the environment and the flags; then
+// server/serve.h takes over.
 #include "server/serve.h"
 
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "clients/cli/balancer_flags.h"
 #include "clients/cli/cli.h"
-#include "clients/cli/engine_flags.h"
 #include "clients/cli/exit_code.h"
+#include "clients/cli/option_flags.h"
+#include "clients/cli/version.h"
 #include "server/config.h"
 
 namespace eris::cli {
@@ -19,20 +18,17 @@ namespace {
 struct ServeFlags {
   std::string config_file;
   bool print_config = false;
-  std::optional<std::string> listen;
-  std::optional<std::string> port_file;
-  std::optional<uint32_t> drain_timeout_ms;
-  std::optional<uint32_t> sample_interval_ms;
-  EngineFlags engine;
-  BalancerFlags balancer;
+  bool print_options = false;
+  OptionFlags options;
 };
 
 int RunServe(const ServeFlags& flags) {
-  if (flags.print_config) {
-    std::fputs(server::DefaultConfigText().c_str(), stdout);
+  if (flags.print_options) {
+    std::fputs(server::OptionsTable().c_str(), stdout);
     return kExitOk;
   }
   server::ServerConfig config;
+  config.version = VersionText();
   if (!flags.config_file.empty()) {
     const absl::Status status = server::ApplyConfigFile(flags.config_file, &config);
     if (!status.ok()) {
@@ -40,45 +36,42 @@ int RunServe(const ServeFlags& flags) {
       return kExitInvalid;  // a file that is missing is wrong input, too
     }
   }
-  if (flags.listen) config.listen = *flags.listen;
-  if (flags.port_file) config.port_file = *flags.port_file;
-  if (flags.drain_timeout_ms) config.drain_timeout_ms = *flags.drain_timeout_ms;
-  if (flags.sample_interval_ms) config.sample_interval_ms = *flags.sample_interval_ms;
-  const absl::StatusOr<client::BalancerChange> balancer = flags.balancer.Change();
-  if (!balancer.ok()) return Report(balancer.status());
-  Apply(*balancer, config.engine.balancer);
-  absl::Status status = flags.engine.Apply(config.engine);
+  absl::Status status = flags.options.Apply(config);
   if (status.ok()) status = server::ValidateConfig(config);
   if (!status.ok()) return Report(status);
+  if (flags.print_config) {
+    std::fputs(server::ConfigText(config).c_str(), stdout);
+    return kExitOk;
+  }
   return server::Serve(config) == 0 ? kExitOk : kExitRefused;
 }
 
 }  // namespace
 
-void AddServe(CLI::App& app, Cli& cli) {
+void AddServe(Flags& program) {
   auto flags = std::make_shared<ServeFlags>();
-  CLI::App* verb = app.add_subcommand("serve", "Run a server until SIGTERM or SIGINT");
-  verb->add_option("--config", flags->config_file, "TOML file; flags override it");
-  verb->add_flag("--print-config", flags->print_config, "Print a file to start from, and exit");
-  verb->add_option("--listen", flags->listen,
-                   "host:port or unix:/path; port 0 takes a free one; default 127.0.0.1:7411");
-  verb->add_option("--port-file", flags->port_file, "Write the port to this file when serving");
-  verb->add_option("--drain-timeout-ms", flags->drain_timeout_ms,
-                   "How long calls under way may go on after SIGTERM");
-  verb->add_option("--sample-interval-ms", flags->sample_interval_ms,
-                   "Write the load to stderr this often; 0: never");
-  flags->engine.AddTo(*verb);
-  flags->balancer.AddTo(*verb, "balancer-", "Load balancer");
-  verb->footer(
+  Flags& verb = program.AddVerb("serve", "Run a server until SIGTERM or SIGINT");
+  verb.Add("--config", flags->config_file,
+           "TOML file; environment variables override it, and flags those");
+  verb.Add("--print-config", flags->print_config,
+           "Print what is in force as a file to start from, and exit");
+  verb.Add("--print-options", flags->print_options,
+           "Print a table of all options with their environment variables, and exit");
+  flags->options.AddAllTo(verb);
+  verb.SetFooter(
       "SIGTERM drains: new calls get UNAVAILABLE, calls under way are answered; exit code 0.\n"
       "Data lives in memory only and ends with the server.\n"
+      "Every option has a key in the file, a flag and an environment variable: "
+      "memory_limit_bytes,\n"
+      "--memory-limit-bytes, ERIS_MEMORY_LIMIT_BYTES. BYTES are numbers, or as 64KiB, 512MiB, "
+      "4GiB.\n"
       "\n"
       "Examples:\n"
       "  eris serve\n"
       "  eris serve --listen 127.0.0.1:0 --port-file /tmp/eris.port --memory-limit 4GiB\n"
       "  eris serve --config eris.toml --aeus 6 --network-cores 2 --placement sparse\n"
       "  eris serve --topology 'numa:4 core:2 pu:1'\n");
-  verb->callback([flags, &cli] { cli.run = [flags] { return RunServe(*flags); }; });
+  verb.SetRun([flags] { return RunServe(*flags); });
 }
 
 }  // namespace eris::cli

@@ -17,7 +17,7 @@
 namespace eris::cli {
 namespace {
 
-nlohmann::ordered_json ToJson(const RoutingStats& routing) {
+Json ToJson(const RoutingStats& routing) {
   return {{"sent", std::to_string(routing.sent)},
           {"delivered", std::to_string(routing.delivered)},
           {"answered", std::to_string(routing.answered)},
@@ -41,9 +41,9 @@ Schemas SchemasOf(client::Client& client, const EngineStats& stats) {
   return schemas;
 }
 
-nlohmann::ordered_json ToJson(const ObjectInfo& object, const Schemas& schemas) {
+Json ToJson(const ObjectInfo& object, const Schemas& schemas) {
   if (IsTable(object)) {
-    nlohmann::ordered_json json{{"name", object.name}, {"kind", KindName(object.kind)}};
+    Json json{{"name", object.name}, {"kind", KindName(object.kind)}};
     if (const auto schema = schemas.find(object.name); schema != schemas.end()) {
       json["schema"] = SchemaText(schema->second);
       json["key"] = TableKeyText(schema->second);
@@ -62,9 +62,8 @@ nlohmann::ordered_json ToJson(const ObjectInfo& object, const Schemas& schemas) 
           {"partitions", object.partition_starts.size()}};
 }
 
-nlohmann::ordered_json ToJson(const EngineStats& stats, const Schemas& schemas) {
-  using Json = nlohmann::ordered_json;
-  Json aeus = Json::array();
+Json ToJson(const EngineStats& stats, const Schemas& schemas) {
+  Json aeus = Json::Array();
   for (const AeuStats& aeu : stats.aeus) {
     aeus.push_back({{"id", aeu.id.value},
                     {"numa_node", aeu.numa_node.value},
@@ -79,14 +78,14 @@ nlohmann::ordered_json ToJson(const EngineStats& stats, const Schemas& schemas) 
                     {"memory_bytes", std::to_string(aeu.memory_bytes)},
                     {"rows", std::to_string(aeu.rows)}});
   }
-  Json numa_nodes = Json::array();
+  Json numa_nodes = Json::Array();
   for (const NumaNodeStats& numa_node : stats.numa_nodes) {
     numa_nodes.push_back({{"id", numa_node.id.value},
                           {"reserved_bytes", std::to_string(numa_node.reserved_bytes)},
                           {"used_bytes", std::to_string(numa_node.used_bytes)},
                           {"bound", numa_node.bound}});
   }
-  Json objects = Json::array();
+  Json objects = Json::Array();
   for (const ObjectInfo& object : stats.objects) {
     objects.push_back(ToJson(object, schemas));
   }
@@ -211,9 +210,9 @@ int RunStats(const Cli& cli) {
 
 }  // namespace
 
-void AddStats(CLI::App& app, Cli& cli) {
-  CLI::App* verb = app.add_subcommand("stats", "Show the counters of a running server");
-  verb->footer(
+void AddStats(Flags& program, Cli& cli) {
+  Flags& verb = program.AddVerb("stats", "Show the counters of a running server");
+  verb.SetFooter(
       "SHARE is an AEU's part of the rows that all AEUs hold. Counters grow from the start.\n"
       "What was routed is counted in keys (a command without keys is one): at rest all SENT add "
       "up\n"
@@ -227,7 +226,7 @@ void AddStats(CLI::App& app, Cli& cli) {
       "Examples:\n"
       "  eris stats\n"
       "  eris stats --output json | jq '.aeus[].keys'\n");
-  verb->callback([&cli] { cli.run = [&cli] { return RunStats(cli); }; });
+  verb.SetRun([&cli] { return RunStats(cli); });
 }
 
 }  // namespace eris::cli

@@ -451,7 +451,8 @@ std::string TableFile::Complaint(size_t field, absl::string_view text,
 }
 
 absl::StatusOr<TableFile::Result> TableFile::Read(uint64_t rows_max, client::OwnedRows& rows,
-                                                  std::string& complaint) {
+                                                  OnBadLine on_bad_line) {
+  std::string complaint;
   Cursors to(fields_, schema_, rows_max, rows);
   if (to.row == 0) batch_begin_ = bytes_;
   absl::StatusOr<Result> result = Result::kFull;
@@ -460,6 +461,7 @@ absl::StatusOr<TableFile::Result> TableFile::Read(uint64_t rows_max, client::Own
                       : in_bad_line_  ? SkipRestOfLine()
                                       : FastRecord(to, complaint);
     if (step == Step::kBad) {
+      if (on_bad_line(complaint)) continue;
       result = Result::kBadLine;
       break;
     }

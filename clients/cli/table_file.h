@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -43,14 +44,18 @@ class TableFile {
 
   enum class Result {
     kFull,     // rows_max, or some MiB, are there
-    kBadLine,  // `complaint` says why; rows before it are there, the next Read goes on behind it
+    kBadLine,  // on_bad_line has said stop; rows before it are there, the next Read goes on behind
+               // it
     kEnd,
   };
   // Appends rows to `rows`, which is fresh, or as an earlier call has left it; where it comes from
   // a batch that was used, Reset it before. An empty field is null in a column that may be;
   // in quotes it is an empty string. Empty lines are passed over, but in files of one field that
-  // may be null. Errors: Unavailable, Cancelled (Interrupt).
-  absl::StatusOr<Result> Read(uint64_t rows_max, client::OwnedRows& rows, std::string& complaint);
+  // may be null. Each bad line is told to `on_bad_line`, and passed over where that returns true: a
+  // Read lays out room for rows_max rows, which must not be done again for every bad line. Errors:
+  // Unavailable, Cancelled (Interrupt).
+  using OnBadLine = absl::FunctionRef<bool(const std::string& complaint)>;
+  absl::StatusOr<Result> Read(uint64_t rows_max, client::OwnedRows& rows, OnBadLine on_bad_line);
   // Makes rows empty, and keeps their memory.
   static void Reset(client::OwnedRows& rows) { rows.rows = 0; }
   // A Read that waits for a pipe, and all later ones, end with Cancelled. Any thread.

@@ -97,30 +97,30 @@ class Batches {
 void ReadBatches(const TableImport& options, TableFile& file, Batches& batches) {
   uint64_t skipped = 0;
   absl::Status status;
-  std::string complaint;
+  const auto on_bad_line = [&](const std::string& complaint) {
+    if (!options.skip_bad_lines) {
+      status = absl::InvalidArgumentError(complaint);
+      return false;
+    }
+    ++skipped;
+    std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
+    return true;
+  };
   for (bool more = true; more && status.ok();) {
     std::optional<Batches::Batch> batch = batches.TakeFree();
     if (!batch) break;
     TableFile::Reset(batch->rows);
-    for (bool full = false; !full && more && status.ok();) {
-      const absl::StatusOr<TableFile::Result> result =
-          file.Read(options.rows_max, batch->rows, complaint);
-      if (!result.ok()) {
-        status = result.status();
-      } else if (*result == TableFile::Result::kEnd) {
-        more = false;
-      } else if (*result == TableFile::Result::kFull) {
-        full = true;
-      } else if (!options.skip_bad_lines) {
-        status = absl::InvalidArgumentError(complaint);
-      } else {
-        ++skipped;
-        std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
-      }
-    }
+    const absl::StatusOr<TableFile::Result> result =
+        file.Read(options.rows_max, batch->rows, on_bad_line);
+    if (!result.ok()) status = result.status();
+    more = result.ok() && *result == TableFile::Result::kFull;
     batch->bytes_read = file.bytes_read();
     // Also the rows before a bad line.
-    if (batch->rows.rows > 0) batches.PutFull(*std::move(batch));
+    if (batch->rows.rows > 0) {
+      batches.PutFull(*std::move(batch));
+    } else {
+      batches.PutFree(*std::move(batch));
+    }
   }
   batches.End(std::move(status), skipped);
 }
@@ -165,7 +165,6 @@ absl::Status ImportRows(client::Client& client, const TableSchema& schema,
   Batches batches;
   std::thread reader([&] { ReadBatches(options, file, batches); });
   absl::Status status;
-  uint64_t sent = 0;
   for (bool ended = false; status.ok();) {
     std::optional<Batches::Batch> batch = batches.TakeFull(kLookAtStream, ended);
     if (ended) break;
@@ -176,8 +175,8 @@ absl::Status ImportRows(client::Client& client, const TableSchema& schema,
       continue;
     }
     if (status.ok()) status = stream.Send(options.table, schema, batch->rows);
-    sent += batch->rows.rows;
-    bar.Show(batch->bytes_read, sent);
+    imported.sent += batch->rows.rows;
+    bar.Show(batch->bytes_read, imported.sent);
     batches.PutFree(*std::move(batch));
   }
   batches.Close();

@@ -62,7 +62,7 @@ absl::Status CheckNames(const TableQuery& query) {
 int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {
   Output output;
   if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"target", target}, {"rows", std::to_string(rows)}});
+    output.WriteJson({{"target", target}, {"rows", std::to_string(rows)}});
   } else {
     output.Write(absl::StrCat(rows, " rows written into ", target, "\n"));
   }
@@ -103,29 +103,28 @@ absl::Status InBatches(const TableSchema& schema, const std::vector<std::string>
 
 }  // namespace
 
-void AddTableScanFlags(CLI::App& verb, TableScanFlags& flags) {
-  verb.add_option("--filter", flags.filter, "Of a table: only rows for which this is true")
-      ->check(CheckNotEmpty);
-  CLI::Option* columns = verb.add_option("--columns", flags.columns,
-                                         "Of a table: what is shown of each row: a, b * 2 as c")
-                             ->check(CheckNotEmpty);
-  verb.add_option(
-          "--agg", flags.aggregates,
-          "Of a table: count, sum, min, max, avg instead of rows: sum(a * b) as s, count(*)")
-      ->check(CheckNotEmpty)
-      ->excludes(columns);
-  verb.add_option("--group-by", flags.group_by, "Of a table, with --agg: up to four columns")
-      ->check(CheckNotEmpty);
-  CLI::Option* into = verb.add_option("--into", flags.into,
-                                      "Of a table: write the rows into this object, which is there "
-                                      "already, inside the server and within --timeout")
-                          ->check(CheckNotEmpty)
-                          ->check(CheckName);
-  verb.add_option("--format", flags.format,
-                  "Of a table: table, json, or as a file that import reads again: csv, tbl; "
-                  "default: as --output says")
-      ->check(CLI::IsMember({"table", "json", "csv", "tbl"}))
-      ->excludes(into);
+void AddTableScanFlags(Flags& verb, TableScanFlags& flags) {
+  verb.Add("--filter", flags.filter, "Of a table: only rows for which this is true")
+      .Check(CheckNotEmpty);
+  const Flag columns =
+      verb.Add("--columns", flags.columns, "Of a table: what is shown of each row: a, b * 2 as c")
+          .Check(CheckNotEmpty);
+  verb.Add("--agg", flags.aggregates,
+           "Of a table: count, sum, min, max, avg instead of rows: sum(a * b) as s, count(*)")
+      .Check(CheckNotEmpty)
+      .Excludes(columns);
+  verb.Add("--group-by", flags.group_by, "Of a table, with --agg: up to four columns")
+      .Check(CheckNotEmpty);
+  const Flag into = verb.Add("--into", flags.into,
+                             "Of a table: write the rows into this object, which is there "
+                             "already, inside the server and within --timeout")
+                        .Check(CheckNotEmpty)
+                        .Check(CheckName);
+  verb.Add("--format", flags.format,
+           "Of a table: table, json, or as a file that import reads again: csv, tbl; "
+           "default: as --output says")
+      .Check(OneOf({"table", "json", "csv", "tbl"}))
+      .Excludes(into);
 }
 
 absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit) {
@@ -227,8 +226,7 @@ int RunEraseOfTable(const Cli& cli, client::Client& client, const std::string& t
   }
   Output output;
   if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"keys", std::to_string(asked)},
-                                            {"erased", std::to_string(erased)}});
+    output.WriteJson({{"keys", std::to_string(asked)}, {"erased", std::to_string(erased)}});
   } else {
     output.Write(absl::StrCat(asked, " keys asked, ", erased, " erased\n"));
   }

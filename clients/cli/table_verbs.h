@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/status.h"
 #include "clients/cli/cli.h"
+#include "clients/cli/flags.h"
 #include "clients/cli/output.h"
 #include "clients/cli/row_sink.h"
 #include "clients/cli/table_file.h"
@@ -31,7 +30,7 @@ struct TableScanFlags {
            !into.empty() || !format.empty();
   }
 };
-void AddTableScanFlags(CLI::App& verb, TableScanFlags& flags);
+void AddTableScanFlags(Flags& verb, TableScanFlags& flags);
 // Errors: InvalidArgument, naming the flag and the place in its text.
 absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit);
 
@@ -64,6 +63,7 @@ struct TableImport {
   uint64_t file_bytes = 0;  // 0: unknown
 };
 struct ImportedRows {
+  uint64_t sent = 0;
   uint64_t rows = 0;
   uint64_t replaced = 0;
   uint64_t skipped = 0;

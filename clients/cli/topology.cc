@@ -4,8 +4,8 @@
 #include <string>
 
 #include "clients/cli/cli.h"
-#include "clients/cli/engine_flags.h"
 #include "clients/cli/exit_code.h"
+#include "clients/cli/option_flags.h"
 #include "clients/cli/output.h"
 #include "eris/engine.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 struct TopologyFlags {
   bool explain = false;
-  EngineFlags engine;
+  OptionFlags engine;
 };
 
 absl::StatusOr<std::string> Describe(const Cli& cli, const TopologyFlags& flags) {
@@ -34,7 +34,7 @@ int RunTopology(const Cli& cli, const TopologyFlags& flags) {
   if (!text.ok()) return Report(text.status());
   Output output;
   if (cli.json()) {
-    output.WriteJson(nlohmann::ordered_json{{"text", *text}});
+    output.WriteJson({{"text", *text}});
   } else {
     if (!text->empty() && text->back() != '\n') *text += '\n';
     output.Write(*text);
@@ -44,21 +44,20 @@ int RunTopology(const Cli& cli, const TopologyFlags& flags) {
 
 }  // namespace
 
-void AddTopology(CLI::App& app, Cli& cli) {
+void AddTopology(Flags& program, Cli& cli) {
   auto flags = std::make_shared<TopologyFlags>();
-  CLI::App* verb =
-      app.add_subcommand("topology", "Show the machine and where the AEUs are, or would be");
-  verb->add_flag("--explain", flags->explain,
-                 "Plan on this machine, without a server and without starting anything");
-  flags->engine.AddTo(*verb);
-  verb->footer(
+  Flags& verb = program.AddVerb("topology", "Show the machine and where the AEUs are, or would be");
+  verb.Add("--explain", flags->explain,
+           "Plan on this machine, without a server and without starting anything");
+  flags->engine.AddEngineTo(verb);
+  verb.SetFooter(
       "Without --explain the running server is asked, and the engine flags have no meaning.\n"
       "\n"
       "Examples:\n"
       "  eris topology\n"
       "  eris topology --explain --network-cores 1\n"
       "  eris topology --explain --topology 'numa:4 core:2 pu:1' --placement sparse --aeus 4\n");
-  verb->callback([flags, &cli] { cli.run = [flags, &cli] { return RunTopology(cli, *flags); }; });
+  verb.SetRun([flags, &cli] { return RunTopology(cli, *flags); });
 }
 
 }  // namespace eris::cli

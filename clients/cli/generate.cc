@@ -1,0 +1,88 @@
+// eris generate: sample data for trying things. Needs no server.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/cli.h"
+#include "clients/cli/exit_code.h"
+#include "clients/cli/output.h"
+#include "clients/cli/output_file.h"
+#include "clients/cli/sample_rows.h"
+
+namespace eris::cli {
+namespace {
+
+struct GenerateFlags {
+  std::string table;
+  std::string path;
+  SampleScale scale;
+};
+
+// Returns the rows written; stops where nobody reads `output` any more.
+uint64_t WriteRows(const GenerateFlags& flags, Output& output) {
+  uint64_t rows = 0;
+  std::string text;
+  for (uint64_t number = 0; number < flags.scale.orders() && output.open(); ++number) {
+    text.clear();
+    if (flags.table == "orders") {
+      AppendOrder(flags.scale, number, text);
+      ++rows;
+    } else {
+      rows += AppendLineitems(flags.scale, number, text);
+    }
+    output.Write(text);
+  }
+  return rows;
+}
+
+int RunGenerate(const Cli& cli, const GenerateFlags& flags) {
+  if (flags.path == "-") {
+    Output output;
+    WriteRows(flags, output);
+    return output.Finish(kExitOk);
+  }
+  OutputFile file;
+  if (absl::Status status = file.Open(flags.path); !status.ok()) return Report(status);
+  Output output(file.file());
+  const uint64_t rows = WriteRows(flags, output);
+  if (const int code = output.Finish(kExitOk); code != kExitOk) return code;
+  if (absl::Status status = file.Keep(); !status.ok()) return Report(status);
+  Output summary;
+  if (cli.json()) {
+    summary.WriteJson({{"rows", std::to_string(rows)}, {"file", flags.path}});
+  } else {
+    summary.Write(absl::StrCat(rows, " rows written to ", flags.path, "\n"));
+  }
+  return summary.Finish(kExitOk);
+}
+
+}  // namespace
+
+void AddGenerate(Flags& program, Cli& cli) {
+  auto flags = std::make_shared<GenerateFlags>();
+  Flags& verb = program.AddVerb("generate", "Write sample data to a file, to try things with");
+  verb.Add("table", flags->table, "orders or lineitem")
+      .Required()
+      .Check(OneOf({"orders", "lineitem"}));
+  verb.Add("file", flags->path, "File, or - for standard output").Required();
+  verb.Add("--scale", flags->scale.factor, "1: as many rows as TPC-H has at scale factor 1")
+      .Check(Within(0.001, 100.0))
+      .ShowDefault();
+  verb.Add("--seed", flags->scale.seed, "Other seeds give other rows, the same one the same rows")
+      .ShowDefault();
+  verb.SetFooter(
+      "The rows have the columns, types and keys of TPC-H's tables of that name, and made-up "
+      "values: 15000\n"
+      "orders and some 60000 lineitems at the default scale, in key order. They are for trying "
+      "things, not\n"
+      "for TPC-H's results. Needs no server.\n"
+      "\n"
+      "Examples:\n"
+      "  eris generate orders orders.tbl\n"
+      "  eris generate lineitem lineitem.tbl --scale 1\n"
+      "  eris generate orders - --seed 7 | head\n");
+  verb.SetRun([flags, &cli] { return RunGenerate(cli, *flags); });
+}
+
+}  // namespace eris::cli
