@@ -51,25 +51,30 @@ TEST(BalancerTextTest, TransferThatDidNotEndWellSaysWhy) {
   EXPECT_EQ(ToJson(std::vector{transfer})[0]["outcome"], "stopped");
 }
 
-TEST(BalancerTextTest, StatusHasALinePerAeuWithItsShareOfTheLoad) {
+TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
   client::Balance balance{
       .status = {.options = {},
                  .cycles = 7,
                  .objects = {{.object = "orders", .imbalance = 0.5, .loads = {0.75, 0.25}},
                              {.object = "idle", .loads = {0, 0}, .reason = "too little"}}}};
-  const std::string text = ToText(balance);
+  std::string text = ToText(balance, false);
   EXPECT_THAT(text, HasSubstr("enabled, one_shot, threshold 0.25, every 1000 ms"));
   EXPECT_THAT(text, HasSubstr("copies as fast as they go\n7 cycles"));
-  EXPECT_THAT(text, HasSubstr("orders: one_shot, imbalance 0.500\n"));
-  EXPECT_THAT(text, HasSubstr("idle: one_shot, imbalance 0.000; nothing moves: too little\n"));
-  EXPECT_THAT(text, HasSubstr("  0  0.7500  75.0 %\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("OBJECT  ALGORITHM    LOAD  BUSIEST AEU  ITS SHARE  IMBALANCE  NOTHING MOVES\n"
+                "orders  one_shot   1.0000            0     75.0 %      0.500\n"
+                "idle    one_shot   0.0000            -          -      0.000  too little\n"));
+  EXPECT_THAT(text, Not(HasSubstr("SHARE\n")));
+  text = ToText(balance, true);
+  EXPECT_THAT(text, HasSubstr("\norders\nAEU    LOAD   SHARE\n  0  0.7500  75.0 %\n"));
   EXPECT_THAT(text, HasSubstr("  1  0.0000      -\n"));
   EXPECT_THAT(text, Not(HasSubstr("paused")));
   EXPECT_THAT(text, Not(HasSubstr("moving now")));
   balance.status.paused = true;
   balance.status.running = Copy({}, KeyType::kUint64).record;
-  EXPECT_THAT(ToText(balance), HasSubstr("paused; enabled"));
-  EXPECT_THAT(ToText(balance), HasSubstr("moving now\n"));
+  EXPECT_THAT(ToText(balance, false), HasSubstr("paused; enabled"));
+  EXPECT_THAT(ToText(balance, false), HasSubstr("moving now\n"));
 }
 
 TEST(BalancerTextTest, OptionsSayWhatIsInForce) {

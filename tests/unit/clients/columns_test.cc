@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "eris/key_encoding.h"
+#include "eris/v1/column.pb.h"
+#include "eris/v1/data.pb.h"
 
 #include <cstdint>
 #include <string>

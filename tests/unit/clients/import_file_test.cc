@@ -126,7 +126,11 @@ TEST(ImportFileTest, EachPartIsReadByItsTypeAndDecidesOnTheHeader) {
 TEST(ImportFileTest, ValueIsTheFirstColumnThatIsNoKeyUnlessItIsNamed) {
   EXPECT_EQ(Import("1,2,3\n", {.key_type = kPairs, .second_key = "2"}), Seen{"1/2=3"});
   EXPECT_EQ(Import("1,2,3\n", {.key = "3", .key_type = kPairs, .second_key = "1"}), Seen{"3/1=2"});
-  EXPECT_EQ(Import("1,2,3\n", {.key = "2"}), Seen{"2=1"});
+  EXPECT_EQ(Import("1,2,3\n", {.key = "2", .value = "1"}), Seen{"2=1"});
+  // With three columns one would be lost.
+  EXPECT_EQ(Import("1,2,3\n", {.key = "2"}).at(0).substr(0, 15), "f has 3 columns");
+  EXPECT_EQ(Import("1,2,3,4\n", {.key_type = kPairs, .second_key = "2"}).at(0).substr(0, 15),
+            "f has 4 columns");
   EXPECT_EQ(Import("1,2,3\n", {.key = "2", .value = "2"}), Seen{"2=2"});
   EXPECT_EQ(Import("1,2,3\n", {.key = "2", .key_type = kPairs, .second_key = "2"}),
             Seen{"both parts of the key are column 2: they must be two columns"});

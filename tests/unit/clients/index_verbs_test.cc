@@ -13,6 +13,7 @@
 #include "eris/v1/catalog.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/clients/command_line.h"
 #include "tests/unit/clients/fake_data_server.h"
 
 namespace eris::cli {
@@ -68,17 +69,18 @@ struct Done {
 
 class IndexVerbsTest : public ::testing::Test {
  protected:
-  Done Run(void (*add)(CLI::App&, Cli&), const std::string& arguments) {
+  Done Run(void (*add)(Flags&, Cli&), const std::string& arguments) {
     const client::FakeDataServer server(catalog_, data_);
     Cli cli;
     cli.server = server.address();
-    CLI::App app;
-    add(app, cli);
+    Flags program("test");
+    add(program, cli);
     ::testing::internal::CaptureStdout();
     ::testing::internal::CaptureStderr();
-    app.parse(arguments);
+    const absl::Status parsed = program.Parse(ArgumentsOf(arguments));
+    EXPECT_TRUE(parsed.ok()) << parsed;
     Done done;
-    done.code = cli.run();
+    done.code = program.Run();
     done.out = ::testing::internal::GetCapturedStdout();
     done.err = ::testing::internal::GetCapturedStderr();
     return done;

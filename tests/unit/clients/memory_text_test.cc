@@ -64,7 +64,7 @@ TEST(MemoryTextTest, UnboundMemoryHasNoPercentButAPlace) {
   EXPECT_THAT(text, HasSubstr("66.66 %"));  // in huge pages
   EXPECT_THAT(text, HasSubstr("FOUND ON"));
   EXPECT_THAT(text, Not(HasSubstr("where they should")));
-  const nlohmann::ordered_json json = ToJson(verification);
+  const Json json = ToJson(verification);
   EXPECT_TRUE(json["numa_nodes"][0]["percent_local"].is_null());
   EXPECT_TRUE(json["numa_nodes"][1]["percent_local"].is_null());
   EXPECT_EQ(json["numa_nodes"][0]["located"][0]["os_numa_node"], 4);

@@ -43,7 +43,10 @@ client::OwnedRows ReadBack(const TableSchema& schema, const std::string& text, b
   EXPECT_TRUE(file.Open().ok());
   client::OwnedRows rows;
   std::string complaint;
-  const auto result = file.Read(1'000'000, rows, complaint);
+  const auto result = file.Read(1'000'000, rows, [&](const std::string& bad) {
+    complaint = bad;
+    return false;
+  });
   EXPECT_TRUE(result.ok() && *result == TableFile::Result::kEnd) << complaint;
   return rows;
 }

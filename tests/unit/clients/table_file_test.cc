@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/field_text.h"
 #include "clients/cli/schema_text.h"
 #include "clients/cli/tpch_tables.h"
@@ -80,15 +81,16 @@ ReadRows ReadAll(const std::string& text, const TableFileFormat& format, const T
   ReadRows out;
   absl::Status status = file.Open();
   client::OwnedRows rows;
-  std::string complaint;
+  // Every second bad line ends its Read.
+  const auto on_bad_line = [&](const std::string& complaint) {
+    out.complaints.push_back(complaint);
+    return out.complaints.size() % 2 == 1;
+  };
   while (status.ok()) {
-    const absl::StatusOr<TableFile::Result> result = file.Read(rows_max, rows, complaint);
+    const absl::StatusOr<TableFile::Result> result = file.Read(rows_max, rows, on_bad_line);
     status = result.status();
     if (!status.ok()) break;
-    if (*result == TableFile::Result::kBadLine) {
-      out.complaints.push_back(complaint);
-      continue;  // into the same batch
-    }
+    if (*result == TableFile::Result::kBadLine) continue;  // into the same batch
     EXPECT_LE(rows.rows, rows_max);
     for (uint64_t row = 0; row < rows.rows; ++row) out.lines.push_back(ShowRow(schema, rows, row));
     TableFile::Reset(rows);
@@ -341,18 +343,54 @@ TEST(TableFileTest, BadLinesDoNotWidenABatch) {
   TableFile file(temp.fd(), "f", kTbl, schema);
   ASSERT_TRUE(file.Open().ok());
   client::OwnedRows rows;
-  std::string complaint;
   uint64_t count = 0;
   for (;;) {
-    const absl::StatusOr<TableFile::Result> result = file.Read(100'000, rows, complaint);
+    const absl::StatusOr<TableFile::Result> result =
+        file.Read(100'000, rows, [](const std::string&) { return true; });
     ASSERT_TRUE(result.ok()) << result.status();
-    if (*result == TableFile::Result::kBadLine) continue;
+    ASSERT_NE(*result, TableFile::Result::kBadLine);
     EXPECT_LE(rows.columns[0].values.size(), kTextMax);
     count += rows.rows;
     TableFile::Reset(rows);
     if (*result == TableFile::Result::kEnd) break;
   }
   EXPECT_EQ(count, 400u - 400 / 7);
+}
+
+// Each Read lays out room for all rows of a batch, 100 MB of it for 200 columns: once for a batch,
+// however many of its lines are bad.
+TEST(TableFileTest, BadLinesOfAWideFileAreReadInAsFewReadsAsGoodOnes) {
+  constexpr int kColumns = 200;
+  constexpr int kLines = 2'000;
+  std::vector<std::string> columns;
+  for (int i = 0; i < kColumns; ++i) columns.push_back(absl::StrCat("c", i, ":int64"));
+  const TableSchema schema = Schema(absl::StrJoin(columns, ","));
+  for (const bool half_bad : {false, true}) {
+    std::string text;
+    for (int i = 0; i < kLines; ++i) {
+      text += half_bad && i % 2 == 1 ? "bad" : "1";
+      for (int column = 1; column < kColumns; ++column) text += "|1";
+      text += "|\n";
+    }
+    const TempFile temp(text);
+    TableFile file(temp.fd(), "f", kTbl, schema);
+    ASSERT_TRUE(file.Open().ok());
+    client::OwnedRows rows;
+    int reads = 0;
+    int bad = 0;
+    uint64_t count = 0;
+    for (bool more = true; more; ++reads) {
+      TableFile::Reset(rows);
+      const absl::StatusOr<TableFile::Result> result =
+          file.Read(kLines, rows, [&](const std::string&) { return ++bad > 0; });
+      ASSERT_TRUE(result.ok()) << result.status();
+      count += rows.rows;
+      more = *result != TableFile::Result::kEnd;
+    }
+    EXPECT_EQ(bad, half_bad ? kLines / 2 : 0);
+    EXPECT_EQ(count, static_cast<uint64_t>(kLines - bad));
+    EXPECT_LE(reads, 2);
+  }
 }
 
 TEST(TableFileTest, KeysThatAreNotNumbersAreBadLines) {
@@ -401,9 +439,9 @@ TEST(TableFileTest, InterruptEndsAReadThatWaitsForAPipe) {
   ASSERT_EQ(write(ends[1], "1|\n", 3), 3);
   TableFile file(ends[0], "f", kTbl, Schema("a:int32"));
   client::OwnedRows rows;
-  std::string complaint;
   absl::Status status;
-  std::thread reader([&] { status = file.Read(10, rows, complaint).status(); });
+  std::thread reader(
+      [&] { status = file.Read(10, rows, [](const std::string&) { return true; }).status(); });
   file.Interrupt();
   reader.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
