@@ -21,7 +21,7 @@ class LabProcess:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise OSError(f"{self.label} ended")
+            raise OSError(f"{self.label} ended with {self.process.wait(60)}, its answer is missing")
         return json.loads(line)
 
     def ask(self, command):
@@ -29,8 +29,10 @@ class LabProcess:
         return self.answer()
 
     def stop(self):
+        """Errors: OSError (it ended with an error, e.g. a sanitizer's)."""
         self.process.stdin.close()
-        self.process.wait(60)
+        if code := self.process.wait(60):
+            raise OSError(f"{self.label} ended with {code}")
 
 
 def spread(values):

@@ -1,12 +1,13 @@
-// What the balancer's monitor costs the AEU: batches of look-ups with and without the lines that
+// What the balancer's monitor costs the AEU: batches of lookups with and without the lines that
 // note keys and time, one after the other in one run. Paper: ERIS 3.3 (monitoring).
 //
-//   monitor_bench [--rounds=<n>]
+//   monitor_bench [--rounds=<n>] [--rows=<n>]
 //
-// An index partition of 4 million sparse keys, looked up in batches of 4096 keys, or of 1024
-// commands, the most that an AEU groups. Both sides of a round run the same batches in turn, in
-// either order; reported is the median of the rounds' ratios. Recording alone is timed, too:
-// thousands of batches without look-ups. One core; some ten seconds.
+// An index partition of 4 million (--rows) sparse keys, looked up in batches of 4096 keys, or of
+// 1024 commands, the most that an AEU groups. Both sides of a round run the same batches in turn,
+// in either order; reported is the median of the rounds' ratios. Recording alone is timed, too:
+// thousands of batches without lookups. Every value is compared with its key once. One core; some
+// ten seconds.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -26,7 +27,6 @@
 namespace eris::bench {
 namespace {
 
-constexpr uint64_t kRows = 4'000'000;
 constexpr uint32_t kBatchKeys = 4096;
 constexpr uint32_t kBatchCommands = 1024;
 constexpr uint32_t kBatches = 200;
@@ -41,14 +41,14 @@ struct Batches {
   std::vector<uint32_t> positions;
   std::vector<std::vector<storage::BatchPart>> parts;
 
-  explicit Batches(uint32_t part_keys)
+  Batches(uint64_t rows, uint32_t part_keys)
       : batch_keys(std::min(kBatchKeys, kBatchCommands * part_keys)),
         keys(uint64_t{kBatches} * kBatchKeys),
         values(kBatchKeys),
         states(kBatchKeys),
         positions(kBatchKeys) {
     std::mt19937_64 random(1);
-    for (uint64_t& key : keys) key = KeyOf(random() % kRows);
+    for (uint64_t& key : keys) key = KeyOf(random() % rows);
     for (uint32_t i = 0; i < kBatchKeys; ++i) positions[i] = i;
     for (uint32_t batch = 0; batch < kBatches; ++batch) {
       auto& one = parts.emplace_back();
@@ -63,12 +63,12 @@ struct Batches {
   }
 };
 
-void Fill(storage::Partition& partition) {
+void Fill(storage::Partition& partition, uint64_t rows) {
   std::vector<uint64_t> keys(kBatchKeys);
   std::vector<storage::KeyState> states(kBatchKeys);
   std::vector<uint32_t> positions(kBatchKeys);
   for (uint32_t i = 0; i < kBatchKeys; ++i) positions[i] = i;
-  for (uint64_t at = 0; at < kRows; at += kBatchKeys) {
+  for (uint64_t at = 0; at < rows; at += kBatchKeys) {
     for (uint64_t i = 0; i < kBatchKeys; ++i) keys[i] = KeyOf(at + i);
     const storage::BatchPart part{.count = kBatchKeys,
                                   .keys = keys.data(),
@@ -76,6 +76,18 @@ void Fill(storage::Partition& partition) {
                                   .positions = positions.data(),
                                   .states_out = states.data()};
     partition.Execute({.operation = storage::Operation::kUpsert, .parts = {&part, 1}});
+  }
+}
+
+// Ends the program where a key has another value than its own.
+void CheckAnswers(storage::Partition& partition, const Batches& batches) {
+  for (const auto& parts : batches.parts) {
+    partition.Execute({.operation = storage::Operation::kLookup, .parts = parts});
+    for (uint32_t i = 0; i < batches.batch_keys; ++i) {
+      if (batches.states[i] != storage::KeyState::kPresent || batches.values[i] != parts[0].keys[i]) {
+        Die("monitor_bench: a wrong value");
+      }
+    }
   }
 }
 
@@ -112,8 +124,9 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void Measure(storage::Partition& partition, uint32_t part_keys, int rounds) {
-  const Batches batches(part_keys);
+void Measure(storage::Partition& partition, uint64_t rows, uint32_t part_keys, int rounds) {
+  const Batches batches(rows, part_keys);
+  CheckAnswers(partition, batches);
   aeu::AccessSample sample;
   Run(partition, batches, &sample);
   std::vector<double> plain;
@@ -131,7 +144,7 @@ void Measure(storage::Partition& partition, uint32_t part_keys, int rounds) {
   }
   const double look_up = Median(plain);
   std::printf(
-      "%4u keys a command: look-up %6.2f ns a key, with the monitor %6.3f times that; "
+      "%4u keys a command: lookup %6.2f ns a key, with the monitor %6.3f times that; "
       "recording alone %5.3f ns a key, %5.2f %%\n",
       part_keys, look_up, Median(ratios), Median(recording), 100 * Median(recording) / look_up);
 }
@@ -142,13 +155,23 @@ void Measure(storage::Partition& partition, uint32_t part_keys, int rounds) {
 int main(int argc, char** argv) {
   using namespace eris;
   int rounds = 31;
-  if (argc == 2 && std::strncmp(argv[1], "--rounds=", 9) == 0) rounds = std::atoi(argv[1] + 9);
-  if (argc > 2 || rounds < 1) bench::Die("usage: monitor_bench [--rounds=<n>]");
+  uint64_t rows = 4'000'000;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--rounds=", 9) == 0) {
+      rounds = std::atoi(argv[i] + 9);
+    } else if (std::strncmp(argv[i], "--rows=", 7) == 0) {
+      rows = std::strtoull(argv[i] + 7, nullptr, 10);
+    } else {
+      bench::Die("usage: monitor_bench [--rounds=<n>] [--rows=<n>]");
+    }
+  }
+  if (rounds < 1 || rows < 1) bench::Die("monitor_bench: one round and one row at least");
   bench::OurMemory memory(1);
   auto made = storage::IndexPartition::Create(storage::Range{}, memory.cache(0));
   if (!made.ok()) bench::Die(std::string(made.status().message()));
-  bench::Fill(**made);
-  for (const uint32_t part_keys : {4096u, 64u, 8u, 1u}) bench::Measure(**made, part_keys, rounds);
+  bench::Fill(**made, rows);
+  for (const uint32_t part_keys : {4096u, 64u, 8u, 1u})
+    bench::Measure(**made, rows, part_keys, rounds);
   (*made)->Abandon();
   return 0;
 }

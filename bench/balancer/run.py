@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """The balancer's benchmark: a load that changes, on real AEUs and on many stepped ones, copies under look-ups, and transfers alone.
 
-    bench/balancer/run.py <builddir> [--parts shifting,copy,stepped,transfer] [--rounds 3] [--keys 16777216]
-                          [--phase-s 4] [--period-ms 500] [--json out.json]
+    bench/balancer/run.py <builddir> [--parts shifting,copy,turns,stepped,transfer] [--rounds 3] [--keys 16777216]
+                          [--phase-s 4] [--period-ms 500] [--json out.json] [--tiny]
 
   shifting  look-ups on two AEUs, one per core: all keys, the lower half, then that half moved up four times by a 64th; off
             and one-shot. Once, Zipf's law and 100 hot keys that move. Throughput by time, how long until it is what it was,
             how deep it falls from the first transfer on, p99.9 of the batches
   copy      a quarter of the data is copied to and fro under look-ups at a steady pace
+  turns     whole turns of two stepped AEUs while a part of an object of each kind is copied to and fro: their CPU time
   stepped   8 and 64 AEUs of synthetic topologies, stepped in turn: the most loaded AEU over the mean, cycle by cycle, when
             the load moves to the middle half of the keys, for one-shot, ma(8), ma(1); and one-shot for Zipf and 100 hot keys
   transfer  a link of ten million keys; copies beside a plain flatten-and-rebuild
 
 Figures of several rounds are medians, with the least and the largest. On two AEUs every moving average is one-shot. All of it
-takes seven minutes on two cores.
+takes seven minutes on two cores. --tiny: does it run at all, in seconds; figures mean nothing.
 """
 import argparse
 import json
@@ -26,8 +27,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..")]
 from lab_process import machine, spread  # noqa: E402
 
-PARTS = ("shifting", "copy", "stepped", "transfer")
+PARTS = ("shifting", "copy", "turns", "stepped", "transfer")
 WINDOW_S = 0.1  # what a dip is looked for in
+# What no flag sets: phases after the even one, of a copy and its rest, of a stepped run; `transfer`: millions of keys.
+SIZES = {"phases_max": 5, "copies": 3, "steady_s": 1, "cycles_max": 1000, "stepped_keys": 1 << 20, "asked": 1 << 18, "transfer": 10, "turns_share": 1}
+TINY = {"rounds": 1, "keys": 1 << 16, "phase_s": 0.4, "period_ms": 50, "phases_max": 1, "copies": 1, "steady_s": 0.1, "cycles_max": 3,
+        "stepped_keys": 1 << 14, "asked": 1 << 12, "transfer": 0.1,
+        "turns_share": 50}
 
 
 def run(command):
@@ -84,7 +90,7 @@ def shifting(options, found):
                "--period-ms", str(options.period_ms)]
     for load, phases in ("shift", 5), ("zipf", 2), ("narrow", 2):
         for algorithm in "off", "one_shot":
-            rounds = [run([*program, "--algorithm", algorithm, "--load", load, "--phases", str(phases)])
+            rounds = [run([*program, "--algorithm", algorithm, "--load", load, "--phases", str(min(phases, options.phases_max))])
                       for _ in range(options.rounds if (load, algorithm) == ("shift", "one_shot") else 1)]
             figures = []
             for report in rounds:
@@ -106,7 +112,8 @@ def timeline(report):
 
 
 def copy(options, found):
-    program = [f"{options.build}/bench/balancer/shifting_load", "--copy", "--keys", str(options.keys), "--rounds", "3"]
+    program = [f"{options.build}/bench/balancer/shifting_load", "--copy", "--keys", str(options.keys), "--rounds", str(options.copies),
+               "--steady-s", str(options.steady_s)]
     for batch, clients, rate in (1, 2, 4000), (256, 2, 1000):
         reports = [run([*program, "--batch", str(batch), "--clients", str(clients), "--rate", str(rate)])
                    for _ in range(options.rounds)]
@@ -121,6 +128,20 @@ def copy(options, found):
             "longest_pause_us": max(pauses), "allowed_us": reports[0]["pause_us"],
             "longest_pause_wall_us": max(one["longest_pause_wall_us"] for report in reports for one in report["transfers"]),
             "rate": rate, "clients": clients}
+
+
+# Objects of each kind for copy_turns: rows of many columns and long strings included.
+TURNS = {"index": ("index", 1_000_000, 0, 0), "two_part": ("two_part", 1_000_000, 0, 0), "hash": ("hash", 1_000_000, 0, 0),
+         "bytes_2000": ("bytes", 60_000, 0, 2000), "bytes_1mib": ("bytes", 256, 0, 1 << 20),
+         "table_8_columns": ("table", 500_000, 8, 0), "table_200_columns": ("table", 30_000, 200, 0),
+         "table_strings": ("table", 200_000, 4, 100), "heap_8_columns": ("heap", 500_000, 8, 0),
+         "heap_200_columns": ("heap", 30_000, 200, 0)}
+
+
+def turns(options, found):
+    for name, (kind, rows, columns, string) in TURNS.items():
+        found[name] = run([f"{options.build}/bench/balancer/copy_turns", "--kind", kind, "--rows", str(max(rows // options.turns_share, 64)),
+                           "--columns", str(columns or 8), "--string", str(string)])
 
 
 def cycles_to(max_over_mean, limit):
@@ -139,9 +160,11 @@ def stepped(options, found):
         for load in "middle", "zipf", "narrow":
             for algorithm in STEPPED if load == "middle" else ("one_shot",):
                 phases, cycles = STEPPED[algorithm]
+                cycles = cycles * aeus // 64 if algorithm == "ma(1)" else cycles
                 report = run([f"{options.build}/bench/balancer/stepped_load", "--topology", topology, "--aeus", str(aeus),
-                              "--load", load, "--algorithm", algorithm, "--phases", str(phases),
-                              "--cycles", str(cycles * aeus // 64 if algorithm == "ma(1)" else cycles)])
+                              "--load", load, "--algorithm", algorithm, "--phases", str(min(phases, options.phases_max)),
+                              "--cycles", str(min(cycles, options.cycles_max)), "--keys", str(options.stepped_keys), "--asked",
+                              str(options.asked)])
                 found.setdefault(f"{aeus} AEUs", {}).setdefault(load, {})[algorithm] = [
                     {"name": phase["name"], "max_over_mean": [round(one, 3) for one in phase["max_over_mean"]],
                      "bound": phase["bound"], "last": max(phase["max_over_mean"][-3:]),
@@ -160,7 +183,9 @@ def main():
     parser.add_argument("--phase-s", type=float, default=4)
     parser.add_argument("--period-ms", type=int, default=500)
     parser.add_argument("--json", default="-")
+    parser.add_argument("--tiny", action="store_true", help="whether it runs, in seconds; figures mean nothing")
     options = parser.parse_args()
+    vars(options).update(SIZES, **(TINY if options.tiny else {}))
     parts = options.parts.split(",")
     if unknown := set(parts) - set(PARTS):
         parser.error(f"no part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
@@ -168,9 +193,9 @@ def main():
     for part in parts:
         if part == "transfer":
             report[part] = run([f"{options.build}/bench/balancer/transfer_lab", "--rounds", str(options.rounds),
-                                "--chunks", "4096,16384,65536"])
+                                "--chunks", "4096,16384,65536", "--keys", str(options.transfer)])
         else:
-            {"shifting": shifting, "copy": copy, "stepped": stepped}[part](options, report.setdefault(part, {}))
+            {"shifting": shifting, "copy": copy, "turns": turns, "stepped": stepped}[part](options, report.setdefault(part, {}))
     text = json.dumps(report, indent=1)
     if options.json == "-":
         print(text)

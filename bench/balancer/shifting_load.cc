@@ -9,6 +9,7 @@
 //   shifting_load --copy   instead: look-ups of all keys at a steady pace while a quarter of the
 //                          data is copied to another AEU and back, and their latencies
 //                 [--rate 2000] [--rounds 5]   batches a second of each client
+//                 [--steady-s 1]   how long it watches between copies
 //
 // Every answer is checked. Prints one JSON object.
 #include <algorithm>
@@ -51,6 +52,7 @@ struct LabOptions {
   uint32_t batch = 4096;
   bool copy = false;
   double rate = 2000;
+  double steady_s = 1;
   uint32_t rounds = 5;
 };
 
@@ -243,21 +245,22 @@ json RunCopies(const LabOptions& lab, Engine& engine, const LoadedKeys& keys) {
   }
   engine.ResumeBalancer();
   const absl::Time began = absl::Now();
-  absl::SleepFor(absl::Seconds(1));
+  const absl::Duration steady_time = absl::Seconds(lab.steady_s);
+  absl::SleepFor(steady_time);
   const KeyRange quarter{.lo = keys.Border(lab.keys / 4), .hi = keys.Border(lab.keys / 2)};
   for (uint32_t round = 0; round < lab.rounds; ++round) {
     mode = kSteady;
-    absl::SleepFor(absl::Seconds(1));
+    absl::SleepFor(steady_time);
     mode = kCopying;
     Must(engine.MoveRange(kObject, quarter, AeuId{1}, TransferKind::kCopy));
     mode = kIdle;
-    absl::SleepFor(absl::Milliseconds(300));
+    absl::SleepFor(0.3 * steady_time);
     mode = kSteady;
-    absl::SleepFor(absl::Seconds(1));
+    absl::SleepFor(steady_time);
     mode = kCopying;
     Must(engine.MoveRange(kObject, quarter, AeuId{0}, TransferKind::kCopy));
     mode = kIdle;
-    absl::SleepFor(absl::Milliseconds(300));
+    absl::SleepFor(0.3 * steady_time);
   }
   mode = kEnd;
   for (std::thread& thread : threads) thread.join();
@@ -309,6 +312,8 @@ LabOptions Parse(int argc, char** argv) {
       lab.batch = static_cast<uint32_t>(number);
     } else if (flag == "--rate") {
       lab.rate = std::strtod(value.c_str(), nullptr);
+    } else if (flag == "--steady-s") {
+      lab.steady_s = std::strtod(value.c_str(), nullptr);
     } else if (flag == "--rounds") {
       lab.rounds = static_cast<uint32_t>(number);
     } else {
@@ -316,7 +321,7 @@ LabOptions Parse(int argc, char** argv) {
     }
   }
   if (lab.aeus < 2 || lab.keys < 1024 || lab.phases == 0 || lab.phase_s <= 0 || lab.clients == 0 ||
-      lab.batch == 0 || lab.rate <= 0 || lab.rounds == 0) {
+      lab.batch == 0 || lab.rate <= 0 || lab.rounds == 0 || lab.steady_s <= 0) {
     Die("shifting_load: two AEUs, 1024 keys, one phase, one client, one key a batch, one round at "
         "least");
   }

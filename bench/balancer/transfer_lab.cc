@@ -227,13 +227,13 @@ Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t round
 }
 
 int Main(int argc, char** argv) {
-  uint64_t millions = 10;
+  uint64_t count = 10'000'000;
   uint32_t rounds = 5;
   std::vector<uint32_t> chunks = {4096, 16384, 65536, 262144};
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     if (flag == "--keys") {
-      millions = Number(argv[i + 1], 1, 200);
+      count = static_cast<uint64_t>(Real(argv[i + 1], 0.01, 200) * 1e6);
     } else if (flag == "--rounds") {
       rounds = Number(argv[i + 1], 1, 100);
     } else if (flag == "--chunks") {
@@ -243,11 +243,11 @@ int Main(int argc, char** argv) {
     }
   }
   PinTo(0);
-  Json out = {{"keys", millions * 1'000'000}, {"rounds", rounds}};
+  Json out = {{"keys", count}, {"rounds", rounds}};
   for (const bool sparse : {false, true}) {
     const char* const name = sparse ? "sparse" : "dense";
-    out[name]["link"] = Link(SortedKeys(2 * millions * 1'000'000, sparse), 20 * rounds);
-    const std::vector<uint64_t> keys = SortedKeys(millions * 1'000'000, sparse);
+    out[name]["link"] = Link(SortedKeys(2 * count, sparse), 20 * rounds);
+    const std::vector<uint64_t> keys = SortedKeys(count, sparse);
     for (const uint32_t chunk_rows : chunks) {
       out[name]["copy"].push_back(Copy(keys, chunk_rows, rounds));
     }

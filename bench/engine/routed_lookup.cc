@@ -89,7 +89,7 @@ double MeasureBare(eris::storage::Partition& partition, Probes& probes, double s
   for (uint32_t i = 0; i < batch; ++i) positions[i] = i;
   uint64_t done = 0;
   const double begin = NowSeconds();
-  while (NowSeconds() - begin < seconds) {
+  do {
     const uint64_t* const keys = probes.Next();
     const eris::storage::BatchPart part{.count = batch,
                                         .keys = keys,
@@ -99,7 +99,7 @@ double MeasureBare(eris::storage::Partition& partition, Probes& probes, double s
     partition.Execute({eris::storage::Operation::kLookup, {&part, 1}});
     if (!AllRight(keys, values.data(), batch)) wrong.fetch_add(1);
     done += batch;
-  }
+  } while (NowSeconds() - begin < seconds);
   return static_cast<double>(done) / (NowSeconds() - begin) / 1e6;
 }
 
@@ -110,7 +110,7 @@ double MeasureRouted(eris::Session& session, Probes& probes, double seconds,
   std::atomic<size_t> in_flight{0};
   uint64_t done = 0;
   const double begin = NowSeconds();
-  while (NowSeconds() - begin < seconds) {
+  do {
     while (in_flight.load(std::memory_order_acquire) >= in_flight_max) std::this_thread::yield();
     in_flight.fetch_add(1, std::memory_order_relaxed);
     const uint64_t* const keys = probes.Next();
@@ -123,7 +123,7 @@ double MeasureRouted(eris::Session& session, Probes& probes, double seconds,
         });
     if (!call.ok()) wrong.fetch_add(1);
     done += batch;
-  }
+  } while (NowSeconds() - begin < seconds);
   while (in_flight.load(std::memory_order_acquire) > 0) std::this_thread::yield();
   return static_cast<double>(done) / (NowSeconds() - begin) / 1e6;
 }

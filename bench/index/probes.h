@@ -80,12 +80,13 @@ class Zipf {
 };
 
 // Keys that are there, in random order with repetitions, in blocks; more of them than a cache
-// holds. Endless: begins again after the last.
+// holds, unless there are few keys. Endless: begins again after the last.
 class Probes {
  public:
-  Probes(const KeySpace& space, bool zipf, uint64_t seed) : keys_(kProbes) {
+  Probes(const KeySpace& space, bool zipf, uint64_t seed)
+      : keys_(std::clamp<size_t>(16 * space.count, kBlockKeys, kProbesMax)) {
     const Zipf distribution(space.count);
-    for (uint64_t i = 0; i < kProbes; ++i) {
+    for (uint64_t i = 0; i < keys_.size(); ++i) {
       const uint64_t random = Mix(Mix(seed) + i);
       const uint64_t rank =
           zipf ? PermutedAt(distribution.RankAt(random), space.count) : random & (space.count - 1);
@@ -94,13 +95,14 @@ class Probes {
   }
   const uint64_t* NextBlock() {
     const uint64_t* const block = &keys_[next_];
-    next_ = (next_ + kBlockKeys) % kProbes;
+    next_ = (next_ + kBlockKeys) % keys_.size();
     return block;
   }
 
  private:
-  static constexpr size_t kProbes = 8 << 20;
-  static_assert(kProbes % kBlockKeys == 0);
+  // Both are powers of two, as the count of keys is: whole blocks.
+  static constexpr size_t kProbesMax = 8 << 20;
+  static_assert(kProbesMax % kBlockKeys == 0);
   std::vector<uint64_t> keys_;
   size_t next_ = 0;
 };

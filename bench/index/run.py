@@ -3,7 +3,7 @@
 hash map, unodb's ART where it was built in, and the machine's limits, in one run.
 
     bench/index/run.py <builddir> [--cells 1-sparse,16-dense,...] [--sides eris,btree,...] [--rounds 5] [--ms 200]
-                       [--parts points,bulk,two,engine] [--json out.json] [--large] [--goals]
+                       [--parts points,bulk,two,engine] [--json out.json] [--large] [--goals] [--tiny]
 
 A cell is a size in millions (of 2^20) and the keys: sparse over 64 bits, or dense; --large adds 256 million. A side is a
 process of index_lab on one core, peers and ours with jemalloc on huge pages preloaded (ours does not take index memory
@@ -16,7 +16,8 @@ take turns beside the limits and ERIS; what does not fit even then is left out, 
   two      look-ups on two cores, a structure each
   engine   look-ups through an engine of one AEU, bench/engine/routed_lookup
 
---goals measures what `./dev goals index` needs, and no more.
+--goals measures what `./dev goals index` needs, and no more. --tiny: does it run at all, in seconds; a cell has a 256th of
+its keys, and the figures mean nothing.
 """
 import argparse
 import json
@@ -45,10 +46,14 @@ BULK = ("eris", "btree", "std_map")
 BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "btree": 26, "std_map": 66, "flat_hash": 40, "tbb_hash": 75,
                  "unodb": 72}
 SIDE_BYTES = 400e6  # probes and columns
+TINY = {"rounds": 1, "fills": 1, "ms": 5, "area": 16}
+TINY_SHIFT = 8  # cells have a 256th of their keys
+KEYS_MIN = 1 << 16  # index_lab takes no fewer
+shift = 0
 
 
 def count_of(cell):
-    return int(cell.split("-")[0]) << 20
+    return max(KEYS_MIN, int(cell.split("-")[0]) << 20 >> shift)
 
 
 class Lab(LabProcess):
@@ -100,7 +105,7 @@ def points_of(side, cell, goals):
     if not goals and side != "eris_shared":  # it has no erase
         found["mixed"] = f"mixed {BATCH} uniform {ms}"
         found["mixed zipf"] = f"mixed {BATCH} zipf {ms}"
-        found["erase"] = f"erase {batch} {min(1 << 20, count // 16)}"
+        found["erase"] = f"erase {batch} {max(KEYS_MIN, min(1 << 20, count // 16))}"
     if side in OURS or not goals:
         if side != "unodb":
             found["replace"] = f"replace {batch} uniform {ms}"
@@ -231,9 +236,11 @@ def measure(options):
                                       stdout=subprocess.PIPE, check=True).stdout)
     report = {**machine(), "build_type": known["build_type"], "rounds": options.rounds, "ms": options.ms,
               "batch": BATCH, "area_mib": options.area, "settings": MALLOC, "absent": known["absent"], "cells": {}}
-    limits = Lab(options.build, "limits", "1-dense", options.area)
-    report["area"] = limits.ask("build")
-    for name in options.cells:
+    limits = None
+    for name in options.cells if {"points", "bulk", "two"} & set(options.parts) else ():
+        if limits is None:
+            limits = Lab(options.build, "limits", "1-dense", options.area)
+            report["area"] = limits.ask("build")
         chosen = options.sides or (goal_sides(name) if options.goals else [side for side in known["sides"] if side != "limits"])
         sides = [side for side in chosen if side in known["sides"]]
         cell = Cell(options, name, limits)
@@ -243,11 +250,13 @@ def measure(options):
         if "bulk" in options.parts and not (options.goals and name != "16-dense"):
             cell.bulk(["eris"] if options.goals else sides)
         report["cells"][name] = cell.report()
-    limits.stop()
+    if limits is not None:
+        limits.stop()
     if "engine" in options.parts:
         progress("engine")
         report["engine"] = json.loads(subprocess.run(
-            [f"{options.build}/bench/engine/routed_lookup", str(16 << 20), "1", str(min(5, options.rounds)), str(BATCH)],
+            [f"{options.build}/bench/engine/routed_lookup", str(count_of("16-sparse")), str(options.engine_s), str(min(5, options.rounds)),
+             str(BATCH)],
             text=True, stdout=subprocess.PIPE, check=True).stdout)
     return report
 
@@ -316,10 +325,11 @@ def table_of(report, cell):
 
 
 def print_report(report):
-    area = report["area"]
     out = [f"{report['cpu']}, {report['cpus']} cpus; {report['date']}; {report['build_type']}; {report['rounds']} rounds of "
-           f"{report['ms']} ms; huge pages: {report['huge_pages']}; random loads over {report['area_mib']} MiB, "
-           f"{area['huge'] / area['anonymous']:.0%} on huge pages"]
+           f"{report['ms']} ms; huge pages: {report['huge_pages']}"]
+    if "area" in report:
+        area = report["area"]
+        out[0] += f"; random loads over {report['area_mib']} MiB, {area['huge'] / area['anonymous']:.0%} on huge pages"
     out += [f"NOT MEASURED: {words}" for words in report["absent"]]
     for cell in report["cells"]:
         out += table_of(report, cell)
@@ -344,12 +354,18 @@ def main():
     parser.add_argument("--area", type=int, default=AREA_MIB, help="MiB of the random loads, a power of two")
     parser.add_argument("--large", action="store_true", help="256 million keys, too")
     parser.add_argument("--goals", action="store_true")
+    parser.add_argument("--tiny", action="store_true", help="whether it runs, in seconds; figures mean nothing")
     parser.add_argument("--json", help="a file, or - for the JSON in place of the table")
     options = parser.parse_args()
     options.cells = options.cells or (GOAL_CELLS if options.goals else CELLS) + (LARGE if options.large else [])
     options.cpus = len(os.sched_getaffinity(0))
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no parts {', '.join(sorted(unknown))}")
+    options.engine_s = 1
+    if options.tiny:
+        global shift
+        shift, options.engine_s = TINY_SHIFT, 0.01
+        vars(options).update(TINY)
     report = measure(options)
     if options.json == "-":
         print(json.dumps(report))

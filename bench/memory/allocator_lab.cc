@@ -1,15 +1,18 @@
 // One allocator under measurement; run.py starts one process of it for each, the peers' libraries
 // preloaded, and asks them in turn.
 //
-//   allocator_lab --trace <file> --way <way> [--cpu n]
+//   allocator_lab [--tiny] --trace <file> --way <way> [--cpu n]
 //     reads commands on standard input and answers each with a line of JSON:
-//     build         runs the trace's build-up; memory before and after
-//     collapse      puts all memory onto huge pages (MADV_COLLAPSE), whatever the allocator asked
-//     for round <i>     runs section i, in nanoseconds per record random        a small working
-//     set: random slots among 65536, median over chunks pairs         allocate, write, free, at
-//     once: median, for each class of the trace foreign       one thread allocates, another one
-//     frees erase <n>     frees all but every n-th block at random; memory then and later drop
-//     frees the rest (ours: drops the object); memory then and later
+//       build        runs the trace's build-up; memory before and after
+//       collapse     puts all memory onto huge pages (MADV_COLLAPSE), whatever the allocator asked
+//                    for
+//       round <i>    runs section i, in nanoseconds per record
+//       random       a small working set: random slots among 65536, median over chunks
+//       pairs        allocate, write, free, at once: median, for each class of the trace
+//       foreign      one thread allocates, another one frees
+//       erase <n>    frees all but every n-th block at random; memory then and later
+//       drop         frees the rest (ours: drops the object); memory then and later
+//     --tiny: little of each, and no waiting; the figures mean nothing
 //   allocator_lab --paper --way <way> --threads <n> --operations <n> [--seed n]
 //     the micro-benchmark of the allocators' paper (paper_load.h), once
 //
@@ -78,8 +81,9 @@ bool IsOurs(const std::string& way) { return way == "cache"; }
 // Of the trace: the slot table, and for the floor the blocks.
 class TraceRun {
  public:
-  TraceRun(const std::string& path, std::string way)
+  TraceRun(const std::string& path, std::string way, bool tiny)
       : way_(std::move(way)),
+        tiny_(tiny),
         trace_(path),
         slots_(trace_.header().slots * sizeof(void*)),
         classes_(trace_.header().slots) {
@@ -117,7 +121,7 @@ class TraceRun {
     std::vector<double> ns;
     WithAllocator(way_, lab_, [&](const auto& make) {
       auto allocator = make(0);
-      SmallLoads loads(trace_.header(), way_ == "none");
+      SmallLoads loads(trace_, way_ == "none", tiny_ ? 4 : 400);
       ns = loads.Random(allocator);
     });
     std::printf("{\"ns\": %.3f}\n", MedianOf(ns));
@@ -126,7 +130,7 @@ class TraceRun {
     std::vector<double> ns;
     WithAllocator(way_, lab_, [&](const auto& make) {
       auto allocator = make(0);
-      SmallLoads loads(trace_.header(), way_ == "none");
+      SmallLoads loads(trace_, way_ == "none", tiny_ ? 4 : 400);
       ns = loads.Pairs(allocator);
     });
     std::printf("{\"ns\": [");
@@ -144,7 +148,7 @@ class TraceRun {
       const auto end_turn = [&](size_t thread) {
         if (lab_.ours != nullptr) OurMemory::EndTurn(lab_.cache(thread));
       };
-      PrintForeignFrees(MeasureForeignFrees(trace_.header(), owner, other, end_turn));
+      PrintForeignFrees(MeasureForeignFrees(trace_, tiny_ ? 4 : 600, owner, other, end_turn));
     });
   }
   // Which slots are live is told by the records that have run.
@@ -263,13 +267,14 @@ class TraceRun {
   void PrintMemoryOverTime() const {
     std::printf("\"now\": {");
     PrintMemory();
-    std::this_thread::sleep_for(std::chrono::milliseconds(4500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(tiny_ ? 10 : 4500));
     std::printf("}, \"later\": {");
     PrintMemory();
     std::printf("}}\n");
   }
 
   const std::string way_;
+  const bool tiny_;
   const Trace trace_;
   HugeBuffer slots_;
   HugeBuffer classes_;  // by slot, of its live block, or kDead
@@ -326,11 +331,15 @@ void RunPaperLoad(const std::string& way, uint32_t threads, uint64_t operations,
 int Main(int argc, char** argv) {
   std::string trace, way;
   uint32_t threads = 1, operations = 20'000'000, seed = 1, cpu = 0;
-  bool paper = false;
+  bool paper = false, tiny = false;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     if (name == "--paper") {
       paper = true;
+      continue;
+    }
+    if (name == "--tiny") {
+      tiny = true;
       continue;
     }
     if (++i == argc) Die("allocator_lab: " + name + " wants a value");
@@ -356,7 +365,7 @@ int Main(int argc, char** argv) {
   }
   const std::vector<int> cpus = AllowedCpus();
   PinTo(cpus[cpu % cpus.size()]);
-  TraceRun run(trace, way);
+  TraceRun run(trace, way, tiny);
   Serve(run);
   std::fflush(stdout);
   std::_Exit(0);  // the allocator's own end is no part of it

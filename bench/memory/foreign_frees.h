@@ -29,15 +29,15 @@ struct ForeignFrees {
   double foreign_collect = 0;   // on the owner
 };
 
-// end_turn(0) is the owner's, end_turn(1) the other thread's.
+// end_turn(0) is the owner's, end_turn(1) the other thread's; `rounds` of each kind.
 template <class Allocator, class EndTurn>
-ForeignFrees MeasureForeignFrees(const TraceHeader& header, Allocator& owner, Allocator& other,
-                                 const EndTurn& end_turn) {
+ForeignFrees MeasureForeignFrees(const Trace& trace, uint32_t rounds, Allocator& owner,
+                                 Allocator& other, const EndTurn& end_turn) {
   constexpr uint32_t kBlocks = 4096;
-  constexpr uint32_t kRounds = 600;
-  std::mt19937_64 random(header.seed);
+  std::mt19937_64 random(trace.header().seed);
+  const ClassDraw draw(trace);
   std::vector<uint32_t> classes(kBlocks);
-  for (uint32_t& one : classes) one = TreeNodeClassOf(random());
+  for (uint32_t& one : classes) one = draw(random());
   std::vector<void*> blocks(kBlocks);
   // The order of freeing is not that of allocating.
   std::vector<uint32_t> order(kBlocks);
@@ -66,7 +66,7 @@ ForeignFrees MeasureForeignFrees(const TraceHeader& header, Allocator& owner, Al
 
   std::vector<double> local_allocate, local_free, local_collect, foreign_allocate, foreign_free,
       foreign_collect;
-  for (uint32_t round = 0; round < kRounds; ++round) {
+  for (uint32_t round = 0; round < rounds; ++round) {
     local_allocate.push_back(timed(allocate));
     read();
     local_free.push_back(timed([&] { free_all(owner); }));
@@ -90,7 +90,7 @@ ForeignFrees MeasureForeignFrees(const TraceHeader& header, Allocator& owner, Al
       turn.store(0, std::memory_order_release);
     }
   });
-  for (uint32_t round = 0; round < kRounds; ++round) {
+  for (uint32_t round = 0; round < rounds; ++round) {
     foreign_allocate.push_back(timed(allocate));
     turn.store(1, std::memory_order_release);
     while (turn.load(std::memory_order_acquire) != 0) std::this_thread::yield();

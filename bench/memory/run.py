@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The allocator benchmark: the engine's own memory against glibc, jemalloc, mimalloc, tbbmalloc and tcmalloc, in one run.
 
-    bench/memory/run.py <builddir> [--parts trace,small,foreign,memory,paper,tree] [--rounds 7] [--json out.json]
+    bench/memory/run.py <builddir> [--parts trace,small,foreign,memory,paper,tree] [--rounds 7] [--json out.json] [--tiny]
 
 Peers are Debian's libraries (group bench of tools/dev/packages), preloaded into processes of one program, allocator_lab,
 each with its own settings for huge pages; where those gave fewer than half of the memory huge pages, it runs once more
@@ -15,6 +15,8 @@ Rounds are interleaved, their order rotates; a figure is the median, with the le
   memory   resident bytes over live bytes, and what is left after most, then all, is freed
   paper    the micro-benchmark of the allocators' paper, from 1 thread up
   tree     tree_memory: the real prefix tree, 100 million upserts and erases, then erased, then dropped
+
+A peer whose library is not installed is left out, and said. --tiny: does it run at all, in seconds; figures mean nothing.
 """
 import argparse
 import json
@@ -49,14 +51,18 @@ ALLOCATORS = {
                   ["malloc", "scalable"]),
     "tcmalloc": ({"LD_PRELOAD": "libtcmalloc_minimal.so.4"}, ["malloc", "tc_sized"]),
 }
+TREE_RUNS = [("8000000", "100000000"), *((keys, "50000000") for keys in ("1000000", "2000000", "4000000"))]
+TINY = {"rounds": 1, "operations": 10_000, "trace": ["--keys", "20000,5000,2000", "--records", "20000"], "lab": ["--tiny"],
+        "trees": [("20000", "100000"), ("10000", "50000")], "tree": ["--watch-s", "0.1"]}
+FULL = {"trace": [], "lab": [], "trees": TREE_RUNS, "tree": []}
 PEERS = [name for name in ALLOCATORS if name not in ("floor", "eris")]
 
 
 class Lab(LabProcess):
     """A process of allocator_lab."""
 
-    def __init__(self, build, trace, name, way, collapsed=False):
-        super().__init__([f"{build}/bench/memory/allocator_lab", "--trace", trace, "--way", way], ALLOCATORS[name][0],
+    def __init__(self, options, trace, name, way, collapsed=False):
+        super().__init__([f"{options.build}/bench/memory/allocator_lab", *options.lab, "--trace", trace, "--way", way], ALLOCATORS[name][0],
                          f"allocator_lab of {name} ({way})")
         self.name, self.way, self.collapsed = name, way, collapsed
         self.built = self.ask("build")
@@ -71,15 +77,23 @@ class Lab(LabProcess):
         return self.built["huge"] / max(1, self.built["anonymous"])
 
 
-def start_labs(build, trace):
+def start_labs(options, trace, names):
     labs = []
-    for name, (_, ways) in ALLOCATORS.items():
-        for way in ways:
-            lab = Lab(build, trace, name, way)
+    for name in names:
+        for way in ALLOCATORS[name][1]:
+            lab = Lab(options, trace, name, way)
             labs.append(lab)
             if name in PEERS and lab.huge_share() < 0.5:
-                labs.append(Lab(build, trace, name, way, collapsed=True))
+                labs.append(Lab(options, trace, name, way, collapsed=True))
     return labs
+
+
+def absent():
+    """The peers whose library the loader does not find: it would only warn, and glibc be measured under their names."""
+    def loads(settings):
+        done = subprocess.run(["true"], env={**os.environ, **settings}, capture_output=True, text=True)
+        return "cannot be preloaded" not in done.stderr
+    return [name for name in PEERS if not loads(ALLOCATORS[name][0])]
 
 
 def part_trace(labs, rounds, report):
@@ -149,7 +163,7 @@ def part_foreign(labs, rounds, report):
 
 
 def part_memory(labs, report):
-    chosen = [best_lab(labs, name) for name in ALLOCATORS if name != "floor"]
+    chosen = [best_lab(labs, name) for name in dict.fromkeys(lab.name for lab in labs) if name != "floor"]
     erased = together(chosen, "erase 10")
     dropped = together(chosen, "drop")
     report["memory"] = {}
@@ -171,8 +185,9 @@ def together(labs, command):
     return [lab.answer() for lab in labs]
 
 
-def part_paper(build, rounds, operations, report):
-    names = [name for name in ALLOCATORS if name != "floor"]
+def part_paper(options, names, rounds, report):
+    build, operations = options.build, options.operations
+    names = [name for name in names if name != "floor"]
     cpus = len(os.sched_getaffinity(0))
     counts = sorted({1, cpus} | {2 ** i for i in range(1, 10) if 2 ** i <= cpus})
     found = {}
@@ -192,12 +207,11 @@ def part_paper(build, rounds, operations, report):
         for (name, threads), answers in found.items()]
 
 
-def part_tree(build, report):
-    # A tree's kinds of TreeNodes follow from how many keys it has, so other sizes stand beside.
-    runs = [("8000000", "100000000")] + [(keys, "50000000") for keys in ("1000000", "2000000", "4000000")]
+def part_tree(options, report):
+    # A tree's kinds of TreeNodes follow from how many keys it has, so several sizes are measured.
     report["tree"], *report["tree_other_sizes"] = (
-        json.loads(subprocess.run([f"{build}/bench/memory/tree_memory", "--keys", keys, "--operations", operations],
-                                  text=True, stdout=subprocess.PIPE, check=True).stdout) for keys, operations in runs)
+        json.loads(subprocess.run([f"{options.build}/bench/memory/tree_memory", "--keys", keys, "--operations", operations, *options.tree],
+                                  text=True, stdout=subprocess.PIPE, check=True).stdout) for keys, operations in options.trees)
 
 
 # --- the table ---
@@ -209,6 +223,7 @@ def ns_of(one):
 def print_report(report):
     out = [f"{report['cpu']}, {report['cpus']} cpus; {report['date']}; seed {report['seed']}; "
            f"huge pages: {report['huge_pages']}"]
+    out += [f"NOT MEASURED: {name}: its library cannot be preloaded" for name in report["absent"]]
     if "trace" in report:
         out.append("\nThe tree's trace: ns per allocation or free        gross                    net of the floor"
                    "     over ours: gross    net  build-up  huge pages")
@@ -250,16 +265,18 @@ def print_report(report):
     return "\n".join(out) + "\n"
 
 
-def measure(build, parts, rounds, operations):
-    report = {**machine(), "rounds": rounds,
+def measure(options):
+    parts, rounds, missing = options.parts, options.rounds, absent()
+    names = [name for name in ALLOCATORS if name not in missing]
+    report = {**machine(), "rounds": rounds, "absent": missing,
               "settings": {name: settings for name, (settings, _) in ALLOCATORS.items()}}
     if {"trace", "small", "foreign", "memory"} & set(parts):
         with tempfile.TemporaryDirectory() as work:
             trace = os.path.join(work, "tree.trace")
             report["recorded"] = subprocess.run(
-                [f"{build}/bench/memory/tree_trace", "--out", trace, "--sections", str(rounds + 1)], text=True,
+                [f"{options.build}/bench/memory/tree_trace", "--out", trace, "--sections", str(rounds + 1), *options.trace], text=True,
                 stdout=subprocess.PIPE, check=True).stdout
-            labs = start_labs(build, trace)
+            labs = start_labs(options, trace, names)
             report["seed"] = labs[0].built["seed"]
             if "trace" in parts:
                 part_trace(labs, rounds, report)
@@ -273,9 +290,9 @@ def measure(build, parts, rounds, operations):
                 lab.stop()
     report.setdefault("seed", 1)
     if "paper" in parts:
-        part_paper(build, min(rounds, 5), operations, report)
+        part_paper(options, names, min(rounds, 5), report)
     if "tree" in parts:
-        part_tree(build, report)
+        part_tree(options, report)
     return report
 
 
@@ -286,10 +303,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--operations", type=int, default=20_000_000, help="per thread, of the paper's micro-benchmark")
     parser.add_argument("--json", help="a file, or - for the JSON in place of the table")
+    parser.add_argument("--tiny", action="store_true", help="whether it runs, in seconds; figures mean nothing")
     arguments = parser.parse_args()
+    vars(arguments).update(TINY if arguments.tiny else FULL)
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"no parts {', '.join(sorted(unknown))}")
-    report = measure(arguments.build, arguments.parts, arguments.rounds, arguments.operations)
+    report = measure(arguments)
     if arguments.json == "-":
         print(json.dumps(report))
         return

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -16,29 +18,38 @@
 
 namespace eris::bench {
 
-// Of 1024 allocations of the tree, by class: about what a recorded trace shows.
-inline uint32_t TreeNodeClassOf(uint64_t bits) {
-  static constexpr std::array<uint16_t, 15> kBelow = {7,   7,   7,   7,   10,  38,  144, 294,
-                                                      400, 486, 614, 770, 904, 991, 1023};
-  const uint64_t at = bits % 1024;
-  uint32_t size_class = 0;
-  while (size_class < kBelow.size() && at >= kBelow[size_class]) ++size_class;
-  return size_class;
-}
+// Draws size classes as often as a trace allocates them.
+class ClassDraw {
+ public:
+  // Of the trace's first section. REQUIRES: something is allocated in it.
+  explicit ClassDraw(const Trace& trace) {
+    for (const TraceRecord record : trace.Section(0)) {
+      if (record.is_free()) continue;
+      if (record.size_class() >= trace.header().classes) Die("the trace has blocks of no class");
+      classes_.push_back(static_cast<uint8_t>(record.size_class()));
+    }
+    if (classes_.empty()) Die("nothing is allocated in the trace's first section");
+  }
+  uint8_t operator()(uint64_t bits) const { return classes_[bits % classes_.size()]; }
+
+ private:
+  std::vector<uint8_t> classes_;
+};
 
 class SmallLoads {
  public:
-  // `blocks_known`: for the floor, which takes the slots' blocks as they stand.
-  SmallLoads(const TraceHeader& header, bool blocks_known)
-      : header_(header),
-        blocks_known_(blocks_known),
-        records_memory_(kRecordsMax * sizeof(TraceRecord)),
-        slots_(kSlots * sizeof(void*)),
-        blocks_(blocks_known ? kSlots * kBlockBytesMax : 1) {
-    std::mt19937_64 random(header.seed);
-    for (uint8_t& one : classes_) one = static_cast<uint8_t>(TreeNodeClassOf(random()));
+  // `blocks_known`: for the floor, whose slots have their blocks from the start. `chunks`: of
+  // kChunkRecords, at least 4.
+  SmallLoads(const Trace& trace, bool blocks_known, uint32_t chunks)
+      : header_(trace.header()),
+        chunks_(chunks),
+        records_memory_((chunks * kChunkRecords + kSlots + kLookAhead) * sizeof(TraceRecord)),
+        slots_(kSlots * sizeof(void*)) {
+    std::mt19937_64 random(header_.seed);
+    const ClassDraw draw(trace);
+    for (uint8_t& one : classes_) one = draw(random());
     std::bitset<kSlots> live;
-    for (uint64_t i = 0; i < kChunks * kChunkRecords; ++i) {
+    for (uint64_t i = 0; i < chunks_ * kChunkRecords; ++i) {
       const auto slot = static_cast<uint32_t>(random() % kSlots);
       records()[counted_++] = TraceRecord(live[slot], classes_[slot], slot);
       live.flip(slot);
@@ -46,11 +57,13 @@ class SmallLoads {
     for (uint32_t slot = 0; slot < kSlots; ++slot) {  // none is left
       if (live[slot]) records()[counted_++] = TraceRecord(true, classes_[slot], slot);
     }
-    if (blocks_known_) {
-      size_t at = 0;
+    if (blocks_known) {
+      size_t bytes = 0;
+      for (const uint8_t size_class : classes_) bytes += header_.class_bytes[size_class];
+      std::byte* at = blocks_.emplace(bytes).data();
       for (uint32_t slot = 0; slot < kSlots; ++slot) {
-        slots()[slot] = blocks_.data() + at;
-        at += header.class_bytes[classes_[slot]];
+        slots()[slot] = at;
+        at += header_.class_bytes[classes_[slot]];
       }
     }
   }
@@ -60,13 +73,13 @@ class SmallLoads {
   std::vector<double> Random(Allocator& allocator) {
     std::vector<double> ns;
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < kChunks; ++i) {
+    for (uint64_t i = 0; i < chunks_; ++i) {
       const uint64_t begin_ns = NowNs();
       sum += Replay(allocator, {records() + i * kChunkRecords, kChunkRecords}, slots());
       ns.push_back(static_cast<double>(NowNs() - begin_ns) / kChunkRecords);
     }
     sum +=
-        Replay(allocator, {records() + kChunks * kChunkRecords, counted_ - kChunks * kChunkRecords},
+        Replay(allocator, {records() + chunks_ * kChunkRecords, counted_ - chunks_ * kChunkRecords},
                slots());
     sum_ = sum;
     return ns;
@@ -78,7 +91,7 @@ class SmallLoads {
     std::vector<double> medians;
     for (uint32_t size_class = 0; size_class < header_.classes; ++size_class) {
       std::vector<double> ns;
-      for (uint32_t chunk = 0; chunk < kChunks / 4; ++chunk) {
+      for (uint32_t chunk = 0; chunk < chunks_ / 4; ++chunk) {
         const uint64_t begin_ns = NowNs();
         for (uint64_t i = 0; i < kChunkRecords; ++i) {
           // The class is a register's content to the compiler, as in a tree.
@@ -98,20 +111,17 @@ class SmallLoads {
 
  private:
   static constexpr uint32_t kSlots = 1u << 16;
-  static constexpr uint64_t kChunks = 400;
   static constexpr uint64_t kChunkRecords = 4096;
-  static constexpr uint64_t kRecordsMax = kChunks * kChunkRecords + kSlots + kLookAhead;
-  static constexpr size_t kBlockBytesMax = 1024;  // on average
 
   TraceRecord* records() { return reinterpret_cast<TraceRecord*>(records_memory_.data()); }
   void** slots() { return reinterpret_cast<void**>(slots_.data()); }
 
   const TraceHeader& header_;
-  const bool blocks_known_;
+  const uint64_t chunks_;
   // Not of the allocator under measurement.
   HugeBuffer records_memory_;
   HugeBuffer slots_;
-  HugeBuffer blocks_;
+  std::optional<HugeBuffer> blocks_;
   std::array<uint8_t, kSlots> classes_;
   uint64_t counted_ = 0;
   uint64_t sum_ = 0;

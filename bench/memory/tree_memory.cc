@@ -3,10 +3,11 @@
 // the object is dropped. Prints JSON.
 //
 //   tree_memory [--keys 8000000] [--operations 100000000] [--aeus 2] [--seed 1]
+//               [--watch-s 5]
 //
 // As in the engine, each AEU has a partition, an equal part of the key space, and a cache of its
 // own, all of one object. Keys come from a universe of twice as many; an operation picks one at
-// random and upserts or erases it.
+// random and upserts or erases it. What comes back is watched for --watch-s seconds at most.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -136,11 +137,11 @@ int64_t Anonymous(const ProcessMemory& before) {
 
 struct Return {
   double seconds = -1;   // until nine tenths of what was freed had come back; -1: it did not
-  int64_t resident = 0;  // at the end: after 5 s, or when nearly all was back
+  int64_t resident = 0;  // at the end: of the watch, or when nearly all was back
 };
 
-// Watches `from` bytes go down to `live`.
-Return AwaitReturn(const ProcessMemory& before, int64_t from, int64_t live,
+// Watches `from` bytes go down to `live`, for `watch_s` seconds at most.
+Return AwaitReturn(const ProcessMemory& before, int64_t from, int64_t live, double watch_s,
                    const std::function<void()>& meanwhile) {
   const uint64_t begin_ns = NowNs();
   Return result;
@@ -150,7 +151,7 @@ Return AwaitReturn(const ProcessMemory& before, int64_t from, int64_t live,
     if (result.seconds < 0 && result.resident <= live + (from - live) / 10) {
       result.seconds = seconds;
     }
-    if (seconds >= 5 || result.resident <= live + (from - live) / 100) return result;
+    if (seconds >= watch_s || result.resident <= live + (from - live) / 100) return result;
     meanwhile();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -159,9 +160,12 @@ Return AwaitReturn(const ProcessMemory& before, int64_t from, int64_t live,
 int Main(int argc, char** argv) {
   uint32_t keys = 8'000'000, operations = 100'000'000, seed = 1;
   auto aeus = static_cast<uint32_t>(std::min<size_t>(2, AllowedCpus().size()));
+  double watch_s = 5;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
-    if (name == "--keys") {
+    if (name == "--watch-s") {
+      watch_s = Real(argv[i + 1], 0, 3600);
+    } else if (name == "--keys") {
       keys = Number(argv[i + 1], 10'000, 500'000'000);
     } else if (name == "--operations") {
       operations = Number(argv[i + 1], 1000, 4'000'000'000);
@@ -201,7 +205,7 @@ int Main(int argc, char** argv) {
   object.OnAll([](Share& share) { share.Erase(10); });
   const int64_t erased_at_once = Anonymous(before);
   const auto live_erased = static_cast<int64_t>(object.live_bytes());
-  const Return erased = AwaitReturn(before, resident, live_erased, [&] {
+  const Return erased = AwaitReturn(before, resident, live_erased, watch_s, [&] {
     object.OnAll([](Share& share) { share.EndIdleTurn(); });
   });
   std::printf(
@@ -215,7 +219,7 @@ int Main(int argc, char** argv) {
   const int64_t full = Anonymous(before);
   object.Drop();
   const int64_t dropped_at_once = Anonymous(before);
-  const Return dropped = AwaitReturn(before, full, 0, [] {});
+  const Return dropped = AwaitReturn(before, full, 0, watch_s, [] {});
   std::printf(
       "\"full_resident\": %lld, \"dropped_resident\": %lld, \"dropped_resident_5s\": %lld, "
       "\"dropped_seconds\": %.2f, \"returned_after_drop\": %.4f}\n",

@@ -17,6 +17,7 @@ import dataclasses
 import datetime
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -48,22 +49,24 @@ class Scale:
     buffer_keys: tuple  # of the indexes behind Figure 5's look-ups
     dynamic_keys: int
     dynamic_phase_s: float
-    dynamic_stepped: bool
+    dynamic_asked: int  # keys a cycle of the 64 stepped AEUs; 0: without them
+    dynamic_cycles_max: int
     guest: bool  # counts in the emulated machine
 
 
 SCALES = {
     "full": Scale(rounds=7, index_rounds=3, index_s=3, index_size_s=2, index_keys=1 << 24,
                   index_sizes=(1 << 20, 1 << 22, 1 << 24, 1 << 26), column_rows=1 << 27, node_mib=1024, buffer_ms=40,
-                  buffer_keys=(1_000_000, 16_000_000), dynamic_keys=1 << 24, dynamic_phase_s=4, dynamic_stepped=True,
-                  guest=True),
+                  buffer_keys=(1_000_000, 16_000_000), dynamic_keys=1 << 24, dynamic_phase_s=4,
+                  dynamic_asked=1 << 18, dynamic_cycles_max=1000, guest=True),
     "quick": Scale(rounds=3, index_rounds=1, index_s=1, index_size_s=1, index_keys=1 << 22,
                    index_sizes=(1 << 20, 1 << 22), column_rows=1 << 25, node_mib=512, buffer_ms=20,
-                   buffer_keys=(1_000_000,), dynamic_keys=1 << 22, dynamic_phase_s=2, dynamic_stepped=False, guest=False),
-    # For tests: does it run at all. Its figures mean nothing.
+                   buffer_keys=(1_000_000,), dynamic_keys=1 << 22, dynamic_phase_s=2, dynamic_asked=0,
+                   dynamic_cycles_max=0, guest=False),
+    # For tests: does it run at all. Its figures mean nothing. The emulated machine has tests of its own (tests/numa).
     "tiny": Scale(rounds=1, index_rounds=1, index_s=0.1, index_size_s=0.1, index_keys=1 << 14,
                   index_sizes=(1 << 12, 1 << 14), column_rows=1 << 18, node_mib=4, buffer_ms=5, buffer_keys=(10_000,),
-                  dynamic_keys=1 << 16, dynamic_phase_s=1, dynamic_stepped=False, guest=False),
+                  dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_asked=1 << 12, dynamic_cycles_max=3, guest=False),
 }
 PAPER_PHASE_S = 60
 PAPER_EVEN = "in the paper 1 of 8, of 8 NumaNodes (4.2.4, AMD)"
@@ -142,8 +145,10 @@ def attempt(missing, what, measure, *arguments):
 
 
 def point(panel, series, x, unit, values, **more):
-    """One measured figure; `values`: of the rounds, or a spread that has been made of them."""
+    """One measured figure; `values`: of the rounds, or a spread that has been made of them. Errors: ValueError (it is none)."""
     spread = values if isinstance(values, dict) else lab_process.spread(values)
+    if not all(math.isfinite(spread[key]) for key in ("median", "min", "max")):
+        raise ValueError(f"{panel}, {series}: {spread} is no figure")
     return {"panel": panel, "series": series, "x": x, "unit": unit,
             **{key: spread[key] for key in ("median", "min", "max")}, **more}
 

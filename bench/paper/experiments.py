@@ -14,6 +14,9 @@ build/paper/quick.
 A figure is the median of its rounds, with the least and the largest in the pictures and in the reports (build/paper). Machines
 differ by more than ten years: what is to be compared are ratios and shapes; `here / paper` stands where both are given. A dash: the
 paper gives no number, or none to compare with, or it cannot be measured here.
+
+Figures 1 and 8 compare ERIS with the same tree shared by all threads on dense keys, as the paper does. `./dev goals remote` compares the
+two on 67.1 M sparse keys, so its ratios are other ones; [remote.md](remote.md) has them, and says what the keys change.
 """
 
 

@@ -68,7 +68,7 @@ def stepped(lab, curves):
     points = []
     for algorithm, cycles in CYCLES.items():
         phase = lab.json(STEPPED, "--topology", TOPOLOGY, "--aeus", AEUS, "--load", "middle", "--algorithm", algorithm, "--phases", 1,
-                         "--cycles", cycles)["phases"][1]
+                         "--cycles", min(cycles, lab.scale.dynamic_cycles_max), "--asked", lab.scale.dynamic_asked)["phases"][1]
         curves[algorithm] = [{}, {"max_over_mean": [round(one, 3) for one in phase["max_over_mean"]]}]
         needed = balancer.cycles_to(phase["max_over_mean"], 1.2 * phase["bound"])
         moved = max(phase["rows_moved"]) if phase["rows_moved"] else 0
@@ -81,7 +81,7 @@ def stepped(lab, curves):
 def measure(lab):
     aeus, missing, timelines, curves = max(2, lab.cores), [], {}, {}
     points = common.attempt(missing, "the shifting load", shifting, lab, aeus, timelines) or []
-    if lab.scale.dynamic_stepped:
+    if lab.scale.dynamic_asked:
         points += common.attempt(missing, "64 AEUs, stepped", stepped, lab, curves) or []
     for algorithm in NAMES:
         if algorithm not in algorithms(aeus):

@@ -16,10 +16,10 @@ POINT_PROGRAMS = (INIT, "tests/numa/local_access")
 
 def counted(lab, programs, measure, *arguments):
     """What `measure` returns. Errors: NotPossible (no emulator, no kernel, not built), ProgramFailed."""
-    for program in programs:
-        lab.path(program)
     if not lab.scale.guest:
         raise NotPossible("left out at this scale")
+    for program in programs:
+        lab.path(program)
     print(f"  counting {programs[-1]} in the emulated machine", file=sys.stderr, flush=True)
     try:
         return measure(lab.build, *arguments)

@@ -11,7 +11,7 @@ REWRITE_S = 0  # the paper has no such phase
 
 def arguments(keys, threads, rounds, seconds, structures=STRUCTURES):
     return ("--keys", keys, "--threads", threads, "--layout", LAYOUT, "--placement", PLACEMENT, "--structures", ",".join(structures),
-            "--rounds", rounds, "--rewrite-seconds", REWRITE_S, "--lookup-seconds", max(1, round(seconds)), "--seed", SEED, "--json", "-")
+            "--rounds", rounds, "--rewrite-seconds", REWRITE_S, "--lookup-seconds", seconds, "--seed", SEED, "--json", "-")
 
 
 def measured(lab, x, keys, threads, rounds, seconds):
@@ -22,8 +22,8 @@ def measured(lab, x, keys, threads, rounds, seconds):
 
 
 def protocol(lab, seconds):
-    return {"layout": LAYOUT, "placement": PLACEMENT, "rounds": lab.scale.index_rounds, "lookup_s": max(1, round(seconds)),
-            "time_scale": max(1, round(seconds)) / PAPER_PHASE_S}
+    return {"layout": LAYOUT, "placement": PLACEMENT, "rounds": lab.scale.index_rounds, "lookup_s": seconds,
+            "time_scale": seconds / PAPER_PHASE_S}
 
 
 def described(did, keys):

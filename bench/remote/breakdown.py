@@ -2,7 +2,7 @@
 """Where the microseconds of a remote request go: samples the server's core while `eris bench` loads it, and adds the samples up
 by layer.
 
-    bench/remote/breakdown.py <builddir> [--batch B] [--in-flight F] [--echo] [--json FILE]
+    bench/remote/breakdown.py <builddir> [--batch B] [--in-flight F] [--echo] [--json FILE] [--tiny]
 
 Server and client have one core each. --echo samples bench/remote/echo_server instead: gRPC with nothing behind it. Needs `perf`
 (linux-perf); ends with 77 where it cannot sample.
@@ -12,6 +12,7 @@ import collections
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,8 +70,14 @@ def main():
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--echo", action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--tiny", action="store_true", help="whether it runs, in seconds; figures mean nothing")
     args = parser.parse_args()
+    seconds = 0.5 if args.tiny else SECONDS
+    if not shutil.which("perf"):
+        print("SKIPPED: linux-perf cannot be installed: perf is not there")
+        return CANNOT_SAMPLE
     goals_remote.SHAPES["asked"] = args.batch, args.in_flight
+    clients = goals_remote.Clients(args.build, goals_remote.TINY if args.tiny else goals_remote.FULL)
     with tempfile.TemporaryDirectory() as work:
         port_file, data = f"{work}/port", f"{work}/perf.data"
         if args.echo:
@@ -80,12 +87,11 @@ def main():
                                         port_file], port_file=port_file)
         try:
             if not args.echo:
-                goals_remote.remote(args.build, server.port, "load", "4096")
+                clients.remote(server.port, "load", "4096")
             recorder = subprocess.Popen(["perf", "record", "-q", "-F", "4999", "-p", str(server.process.pid), "-o", data,
-                                         "--", "sleep", str(SECONDS)], stderr=subprocess.PIPE, text=True)
+                                         "--", "sleep", str(seconds)], stderr=subprocess.PIPE, text=True)
             before = goals_remote.cpu_seconds(server.process.pid)
-            report = goals_remote.remote(args.build, server.port, "lookup", "asked", "--seconds", str(SECONDS), "--warm-up",
-                                         "0")
+            report = clients.remote(server.port, "lookup", "asked", "--seconds", str(seconds), "--warm-up", "0")
             spent = goals_remote.cpu_seconds(server.process.pid) - before
             if recorder.wait() != 0:
                 print(f"perf cannot sample here: {recorder.stderr.read().strip()[-300:]}")
@@ -93,7 +99,7 @@ def main():
         finally:
             server.stop()
         layers, symbols = samples(data)
-    requests = report["requests_per_second"] * SECONDS
+    requests = report["requests_per_second"] * seconds
     each_us = spent / requests * 1e6
     total = sum(layers.values())
     print(f"{args.batch} keys a batch, {args.in_flight} in flight: {report['requests_per_second']:.0f} requests/s, "

@@ -38,6 +38,15 @@ inline std::vector<uint32_t> Numbers(const std::string& list, uint32_t min, uint
   return numbers;
 }
 
+inline double Real(const std::string& text, double min, double max) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= min && value <= max)) {
+    Die(text + " is no number between " + std::to_string(min) + " and " + std::to_string(max));
+  }
+  return value;
+}
+
 }  // namespace eris::bench
 
 #endif  // ERIS_BENCH_ROUTING_FLAGS_H_

@@ -105,22 +105,22 @@ template <class Transport>
 class Measurement {
  public:
   explicit Measurement(const Job& job)
-      : job_(job), transport_(job.shape), start_(job.shape.aeus + 1), aeus_(job.shape.aeus) {}
+      : job_(job), transport_(job.shape), start_(job.shape.aeus), aeus_(job.shape.aeus) {}
 
   Rate Run() {
     std::vector<std::thread> threads;
     for (uint32_t self = 0; self < aeus_.size(); ++self) {
       threads.emplace_back([this, self] { Body(self); });
     }
-    start_.arrive_and_wait();
-    const uint64_t began_ns = NowNs();
     for (std::thread& thread : threads) thread.join();
 
     Tally sent, received;
-    uint64_t ended_ns = 0;
+    // By the AEUs' own clocks: a thread without a core would read it late.
+    uint64_t began_ns = ~uint64_t{0}, ended_ns = 0;
     for (const PerAeu& aeu : aeus_) {
       sent.Add(aeu.sent);
       received.Add(aeu.received);
+      began_ns = std::min(began_ns, aeu.began_ns);
       ended_ns = std::max(ended_ns, aeu.ended_ns);
     }
     if (received.commands != sent.commands ||
@@ -141,6 +141,7 @@ class Measurement {
   struct alignas(base::kNoSharingBytes) PerAeu {
     Tally sent;  // before finished_
     Tally received;
+    uint64_t began_ns = 0;
     uint64_t ended_ns = 0;
     // While others still send to it; relaxed but for the sum at the end.
     std::atomic<uint64_t> received_so_far{0};
@@ -176,8 +177,9 @@ class Measurement {
       }
     };
     start_.arrive_and_wait();  // everything is allocated and touched
-    const uint64_t until_ns = NowNs() + uint64_t{job_.ms} * 1'000'000;
-    while (NowNs() < until_ns) {
+    aeus_[self].began_ns = NowNs();
+    const uint64_t until_ns = aeus_[self].began_ns + uint64_t{job_.ms} * 1'000'000;
+    do {  // one turn at least, however late the core came
       lane.Drain(received);
       bool all = true;
       if constexpr (Transport::kGenerated) {
@@ -191,7 +193,7 @@ class Measurement {
       }
       // A producer that finds no room pauses: what is refused has been made for nothing.
       rest(all);
-    }
+    } while (NowNs() < until_ns);
     while (!lane.Flush()) {
       if (NowNs() > until_ns + kLostAfterNs) Die("AEU " + std::to_string(self) + " finds no room");
       rest(lane.Drain(received));

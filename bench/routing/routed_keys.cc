@@ -94,7 +94,7 @@ class Bench {
       for (uint32_t i = 0; i < job.batch; ++i) positions[i] = i;
       std::vector<storage::BatchPart> parts(job.batches_per_turn);
       size_t at = 0;
-      while (NowNs() < until_ns) {
+      do {
         for (uint32_t i = 0; i < job.batches_per_turn; ++i) {
           parts[i] = {.count = job.batch,
                       .keys = NextOf(own_[self], job.batch, at),
@@ -106,7 +106,7 @@ class Bench {
         lab_.bare(self).Execute({storage::Operation::kLookup, parts});
         if (values[0] != ValueOf(parts[0].keys[0])) Die("a bare look-up is wrong");
         done.keys += turn_keys;
-      }
+      } while (NowNs() < until_ns);
     });
   }
 
@@ -115,9 +115,10 @@ class Bench {
     return Run(job, [&](uint32_t self, uint64_t until_ns, Done& done) {
       Source source(*this, job, self);
       aeu::Aeu& aeu = lab_.aeu(self);
-      bool finished = false;
+      bool first = true, finished = false;
       for (;;) {
-        const bool sent = NowNs() < until_ns && source.SendTurn(done);
+        const bool sent = (first || NowNs() < until_ns) && source.SendTurn(done);
+        first = false;
         const bool worked = aeu.Step({});
         if (!sent && !worked && lab_.aeus() > cpus_.size()) std::this_thread::yield();
         if (NowNs() < until_ns || source.Busy()) continue;

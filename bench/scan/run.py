@@ -2,7 +2,7 @@
 """The scan benchmark: tables of an engine beside the machine's sequential read, DuckDB, Polars and NumPy, in one run.
 
     bench/scan/run.py <builddir> [--aeus 1,2] [--rounds 7] [--rows 67108864] [--parts columns,shared,...]
-                      [--scale 1] [--peers duckdb,polars,numpy] [--json out.json]
+                      [--scale 1] [--peers duckdb,polars,numpy] [--json out.json] [--tiny]
 
 Columns of uniformly random values, larger than the last-level cache, uncompressed on all sides; nothing can be pruned.
 Peers come from PyPI into a virtual environment under the build directory (bench/scan/requirements.txt), with as many
@@ -16,6 +16,8 @@ largest; a ratio is the median of the rounds' ratios. Every answer is compared w
   lookups     single look-ups in an index, alone and beside full scans, of one AEU
   import      lineitem as text, loaded by the command line through gRPC into a server on the same cpus
   upserts     of an index: what the keeping of versions costs, without a snapshot and with one
+
+--tiny: does it run at all, in seconds; figures mean nothing. Exit code 77: the peers cannot be installed.
 """
 import argparse
 import json
@@ -36,15 +38,26 @@ QUERIES = {"sum_a": (8, True), "sum_c": (4, False), "count_a": (8, False), "sum_
            "sum_b_where_c": (12, True)}
 
 
+# What no flag sets: of the lookups, of the import, of the upserts.
+SIZES = {"lookups_ms": 1000, "imports": 5, "upserts": []}
+TINY = {"rounds": 1, "rows": 1 << 16, "scale": 0.001, "lookups_ms": 50, "imports": 1, "upserts": ["65536", "1"]}
+CANNOT_BE_HAD = 77
+
+
 def environment(build):
-    """A python with the peers; made once."""
+    """A python with the peers; made once. Ends the program where they cannot be installed."""
     home = os.path.join(build, "scan-peers")
     python = os.path.join(home, "bin", "python")
     wanted = os.path.join(HERE, "requirements.txt")
     done = os.path.join(home, "installed")
     if not os.path.exists(done) or open(done, encoding="utf-8").read() != open(wanted, encoding="utf-8").read():
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted], check=True)
+        told = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted], text=True,
+                              capture_output=True)
+        if told.returncode != 0:
+            with open(wanted, encoding="utf-8") as file:
+                print(f"SKIPPED: {file.readline().strip()} (PyPI) cannot be installed: {' '.join(told.stderr.split())[-500:]}")
+            sys.exit(CANNOT_BE_HAD)
         with open(done, "w", encoding="utf-8") as file:
             file.write(open(wanted, encoding="utf-8").read())
     return python
@@ -134,8 +147,8 @@ def columns(options, python, aeus, found):
     if "lookups" in options.parts and aeus == 1:
         alone, beside = [], []
         for _ in range(min(options.rounds, 5)):
-            alone.append(labs["eris"].ask("lookups 1000 0"))
-            beside.append(labs["eris"].ask("lookups 1000 1"))
+            alone.append(labs["eris"].ask(f"lookups {options.lookups_ms} 0"))
+            beside.append(labs["eris"].ask(f"lookups {options.lookups_ms} 1"))
         found["lookups"] = {name: {figure: spread([one[figure] for one in some]) for figure in
                                    ("lookups", "p50_us", "p99_us", "p999_us", "scans")}
                             for name, some in (("alone", alone), ("beside_scans", beside))}
@@ -180,10 +193,12 @@ def imports(options, python):
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             while not os.path.exists(port):
+                if server.poll() is not None:
+                    raise OSError(f"eris serve ended with {server.returncode}")
                 time.sleep(0.05)
             with open(port, encoding="utf-8") as file:
                 env = {**os.environ, "ERIS_SERVER": "127.0.0.1:" + file.read().strip()}
-            for number in range(5):
+            for number in range(options.imports):
                 begin = time.monotonic()
                 subprocess.run([eris, "import", f"lineitem_{number}", table, "--schema", "tpch:lineitem", "--no-progress"],
                                env=env, check=True, stdout=subprocess.DEVNULL)
@@ -206,11 +221,14 @@ def main():
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--json", default="-")
+    parser.add_argument("--tiny", action="store_true", help="whether it runs, in seconds; figures mean nothing")
     options = parser.parse_args()
+    vars(options).update(SIZES, **(TINY if options.tiny else {}))
     options.parts = options.parts.split(",")
     options.peers = [peer for peer in options.peers.split(",") if peer]
     options.scale = f"{options.scale:g}"
-    python = environment(options.build)
+    # Not for what needs no peer.
+    python = environment(options.build) if set(options.parts) - {"placements", "upserts"} else None
     report = {"machine": machine(), "rows": options.rows, "rounds": options.rounds, "tables": {}}
     for aeus in (int(one) for one in options.aeus.split(",")):
         found = report["tables"].setdefault(f"{aeus} AEU" + "s" * (aeus > 1), {})
@@ -223,7 +241,7 @@ def main():
     if "import" in options.parts:
         report["import"] = imports(options, python)
     if "upserts" in options.parts:
-        done = subprocess.run([os.path.join(options.build, "bench", "scan", "upsert_overhead")], text=True,
+        done = subprocess.run([os.path.join(options.build, "bench", "scan", "upsert_overhead"), *options.upserts], text=True,
                               stdout=subprocess.PIPE, check=True)
         report["upserts"] = json.loads(done.stdout)
     text = json.dumps(report, indent=1)

@@ -419,7 +419,7 @@ class Tables {
     }
     std::vector<double> us;
     const uint64_t end_ns = NowNs() + ms * 1'000'000;
-    for (uint64_t i = 0; NowNs() < end_ns; ++i) {
+    for (uint64_t i = 0; i == 0 || NowNs() < end_ns; ++i) {
       const uint64_t key = Mix(i) % kKeys;
       uint64_t value = 0;
       uint8_t found = 0;

@@ -11,7 +11,7 @@
 //                    sessions, each with a thread, that keep --in-flight batches of --batch keys
 //                    under way. Sessions and AEUs share the cores: that is the price of routing.
 //                    (More under way, fewer changes between them: 16 M sparse keys, 2 cores,
-//                    M look-ups/s with 1, 2, 8, 16, 64: 17.5, 19.5, 25.5, 30.0, 33.1.)
+//                    M lookups/s with 1, 2, 8, 16, 64: 17.5, 19.5, 25.5, 30.0, 33.1.)
 //   shared           the shared tree, one key at a time
 //   shared_batched   the same in batches of --batch, with look-ups in groups as an AEU has them
 //
@@ -57,8 +57,8 @@ struct Flags {
   std::string placement = "interleaved";
   std::vector<std::string> structures = {"eris", "shared", "shared_batched"};
   uint32_t rounds = 3;
-  uint32_t rewrite_s = 2;
-  uint32_t lookup_s = 3;
+  double rewrite_s = 2;
+  double lookup_s = 3;
   uint32_t in_flight = 16;
   uint32_t batch = 1024;
   uint32_t seed = 1;
@@ -286,7 +286,7 @@ class ErisStructure : public Structure {
 
 // Keys a second of all threads together, from the moment that all are ready until the last ends.
 double Rate(const Flags& flags, const std::vector<int>& cpus, Structure& structure, Phase phase,
-            bool pinned, uint32_t seconds) {
+            bool pinned, double seconds) {
   std::vector<std::thread> threads;
   std::atomic<uint64_t> done{0};
   uint64_t begin_ns = 0;
@@ -297,7 +297,7 @@ double Rate(const Flags& flags, const std::vector<int>& cpus, Structure& structu
       Source source(flags, phase, i);
       ready.arrive_and_wait();
       const uint64_t until_ns =
-          phase == Phase::kInsert ? ~uint64_t{0} : begin_ns + uint64_t{seconds} * 1'000'000'000;
+          phase == Phase::kInsert ? ~uint64_t{0} : begin_ns + static_cast<uint64_t>(seconds * 1e9);
       // Relaxed: read after the thread's end.
       done.fetch_add(structure.Work(i, phase, source, until_ns), std::memory_order_relaxed);
     });
@@ -491,9 +491,9 @@ Flags Parse(int argc, char** argv) {
     } else if (flag == "--rounds") {
       flags.rounds = Number(value, 1, 1000);
     } else if (flag == "--rewrite-seconds") {
-      flags.rewrite_s = Number(value, 0, 3600);
+      flags.rewrite_s = Real(value, 0, 3600);
     } else if (flag == "--lookup-seconds") {
-      flags.lookup_s = Number(value, 1, 3600);
+      flags.lookup_s = Real(value, 0.01, 3600);
     } else if (flag == "--in-flight") {
       flags.in_flight = Number(value, 1, 4096);
     } else if (flag == "--batch") {
@@ -520,7 +520,7 @@ int Main(int argc, char** argv) {
     for (const std::string& name : flags.structures) {
       const Figures figures = MeasureApart(flags, name);
       std::fprintf(stderr,
-                   "round %u of %u, %-14s %6.2f M inserts/s %6.2f M rewrites/s %6.2f M look-ups/s "
+                   "round %u of %u, %-14s %6.2f M inserts/s %6.2f M rewrites/s %6.2f M lookups/s "
                    "%5.1f bytes per key, other programs took %.2f cpus\n",
                    round + 1, flags.rounds, name.c_str(), figures.inserts_s / 1e6,
                    figures.rewrites_s / 1e6, figures.lookups_s / 1e6, figures.bytes_per_key,

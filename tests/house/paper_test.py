@@ -1,6 +1,7 @@
 """The paper's figures without measuring: recorded answers of their programs become report, picture and text; what a machine
 cannot measure is said; bench/paper/run.py names the program that fails."""
 import contextlib
+import dataclasses
 import io
 import itertools
 import json
@@ -27,6 +28,7 @@ import fig10_12_traffic  # noqa: E402
 import fig13_dynamic  # noqa: E402
 import guest  # noqa: E402
 import run  # noqa: E402
+import shared_index  # noqa: E402
 import table2_nodes  # noqa: E402
 
 # What programs print: on one NumaNode, on two, on any machine; shortened, with round numbers.
@@ -149,6 +151,18 @@ class FigureTest(unittest.TestCase):
                 continue  # without events no program of its own answers
             with self.subTest(figure=figure.NAME):
                 self.assertEqual(report_of(figure, RecordedLab(dict.fromkeys(answers(1), '{"other": []}')))["outcome"], common.FAILED)
+
+    def test_a_figure_that_is_no_number_fails(self):
+        for program, figure in ((shared_index.PROGRAM, fig8_index_size), (shared_index.PROGRAM, fig1_scaling)):
+            report = json.loads(answers(1)[program])
+            report["structures"]["eris"]["lookups_s"]["median"] = float("nan")
+            report = report_of(figure, RecordedLab({**answers(1), program: json.dumps(report)}))
+            self.assertEqual(report["outcome"], common.FAILED)
+            self.assertIn("is no figure", report["reason"])
+
+    def test_every_part_of_a_figure_has_a_tiny_size_but_the_emulated_machine(self):
+        left = [field.name for field in dataclasses.fields(common.Scale) if not getattr(common.SCALES["tiny"], field.name)]
+        self.assertEqual(left, ["guest"])
 
     def test_table2_compares_the_farthest_with_local_memory(self):
         report = self.made(table2_nodes, 2)
