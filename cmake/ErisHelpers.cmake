@@ -1,15 +1,24 @@
 include(GNUInstallDirs)
 
+# Several sources are compiled as one: most of a compiler's time goes into headers, so that eight together
+# take half of what they take alone, or less. Names in unnamed namespaces must therefore differ within a
+# target; where two cannot, one of the files is listed in set_source_files_properties(... PROPERTIES
+# SKIP_UNITY_BUILD_INCLUSION ON). Off with -D ERIS_UNITY=OFF, for work on one file.
+function(eris_unity target)
+  if(ERIS_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # eris_cc_library(NAME memory HDRS a.h SRCS a.cc DEPS eris::base)
 # One library per folder, linked by its eris:: name; the DEPS lists show the layers.
-# The headers stand in a target of their own, eris_<name>_headers: it carries the check that each one
-# compiles alone, and is not installed (embedders include include/eris only). A header that is the
-# first include of its own source is checked by that one.
+# tools/dev/headers_alone.py checks that each header compiles alone.
 function(eris_cc_library)
   cmake_parse_arguments(ARG "" "NAME" "HDRS;SRCS;DEPS" ${ARGN})
   set(target eris_${ARG_NAME})
   if(ARG_SRCS)
-    add_library(${target} STATIC ${ARG_SRCS})
+    add_library(${target} STATIC ${ARG_SRCS} ${ARG_HDRS})
+    eris_unity(${target})
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE eris::flags)
     set(scope PUBLIC)
   else()
@@ -21,44 +30,81 @@ function(eris_cc_library)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   add_library(eris::${ARG_NAME} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME})
-  foreach(header IN LISTS ARG_HDRS)
-    cmake_path(REPLACE_EXTENSION header LAST_ONLY cc OUTPUT_VARIABLE source)
-    set(first)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-      file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${source} first REGEX "^#include" LIMIT_COUNT 1)
-    endif()
-    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
-      OUTPUT_VARIABLE folder)
-    if(first STREQUAL "#include \"${folder}/${header}\"")
-      list(REMOVE_ITEM ARG_HDRS ${header})
-    endif()
-  endforeach()
-  if(ARG_HDRS)
-    add_library(${target}_headers INTERFACE)
-    target_link_libraries(${target}_headers INTERFACE ${target})
-    set_target_properties(${target}_headers PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-    target_sources(${target}_headers INTERFACE FILE_SET HEADERS
-      BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HDRS})
-  endif()
 endfunction()
 
-# eris_cc_test(NAME storage_prefix_tree_test LABEL unit SRCS ... DEPS ... [TIMEOUT seconds] [OPTIMISED])
-# OPTIMISED: like the libraries, for a test whose own code computes much.
-function(eris_cc_test)
-  cmake_parse_arguments(ARG "OPTIMISED" "NAME;LABEL;TIMEOUT" "SRCS;DEPS;ARGS" ${ARGN})
-  add_executable(${ARG_NAME} ${ARG_SRCS})
-  set(flags eris::check_flags)
-  set_target_properties(${ARG_NAME} PROPERTIES ERIS_ONLY_CHECKS ON)
-  if(ARG_OPTIMISED)
-    set(flags eris::flags)
+# eris_cc_tests(NAME storage LABEL unit SRCS prefix_tree_test.cc storage_fixture.h ... DEPS ...
+#               [THREADED file...] [OPTIMISED file...] [TIMEOUTS file seconds ...] [ALONE file...] [SEPARATE] [PARTS])
+# One program, <NAME>_tests, and a ctest entry for each source that ends in _test.cc: it runs that
+# file's tests alone (--file=, tests/support/test_main.cc), so that a crash ends no other file's.
+# THREADED: tests that start a second thread. They have the label `threads` and are all that the thread
+# sanitizer's tree builds; tests/support/test_main.cc fails where the list is wrong.
+# OPTIMISED: compiled like the libraries, for a test whose own code computes much.
+# ALONE: compiled by themselves, since names in them are those of others; SEPARATE: so are all.
+# PARTS: the entries are added by the caller, with eris_cc_test_entry.
+function(eris_cc_tests)
+  cmake_parse_arguments(ARG "PARTS;SEPARATE" "NAME;LABEL" "SRCS;DEPS;THREADED;OPTIMISED;TIMEOUTS;ALONE" ${ARGN})
+  foreach(source IN LISTS ARG_THREADED ARG_OPTIMISED)
+    if(NOT source IN_LIST ARG_SRCS)
+      message(FATAL_ERROR "${ARG_NAME}_tests: ${source} is not one of its sources")
+    endif()
+  endforeach()
+  set(tests ${ARG_SRCS})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if("thread" IN_LIST ERIS_SANITIZE)
+    set(alone ${tests})
+    list(REMOVE_ITEM alone ${ARG_THREADED} "")
+    list(REMOVE_ITEM ARG_SRCS ${alone} "")
+    set(tests ${ARG_THREADED})
+    if(NOT tests)
+      return()
+    endif()
   endif()
-  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main ${flags})
-  target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
-  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} ${ARG_ARGS})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+  set(program ${ARG_NAME}_tests)
+  add_executable(${program} ${ARG_SRCS})
+  if(NOT ARG_SEPARATE)
+    eris_unity(${program})
   endif()
-  set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_ALONE)
+    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+  set_target_properties(${program} PROPERTIES ERIS_ONLY_CHECKS ON)
+  target_link_libraries(${program} PRIVATE ${ARG_DEPS} eris_test_main eris::check_flags)
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+  if(ARG_OPTIMISED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Behind the target's own: the last one counts.
+    set_source_files_properties(${ARG_OPTIMISED} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O2>)
+  endif()
+  if(ARG_PARTS)
+    return()
+  endif()
+  foreach(source IN LISTS tests)
+    cmake_path(GET source STEM name)
+    set(timeout 120)
+    list(FIND ARG_TIMEOUTS ${source} at)
+    if(at GREATER -1)
+      math(EXPR at "${at} + 1")
+      list(GET ARG_TIMEOUTS ${at} timeout)
+    endif()
+    set(threads none)
+    if(source IN_LIST ARG_THREADED)
+      set(threads some)
+    endif()
+    eris_cc_test_entry(NAME ${ARG_NAME}_${name} PROGRAM ${program} LABEL ${ARG_LABEL} THREADS ${threads}
+      TIMEOUT ${timeout} ARGS --file=${source})
+  endforeach()
+endfunction()
+
+# eris_cc_test_entry(NAME storage_prefix_tree_test PROGRAM storage_tests LABEL unit THREADS none|some
+#                    TIMEOUT seconds ARGS --file=prefix_tree_test.cc [ENVIRONMENT name=value...])
+function(eris_cc_test_entry)
+  cmake_parse_arguments(ARG "" "NAME;PROGRAM;LABEL;THREADS;TIMEOUT" "ARGS;ENVIRONMENT" ${ARGN})
+  set(labels ${ARG_LABEL})
+  if(ARG_THREADS STREQUAL some)
+    list(APPEND labels threads)
+  endif()
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_PROGRAM} ${ARG_ARGS})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "ERIS_TEST_NAME=${ARG_NAME};ERIS_TEST_THREADS=${ARG_THREADS};${ARG_ENVIRONMENT}")
 endfunction()
 
 # eris_cc_bench(NAME prefix_tree_bench SRCS ... DEPS ...)

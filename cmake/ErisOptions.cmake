@@ -23,6 +23,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 foreach(sanitizer IN LISTS ERIS_SANITIZE)
   target_compile_options(eris_flags INTERFACE -fsanitize=${sanitizer})
+  # g++ and clang tell the code in different ways which sanitizer it is built with.
+  if(sanitizer STREQUAL "address")
+    target_compile_definitions(eris_flags INTERFACE ERIS_ASAN=1)
+  elseif(sanitizer STREQUAL "thread")
+    target_compile_definitions(eris_flags INTERFACE ERIS_TSAN=1)
+  endif()
   target_link_options(eris_flags INTERFACE -fsanitize=${sanitizer})
   if(sanitizer STREQUAL "undefined")
     # A report must fail the test, not scroll by.
@@ -43,6 +49,9 @@ endif()
 
 find_program(ERIS_CCACHE ccache)
 if(ERIS_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ERIS_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${ERIS_CCACHE})
+  # Relative to the tree, and without the folder that is compiled in: another clone finds the same objects.
+  set(ERIS_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    CCACHE_NOHASHDIR=1 ${ERIS_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ERIS_COMPILER_LAUNCHER})
+  set(CMAKE_C_COMPILER_LAUNCHER ${ERIS_COMPILER_LAUNCHER})
 endif()

@@ -1,9 +1,13 @@
 """The eris program as scripts see it: output, exit codes, pipes, import and export."""
 import json
 import os
+import pathlib
+import re
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 
 import harness
 
@@ -286,8 +290,15 @@ def test_import_aborts_at_the_first_bad_line_or_skips_them(programs):
             file.write(BAD_CSV)
         flags = [path, "--delimiter", ";", "--key", "id", "--value", "group"]
         aborted = server.eris("import", "a", *flags, code=INVALID)
-        for part in ("line 3", "column 3 (group) is 'x'", "after 1 rows were loaded"):
+        for part in ("line 3", "column 3 (group) is 'x'", "after 1 rows were loaded",
+                     "a, which this import had created, was dropped again"):
             harness.check(part in aborted.stderr, f"'{part}' is not in: {aborted.stderr}")
+        harness.check_equal(server.eris_json("list"), [], "nothing is left that blocks the next try")
+        kept = server.eris("import", "a", *flags, "--keep", code=INVALID)
+        harness.check("a is kept, with the rows loaded so far" in kept.stderr, kept.stderr)
+        # An object that was there before is not dropped, whatever fails.
+        again = server.eris("import", "a", *flags, code=INVALID)
+        harness.check("dropped" not in again.stderr, again.stderr)
         harness.check_equal(server.eris_json("scan", "a"), [{"key": "1", "value": "10"}], "loaded")
 
         skipped = server.eris("import", "b", *flags, "--on-error", "skip", "--output", "json")
@@ -303,14 +314,34 @@ def test_import_aborts_at_the_first_bad_line_or_skips_them(programs):
         harness.check_equal([o["name"] for o in server.eris_json("list")], ["a", "b"], "objects")
 
 
+def test_an_index_does_not_lose_columns_in_silence(programs):
+    with harness.Server(programs) as server, tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "users.csv")
+        with open(path, "w") as file:
+            file.write("id,group,age\n1,10,30\n2,20,40\n")
+        refused = server.eris("import", "users", path, code=INVALID)
+        for part in ("users.csv has 3 columns (id, group, age)", "--schema 'id:TYPE,group:TYPE,age:TYPE'",
+                     "--key and --value"):
+            harness.check(part in refused.stderr, f"'{part}' is not in: {refused.stderr}")
+        harness.check_equal(server.eris_json("list"), [], "objects")
+        server.eris("import", "ages", path, "--value", "age")
+        harness.check_equal(server.eris_json("get", "ages", "2")[0]["value"], "40", "a column that was chosen")
+        server.eris("import", "users", path, "--schema", "id:int64,group:int32,age:int32", "--key", "id")
+        tbl = os.path.join(directory, "nation.tbl")
+        with open(tbl, "w") as file:
+            file.write("0|ALGERIA|0|x|\n")
+        refused = server.eris("import", "nation", tbl, code=INVALID)
+        harness.check("give --schema tpch:nation for" in refused.stderr, refused.stderr)
+
+
 def test_import_beyond_the_memory_limit_is_refused_and_the_server_lives(programs):
     with harness.Server(programs, "--memory-limit", "64MiB") as server:
         rows = "".join(f"{key * 2654435761 % 2**32},{key}\n" for key in range(4_000_000))
         refused = server.eris("import", "big", "-", "--no-header", "--expect", "0:4294967296",
                               input=rows, code=REFUSED)
         harness.check("RESOURCE_EXHAUSTED" in refused.stderr, refused.stderr)
-        harness.check(int(server.eris_json("list")[0]["keys"]) > 0, "nothing was loaded")
-        server.eris("drop", "big")
+        harness.check("was dropped again" in refused.stderr, refused.stderr)
+        harness.check_equal(server.eris_json("list"), [], "what was loaded")
         server.eris("import", "small", "-", "--no-header", "--expect", "0:100", input="1,2\n")
 
 
@@ -323,6 +354,62 @@ def test_topology_explains_without_a_server(programs):
     wrong = subprocess.run([programs.eris, "topology", "--explain", "--topology", "nonsense"],
                            capture_output=True, text=True, timeout=60)
     harness.check_equal(wrong.returncode, INVALID, f"exit code {wrong.stderr}")
+
+
+def answers(program, address, *more):
+    """What `eris list` says of an address, and its exit code. The timeout of a day shows that an answer does not
+    wait for it; the limit here only ends a test that has failed."""
+    done = subprocess.run([program, "list", "--server", address, *(more or ("--timeout", "86400"))], capture_output=True,
+                          text=True, timeout=25)
+    harness.check("{" not in done.stderr and "last error" not in done.stderr, done.stderr)
+    return done.returncode, done.stderr
+
+
+def test_without_a_server_every_verb_says_so_at_once(programs):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        harness.check_equal(answers(programs.eris, address),
+                            (UNAVAILABLE, f"eris: UNAVAILABLE: nobody listens on {address}; start one with "
+                                          f"`eris serve --listen {address}`\n"), "no server")
+        for verb in (["get", "a", "1"], ["scan", "a"], ["stats"], ["memory"], ["balancer", "status"], ["drop", "a"],
+                     ["import", "a", "/dev/null"], ["bench", "c"]):
+            done = subprocess.run([programs.eris, *verb, "--server", address], capture_output=True, text=True,
+                                  timeout=25)
+            harness.check_equal(done.returncode, UNAVAILABLE, f"{verb}: {done.stderr}")
+            harness.check("nobody listens on" in done.stderr, f"{verb}: {done.stderr}")
+    code, text = answers(programs.eris, "unix:/nonexistent/eris.sock")
+    harness.check_equal(code, UNAVAILABLE, text)
+    harness.check("nobody listens on unix:/nonexistent/eris.sock; start one" in text, text)
+    code, text = answers(programs.eris, "nohost.invalid:7411")
+    harness.check_equal(code, UNAVAILABLE, text)
+    harness.check("host 'nohost.invalid' of nohost.invalid:7411 is not known" in text, text)
+    for wrong in ("localhost", "localhost:", ":7411", "127.0.0.1:99999", "127.0.0.1:0", "127.0.0.1:x", "[::1]"):
+        code, text = answers(programs.eris, wrong)
+        harness.check_equal(code, INVALID, f"{wrong}: {text}")
+        harness.check(f"server '{wrong}' is neither host:port" in text, text)
+
+
+def test_a_server_of_another_kind_is_named_as_such(programs):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        def answer():
+            try:
+                while True:
+                    peer = other.accept()[0]
+                    peer.recv(100)
+                    peer.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+                    peer.close()
+            except OSError:
+                return
+        threading.Thread(target=answer, daemon=True).start()
+        address = "127.0.0.1:%d" % other.getsockname()[1]
+        code, text = answers(programs.eris, address)
+        harness.check_equal(code, UNAVAILABLE, text)
+        harness.check(f"{address} answers, but not as a gRPC server without TLS does" in text, text)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        code, text = answers(programs.eris, "127.0.0.1:%d" % silent.getsockname()[1], "--timeout", "0.3")
+        harness.check_equal(code, UNAVAILABLE, text)
+        harness.check("no answer from 127.0.0.1:" in text and "is it an ERIS server?" in text, text)
 
 
 def contradiction(memory):
@@ -461,9 +548,63 @@ def test_memory_settings_that_make_no_sense_are_refused_by_name(programs):
         harness.check(part in done.stderr, f"'{part}' is not in: {done.stderr}")
 
 
+def test_options_come_from_file_environment_and_flags(programs):
+    def printed(*args, **environment):
+        done = subprocess.run([programs.eris, "serve", "--print-config", *args], capture_output=True, text=True,
+                              timeout=60, env={**os.environ, **environment})
+        harness.check_equal(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "eris.toml")
+        with open(path, "w") as file:
+            file.write("[engine]\nscan_slice_us = 7\nsnapshot_age_ms_max = 8\nversion_bytes_max = 9\n")
+        text = printed("--config", path, "--version-bytes-max", "1MiB", ERIS_SNAPSHOT_AGE_MS_MAX="88",
+                       ERIS_VERSION_BYTES_MAX="99")
+        for line in ("scan_slice_us = 7", "snapshot_age_ms_max = 88", "version_bytes_max = 1048576"):
+            harness.check(f"\n{line}\n" in text, f"'{line}' is not in {text}")
+        # What is printed is a file that says the same.
+        with open(path, "w") as file:
+            file.write(text)
+        harness.check_equal(printed("--config", path), text, "what --print-config printed, read again")
+    done = subprocess.run([programs.eris, "serve", "--print-config"], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "ERIS_SCAN_SLICE_US": "soon"})
+    harness.check_equal(done.returncode, INVALID, done.stderr)
+    harness.check("ERIS_SCAN_SLICE_US: engine.scan_slice_us is 'soon'" in done.stderr, done.stderr)
+
+
+def test_the_page_of_options_is_that_of_the_program(programs):
+    table = subprocess.run([programs.eris, "serve", "--print-options"], capture_output=True, text=True, timeout=60,
+                           check=True).stdout
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+    harness.check(table in page.read_text(),
+                  "docs/configuration.md has another table than `eris serve --print-options`; put that one there")
+
+
+def test_version_names_the_release_and_the_commit(programs):
+    done = subprocess.run([programs.eris, "--version"], capture_output=True, text=True, timeout=60)
+    harness.check_equal(done.returncode, 0, done.stderr)
+    harness.check(re.fullmatch(r"eris \d+\.\d+\.\d+ \(commit ([0-9a-f]{7,}(-changed)?|unknown)\)\n", done.stdout),
+                  f"not a version: {done.stdout!r}")
+
+
+def test_help_and_mistyped_verbs(programs):
+    def run(*args):
+        return subprocess.run([programs.eris, *args], capture_output=True, text=True, timeout=60)
+
+    harness.check_equal(run("help", "scan").stdout, run("scan", "--help").stdout, "eris help scan")
+    harness.check_equal(run("help").returncode, 0, "eris help")
+    for args, words in ((["serv"], "no verb 'serv'; did you mean 'serve'?"),
+                        (["balancer", "staus"], "no verb 'balancer staus'; did you mean 'balancer status'?"),
+                        ([], "a verb is missing")):
+        done = run(*args)
+        harness.check_equal(done.returncode, 2, f"exit code of eris {args}")
+        harness.check(words in done.stderr and "The verbs are: " in done.stderr, done.stderr)
+
+
 def test_help_of_every_verb_has_examples(programs):
     verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "aggregate", "count",
-             "import", "export", "stats", "topology", "memory", "memory verify", "balancer status",
+             "import", "export", "generate", "stats", "topology", "memory", "memory verify", "balancer status",
              "balancer history", "balancer plan", "balancer set", "balancer pause", "balancer resume",
              "balancer rebalance", "balancer presplit", "balancer move"]
     top = subprocess.run([programs.eris, "--help"], capture_output=True, text=True)

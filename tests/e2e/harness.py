@@ -81,7 +81,7 @@ class Server:
         with open(self.log_path, "w") as log:
             self.process = subprocess.Popen(
                 [self.programs.eris, "serve", "--listen", "127.0.0.1:0", "--port-file", port_file,
-                 *self.serve_args], stdout=log, stderr=subprocess.STDOUT)
+                 *self.serve_args], stdout=log, stderr=subprocess.STDOUT, **self.popen_args())
         try:
             wait_until(lambda: os.path.exists(port_file) or self.process.poll() is not None,
                        "the server's port file", 60)
@@ -93,6 +93,10 @@ class Server:
             self.address = f"127.0.0.1:{file.read().strip()}"
         self.env = dict(os.environ, ERIS_SERVER=self.address)
         return self
+
+    def popen_args(self):
+        """More for the server's Popen; for subclasses."""
+        return {}
 
     def __exit__(self, kind, value, trace):
         if kind is None:

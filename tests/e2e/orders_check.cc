@@ -7,14 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "clients/batch_stream.h"
+#include "clients/cli/flags.h"
 #include "clients/eris_client.h"
 
 namespace eris {
@@ -185,11 +185,12 @@ void CheckShares(client::Client& client, const std::vector<Order>& orders) {
 int main(int argc, char** argv) {
   std::string server, path;
   uint64_t seed = 1;
-  CLI::App app("Compares the object orders of a server with the file it was loaded from");
-  app.add_option("--server", server)->envname("ERIS_SERVER")->required();
-  app.add_option("--file", path)->required();
-  app.add_option("--seed", seed);
-  CLI11_PARSE(app, argc, argv);
+  eris::cli::Flags program(
+      "Compares the object orders of a server with the file it was loaded from");
+  program.Add("--server", server, "host:port").Env("ERIS_SERVER").Required();
+  program.Add("--file", path, "The file").Required();
+  program.Add("--seed", seed, "Of all that is random");
+  if (const std::optional<int> code = program.Parse(argc, argv)) return *code;
   std::printf("seed %lu\n", seed);
   std::mt19937_64 random(seed);
 

@@ -52,6 +52,17 @@ def test_memory_limit_above_the_machines_is_refused(programs):
                   f"the message does not name the limit: {message}")
 
 
+def test_a_topology_of_more_aeus_than_cpus_works_and_says_so(programs):
+    with harness.Server(programs, "--topology", "numa:4 core:32 pu:1") as server:
+        server.eris("create", "a", "--expect", "0:1000")
+        server.eris("put", "a", "1=2", "999=3")
+        harness.check_equal(server.eris("count", "a").stdout, "2\n", "count")
+        cpus = len(os.sched_getaffinity(0))
+        note = f"128 AEUs of topology 'numa:4 core:32 pu:1' share {cpus} cpus of this machine"
+        harness.check(cpus >= 128 or note in server.log(), f"'{note}' is not in {server.log()}")
+        harness.check("version " in server.log(), f"no version in {server.log()}")
+
+
 def test_flags_override_the_file(programs):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "eris.toml")

@@ -207,7 +207,7 @@ def test_a_bad_row_stops_or_is_skipped(case):
     with open(path, "w") as file:
         file.writelines(lines)
     arguments = ("import", "bad", path, "--schema", SCHEMA, "--key", "none")
-    refused = case.server.eris(*arguments, code=INVALID)
+    refused = case.server.eris(*arguments, "--keep", code=INVALID)
     harness.check("line 2001: " in refused.stderr and "2000 rows were loaded" in refused.stderr,
                   refused.stderr)
     harness.check_equal(case.server.eris_json("scan", "bad", "--agg", "count(*) as n"), [{"n": "2000"}],
@@ -256,10 +256,14 @@ def test_keys_are_columns_that_are_there(case):
     case.server.eris("import", "trades", case.tbl, "--key", "id")
 
 
-def test_a_table_stays_when_its_import_fails(case):
-    refused = case.server.eris("import", "empty", "-", "--schema", "a:int32", input="x\n1\n", code=INVALID)
-    harness.check("0 rows were loaded; table empty is there, without rows; `eris drop empty` removes it"
-                  in refused.stderr, refused.stderr)
+def test_a_table_goes_when_its_import_fails(case):
+    for text in ("x\n1\n", "1\n2\nx\n"):
+        arguments = ("import", "empty", "-", "--schema", "a:int32", "--no-header")
+        refused = case.server.eris(*arguments, input=text, code=INVALID)
+        harness.check("empty, which this import had created, was dropped again" in refused.stderr, refused.stderr)
+        case.server.eris("list", "empty", code=NOT_FOUND)
+    kept = case.server.eris(*arguments, "--keep", input="x\n1\n", code=INVALID)
+    harness.check("0 rows were loaded; empty is kept" in kept.stderr, kept.stderr)
     harness.check_equal(case.server.eris_json("list", "empty")[0]["rows"], "0", "it stays")
     again = case.server.eris("import", "empty", "-", input="x\n1\n", code=INVALID)
     harness.check("drop" not in again.stderr, again.stderr)  # it was there before
@@ -274,7 +278,7 @@ def test_what_others_write_into_a_table_stays_when_its_import_fails(case):
     case.server.eris("import", "shared", "-", input="7\n")
     stderr = importer.communicate("x\n")[1]
     harness.check_equal(importer.returncode, INVALID, "a bad line")
-    harness.check("table shared was created" in stderr and "drop" not in stderr, stderr)
+    harness.check("shared, which this import has created, stays: others have written to it" in stderr, stderr)
     harness.check_equal(case.server.eris_json("scan", "shared"), [{"a": 7}], "another's row")
 
 

@@ -50,7 +50,8 @@ def test_a_table_by_two_key_columns(programs):
         harness.check_equal((shown["key_type"], shown["keys"], len(shown["partitions"])),
                             ("u64,u64", str(len(rows)), 3), "object")
         # By number into the same object: every row is there.
-        again = server.eris_json("import", "lineitem", path, "--key", "1,4", "--key-type", "u64,u64")
+        again = server.eris_json("import", "lineitem", path, "--key", "1,4", "--value", "2", "--key-type",
+                                 "u64,u64")
         harness.check_equal((again["created"], again["replaced"]), (False, str(len(rows))), "again")
 
         every = [{"key": f"{order}/{line}", "value": str(part)} for order, line, part in rows]
@@ -195,7 +196,7 @@ def test_a_table_with_dates(programs):
         with open(path, "w") as file:
             file.write("day,count,user\n2024-02-29,3,7\n1969-12-31,4,7\n2024-02-30,5,7\n2024-01-01,6,x\n")
         flags = [path, "--key", "user,day", "--value", "count"]
-        refused(server, ["import", "visits", *flags, "--key-type", "u64,date"],
+        refused(server, ["import", "visits", *flags, "--key-type", "u64,date", "--keep"],
                 "line 4: column 1 (day) is '2024-02-30', no date")
         harness.check_equal(server.eris_json("scan", "visits"),
                             [{"key": "7/1969-12-31", "value": "4"}, {"key": "7/2024-02-29", "value": "3"}],
@@ -255,8 +256,8 @@ def test_what_does_not_fit_is_refused(programs):
         harness.check_equal([(one["name"], one["keys"]) for one in server.eris_json("list")],
                             [("h", "0"), ("one", "0"), ("two", "0")], "nothing has changed")
         # The kind that it has, or none, is fine.
-        server.eris("import", "h", path, "--kind", "hash", "--no-header")
-        server.eris("import", "h", path, "--no-header")
+        server.eris("import", "h", path, "--value", "3", "--kind", "hash", "--no-header")
+        server.eris("import", "h", path, "--value", "3", "--no-header")
         for verb in ("create", "get", "put", "scan", "import"):
             text = server.eris(verb, "--help").stdout
             harness.check("FIRST/SECOND" in text or "two-part keys" in text, f"{verb}: {text}")

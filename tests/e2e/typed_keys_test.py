@@ -197,7 +197,7 @@ def test_text_that_is_no_key_is_refused(programs):
                 (["create", "x", "--key-type", "i64", "--split", "-1,-2"], "-2 comes after -1")):
             refused = server.eris(*arguments, code=INVALID)
             harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
-        bad = server.eris("import", "date", "-", "--no-header", input="2024-01-01,1\n2024-02-30,2\n",
+        bad = server.eris("import", "date", "-", "--no-header", "--keep", input="2024-01-01,1\n2024-02-30,2\n",
                           code=INVALID)
         harness.check("line 2: column 1 is '2024-02-30', no date" in bad.stderr, bad.stderr)
         harness.check_equal([int(one["keys"]) for one in server.eris_json("list")], [1, 0, 0, 0],

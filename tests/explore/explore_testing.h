@@ -25,7 +25,7 @@ inline constexpr auto kSeqCst = std::memory_order_seq_cst;
 inline constexpr uint64_t kFixedSeed = 1;
 
 // With a sanitizer, which is about the explorer's own code, a tenth must do.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ERIS_ASAN)
 inline constexpr uint64_t kExecutionsMax = 10'000;
 inline constexpr uint64_t kShare = 10;
 #else

@@ -4,14 +4,14 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ERIS_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
 namespace eris::explore {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ERIS_ASAN)
 inline void BeforeSwitch(void** own, const void* stack, size_t bytes) {
   __sanitizer_start_switch_fiber(own, stack, bytes);
 }

@@ -69,5 +69,14 @@ TEST(IndexFuzzTest, ReplayFindsAPlantedFault) {
   EXPECT_EQ(Replay(HexOf(bytes)), absl::OkStatus());
 }
 
+// A split that is refused, of a partition whose forgotten rows could not be cut off before.
+TEST(IndexFuzzTest, ARefusedSplitKeepsNoBlock) {
+  EXPECT_EQ(Replay("0103000039000000"    // upsert of 57 keys
+                   "10070000010e0000"    // lend
+                   "11070000000000c0"    // conclude, without memory for the cut
+                   "08030000000000cd"),  // split, refused at its third request
+            absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace eris::fuzz

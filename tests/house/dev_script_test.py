@@ -17,11 +17,11 @@ def dev(*arguments, **more):
 class DevScriptTest(unittest.TestCase):
     def test_help_names_every_verb(self):
         text = dev("help").stdout
-        for verb in ("deps", "build", "test", "demo", "bench", "goals", "paper", "numa", "fuzz", "lint", "format", "help"):
+        for verb in ("deps", "build", "test", "soak", "demo", "bench", "goals", "paper", "numa", "fuzz", "lint", "format", "help"):
             self.assertIn(f"\n  {verb} ", text)
 
     def test_unknown_verb_preset_and_group_are_refused(self):
-        for arguments in (["fly"], ["build", "fast"], ["deps", "games"], ["fuzz", "long"]):
+        for arguments in (["fly"], ["build", "fast"], ["deps", "games"], ["fuzz", "long"], ["soak", "long"]):
             done = dev(*arguments)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(arguments[-1], done.stderr)
@@ -51,6 +51,52 @@ class DevScriptTest(unittest.TestCase):
         self.assertIn("no-such-package-anywhere", done.stderr)
         self.assertIn("going on without the NUMA lab", done.stdout)
         self.assertNotEqual(self.deps_as_nobody(packages, "lab").returncode, 0)
+
+    def test_cmake_looks_again_after_packages_were_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy, dpkg = pathlib.Path(folder), pathlib.Path(folder, "dpkg")
+            for made in copy / "tools/dev", copy / "bin", dpkg:
+                made.mkdir(parents=True)
+            (copy / "dev").write_text((ROOT / "dev").read_text())
+            (copy / "tools/dev/packages").write_text("build bash  # always there\n")
+            (copy / "CMakePresets.json").write_text("{}")
+            self.stand_in(copy / "bin/cmake", """echo "$*" >> "$PWD/calls"
+                [ "$1" = --preset ] && mkdir -p "build/$2" && echo > "build/$2/build.ninja"; exit 0""")
+            self.stand_in(copy / "bin/dpkg-query", "printf installed")
+            status = dpkg / "status"
+
+            def configured():
+                """Whether ./dev build has configured; what it wrote gets the time of that moment, now."""
+                (copy / "calls").write_text("")
+                done = subprocess.run(["bash", copy / "dev", "build", "release"], capture_output=True, text=True,
+                                      env={**os.environ, "PATH": f"{copy / 'bin'}:{os.environ['PATH']}", "DPKG_ADMINDIR": str(dpkg)})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                calls = (copy / "calls").read_text()
+                self.assertIn("--build build/release", calls)
+                return "--preset release" in calls
+
+            def touch(path, seconds):
+                """As if it had been written so long after the build tree."""
+                at = (copy / "build/release/build.ninja").stat().st_mtime + seconds
+                os.utime(path, (at, at))
+
+            status.write_text("")
+            self.assertTrue(configured())  # there is no build tree
+            for path in status, copy / "CMakePresets.json":
+                touch(path, -10)
+            self.assertFalse(configured())
+            for path in status, copy / "CMakePresets.json":
+                touch(path, 10)
+                self.assertTrue(configured(), path)
+                touch(path, -10)
+                self.assertFalse(configured(), path)
+            status.unlink()  # not a Debian system
+            self.assertFalse(configured())
+
+    @staticmethod
+    def stand_in(path, script):
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        path.chmod(0o755)
 
     def deps_as_nobody(self, packages, *groups):
         """./dev deps with that list of packages, as a user who may not install any."""

@@ -248,7 +248,9 @@ TEST(EngineTest, OptionsOutOfTheirLimitsAreRefused) {
   EXPECT_EQ(refused([](Options& o) { o.outgoing_buffer_bytes = o.incoming_buffer_bytes; }),
             kInvalid);
   EXPECT_EQ(refused([](Options& o) { o.topology = "nonsense"; }), kInvalid);
-  EXPECT_EQ(refused([](Options& o) { o.scan_chunks_max = 0; }), kInvalid);
+  EXPECT_EQ(refused([](Options& o) { o.scan_chunks_max = 1 << 17; }), kInvalid);
+  EXPECT_EQ(refused([](Options& o) { o.process_memory_bytes = uint64_t{1} << 60; }), kInvalid);
+  EXPECT_EQ(refused([](Options& o) { o.process_memory_bytes = 32 << 20; }), kInvalid);
   EXPECT_EQ(refused([](Options& o) { o.memory_limit_bytes = 1 << 20; }),
             absl::StatusCode::kResourceExhausted);
 }

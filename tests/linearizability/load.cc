@@ -9,16 +9,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/time/clock.h"
 #include "clients/balancer_client.h"
+#include "clients/cli/flags.h"
 #include "clients/eris_client.h"
 #include "tests/linearizability/history.h"
 #include "tests/linearizability/mover.h"
@@ -329,19 +329,20 @@ void Run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   eris::Flags flags;
-  CLI::App app("Reads and writes a few keys while their ranges change hands",
-               "linearizability_load");
-  app.add_option("--server", flags.server, "host:port")->envname("ERIS_SERVER");
-  app.add_option("--object", flags.object, "Is created, and dropped at the end");
-  app.add_option("--history", flags.history, "File to write")->required();
-  app.add_option("--clients", flags.clients)->check(CLI::Range(1, 256));
-  app.add_option("--operations", flags.operations, "Of all clients together");
-  app.add_option("--seconds-min", flags.seconds_min, "They are spread over so long");
-  app.add_option("--move-pause-us", flags.move_pause_us, "Between two moves");
-  app.add_option("--aeus", flags.aeus)->check(CLI::Range(2, 256));
-  app.add_option("--aeus-per-numa-node", flags.aeus_per_numa_node)->check(CLI::Range(2, 256));
-  app.add_option("--seed", flags.seed);
-  CLI11_PARSE(app, argc, argv);
+  eris::cli::Flags program("Reads and writes a few keys while their ranges change hands",
+                           "linearizability_load");
+  program.Add("--server", flags.server, "host:port").Env("ERIS_SERVER");
+  program.Add("--object", flags.object, "Is created, and dropped at the end");
+  program.Add("--history", flags.history, "File to write").Required();
+  program.Add("--clients", flags.clients, "At once").Check(eris::cli::Within(1u, 256u));
+  program.Add("--operations", flags.operations, "Of all clients together");
+  program.Add("--seconds-min", flags.seconds_min, "They are spread over so long");
+  program.Add("--move-pause-us", flags.move_pause_us, "Between two moves");
+  program.Add("--aeus", flags.aeus, "Of the server").Check(eris::cli::Within(2u, 256u));
+  program.Add("--aeus-per-numa-node", flags.aeus_per_numa_node, "Of the server")
+      .Check(eris::cli::Within(2u, 256u));
+  program.Add("--seed", flags.seed, "Of all that is random");
+  if (const std::optional<int> code = program.Parse(argc, argv)) return *code;
   eris::Run(flags);
   return 0;
 }

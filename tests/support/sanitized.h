@@ -5,7 +5,7 @@
 
 namespace eris::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ERIS_ASAN) || defined(ERIS_TSAN)
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
