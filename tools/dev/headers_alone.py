@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Whether each header of the engine, the server and the clients compiles alone: a syntax check, no object.
+
+Usage: headers_alone.py BUILD [--root DIR] [header...]. A header is checked with the flags of its folder's
+sources in BUILD/compile_commands.json, without sanitizers. One that is the first include of its own source
+has been checked by compiling that. Prints each failure; exit status 1 if there is one.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+FOLDERS = ("include", "base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine", "server", "clients")
+# Folders without sources take the flags of one that sees them.
+FLAGS_OF = {"include": "engine", "base": "engine"}
+FIRST_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+
+
+def headers_of(root):
+    """Headers that no source of their own includes first, relative to the root."""
+    for folder in FOLDERS:
+        for header in sorted((root / folder).rglob("*.h")):
+            name = header.relative_to(root).as_posix()
+            source = header.with_suffix(".cc")
+            first = FIRST_INCLUDE.search(source.read_text()) if source.exists() else None
+            if not first or first.group(1) != name:
+                yield name
+
+
+def flags_by_folder(build):
+    """The compiler and its flags for each folder that has sources in the build."""
+    flags = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        output = words[words.index("-o") + 1] if "-o" in words else ""
+        folder = output.split("/CMakeFiles/")[0]
+        compiler = next((i for i, word in enumerate(words) if re.search(r"(clang\+\+|g\+\+|c\+\+)[-\d.]*$", word)), None)
+        if compiler is None:
+            continue
+        kept, skip = [], False
+        for word in words[compiler:]:
+            if skip or word in ("-o", "-c", "-MF", "-MT", "-MD"):
+                skip = word in ("-o", "-c", "-MF", "-MT")
+                continue
+            if not word.startswith(("-fsanitize", "-fno-sanitize")):
+                kept.append(word)
+        if len(kept) > len(flags.get(folder, [])):  # of several targets the one that sees most
+            flags[folder] = kept
+    return flags
+
+
+def flags_for(header, flags):
+    top = header.split("/")[0]
+    folder = FLAGS_OF.get(top, header.rsplit("/", 1)[0])
+    while folder not in flags and "/" in folder:
+        folder = folder.rsplit("/", 1)[0]
+    return flags[folder]
+
+
+def check(header, root, build, flags):
+    """The compiler's complaints; empty if there are none."""
+    done = subprocess.run([*flags_for(header, flags), "-fsyntax-only", "-Wno-pragma-once-outside-header", "-Werror", "-x", "c++",
+                           root / header], cwd=build, capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stderr or f"the compiler ended with {done.returncode}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("headers", nargs="*")
+    args = parser.parse_args()
+    build, root = args.build.resolve(), args.root.resolve()
+    flags = flags_by_folder(build)
+    headers = args.headers or list(headers_of(root))
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        complaints = list(pool.map(lambda header: check(header, root, build, flags), headers))
+    bad = [(header, text) for header, text in zip(headers, complaints) if text]
+    for header, text in bad:
+        print(f"{header} does not compile alone:\n{text}")
+    print(f"headers: {len(headers)} checked, {len(bad)} do not compile alone")
+    return 1 if bad or not headers else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""./dev soak [hours]: what takes longer than ./dev test may, in turn, from where the last soak stopped.
+
+A piece of each kind takes a few minutes. Where each kind is, is kept in build/soak/state.json, after every
+piece. At the end, and when it is interrupted, a line for each kind is added to docs/soak.md.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from stages import ROOT, Stages, jobs
+
+STATE = ROOT / "build/soak/state.json"
+PAGE = ROOT / "docs/soak.md"
+SLICES = 8  # the whole of a tree is run in so many pieces
+SEEDS = 40_000
+ROUNDS = 10
+FUZZ_S = 180
+TREES = ("dev", "asan", "tsan")
+sys.path.insert(0, str(ROOT / "tests/models"))
+from run_models import RUNS  # noqa: E402
+
+MODELS = tuple(RUNS)
+# What measures times or resident memory says nothing about a sanitizer's tree.
+MEASURES = {"dev": [], "asan": ["-E", "idle|memory_limits"], "tsan": []}
+PYTHON = [sys.executable, "-B"]
+
+
+def slice_of(tree, at):
+    """The at-th of SLICES parts of a tree's tests, all labels but those with kinds of their own."""
+    return ["ctest", "--test-dir", f"build/{tree}", "--output-on-failure", "-LE", "numa|model|bench",
+            *MEASURES[tree], "-I", f"{at % SLICES + 1},,{SLICES}", "-j", "1"]
+
+
+# kind: (unit, amount of a piece, command of the piece that begins at that amount). The order is the turn.
+KINDS = {
+    "simulation": ("seeds", SEEDS, lambda at: ["build/dev/tests/sim/sim_run", "--from", str(10_001 + at), "--count", str(SEEDS)]),
+    "linearizability": ("rounds", ROUNDS, lambda at: PYTHON + ["tests/linearizability/run.py", "--build", "build/dev",
+                                                               "--rounds", str(ROUNDS), "--seed", str(1000 + at)]),
+    "models": ("models", 1, lambda at: PYTHON + ["tests/models/run_models.py", "--record", MODELS[at % len(MODELS)]]),
+    "fuzz": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S)]),
+    **{f"tree {tree}": ("eighths", 1, lambda at, tree=tree: slice_of(tree, at)) for tree in TREES},
+    "NUMA shapes": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-L", "numa"]),
+    "grpcurl": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-R", "grpcurl"]),
+}
+HEAD = """# Soak
+
+What `./dev soak [hours]` has run: searches and loads that are too long for `./dev test`. Each soak goes on where the last one stopped, so
+amounts of a kind add up. A tree's tests are run in eighths.
+
+| date | commit | cpu | kind | amount | seconds | failed |
+|---|---|---|---|---|---|---|
+"""
+
+
+def load():
+    return json.loads(STATE.read_text()) if STATE.exists() else {"turn": 0, "at": {}}
+
+
+def save(state):
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    STATE.write_text(json.dumps(state, indent=2) + "\n")
+
+
+def cpu_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def commit():
+    words = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+def note(done, at_commit):
+    """Adds a line for each kind that ran."""
+    text = PAGE.read_text() if PAGE.exists() else HEAD
+    today = datetime.date.today().isoformat()
+    for kind, (amount, seconds, failed) in done.items():
+        text += f"| {today} | {at_commit} | {cpu_name()} | {kind} | {amount:,} {KINDS[kind][0]} | {seconds:.0f} | {failed} |\n"
+    PAGE.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("hours", type=float, nargs="?", default=1.0)
+    parser.add_argument("--only", action="append", choices=KINDS, help="these kinds alone")
+    args = parser.parse_args()
+    kinds = args.only or list(KINDS)
+    at_commit = commit()  # the page itself changes at the end
+    stages = Stages()
+    built = stages.build("dev", "all") and stages.build("asan", "tests/all", "eris") and stages.build("tsan")
+    if not built:
+        return 1
+    state = load()
+    until = time.monotonic() + args.hours * 3600
+    done = {}
+    try:
+        while time.monotonic() < until:
+            kind = list(KINDS)[state["turn"] % len(KINDS)]
+            state["turn"] += 1
+            if kind not in kinds:
+                continue
+            _, amount, command = KINDS[kind]
+            at = state["at"].get(kind, 0)
+            started = time.monotonic()
+            well = stages.run(f"soak-{kind.replace(' ', '-')}", command(at))
+            before = done.get(kind, (0, 0.0, 0))
+            done[kind] = (before[0] + amount, before[1] + time.monotonic() - started, before[2] + (not well))
+            state["at"][kind] = at + amount
+            save(state)
+    except KeyboardInterrupt:
+        print("interrupted; the next soak goes on here")
+    note(done, at_commit)
+    stages.summary()
+    failed = sum(row[2] for row in done.values())
+    print(f"{sum(1 for _ in done)} kinds ran, {failed} pieces failed; docs/soak.md has a line for each kind")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

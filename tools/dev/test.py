@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Every stage of ./dev test, which installs packages first: builds, tests, header check, sanitizers.
+
+The optimised tree runs what needs speed or real servers; single folders' tests run in the sanitizers'
+trees. What takes longer than this may is in soak.py.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+from stages import LOGS, ROOT, Stages, jobs
+
+WHOLE_PROGRAMS = [f"tests/{folder}/all" for folder in ("explore", "integration", "sim", "numa", "e2e", "linearizability", "house")]
+
+
+def main():
+    shutil.rmtree(LOGS / "reports", ignore_errors=True)
+    stages = Stages()
+    parallel = ["-j", jobs()]
+    if stages.build("dev", "eris", "bench/all", "memory_tests", *WHOLE_PROGRAMS):
+        stages.ctest("ctest-dev-house", "dev", "-L", "house", *parallel)
+        stages.ctest("ctest-dev-explore", "dev", "-R", "^explore_", *parallel)
+        stages.ctest("ctest-dev-sim", "dev", "-L", "sim", *parallel)
+        stages.ctest("ctest-dev-model", "dev", "-L", "model", *parallel)
+        stages.ctest("ctest-dev-integration", "dev", "-L", "integration", "-LE", "e2e")
+        stages.ctest("ctest-dev-e2e", "dev", "-L", "e2e")
+        stages.ctest("ctest-dev-numa", "dev", "-L", "numa")
+        stages.ctest("ctest-dev-bench", "dev", "-L", "bench")
+    if stages.build("tsan"):
+        stages.ctest("ctest-tsan", "tsan", "-L", "threads", *parallel)
+    if stages.build("asan", "tests/all", "eris"):
+        stages.check("headers-alone", [sys.executable, "-B", "tools/dev/headers_alone.py", "build/asan"])
+        stages.ctest("ctest-asan", "asan", "-LE", "e2e|house", *parallel)
+        # A real server too, but not what takes minutes at this speed, or measures times or resident memory.
+        stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits")
+        stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
+    stages.summary()
+    return subprocess.run([sys.executable, "-B", "tools/dev/count_tests.py", "--extra-passed", str(stages.passed_checks),
+                           "--extra-failed", str(stages.failed_builds), *(["--strict"] if os.environ.get("CI") else []),
+                           LOGS / "reports"], cwd=ROOT).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
