@@ -28,6 +28,8 @@ TEST(EpochGateTest, NobodyPassesWhileItIsHeld) {
       }
     });
   }
+  // On a busy machine the threads may begin late.
+  while (passed.load() == 0) sched_yield();
   for (int i = 0; i < 100; ++i) {
     EpochGate::Hold hold(gate);
     const int before = passed.load();
