@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "aeu/acknowledgements.h"
+#include "aeu/clock.h"
 #include "aeu/batch_builder.h"
 #include "aeu/command_groups.h"
 #include "aeu/join_runner.h"
@@ -77,6 +78,11 @@ class Aeu final : private TransferHost {
 
   // The owner's thread, before it steps. Not owned; nullptr: none.
   void SetIdleWork(IdleWork* work) { idle_work_ = work; }
+  // In place of the clocks that background work is paced by.
+  void SetWorkClock(WorkClock clock) {
+    work_clock_ = clock;
+    transfers_.SetWorkClock(clock);
+  }
 
   const LoadCounters& counters() const { return counters_; }
   LoadCounters& counters() { return counters_; }
@@ -173,6 +179,7 @@ class Aeu final : private TransferHost {
   uint32_t scans_first_ = 0;                        // the kind that comes first in the next turn
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
+  WorkClock work_clock_ = NowNs;
   bool idle_work_left_ = false;
   uint32_t byte_objects_ = 0;  // slots whose values are byte strings
   bool copies_bytes_ = false;  // a command for one of them is in groups_

@@ -23,6 +23,9 @@ inline uint64_t ThreadCpuNs() {
          static_cast<uint64_t>(spent.tv_nsec);
 }
 
+// What background work is paced by. A simulation, which has to replay, brings another one.
+using WorkClock = uint64_t (*)();
+
 }  // namespace eris::aeu
 
 #endif  // ERIS_AEU_CLOCK_H_

@@ -222,13 +222,13 @@ absl::StatusOr<bool> TransferRunner::PrepareRows(Partition& partition, const Ran
   WorkPace& pace = giving_.slot->paces().walk;
   const uint32_t rows = pace.Rows(turn_cpu_ns, kWalkedPerTurn);
   stepped_ = true;
-  const uint64_t began_ns = ThreadCpuNs();
+  const uint64_t began_ns = work_clock_();
   if (prepared_.partition != &partition || prepared_.leaving != given) {
     prepared_ = {};
     // Of a transfer that was stopped.
     absl::StatusOr<bool> cancelled = partition.CancelExtract(rows);
     if (!cancelled.ok()) return cancelled.status();
-    pace.Learn(rows, ThreadCpuNs() - began_ns, *cancelled);
+    pace.Learn(rows, work_clock_() - began_ns, *cancelled);
     if (!*cancelled) return false;
     ERIS_RETURN_IF_ERROR(partition.PrepareExtract(given));
     prepared_ = {&partition, given, false};
@@ -236,7 +236,7 @@ absl::StatusOr<bool> TransferRunner::PrepareRows(Partition& partition, const Ran
   if (prepared_.ready) return partition.WalkLeaving(rows);  // says so, or goes on where it has to
   const absl::StatusOr<bool> walked = partition.WalkLeaving(rows);
   if (!walked.ok()) return walked.status();
-  pace.Learn(rows, ThreadCpuNs() - began_ns, *walked);
+  pace.Learn(rows, work_clock_() - began_ns, *walked);
   prepared_.ready = *walked;
   return false;  // the chunk is another turn's
 }
@@ -246,10 +246,10 @@ absl::StatusOr<bool> TransferRunner::Release(ObjectSlot& slot) {
   const uint32_t rows = pace.Rows(TurnCpuNs(*giving_.step), kWalkedPerTurn);
   stepped_ = true;
   for (const OwnedRange& owned : slot.ranges()) {
-    const uint64_t began_ns = ThreadCpuNs();
+    const uint64_t began_ns = work_clock_();
     const absl::StatusOr<bool> released = owned.partition->CancelExtract(rows);
     if (!released.ok()) return released;
-    pace.Learn(rows, ThreadCpuNs() - began_ns, *released);
+    pace.Learn(rows, work_clock_() - began_ns, *released);
     if (!*released) return released;
   }
   return true;
@@ -386,11 +386,11 @@ void TransferRunner::BeginForgetting(ObjectSlot& slot, OwnedRange& owned) {
   // Of a table all rows die in this call, at one epoch. Of others the first piece is freed.
   WorkPace& pace = slot.paces().forget;
   const uint32_t rows = pace.Rows(turn_cpu_ns_max_, kForgottenPerTurn);
-  const uint64_t began_ns = ThreadCpuNs();
+  const uint64_t began_ns = work_clock_();
   const bool more = owned.partition->Forget(snapshots_, rows);
   host_.SettleVersions(owned);
   host_.MemoryFreed(slot);
-  if (!slot.spec().is_table()) pace.Learn(rows, ThreadCpuNs() - began_ns, !more);
+  if (!slot.spec().is_table()) pace.Learn(rows, work_clock_() - began_ns, !more);
   if (!more) return EndForgetting(slot, owned);
   owned.forgets = true;
   forgetting_.push_back({&slot, owned.partition.get()});
@@ -404,13 +404,12 @@ void TransferRunner::Forget(uint32_t rows_max) {
   WorkPace& pace = one.slot->paces().forget;
   const uint32_t rows = pace.Rows(turn_cpu_ns_max_, rows_max);
   const Stopwatch watch;
+  const uint64_t began_ns = work_clock_();
   const bool more = owned.partition->Forget(snapshots_, rows);
   host_.SettleVersions(owned);
   host_.MemoryFreed(*one.slot);
-  uint64_t cpu_ns = 0;
-  watch.Stop(cpu_ns, forget_wall_ns_);
-  forget_cpu_ns_ = std::max(forget_cpu_ns_, cpu_ns);
-  pace.Learn(rows, cpu_ns, !more);
+  watch.Stop(forget_cpu_ns_, forget_wall_ns_);
+  pace.Learn(rows, work_clock_() - began_ns, !more);
   if (more) return;
   owned.forgets = false;
   forgetting_.erase(forgetting_.begin());

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "aeu/acknowledgements.h"
+#include "aeu/clock.h"
 #include "aeu/load_counters.h"
 #include "aeu/object_slot.h"
 #include "routing/data_command.h"
@@ -90,6 +91,8 @@ class TransferRunner {
   void BeginTurn() { stepped_ = false; }
   // What a turn may spend, in CPU time, as the last step said.
   uint64_t turn_cpu_ns_max() const { return turn_cpu_ns_max_; }
+  // In place of the CPU time by which what follows a step is paced.
+  void SetWorkClock(WorkClock clock) { work_clock_ = clock; }
   // Whether the next turn would find something to do. A step that is out needs nothing.
   bool HasWork() const { return (giving_.step != nullptr && !giving_.out) || forgets(); }
 
@@ -153,6 +156,7 @@ class TransferRunner {
   Prepared prepared_;
   std::vector<Forgetting> forgetting_;  // oldest first
   bool stepped_ = false;
+  WorkClock work_clock_ = ThreadCpuNs;
   uint64_t turn_cpu_ns_max_ = kTurnCpuNsMax;  // as the last step said
   uint64_t forget_cpu_ns_ = 0;                // the dearest slice since the last conclusion
   uint64_t forget_wall_ns_ = 0;
