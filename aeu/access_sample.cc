@@ -7,7 +7,7 @@
 
 namespace eris::aeu {
 
-static_assert(static_cast<uint32_t>(routing::CommandType::kTableScan) < AccessSample::kKinds);
+static_assert(static_cast<uint32_t>(routing::CommandType::kTableScan) == AccessSample::kSpread);
 
 memory::FailurePoint& AccessSample::AllocationFailures() {
   static memory::FailurePoint failures;
@@ -46,6 +46,18 @@ uint64_t AccessSample::Read(uint64_t from, uint32_t count_max, std::vector<Acces
                    ring->kinds[at].load(std::memory_order_relaxed)});
   }
   return end;
+}
+
+uint32_t AccessSample::row_keys() const {
+  // Pairs with the release in NewRing.
+  const Ring* ring = ring_.load(std::memory_order_acquire);
+  return ring == nullptr ? 0 : ring->rows.count();
+}
+
+uint64_t AccessSample::ReadRows(uint32_t keys_max, std::vector<uint64_t>& out) const {
+  // Pairs with the release in NewRing.
+  const Ring* ring = ring_.load(std::memory_order_acquire);
+  return ring == nullptr ? 0 : ring->rows.Read(keys_max, out);
 }
 
 }  // namespace eris::aeu

@@ -1,8 +1,8 @@
 // What one AEU does for one data object, for the balancer: the last few thousand of its sampled
-// keys, each with the kind of its command, and per kind how many keys were executed in how much
-// time. Written by the AEU, read by anyone while it writes. Bounded: 36 KiB, allocated with the
-// first command; refused memory means no samples, and no more than that. Paper: ERIS 3.3
-// (monitoring).
+// keys, each with the kind of its command, per kind how many keys were executed in how much time,
+// and a sample of the keys of rows that were added. Written by the AEU, read by anyone while it
+// writes. Bounded: 44 KiB, allocated with the first command; refused memory means no samples, and no
+// more than that. Paper: ERIS 3.3 (monitoring).
 //
 // A reader may find a torn view: where the AEU has gone once around meanwhile, a later sample in
 // place of an earlier one, and for a moment its key beside the kind of the other. Each word is one
@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "aeu/key_sketch.h"
 #include "base/counter.h"
 #include "memory/failure_point.h"
 #include "storage/batch.h"
@@ -29,6 +30,8 @@ class AccessSample {
   static constexpr uint32_t kSampleEvery = 32;
   static constexpr uint32_t kRingKeys = 4096;
   static constexpr uint32_t kKinds = 20;  // keyed commands and scans: routing::CommandType
+  // What is counted as this kind has no key, and is never noted.
+  static constexpr uint32_t kSpread = 19;
 
   AccessSample() = default;
   ~AccessSample() { delete ring_.load(std::memory_order_relaxed); }  // nobody else is left
@@ -56,10 +59,31 @@ class AccessSample {
     next_ = next;
     RecordExecution(kind, keys, elapsed_ns);
   }
+  // `added` rows more than before a write of these `keys` keys.
+  void RecordAdded(std::span<const storage::BatchPart> parts, uint64_t keys, uint64_t added) {
+    Ring* ring = RingOrNew();
+    if (ring == nullptr || keys == 0) return;
+    uint64_t due = ring->rows.Due(added);
+    if (due == 0) return;
+    // Evenly over the batch.
+    const uint64_t step = keys > due ? keys / due : 1;
+    uint64_t next = step / 2;
+    for (const storage::BatchPart& part : parts) {
+      for (; next < part.count && due > 0; next += step, --due) ring->rows.Keep(part.keys[next]);
+      if (due == 0) return;
+      next -= part.count;
+    }
+  }
   // Work that is not counted in keys, a slice of a scan: always noted, under the key it began at.
   void RecordSlice(uint32_t kind, uint64_t key, uint64_t elapsed_ns) {
     Note(kind, key);
     RecordExecution(kind, 1, elapsed_ns);
+  }
+  // Work on all rows of the AEU alike, a slice of a scan that asks for everything: CPU time of the
+  // AEU's thread.
+  void RecordSpread(uint64_t cpu_ns) {
+    keys_[kSpread].Add(1);
+    execution_ns_[kSpread].Add(cpu_ns);
   }
   void RecordExecution(uint32_t kind, uint64_t keys, uint64_t elapsed_ns) {
     if (elapsed_ns > kLongBatchNs) [[unlikely]]
@@ -85,6 +109,10 @@ class AccessSample {
     return all;
   }
   uint64_t execution_ns(uint32_t kind) const { return execution_ns_[kind].Read(); }
+  uint64_t spread_ns() const { return execution_ns_[kSpread].Read(); }
+  // As of KeySketch, of the rows that were added.
+  uint32_t row_keys() const;
+  uint64_t ReadRows(uint32_t keys_max, std::vector<uint64_t>& out) const;
 
   // Tests make the ring's allocation fail.
   static memory::FailurePoint& AllocationFailures();
@@ -93,22 +121,26 @@ class AccessSample {
   struct Ring {
     std::array<std::atomic<uint64_t>, kRingKeys> keys;
     std::array<std::atomic<uint8_t>, kRingKeys> kinds;
+    KeySketch rows;
   };
   // Longer than a turn's batches take as a rule.
   static constexpr uint64_t kLongBatchNs = 100'000;
 
   void Note(uint32_t kind, uint64_t key) {
-    // relaxed: only this thread writes both.
-    Ring* ring = ring_.load(std::memory_order_relaxed);
-    if (ring == nullptr) [[unlikely]] {
-      ring = NewRing();
-      if (ring == nullptr) return;
-    }
+    Ring* ring = RingOrNew();
+    if (ring == nullptr) [[unlikely]]
+      return;
+    // relaxed: only this thread writes it.
     const uint64_t at = noted_.load(std::memory_order_relaxed);
     ring->keys[at % kRingKeys].store(key, std::memory_order_relaxed);
     ring->kinds[at % kRingKeys].store(static_cast<uint8_t>(kind), std::memory_order_relaxed);
     // Pairs with the acquire in noted(): what is counted has been written.
     noted_.store(at + 1, std::memory_order_release);
+  }
+  Ring* RingOrNew() {
+    // relaxed: only this thread writes it.
+    Ring* ring = ring_.load(std::memory_order_relaxed);
+    return ring != nullptr ? ring : NewRing();
   }
   Ring* NewRing();
   // A batch that took far longer than batches of its kind do: the thread did not run for most of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "aeu/clock.h"
@@ -18,6 +19,12 @@ using routing::CommandType;
 using storage::KeyState;
 
 namespace {
+
+uint64_t KeysIn(std::span<const storage::BatchPart> parts) {
+  uint64_t keys = 0;
+  for (const storage::BatchPart& part : parts) keys += part.count;
+  return keys;
+}
 
 // Old rows that one turn frees for an object, and one that has nothing else to do: some 20 us.
 constexpr uint32_t kFreedPerTurn = 256;
@@ -248,14 +255,14 @@ void Aeu::Maintain(uint32_t rows_max) {
     if (slot != nullptr && slot->copies_bytes()) {
       WorkPace& pace = slot->paces().maintain;
       const uint32_t rows = pace.Rows(transfers_.turn_cpu_ns_max(), rows_max);
-      const uint64_t began_ns = NowNs();
+      const uint64_t began_ns = work_clock_();
       for (size_t range = 0; range < slot->ranges().size() && !more; ++range) {
         OwnedRange& owned = slot->ranges()[range];
         more = owned.partition->Maintain(snapshots_, rows);
         SettleVersions(owned);
       }
       slot->cache().EndTurn();
-      pace.Learn(rows, NowNs() - began_ns, !more);
+      pace.Learn(rows, work_clock_() - began_ns, !more);
       trim_worthwhile_ |= slot->cache().TrimWorthwhile();
     }
     if (more) return;
@@ -273,7 +280,7 @@ void Aeu::FreeVersions(uint32_t records_max) {
     if (free_slot_ >= slots_.size()) free_slot_ = 0;
     ObjectSlot* const slot = slots_[free_slot_].get();
     bool enough = false;
-    const uint64_t began_ns = NowNs();
+    const uint64_t began_ns = work_clock_();
     uint32_t records = 0;
     for (size_t range = 0; slot != nullptr && range < slot->ranges().size() && !enough; ++range) {
       OwnedRange& owned = slot->ranges()[range];
@@ -287,7 +294,9 @@ void Aeu::FreeVersions(uint32_t records_max) {
     if (slot != nullptr) {
       if (slot->spec().is_table()) transfers_.RemoveEmpty(*slot);
       slot->cache().EndTurn();
-      if (records > 0) slot->paces().free_versions.Learn(records, NowNs() - began_ns, !enough);
+      if (records > 0) {
+        slot->paces().free_versions.Learn(records, work_clock_() - began_ns, !enough);
+      }
     }
     if (enough) return;
     ++free_slot_;
@@ -368,6 +377,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
   for (const uint32_t range : builder_.ranges()) {
     const auto parts = builder_.PartsOf(range);
     OwnedRange& owned = slot->ranges()[range];
+    const uint64_t rows_before = writes ? owned.partition->size() : 0;
     const uint64_t begin_ns = NowNs();
     owned.partition->Execute({.operation = routing::OperationOf(group.type),
                               .parts = parts,
@@ -379,7 +389,9 @@ void Aeu::RunGroup(const CommandGroup& group) {
     slot->accesses()->Record(static_cast<uint32_t>(group.type), parts, elapsed_ns,
                              all_here ? keys : 0);
     if (writes) {
-      owned.load->SetSize(owned.partition->size());
+      const uint64_t rows = owned.partition->size();
+      if (rows > rows_before) slot->accesses()->RecordAdded(parts, KeysIn(parts), rows - rows_before);
+      owned.load->SetSize(rows);
       SettleVersions(owned);
       maintain_ |= slot->copies_bytes();
     }

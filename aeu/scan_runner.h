@@ -38,6 +38,7 @@ class ScanRunner {
  private:
   struct RunningScan {
     ObjectSlot* slot = nullptr;
+    storage::Range asked;
     storage::ScanCursor cursor;
     bool aggregate = false;
     routing::ScanPart* part = nullptr;

@@ -161,6 +161,13 @@ void TableScanRunner::CollectGroup(const RunningScan& first) {
 }
 
 void TableScanRunner::RunPass(RunningScan& first, uint64_t deadline_ns) {
+  ObjectSlot& slot = *first.slot;  // the scan may end here
+  const uint64_t begin_ns = ThreadCpuNs();
+  RunSegments(first, deadline_ns);
+  slot.accesses()->RecordSpread(ThreadCpuNs() - begin_ns);
+}
+
+void TableScanRunner::RunSegments(RunningScan& first, uint64_t deadline_ns) {
   // Anew for each segment: others may stand where this pass has come to.
   RunningScan* lead = &first;
   do {

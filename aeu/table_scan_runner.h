@@ -91,6 +91,7 @@ class TableScanRunner {
   // Runs the scan's pass, with all that ride along, until the deadline or until nobody of them can
   // go on.
   void RunPass(RunningScan& first, uint64_t deadline_ns);
+  void RunSegments(RunningScan& first, uint64_t deadline_ns);
   // The scans that can run and stand where `first` does.
   void CollectGroup(const RunningScan& first);
   // One segment of group_, or what lies between segments. False: the deadline has passed.

@@ -98,6 +98,39 @@ TEST(AccessSampleTest, FewerThanThereAreAreSpreadOverThem) {
   EXPECT_TRUE(KeysOf(sample, 0, 0).empty());
 }
 
+TEST(AccessSampleTest, KeysOfAddedRowsAreKeptEvenlyOverAllOfThem) {
+  AccessSample sample;
+  std::vector<uint64_t> kept;
+  EXPECT_EQ(sample.ReadRows(1000, kept), 0u);
+  // In key order, each batch half of new rows.
+  constexpr uint64_t kRows = 3'000'000;
+  std::vector<uint64_t> keys(1000);
+  for (uint64_t first = 0; first < kRows; first += keys.size()) {
+    for (size_t i = 0; i < keys.size(); ++i) keys[i] = first + i;
+    const storage::BatchPart parts[] = {Part(keys.data(), 10), Part(keys.data() + 10, 990)};
+    sample.RecordAdded(parts, keys.size(), keys.size() / 2);
+  }
+  const uint64_t each = sample.ReadRows(~0u, kept);
+  EXPECT_EQ(kept.size(), sample.row_keys());
+  EXPECT_GT(kept.size(), KeySketch::kKeys / 2);
+  EXPECT_NEAR(static_cast<double>(each * kept.size()), kRows / 2, kRows * 0.01);
+  std::vector<uint32_t> tenths(10);
+  for (const uint64_t key : kept) ++tenths[key * 10 / kRows];
+  for (const uint32_t count : tenths) EXPECT_NEAR(count, kept.size() / 10.0, kept.size() * 0.02);
+  kept.clear();
+  EXPECT_NEAR(static_cast<double>(sample.ReadRows(16, kept) * 16), kRows / 2, kRows * 0.01);
+  EXPECT_EQ(kept.size(), 16u);
+}
+
+TEST(AccessSampleTest, WorkOnAllRowsHasNoKey) {
+  AccessSample sample;
+  sample.RecordSpread(70);
+  sample.RecordSpread(30);
+  EXPECT_EQ(sample.spread_ns(), 100u);
+  EXPECT_EQ(sample.keys(), 2u);
+  EXPECT_TRUE(KeysOf(sample).empty());
+}
+
 TEST(AccessSampleTest, KindsAreCountedApart) {
   AccessSample sample;
   Record(sample, 1, std::vector<uint64_t>(10), 100);

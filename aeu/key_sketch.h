@@ -1,0 +1,74 @@
+// A sample of the keys of rows that one AEU has added to one data object, evenly over all that it
+// ever added: whatever the order was in which they came. Written by the AEU, read by anyone while it
+// writes. A fixed 8 KiB.
+//
+// One key is kept for each `rows_per_key` rows. When the sketch is full every other key goes, and
+// rows_per_key doubles. A reader that meets this finds keys twice or not at all, never one that was
+// not added.
+#ifndef ERIS_AEU_KEY_SKETCH_H_
+#define ERIS_AEU_KEY_SKETCH_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace eris::aeu {
+
+class KeySketch {
+ public:
+  static constexpr uint32_t kKeys = 1024;
+  static constexpr uint64_t kRowsPerKeyMin = 32;
+
+  // The AEU. Whether `added` more rows make a key due; then Keep takes one of theirs, as often as
+  // this says.
+  uint64_t Due(uint64_t added) {
+    added_ += added;
+    // relaxed: only this thread writes it.
+    const uint64_t rows_per_key = rows_per_key_.load(std::memory_order_relaxed);
+    const uint64_t due = added_ / rows_per_key;
+    added_ -= due * rows_per_key;
+    return due;
+  }
+  void Keep(uint64_t key) {
+    // relaxed: only this thread writes these.
+    uint32_t count = count_.load(std::memory_order_relaxed);
+    if (count == kKeys) {
+      for (uint32_t i = 0; i < kKeys / 2; ++i) {
+        keys_[i].store(keys_[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+      }
+      count = kKeys / 2;
+      const uint64_t rows_per_key = rows_per_key_.load(std::memory_order_relaxed);
+      rows_per_key_.store(2 * rows_per_key, std::memory_order_relaxed);
+    }
+    keys_[count].store(key, std::memory_order_relaxed);
+    // Pairs with the acquire in Read: what is counted has been written.
+    count_.store(count + 1, std::memory_order_release);
+  }
+
+  // Anyone: how many keys there are. relaxed: a figure.
+  uint32_t count() const { return count_.load(std::memory_order_relaxed); }
+  // Anyone: appends at most `keys_max` of the keys, spread over them. How many rows each of those
+  // appended stands for, about; 0: there is none.
+  uint64_t Read(uint32_t keys_max, std::vector<uint64_t>& out) const {
+    const uint32_t count = count_.load(std::memory_order_acquire);
+    const uint32_t taken = count < keys_max ? count : keys_max;
+    if (taken == 0) return 0;
+    for (uint32_t i = 0; i < taken; ++i) {
+      // relaxed: see the head of the file.
+      out.push_back(keys_[uint64_t{count} * i / taken].load(std::memory_order_relaxed));
+    }
+    return rows_per_key_.load(std::memory_order_relaxed) * count / taken;
+  }
+
+ private:
+  uint64_t added_ = 0;  // since the last key was due
+  // Shared: written by the AEU, read by anyone.
+  std::atomic<uint64_t> rows_per_key_{kRowsPerKeyMin};
+  std::atomic<uint32_t> count_{0};
+  std::array<std::atomic<uint64_t>, kKeys> keys_{};
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_KEY_SKETCH_H_
