@@ -45,6 +45,32 @@ void Join(std::vector<WeightedKey>& entries) {
   entries.resize(used);
 }
 
+void Thin(std::vector<WeightedKey>& entries, size_t entries_max) {
+  // Twice the mean of what is to stay: half of the room is for those that stand for neighbours.
+  const uint64_t step = 2 * WeightOf(entries) / entries_max + 1;
+  size_t used = 0;
+  WeightedKey gathered;
+  const auto close = [&] {
+    if (gathered.weight > 0) entries[used++] = gathered;
+    gathered = {};
+  };
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const WeightedKey entry = entries[i];
+    if (entry.weight >= step) {
+      close();
+      entries[used++] = entry;
+      continue;
+    }
+    gathered.key = entry.key;
+    gathered.weight += entry.weight;
+    gathered.samples += entry.samples;
+    gathered.accesses += entry.accesses;
+    if (gathered.weight >= step) close();
+  }
+  close();
+  entries.resize(used);
+}
+
 }  // namespace
 
 void AccessHistory::Fade() {
@@ -60,10 +86,15 @@ bool AccessHistory::Add(std::vector<WeightedKey> fresh, size_t entries_max) {
   Join(fresh);
   const bool shifted = HasShifted(fresh);
   if (shifted) entries_.clear();
-  entries_.insert(entries_.end(), fresh.begin(), fresh.end());
-  Join(entries_);
-  if (entries_.size() > entries_max) Thin(entries_max);
+  Merge(entries_, fresh, entries_max);
   return shifted;
+}
+
+void AccessHistory::Merge(std::vector<WeightedKey>& entries, const std::vector<WeightedKey>& fresh,
+                          size_t entries_max) {
+  entries.insert(entries.end(), fresh.begin(), fresh.end());
+  Join(entries);
+  if (entries.size() > entries_max) Thin(entries, entries_max);
 }
 
 uint64_t AccessHistory::total_weight() const { return WeightOf(entries_); }
@@ -117,32 +148,6 @@ bool AccessHistory::HasShifted(const std::vector<WeightedKey>& fresh) const {
     fresh_part_begin = fresh_below;
   }
   return false;
-}
-
-void AccessHistory::Thin(size_t entries_max) {
-  // Twice the mean of what is to stay: half of the room is for those that stand for neighbours.
-  const uint64_t step = 2 * WeightOf(entries_) / entries_max + 1;
-  size_t used = 0;
-  WeightedKey gathered;
-  const auto close = [&] {
-    if (gathered.weight > 0) entries_[used++] = gathered;
-    gathered = {};
-  };
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const WeightedKey entry = entries_[i];
-    if (entry.weight >= step) {
-      close();
-      entries_[used++] = entry;
-      continue;
-    }
-    gathered.key = entry.key;
-    gathered.weight += entry.weight;
-    gathered.samples += entry.samples;
-    gathered.accesses += entry.accesses;
-    if (gathered.weight >= step) close();
-  }
-  close();
-  entries_.resize(used);
 }
 
 }  // namespace eris::balancer

@@ -32,13 +32,15 @@ class AccessHistory {
   // Ascending, each key once.
   const std::vector<WeightedKey>& entries() const { return entries_; }
   uint64_t total_weight() const;
+  // Adds samples to `entries`, which then are ascending, each key once, and bounded as by Add.
+  static void Merge(std::vector<WeightedKey>& entries, const std::vector<WeightedKey>& fresh,
+                    size_t entries_max);
   // As LoadSample::accesses.
   double EffectiveAccesses() const;
 
  private:
   static double EffectiveSamples(const std::vector<WeightedKey>& entries);
   bool HasShifted(const std::vector<WeightedKey>& fresh) const;
-  void Thin(size_t entries_max);
 
   std::vector<WeightedKey> entries_;
 };

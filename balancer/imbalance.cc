@@ -38,6 +38,22 @@ std::vector<double> AeuLoads(const LoadSample& sample, size_t aeu_count) {
   return loads;
 }
 
+std::vector<double> AeuLoadsNow(const LoadSample& sample, size_t aeu_count) {
+  std::vector<double> loads = AeuLoads(sample, aeu_count);
+  for (const PartitionSample& partition : sample.partitions) {
+    loads[partition.owner.value] += static_cast<double>(partition.moving_weight);
+  }
+  return loads;
+}
+
+double MovingLoad(const LoadSample& sample) {
+  double sum = 0;
+  for (const PartitionSample& partition : sample.partitions) {
+    sum += static_cast<double>(partition.moving_weight);
+  }
+  return sum;
+}
+
 std::vector<uint64_t> AeuRows(const LoadSample& sample, size_t aeu_count) {
   std::vector<uint64_t> rows(aeu_count);
   for (const PartitionSample& partition : sample.partitions) {

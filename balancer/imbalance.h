@@ -16,10 +16,14 @@ namespace eris::balancer {
 // load, sqrt(n - 1) when one of n has everything. Thresholds on it do not depend on n.
 double Imbalance(absl::Span<const double> loads);
 
-// The sampled load of each partition.
+// The sampled load of each partition that is expected again.
 std::vector<double> PartitionLoads(const LoadSample& sample);
 // By AeuId, the sum over what each owns; as long as `aeu_count` at least.
 std::vector<double> AeuLoads(const LoadSample& sample, size_t aeu_count);
+// The same with the load that moves on, where it is now.
+std::vector<double> AeuLoadsNow(const LoadSample& sample, size_t aeu_count);
+// What moves on, of all partitions.
+double MovingLoad(const LoadSample& sample);
 std::vector<uint64_t> AeuRows(const LoadSample& sample, size_t aeu_count);
 
 }  // namespace eris::balancer

@@ -14,7 +14,8 @@ namespace eris::balancer {
 // Ends where the next one of its partition begins, the last one with the partition.
 struct SubRange {
   uint64_t begin = 0;
-  // Execution time in nanoseconds, or whatever is to be balanced: counts as evenly spread.
+  // Execution time in nanoseconds that is expected again, or whatever is to be balanced: counts as
+  // evenly spread.
   uint64_t weight = 0;
   friend bool operator==(const SubRange&, const SubRange&) = default;
 };
@@ -24,8 +25,18 @@ struct PartitionSample {
   AeuId owner;
   // Strictly ascending, inside `range`. Nobody accessed what lies before the first one.
   std::vector<SubRange> sub_ranges{};
+  // Of keys that are accessed now and will not be: a load in key order is elsewhere by the time that
+  // boundaries have followed it. Not part of the sub-ranges.
+  uint64_t moving_weight = 0;
   uint64_t mean_execution_ns = 0;  // per key
   uint64_t size = 0;               // rows
+};
+
+// A row's key, and how many rows around it are like it.
+struct RowKey {
+  uint64_t key = 0;
+  uint64_t rows = 0;
+  friend bool operator==(const RowKey&, const RowKey&) = default;
 };
 
 // Partitions in key order; each range begins where the one before it ends. Only the last may be
@@ -38,6 +49,11 @@ struct LoadSample {
   // How many accesses of equal weight would scatter as much as those that the AEUs' loads are made
   // of; 0: not known, loads are exact.
   double accesses = 0;
+  // Only one period has been seen: nothing tells yet which load moves on.
+  bool one_period = false;
+  // A sample of the rows that have been added ever, ascending by key, each once. It tells how rows
+  // lie inside a partition, not how many there are.
+  std::vector<RowKey> row_keys{};
   // No access outside [seen_first, seen_last] has ever been sampled.
   uint64_t seen_first = 0;
   uint64_t seen_last = ~uint64_t{0};

@@ -16,9 +16,15 @@ constexpr uint32_t kSamplesPerAeuMin = 64;
 // Sub-ranges of an object, about; more where there are many partitions.
 constexpr size_t kSubRangesMin = 512;
 constexpr size_t kSubRangesPerPartition = 32;
+// Places of the load by which what lasts is told from what moves on.
+constexpr size_t kPlacesPerAeu = 8;
+// What an AEU does for all of its rows lies on so many of their keys at least.
+constexpr size_t kSpreadKeysMin = 32;
 // A sample stands for at most so many accesses when chance is reckoned with: those of one batch
 // have more in common than chance.
 constexpr float kStandsForMax = 16;
+// What is laid over the keys of rows has been measured for each AEU, and does not scatter.
+constexpr float kExact = 1e6;
 // By then a key that was noted once is forgotten. What were left of others would be their rounding.
 constexpr uint32_t kQuietPeriodsMax = 5;
 
@@ -32,6 +38,34 @@ uint64_t ExecutionNs(const aeu::AccessSample& accesses) {
     sum += accesses.execution_ns(kind);
   }
   return sum;
+}
+
+// The keys of rows that all AEUs have added, whoever has them now.
+std::vector<RowKey> ReadRowKeys(const std::vector<SampledAeu>& aeus, size_t entries_max) {
+  uint64_t all = 0;
+  for (const SampledAeu& aeu : aeus) all += aeu.accesses == nullptr ? 0 : aeu.accesses->row_keys();
+  std::vector<RowKey> result;
+  std::vector<uint64_t> keys;
+  for (const SampledAeu& aeu : aeus) {
+    if (aeu.accesses == nullptr) continue;
+    keys.clear();
+    const uint64_t own = aeu.accesses->row_keys();
+    const uint64_t keys_max = all <= entries_max ? own : own * entries_max / all;
+    const uint64_t rows = aeu.accesses->ReadRows(static_cast<uint32_t>(keys_max), keys);
+    for (const uint64_t key : keys) result.push_back({key, rows});
+  }
+  std::sort(result.begin(), result.end(),
+            [](const RowKey& a, const RowKey& b) { return a.key < b.key; });
+  size_t used = 0;
+  for (const RowKey& one : result) {
+    if (used > 0 && result[used - 1].key == one.key) {
+      result[used - 1].rows += one.rows;
+    } else {
+      result[used++] = one;
+    }
+  }
+  result.resize(used);
+  return result;
 }
 
 }  // namespace
@@ -55,6 +89,7 @@ LoadSample LoadSampler::Sample(ObjectId object, const std::vector<SampledPartiti
     all_ns += read.fresh_ns;
   }
   const Costs usual_ns = UsualCosts(now);
+  LoadSample sample{.object = object, .row_keys = ReadRowKeys(aeus, entries_max)};
   for (const SampledAeu& aeu : aeus) {
     if (aeu.accesses == nullptr) continue;
     Read& read = now[aeu.accesses.get()];
@@ -63,6 +98,10 @@ LoadSample LoadSampler::Sample(ObjectId object, const std::vector<SampledPartiti
         all_ns == 0 ? 0 : static_cast<double>(read.fresh_ns) / static_cast<double>(all_ns);
     const auto count_max = static_cast<uint32_t>(part * static_cast<double>(entries_max));
     ReadAeu(*aeu.accesses, std::max(count_max, kSamplesPerAeuMin), usual_ns, read, fresh);
+    const uint64_t spread_ns = aeu.accesses->spread_ns();
+    Spread(spread_ns - read.spread_ns, aeu.aeu, partitions, sample.row_keys,
+           static_cast<size_t>(part * static_cast<double>(entries_max)), fresh);
+    read.spread_ns = spread_ns;
     mean_execution_ns[aeu.aeu] = read.mean_execution_ns;
   }
   read_ = std::move(now);
@@ -74,38 +113,105 @@ LoadSample LoadSampler::Sample(ObjectId object, const std::vector<SampledPartiti
   }
   Advance(std::move(fresh), entries_max, now_ns, period_ns);
 
-  LoadSample sample{.object = object};
   sample.window_ns = window_ns_;
   sample.accesses = history_.EffectiveAccesses();
   if (seen_first_ <= seen_last_) {
     sample.seen_first = seen_first_;
     sample.seen_last = seen_last_;
   }
-  const std::vector<WeightedKey>& entries = history_.entries();
-  const uint64_t quantum =
-      history_.total_weight() /
-      std::max(kSubRangesMin, kSubRangesPerPartition * std::max<size_t>(1, partitions.size()));
-  auto at = entries.begin();
   for (const SampledPartition& partition : partitions) {
-    PartitionSample one{.range = partition.range, .owner = partition.owner};
-    one.size = partition.rows;
-    one.mean_execution_ns = mean_execution_ns[partition.owner];
-    const auto below = [](const WeightedKey& entry, uint64_t key) { return entry.key < key; };
-    at = std::lower_bound(at, entries.end(), partition.range.lo.head, below);
-    const auto end = partition.range.hi
-                         ? std::lower_bound(at, entries.end(), partition.range.hi->head, below)
-                         : entries.end();
-    one.sub_ranges = CutSubRanges(
-        {entries.data() + (at - entries.begin()), static_cast<size_t>(end - at)}, quantum);
-    // The last one may end with the partition.
-    if (partition.range.hi && !one.sub_ranges.empty() &&
-        one.sub_ranges.back().begin == partition.range.hi->head) {
-      one.sub_ranges.pop_back();
-    }
-    at = end;
-    sample.partitions.push_back(std::move(one));
+    sample.partitions.push_back({.range = partition.range,
+                                 .owner = partition.owner,
+                                 .mean_execution_ns = mean_execution_ns[partition.owner],
+                                 .size = partition.rows});
   }
+  Fill(sample);
   return sample;
+}
+
+void LoadSampler::Fill(LoadSample& sample) const {
+  std::vector<WeightedKey> entries = history_.entries();
+  sample.one_period = !entries.empty() && !expected_.knows();
+  std::vector<uint64_t> expected;
+  if (expected_.knows()) expected = expected_.Of(entries, kPlacesPerAeu * read_.size());
+  uint64_t all = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    all += expected.empty() ? entries[i].weight : expected[i];
+  }
+  const uint64_t quantum =
+      all / std::max(kSubRangesMin,
+                     kSubRangesPerPartition * std::max<size_t>(1, sample.partitions.size()));
+  size_t at = 0;
+  std::vector<WeightedKey> kept;
+  for (PartitionSample& partition : sample.partitions) {
+    while (at < entries.size() && entries[at].key < partition.range.lo.head) ++at;
+    kept.clear();
+    for (; at < entries.size(); ++at) {
+      if (partition.range.hi && entries[at].key >= partition.range.hi->head) break;
+      WeightedKey entry = entries[at];
+      if (!expected.empty()) entry.weight = expected[at];
+      partition.moving_weight += entries[at].weight - entry.weight;
+      if (entry.weight > 0 || entries[at].weight == 0) kept.push_back(entry);
+    }
+    partition.sub_ranges = CutSubRanges(kept, quantum);
+    // The last one may end with the partition.
+    if (partition.range.hi && !partition.sub_ranges.empty() &&
+        partition.sub_ranges.back().begin == partition.range.hi->head) {
+      partition.sub_ranges.pop_back();
+    }
+  }
+}
+
+void LoadSampler::Spread(uint64_t fresh_ns, AeuId aeu,
+                         const std::vector<SampledPartition>& partitions,
+                         const std::vector<RowKey>& row_keys, size_t keys_max,
+                         std::vector<WeightedKey>& fresh) const {
+  uint64_t all_rows = 0;
+  for (const SampledPartition& one : partitions) all_rows += one.owner == aeu ? one.rows : 0;
+  if (fresh_ns == 0 || all_rows == 0) return;
+  const auto below = [](const RowKey& row, uint64_t key) { return row.key < key; };
+  for (const SampledPartition& one : partitions) {
+    if (one.owner != aeu || one.rows == 0) continue;
+    const double part = static_cast<double>(one.rows) / static_cast<double>(all_rows);
+    const double part_ns = part * static_cast<double>(fresh_ns);
+    const uint64_t lo = one.range.lo.head;
+    const auto begin = std::lower_bound(row_keys.begin(), row_keys.end(), lo, below);
+    const auto end = one.range.hi
+                         ? std::lower_bound(begin, row_keys.end(), one.range.hi->head, below)
+                         : row_keys.end();
+    const auto count = static_cast<size_t>(end - begin);
+    const auto wanted = std::max(
+        kSpreadKeysMin, static_cast<size_t>(part * static_cast<double>(keys_max)));
+    const auto add = [&](uint64_t key, double ns) {
+      fresh.push_back({key, std::max<uint64_t>(static_cast<uint64_t>(ns), 1), 256, kExact});
+    };
+    if (count >= kSpreadKeysMin) {
+      double rows = 0;
+      for (auto row = begin; row != end; ++row) rows += static_cast<double>(row->rows);
+      const size_t step = (count + wanted - 1) / wanted;
+      // Each one also for those that are left out behind it.
+      for (size_t i = 0; i < count; i += step) {
+        double for_rows = 0;
+        for (size_t j = i; j < std::min(count, i + step); ++j) {
+          for_rows += static_cast<double>(begin[static_cast<ptrdiff_t>(j)].rows);
+        }
+        add(begin[static_cast<ptrdiff_t>(i)].key, part_ns * for_rows / rows);
+      }
+      continue;
+    }
+    // Too few are known: evenly over what has been accessed of the range, or over all of it.
+    uint64_t first = lo;
+    uint64_t last = one.range.hi ? one.range.hi->head - 1 : ~uint64_t{0};
+    if (seen_first_ <= seen_last_ && std::max(first, seen_first_) <= std::min(last, seen_last_)) {
+      first = std::max(first, seen_first_);
+      last = std::min(last, seen_last_);
+    }
+    const uint64_t width = last - first;
+    const uint64_t keys = std::min<uint64_t>(kSpreadKeysMin, width == ~uint64_t{0} ? width : width + 1);
+    for (uint64_t i = 0; i < keys; ++i) {
+      add(first + width / keys * i, part_ns / static_cast<double>(keys));
+    }
+  }
 }
 
 bool LoadSampler::StaysQuiet(uint64_t keys, uint64_t now_ns, uint64_t period_ns) {
@@ -180,6 +286,7 @@ void LoadSampler::ReadAeu(const aeu::AccessSample& accesses, uint32_t count_max,
 void LoadSampler::Advance(std::vector<WeightedKey> fresh, size_t entries_max, uint64_t now_ns,
                           uint64_t period_ns) {
   const bool first = sampled_ns_ == 0;
+  bool ended = first;
   const uint64_t passed_ns = first ? 0 : now_ns - sampled_ns_;
   if (first) {
     faded_ns_ = now_ns;
@@ -187,10 +294,16 @@ void LoadSampler::Advance(std::vector<WeightedKey> fresh, size_t entries_max, ui
     history_.Fade();
     window_ns_ /= 2;
     faded_ns_ = now_ns;
-    if (++quiet_periods_ == kQuietPeriodsMax) history_ = {};
+    ended = true;
+    if (++quiet_periods_ == kQuietPeriodsMax) {
+      history_ = {};
+      expected_.Forget();
+    }
   }
   if (!fresh.empty()) quiet_periods_ = 0;
   sampled_ns_ = std::max<uint64_t>(now_ns, 1);
+  expected_.Add(fresh, entries_max);
+  if (ended) expected_.EndPeriod();
   const bool shifted = history_.Add(std::move(fresh), entries_max);
   window_ns_ = shifted ? passed_ns : window_ns_ + passed_ns;
 }

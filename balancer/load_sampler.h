@@ -13,6 +13,7 @@
 
 #include "aeu/access_sample.h"
 #include "balancer/access_history.h"
+#include "balancer/expected_load.h"
 #include "balancer/load_sample.h"
 
 namespace eris::balancer {
@@ -59,6 +60,7 @@ class LoadSampler {
     std::array<uint64_t, aeu::AccessSample::kKinds> kind_keys{};
     uint64_t keys = 0;
     uint64_t all_ns = 0;
+    uint64_t spread_ns = 0;
     uint64_t fresh_ns = 0;  // since it was read, as far as known
     uint64_t mean_execution_ns = 0;
 
@@ -73,12 +75,19 @@ class LoadSampler {
   Costs UsualCosts(const std::map<const aeu::AccessSample*, Read>& now) const;
   void ReadAeu(const aeu::AccessSample& accesses, uint32_t count_max, const Costs& usual_ns,
                Read& read, std::vector<WeightedKey>& fresh);
+  // What an AEU did for all of its rows alike, laid over their keys.
+  void Spread(uint64_t fresh_ns, AeuId aeu, const std::vector<SampledPartition>& partitions,
+              const std::vector<RowKey>& row_keys, size_t keys_max,
+              std::vector<WeightedKey>& fresh) const;
+  // The sub-ranges of all partitions, and what of their load moves on.
+  void Fill(LoadSample& sample) const;
   void Advance(std::vector<WeightedKey> fresh, size_t entries_max, uint64_t now_ns,
                uint64_t period_ns);
 
   // By the address; the shared pointer in the value keeps that from being used again.
   std::map<const aeu::AccessSample*, Read> read_;
   AccessHistory history_;
+  ExpectedLoad expected_;
   uint64_t window_ns_ = 0;
   uint64_t sampled_ns_;  // 0: never
   uint64_t faded_ns_;

@@ -12,8 +12,10 @@
 #include "balancer/one_shot.h"
 #include "balancer/place_boundaries.h"
 #include "balancer/predict.h"
+#include "balancer/row_estimate.h"
 #include "balancer/size_balance.h"
 #include "balancer/transfer_plan.h"
+#include "balancer/trigger.h"
 #include "base/check.h"
 
 namespace eris::balancer {
@@ -33,23 +35,16 @@ std::vector<PlannedTransfer> BySize(const LoadSample& sample, const PlanWorld& w
   return transfers;
 }
 
-// By rows in place of the load: they count as evenly spread over their partition.
+// By rows in place of the load.
 LoadSample OfSizes(const LoadSample& sample) {
   LoadSample sizes = sample;
   sizes.window_ns = 0;
   sizes.accesses = 0;
+  sizes.one_period = false;
+  const RowEstimate estimate(sample);
   for (PartitionSample& partition : sizes.partitions) {
-    const uint64_t lo = partition.range.lo.head;
-    const uint64_t first = std::max(lo, sample.seen_first);
-    const Position hi = partition.range.hi ? Position{partition.range.hi->head} : kEndOfKeys;
-    const Position end = std::min(hi, Position{sample.seen_last} + 1);
-    partition.sub_ranges.clear();
-    if (first < end) {
-      partition.sub_ranges.push_back({first, partition.size});
-      if (end < hi) partition.sub_ranges.push_back({static_cast<uint64_t>(end), 0});
-    } else {
-      partition.sub_ranges.push_back({lo, partition.size});
-    }
+    partition.moving_weight = 0;
+    partition.sub_ranges = estimate.RowsOf(partition);
   }
   return sizes;
 }
@@ -79,7 +74,9 @@ BalancePlan MakePlan(std::string object, const LoadSample& sample, BalanceAlgori
   if (sample.partitions.size() > LoadCurve::kPartsMax) {
     plan.reason = "the object has more ranges than can be balanced";
   } else if (LoadCurve(measured).total() == 0) {
-    plan.reason = of_sizes ? kNoRows : "the object has not been accessed lately";
+    plan.reason = of_sizes                  ? kNoRows
+                  : MovingLoad(sample) > 0 ? TriggerText(TriggerVerdict::kMoving)
+                                           : "the object has not been accessed lately";
   } else {
     const Places places = WithEveryAeu(measured, world);
     const Partitioning target = algorithm == BalanceAlgorithm::kMovingAverage

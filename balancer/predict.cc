@@ -35,7 +35,9 @@ void Predict(const LoadSample& sample, const PlanWorld& world, BalancePlan& plan
   } else {
     const LoadScale scale = ScaleOf(sample);
     loads = AeuLoads(sample, count);
-    for (double& load : loads) load /= scale.window;
+    // Whoever has it now will not have it for long.
+    const double moving = MovingLoad(sample) / static_cast<double>(count);
+    for (double& load : loads) load = (load + moving) / scale.window;
   }
   ERIS_CHECK(rows.size() == count && loads.size() == count);
   plan.shares.clear();

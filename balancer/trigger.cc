@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "balancer/imbalance.h"
 #include "balancer/make_plan.h"
 
 namespace eris::balancer {
@@ -98,6 +99,8 @@ const char* TriggerText(TriggerVerdict verdict) {
       return "the imbalance has not lasted for two periods";
     case TriggerVerdict::kNoGain:
       return "no other boundaries would make loads much more equal";
+    case TriggerVerdict::kMoving:
+      return "the load moves on along the keys, and boundaries would come too late for it";
   }
   return "";
 }
@@ -121,8 +124,11 @@ TriggerVerdict Decide(const LoadSample& sample, const BalancePlan& plan, double 
   if (IsIdle(sample, plan, world)) return quiet(TriggerVerdict::kIdle);
   const bool by_rows = world.by_size || plan.algorithm == BalanceAlgorithm::kSize;
   const Measure measure(plan, by_rows ? 0 : sample.accesses);
+  if (!by_rows && sample.one_period) return quiet(TriggerVerdict::kNotLasting);
   if (!measure.Above(state.evening_out ? threshold / 2 : threshold)) {
-    return quiet(TriggerVerdict::kBalanced);
+    const bool uneven = !by_rows && MovingLoad(sample) > 0 &&
+                        Imbalance(AeuLoadsNow(sample, world.aeu_count())) > threshold;
+    return quiet(uneven ? TriggerVerdict::kMoving : TriggerVerdict::kBalanced);
   }
   ++state.periods_above;
   if (!state.evening_out && state.periods_above < kLastingPeriods &&

@@ -1,7 +1,7 @@
 // Whether a plan is worth making: the imbalance against the threshold, so that a balanced system
 // never moves anything. What counts is the standard deviation of the loads, or what the busiest AEU
 // has above their mean, whichever is larger. It has to be beyond what chance makes of equal loads,
-// to last, to be curable, and there has to be load at all. Once it has moved something, an object
+// to be made of load that lasts, to last itself, to be curable, and there has to be load at all. Once it has moved something, an object
 // is evened out to below half the threshold (hysteresis); then the threshold counts again. Pure
 // functions of their arguments. Paper: ERIS 3.3 (standard deviation against a threshold).
 #ifndef ERIS_BALANCER_TRIGGER_H_
@@ -28,6 +28,7 @@ enum class TriggerVerdict : uint8_t {
   kIdle = 2,        // there is next to no load, or hardly a row
   kNotLasting = 3,  // above the threshold for the first period
   kNoGain = 4,      // no plan would make it much better
+  kMoving = 5,      // what the AEUs do unequally will be done by others in the next period
 };
 const char* TriggerText(TriggerVerdict verdict);
 

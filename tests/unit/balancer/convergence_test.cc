@@ -5,26 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "balancer/imbalance.h"
 #include "balancer/load_curve.h"
-#include "balancer/load_sampler.h"
-#include "balancer/make_plan.h"
-#include "balancer/trigger.h"
+#include "tests/support/balanced_object.h"
 #include "tests/support/load_samples.h"
 #include "tests/support/seed.h"
 
 namespace eris::balancer {
 namespace {
-
-constexpr uint64_t kPeriod = 1'000'000'000;
-constexpr double kThreshold = 0.25;
 
 // Keys and how likely each is, by key.
 class Accesses {
@@ -71,70 +63,23 @@ Accesses Zipf(uint64_t count, double exponent, bool scattered) {
   return likely;
 }
 
-class World {
+class World : public test::BalancedObject {
  public:
-  World(uint32_t aeus, uint64_t seed) : random_(seed) {
-    for (uint32_t i = 0; i < aeus; ++i) {
-      owners_[(kEndOfKeys / aeus) * i] = AeuId{i};
-      samples_.push_back(std::make_shared<aeu::AccessSample>());
-      world_.numa_nodes.push_back(NumaNodeId{i / 4});
-    }
-  }
+  World(uint32_t aeus, uint64_t seed) : BalancedObject(aeus), random_(seed) {}
   // True: something has moved.
   bool Period(const Accesses& accesses, uint32_t count, BalanceAlgorithm algorithm,
               uint32_t window) {
-    // Each of them stands for as many as are not noted.
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint64_t key = accesses.Draw(random_);
-      samples_[OwnerOf(key).value]->RecordSlice(1, key, 50'000);
-    }
-    std::vector<SampledAeu> aeus;
-    for (uint32_t i = 0; i < samples_.size(); ++i) aeus.push_back({AeuId{i}, samples_[i]});
-    now_ += kPeriod;
-    const LoadSample sample = sampler_.Sample(ObjectId{}, Partitions(), aeus, now_, kPeriod);
-    const BalancePlan plan = MakePlan("o", sample, algorithm, window, world_);
-    if (Decide(sample, plan, kThreshold, world_, state_) != TriggerVerdict::kMove) return false;
-    for (const PlannedTransfer& t : plan.transfers) Move(t);
-    return true;
+    for (uint32_t i = 0; i < count; ++i) Access(accesses.Draw(random_));
+    return EndPeriod(algorithm, window);
+  }
+  std::vector<double> Loads(const Accesses& accesses) const {
+    return BalancedObject::Loads(
+        [&](Position lo, Position hi) { return accesses.In(lo, hi); });
   }
   double MaxOverMean(const Accesses& accesses) const { return test::MaxOverMean(Loads(accesses)); }
-  std::vector<double> Loads(const Accesses& accesses) const {
-    std::vector<double> loads(samples_.size());
-    for (auto at = owners_.begin(); at != owners_.end(); ++at) {
-      const auto next = std::next(at);
-      loads[at->second.value] +=
-          accesses.In(at->first, next == owners_.end() ? kEndOfKeys : next->first);
-    }
-    return loads;
-  }
 
  private:
-  AeuId OwnerOf(Position key) const { return std::prev(owners_.upper_bound(key))->second; }
-  std::vector<SampledPartition> Partitions() const {
-    std::vector<SampledPartition> result;
-    for (const auto& [start, owner] : owners_) {
-      const auto lo = storage::Key::FromU64(static_cast<uint64_t>(start));
-      if (!result.empty()) result.back().range.hi = lo;
-      result.push_back({.range = {lo, std::nullopt}, .owner = owner});
-    }
-    return result;
-  }
-  void Move(const PlannedTransfer& t) {
-    const Position hi = t.range.hi ? Position{*t.range.hi} : kEndOfKeys;
-    const AeuId behind = hi == kEndOfKeys ? t.to : OwnerOf(hi);
-    ASSERT_EQ(OwnerOf(t.range.lo), t.from);
-    owners_.erase(owners_.lower_bound(t.range.lo), owners_.lower_bound(hi));
-    owners_[t.range.lo] = t.to;
-    if (hi != kEndOfKeys) owners_.try_emplace(hi, behind);
-  }
-
   std::mt19937_64 random_;
-  std::map<Position, AeuId> owners_;
-  std::vector<std::shared_ptr<aeu::AccessSample>> samples_;
-  PlanWorld world_;
-  LoadSampler sampler_;
-  TriggerState state_;
-  uint64_t now_ = kPeriod;
 };
 
 class ConvergenceTest : public testing::Test {

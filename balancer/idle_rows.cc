@@ -1,0 +1,52 @@
+#include "balancer/idle_rows.h"
+
+#include <algorithm>
+
+namespace eris::balancer {
+namespace {
+
+// Of an AEU's time: whoever is busier has better things to do.
+constexpr double kBusyMax = 0.5;
+// What a step has to leave of what is uneven, at most; else its successor would be no better.
+constexpr double kLeftMax = 0.75;
+// Fewer rows than this between the largest part and the mean are not worth a scan's while.
+constexpr double kRowsAboveMin = 16384;
+
+}  // namespace
+
+bool IdleRows::Due(bool idle, double busiest, PlacedBy placed_by) {
+  if (!idle) {
+    *this = {};
+    return false;
+  }
+  ++idle_periods_;
+  if (done_ || placed_by == PlacedBy::kOperator || busiest > kBusyMax) return false;
+  const bool chosen = placed_by == PlacedBy::kLoad && uneven_before_ == 0;
+  const uint32_t rest = chosen ? kRestPeriodsPlaced : kRestPeriods;
+  if (idle_periods_ < std::max(rest, next_look_)) return false;
+  next_look_ = idle_periods_ + kRestPeriods;
+  return true;
+}
+
+bool IdleRows::Worth(const BalancePlan& plan, double threshold) {
+  double most = 0;
+  double sum = 0;
+  for (const AeuShare& share : plan.shares) {
+    most = std::max(most, static_cast<double>(share.rows_before));
+    sum += static_cast<double>(share.rows_before);
+  }
+  const double mean = sum / static_cast<double>(std::max<size_t>(1, plan.shares.size()));
+  const double uneven =
+      mean == 0 ? 0 : std::max(plan.imbalance_before, most / mean - 1);
+  const double limit = uneven_before_ == 0 ? threshold : threshold / 2;
+  const bool stuck = uneven_before_ > 0 && uneven > kLeftMax * uneven_before_;
+  if (uneven <= limit || most - mean < kRowsAboveMin || stuck || plan.transfers.empty() ||
+      plan.imbalance_after >= plan.imbalance_before) {
+    done_ = true;
+    return false;
+  }
+  uneven_before_ = uneven;
+  return true;
+}
+
+}  // namespace eris::balancer
