@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "balancer/imbalance.h"
 #include "base/status_macros.h"
 #include "engine/balancer_limits.h"
 #include "engine/plan_world.h"
@@ -54,6 +55,7 @@ void BalancerLoop::Run() {
 void BalancerLoop::RunCycle() {
   std::set<std::string> names;
   std::set<ObjectId> ids;
+  loads_.assign(core_.directory.size(), 0);
   for (const ObjectRef& object : core_.catalogue.List()) {
     names.insert(object->name);
     ids.insert(object->route.object());
@@ -61,8 +63,11 @@ void BalancerLoop::RunCycle() {
   }
   std::erase_if(triggers_, [&](const auto& one) { return !ids.contains(one.first); });
   std::erase_if(looked_, [&](const auto& one) { return !ids.contains(one.first); });
+  std::erase_if(idle_, [&](const auto& one) { return !ids.contains(one.first); });
+  busiest_ = loads_.empty() ? 0 : *std::max_element(loads_.begin(), loads_.end());
   base::MutexLock lock(&mu_);
   std::erase_if(objects_, [&](const auto& one) { return !names.contains(one.first); });
+  std::erase_if(placed_, [&](const auto& one) { return !ids.contains(one.first); });
   ++cycles_;
 }
 
@@ -78,6 +83,9 @@ void BalancerLoop::BalanceObject(const ObjectRef& object) {
   if (!core_.in_flight.TryEnter()) return;
   if (TakeTurn(ticket).ok()) {
     (void)Execute(*object, *plan, ticket);
+    if (plan->algorithm != BalanceAlgorithm::kSize) {
+      NotePlaced(*object, balancer::PlacedBy::kLoad);
+    }
     EndTurn();
   }
   core_.in_flight.Leave();
@@ -87,21 +95,44 @@ std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object,
                                                 const TransferStop::Ticket& ticket) {
   const Look look = LookNow(object, ticket);
   Looked& looked = looked_[object.route.object()];
+  const bool quiet = quiet_(object);
+  balancer::IdleRows& idle = idle_[object.route.object()];
+  const bool rows_due = idle.Due(quiet, busiest_, [&] {
+    base::MutexLock lock(&mu_);
+    return placed_[object.route.object()];
+  }());
   // After an access, too: an imbalance has to last, and to be seen to.
-  if (!quiet_(object) || looked.look != look) looked = {look};
-  if (looked.times >= kLooksEnough) return std::nullopt;
+  if (!quiet || looked.look != look) looked = {look};
+  if (looked.times >= kLooksEnough) {
+    return rows_due && look.may_move ? LookAtRows(object, idle) : std::nullopt;
+  }
   const absl::StatusOr<balancer::LoadSample> sample = sampler_(object);
   if (!sample.ok()) return std::nullopt;  // dropped
   const BalancePlan plan = PlanFor(object, *sample);
   const absl::string_view why_not =
       look.may_move ? Decide(object, *sample, plan) : "the balancer is paused";
-  Show(object, plan, why_not);
+  Show(object, *sample, plan, why_not);
   if (why_not.empty()) {
     looked.times = 0;
     return plan;
   }
   ++looked.times;
   return std::nullopt;
+}
+
+std::optional<BalancePlan> BalancerLoop::LookAtRows(const ObjectEntry& object,
+                                                    balancer::IdleRows& idle) {
+  const absl::StatusOr<balancer::LoadSample> sample = sampler_(object);
+  if (!sample.ok()) return std::nullopt;  // dropped
+  BalancePlan plan = balancer::MakePlan(object.name, *sample, BalanceAlgorithm::kSize, 0,
+                                        ForObject(machine_, object));
+  if (!idle.Worth(plan, options().threshold)) return std::nullopt;
+  return plan;
+}
+
+void BalancerLoop::NotePlaced(const ObjectEntry& object, balancer::PlacedBy by) {
+  base::MutexLock lock(&mu_);
+  placed_[object.route.object()] = by;
 }
 
 BalancerLoop::Look BalancerLoop::LookNow(const ObjectEntry& object,
@@ -126,14 +157,25 @@ BalancePlan BalancerLoop::PlanFor(const ObjectEntry& object,
                             ForObject(machine_, object));
 }
 
-void BalancerLoop::Show(const ObjectEntry& object, const BalancePlan& plan,
-                        absl::string_view why_not) {
+void BalancerLoop::Show(const ObjectEntry& object, const balancer::LoadSample& sample,
+                        const BalancePlan& plan, absl::string_view why_not) {
   ObjectBalance balance{.object = object.name,
                         .algorithm = plan.algorithm,
                         .imbalance = plan.imbalance_before,
                         .loads = std::vector<double>(core_.directory.size()),
                         .reason = std::string(why_not)};
-  for (const AeuShare& share : plan.shares) balance.loads[share.aeu.value] = share.load_before;
+  if (plan.algorithm == BalanceAlgorithm::kSize) {
+    for (const AeuShare& share : plan.shares) balance.loads[share.aeu.value] = share.load_before;
+  } else {
+    // As it is, with what moves on.
+    const double window = sample.window_ns == 0 ? 1 : static_cast<double>(sample.window_ns);
+    balance.loads = balancer::AeuLoadsNow(sample, core_.directory.size());
+    for (double& load : balance.loads) load /= window;
+    balance.imbalance = balancer::Imbalance(balance.loads);
+    for (size_t i = 0; i < loads_.size() && sample.window_ns != 0; ++i) {
+      loads_[i] += balance.loads[i];
+    }
+  }
   base::MutexLock lock(&mu_);
   objects_[object.name] = std::move(balance);
 }
@@ -192,7 +234,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const ObjectEntry& objec
 
 absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
                                                   const TransferStop::Limits& limits,
-                                                  Planner planner) {
+                                                  balancer::PlacedBy by, Planner planner) {
   if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
   const auto run = [&]() -> absl::StatusOr<BalancePlan> {
     const TransferStop::Call call(core_.transfer_stop, limits);
@@ -201,7 +243,10 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
     ERIS_RETURN_IF_ERROR(TakeTurn(ticket));
     absl::StatusOr<BalancePlan> plan = SampleAndPlan(*object, planner);
     absl::Status moved;
-    if (plan.ok()) moved = Execute(*object, *plan, ticket);
+    if (plan.ok()) {
+      moved = Execute(*object, *plan, ticket);
+      if (!plan->transfers.empty()) NotePlaced(*object, by);
+    }
     {
       base::MutexLock lock(&mu_);
       ++asked_;
@@ -226,7 +271,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Plan(absl::string_view name) {
 
 absl::StatusOr<BalancePlan> BalancerLoop::Rebalance(absl::string_view name,
                                                     const TransferStop::Limits& limits) {
-  return Command(name, limits,
+  return Command(name, limits, balancer::PlacedBy::kLoad,
                  [&](const ObjectEntry& object, const balancer::LoadSample& sample,
                      const balancer::PlanWorld&) -> absl::StatusOr<BalancePlan> {
                    return PlanFor(object, sample);
@@ -235,7 +280,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Rebalance(absl::string_view name,
 
 absl::Status BalancerLoop::Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
                                     const TransferStop::Limits& limits) {
-  return Command(name, limits,
+  return Command(name, limits, balancer::PlacedBy::kOperator,
                  [&](const ObjectEntry& object, const balancer::LoadSample& sample,
                      const balancer::PlanWorld& world) {
                    return balancer::PlanPresplit(object.name, sample, range, parts, world);
@@ -246,7 +291,7 @@ absl::Status BalancerLoop::Presplit(absl::string_view name, const KeyRange& rang
 absl::Status BalancerLoop::MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
                                      std::optional<TransferKind> kind,
                                      const TransferStop::Limits& limits) {
-  return Command(name, limits,
+  return Command(name, limits, balancer::PlacedBy::kOperator,
                  [&](const ObjectEntry& object, const balancer::LoadSample& sample,
                      const balancer::PlanWorld& world) {
                    return balancer::PlanMove(object.name, sample, range, to, kind, world);

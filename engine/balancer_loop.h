@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "balancer/idle_rows.h"
 #include "balancer/load_sample.h"
 #include "balancer/make_plan.h"
 #include "balancer/trigger.h"
@@ -91,19 +92,23 @@ class BalancerLoop {
   // What is to be moved; nothing, mostly. An object that nobody accesses is not looked at again and
   // again. Throws std::bad_alloc.
   std::optional<BalancePlan> LookAt(const ObjectEntry& object, const TransferStop::Ticket& ticket);
+  // The same for one that nobody uses: whether its rows are to be evened out.
+  std::optional<BalancePlan> LookAtRows(const ObjectEntry& object, balancer::IdleRows& idle);
   Look LookNow(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
   BalancePlan PlanFor(const ObjectEntry& object, const balancer::LoadSample& sample) const;
   // What a period tells of the object, for Status; without periods there is nothing to tell.
-  void Show(const ObjectEntry& object, const BalancePlan& plan, absl::string_view why_not);
+  void Show(const ObjectEntry& object, const balancer::LoadSample& sample, const BalancePlan& plan,
+            absl::string_view why_not);
+  void NotePlaced(const ObjectEntry& object, balancer::PlacedBy by);
   void ForgetLoads();
   // Why that is not worth moving anything; empty when it is, and the plan moves something.
   absl::string_view Decide(const ObjectEntry& object, const balancer::LoadSample& sample,
                            const BalancePlan& plan);
   // Errors: NotFound; ResourceExhausted: the general heap is out.
   absl::StatusOr<BalancePlan> SampleAndPlan(const ObjectEntry& object, Planner planner);
-  // Plans and moves, when it is this call's turn.
+  // Plans and moves, when it is this call's turn. `by`: whose boundaries these are.
   absl::StatusOr<BalancePlan> Command(absl::string_view name, const TransferStop::Limits& limits,
-                                      Planner planner);
+                                      balancer::PlacedBy by, Planner planner);
   absl::Status Execute(ObjectEntry& object, const BalancePlan& plan,
                        const TransferStop::Ticket& ticket);
   // Blocks until nobody else moves anything. Errors: what stops the call.
@@ -124,10 +129,15 @@ class BalancerLoop {
   uint64_t asked_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t cycles_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, ObjectBalance> objects_ ABSL_GUARDED_BY(mu_);  // of the last period
+  std::map<ObjectId, balancer::PlacedBy> placed_ ABSL_GUARDED_BY(mu_);
 
   // Owned by whoever runs the cycles.
   std::map<ObjectId, balancer::TriggerState> triggers_;
   std::map<ObjectId, Looked> looked_;
+  std::map<ObjectId, balancer::IdleRows> idle_;
+  // What the AEUs do for all objects: in this period so far, and the most of one in the last.
+  std::vector<double> loads_;
+  double busiest_ = 0;
 
   std::thread thread_;
 };

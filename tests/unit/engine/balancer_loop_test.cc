@@ -76,7 +76,9 @@ class BalancerLoopTest : public testing::Test {
 };
 
 TEST_F(BalancerLoopTest, AnObjectThatNobodyAccessesIsLookedAtAFewTimes) {
-  EXPECT_EQ(LooksOf(20), 3);
+  EXPECT_EQ(LooksOf(9), 3);
+  EXPECT_EQ(LooksOf(1), 1);  // at its rows
+  EXPECT_EQ(LooksOf(10), 0);
   const BalancerStatus status = loop_.Status();
   EXPECT_EQ(status.cycles, 20u);
   ASSERT_EQ(status.objects.size(), 1u);  // what the last look has told stays
@@ -85,6 +87,22 @@ TEST_F(BalancerLoopTest, AnObjectThatNobodyAccessesIsLookedAtAFewTimes) {
   EXPECT_EQ(LooksOf(5), 5);
   quiet_ = true;
   EXPECT_EQ(LooksOf(5), 2);  // the last access was in one of three
+}
+
+TEST_F(BalancerLoopTest, UnevenRowsOfAnObjectThatNobodyUsesMoveAfterARestUnlessAnOperatorHasChosen) {
+  rows_[0] = 1'300'000;
+  rows_[1] = 700'000;
+  LooksOf(9);
+  EXPECT_TRUE(executor_.history().Newest().empty());
+  LooksOf(1);
+  EXPECT_EQ(executor_.history().Newest().size(), 1u);  // refused: there are no AEUs
+  quiet_ = false;
+  LooksOf(1);
+  quiet_ = true;
+  EXPECT_FALSE(loop_.MoveRange("o", {1'500, 1'600}, AeuId{0}, std::nullopt, {}).ok());
+  const size_t moves = executor_.history().Newest().size();
+  LooksOf(2000);
+  EXPECT_EQ(executor_.history().Newest().size(), moves);
 }
 
 // As rows that are appended to a heap table, which are counted and not noted.
@@ -102,7 +120,7 @@ TEST_F(BalancerLoopTest, RowsThatComeInOnePeriodMoveThoughItIsQuietInTheNext) {
 }
 
 TEST_F(BalancerLoopTest, WhatACallHasDoneIsLookedAt) {
-  LooksOf(5);
+  LooksOf(10);
   EXPECT_FALSE(loop_.Rebalance("p", {}).ok());
   EXPECT_EQ(LooksOf(5), 0);
   EXPECT_TRUE(loop_.Rebalance("o", {}).ok());
@@ -110,7 +128,7 @@ TEST_F(BalancerLoopTest, WhatACallHasDoneIsLookedAt) {
 }
 
 TEST_F(BalancerLoopTest, WhateverElseChangesIsLookedAt) {
-  LooksOf(5);
+  LooksOf(10);
   object_->route.Publish(object_->route.Pin()->With({{5'000, 0}, storage::Key{6'000, 0}}, {0}),
                          core_.directory.table_readers());
   EXPECT_EQ(LooksOf(5), 3);
