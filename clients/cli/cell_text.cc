@@ -227,7 +227,8 @@ Value BoundOf(KeyType type, uint64_t key) {
 }
 
 std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_t> sample,
-                                 size_t partitions) {
+                                 size_t partitions,
+                                 const std::vector<std::vector<uint64_t>>& others) {
   const absl::StatusOr<KeyType> type = SampleTypeOf(column);
   if (!type.ok()) return {};
   if (column.type == ColumnType::kInt32) {
@@ -237,7 +238,7 @@ std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_
     });
   }
   std::vector<Value> bounds;
-  for (const uint64_t point : SplitPoints(std::move(sample), partitions)) {
+  for (const uint64_t point : SplitPoints(std::move(sample), partitions, others)) {
     bounds.push_back(BoundOf(*type, point));
   }
   return bounds;

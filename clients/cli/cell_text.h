@@ -70,9 +70,10 @@ absl::StatusOr<KeyType> SampleTypeOf(const ColumnSchema& column);
 // A key of SampleTypeOf as a bound of a table.
 Value BoundOf(KeyType type, uint64_t key);
 // Inner bounds of `partitions` equal shares of a sample of the column. What is no value of it is
-// left out: the lines it comes from are bad.
+// left out: the lines it comes from are bad. `others`: as SplitPoints has them.
 std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_t> sample,
-                                 size_t partitions);
+                                 size_t partitions,
+                                 const std::vector<std::vector<uint64_t>>& others = {});
 // "LO:HI" or "LO:", and "10,20,30", of a table's first key column. Errors: InvalidArgument.
 absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
                                                      absl::string_view expect,

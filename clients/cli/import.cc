@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "clients/batch_stream.h"
 #include "clients/cli/cli.h"
+#include "clients/cli/cuts_of_others.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/failed_import.h"
 #include "clients/cli/import_file.h"
@@ -128,7 +129,9 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
         SampleKeys(input.fd(), input.bytes(), format.delimited, file.key_column(),
                    kSampleRecordsMax, format.key_type.first);
     if (!sample.ok()) return sample.status();
-    options.split_points = SplitPoints(*std::move(sample), stats->aeus.size());
+    options.split_points =
+        SplitPoints(*std::move(sample), stats->aeus.size(),
+                    CutsOfOthers(client, format.key_type.first, stats->aeus.size()));
   }
   const absl::StatusOr<ObjectInfo> info = client.Create(flags.object, options);
   created = info.ok();

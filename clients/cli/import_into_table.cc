@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "clients/cli/cell_text.h"
 #include "clients/cli/cli.h"
+#include "clients/cli/cuts_of_others.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/failed_import.h"
 #include "clients/cli/import_flags.h"
@@ -83,7 +84,8 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
                      kSampleRecordsMax, *type);
       if (!sample.ok()) return sample.status();
       bounds->splits =
-          SampledBounds(schema.columns[schema.key[0]], *std::move(sample), stats->aeus.size());
+          SampledBounds(schema.columns[schema.key[0]], *std::move(sample), stats->aeus.size(),
+                        CutsOfOthers(client, *type, stats->aeus.size()));
     }
   }
   client::TableClient tables(client);

@@ -25,6 +25,23 @@ absl::StatusOr<absl::string_view> ReadAt(int fd, uint64_t offset, std::string& b
   return absl::string_view(buffer).substr(0, got);
 }
 
+// `sample`: sorted.
+bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_t>& points,
+                  size_t partitions) {
+  constexpr double kShareMax = 1.1;
+  if (points.size() + 1 != partitions || sample.size() < 100 * partitions) return false;
+  const double most =
+      kShareMax * static_cast<double>(sample.size()) / static_cast<double>(partitions);
+  auto begin = sample.begin();
+  for (size_t i = 0; i <= points.size(); ++i) {
+    const auto end =
+        i < points.size() ? std::lower_bound(begin, sample.end(), points[i]) : sample.end();
+    if (static_cast<double>(end - begin) > most) return false;
+    begin = end;
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
@@ -72,9 +89,13 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
   return keys;
 }
 
-std::vector<uint64_t> SplitPoints(std::vector<uint64_t> sample, size_t partitions) {
+std::vector<uint64_t> SplitPoints(std::vector<uint64_t> sample, size_t partitions,
+                                  const std::vector<std::vector<uint64_t>>& others) {
   std::sort(sample.begin(), sample.end());
   sample.erase(std::unique(sample.begin(), sample.end()), sample.end());
+  for (const std::vector<uint64_t>& points : others) {
+    if (SplitsEvenly(sample, points, partitions)) return points;
+  }
   std::vector<uint64_t> points;
   for (size_t i = 1; i < partitions && !sample.empty(); ++i) {
     const uint64_t point = sample[sample.size() * i / partitions];

@@ -44,6 +44,17 @@ TEST(SampleKeysTest, SmallFileIsReadWholly) {
   EXPECT_EQ(*keys, (std::vector<uint64_t>{3, 7, 5}));
 }
 
+TEST(SplitPointsTest, CutsOfOthersAreTakenWhereTheyGiveEqualShares) {
+  std::vector<uint64_t> sample;
+  for (uint64_t i = 0; i < 1000; ++i) sample.push_back(i);
+  using Cuts = std::vector<uint64_t>;
+  EXPECT_EQ(SplitPoints(sample, 2, {{700}, {530}, {500}}), Cuts{530});
+  EXPECT_EQ(SplitPoints(sample, 2, {{600}, {300, 600}, {}}), Cuts{500});
+  EXPECT_EQ(SplitPoints(sample, 3, {{300, 660}}), (Cuts{300, 660}));
+  sample.resize(150);  // too few to tell
+  EXPECT_EQ(SplitPoints(sample, 2, {{76}}), Cuts{75});
+}
+
 TEST(SampleKeysTest, KeysAreReadByTheirType) {
   const TempFile file("day,mm\n1970-01-03,1\n12,1\n1969-12-31,1\n");
   const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000, KeyType::kDate);
