@@ -16,6 +16,7 @@ import sys
 
 import goals_run
 from goals_balancer import BALANCER
+from goals_imports import IMPORTS
 from goals_index import INDEX
 from goals_memory import MEMORY
 from goals_remote import REMOTE
@@ -25,7 +26,7 @@ from goals_server import SERVER
 from goals_tables import TABLES
 
 PARTS = {"index": INDEX, "tables": TABLES, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "routing": ROUTING,
-         "engine": ENGINE, "server": SERVER}
+         "engine": ENGINE, "server": SERVER, "imports": IMPORTS}
 
 
 def tell(words):

@@ -15,13 +15,13 @@ START_SECONDS_MAX = 60
 
 
 @contextlib.contextmanager
-def server(run):
+def server(run, *options):
     """`eris serve` on a free port of the loopback: its process, and the environment of its clients. Errors: OSError (it did
     not start)."""
     with tempfile.TemporaryDirectory() as work:
         port_file, said = os.path.join(work, "port"), os.path.join(work, "stderr")
         with open(said, "w", encoding="utf-8") as file:
-            process = subprocess.Popen([f"{run.build}/clients/cli/eris", "serve", "--listen", "127.0.0.1:0", "--port-file", port_file],
+            process = subprocess.Popen([f"{run.build}/clients/cli/eris", "serve", "--listen", "127.0.0.1:0", "--port-file", port_file, *map(str, options)],
                                        stdout=subprocess.DEVNULL, stderr=file)
         try:
             began, port = time.monotonic(), ""
