@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """./dev soak [hours]: what takes longer than ./dev test may, in turn, from where the last soak stopped.
 
-A piece of each kind takes a few minutes. Where each kind is, is kept in build/soak/state.json, after every
-piece. At the end, and when it is interrupted, a line for each kind is added to docs/soak.md.
+A piece of each kind takes a few minutes. docs/soak.md has a line for each kind and soak, which is written after
+every piece; what the lines add up to is where the next soak goes on, on whatever machine.
 """
 import argparse
 import datetime
-import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -15,7 +13,6 @@ import time
 
 from stages import ROOT, Stages, jobs
 
-STATE = ROOT / "build/soak/state.json"
 PAGE = ROOT / "docs/soak.md"
 SLICES = 8  # the whole of a tree is run in so many pieces
 SEEDS = 40_000
@@ -58,13 +55,14 @@ amounts of a kind add up. A tree's tests are run in eighths.
 """
 
 
-def load():
-    return json.loads(STATE.read_text()) if STATE.exists() else {"turn": 0, "at": {}}
-
-
-def save(state):
-    STATE.parent.mkdir(parents=True, exist_ok=True)
-    STATE.write_text(json.dumps(state, indent=2) + "\n")
+def reached(text):
+    """How much of each kind the page's lines add up to."""
+    at = dict.fromkeys(KINDS, 0)
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 9 and cells[4] in at:
+            at[cells[4]] += int(cells[5].split()[0].replace(",", ""))
+    return at
 
 
 def cpu_name():
@@ -79,9 +77,8 @@ def commit():
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
-def note(done, at_commit):
-    """Adds a line for each kind that ran."""
-    text = PAGE.read_text() if PAGE.exists() else HEAD
+def note(text, done, at_commit):
+    """The page: what it was, and a line for each kind that has run."""
     today = datetime.date.today().isoformat()
     for kind, (amount, seconds, failed) in done.items():
         text += f"| {today} | {at_commit} | {cpu_name()} | {kind} | {amount:,} {KINDS[kind][0]} | {seconds:.0f} | {failed} |\n"
@@ -99,26 +96,23 @@ def main():
     built = stages.build("dev", "all") and stages.build("asan", "tests/all", "eris") and stages.build("tsan")
     if not built:
         return 1
-    state = load()
+    text = PAGE.read_text() if PAGE.exists() else HEAD
+    at = reached(text)
     until = time.monotonic() + args.hours * 3600
     done = {}
     try:
+        # First what is behind the others, in pieces.
         while time.monotonic() < until:
-            kind = list(KINDS)[state["turn"] % len(KINDS)]
-            state["turn"] += 1
-            if kind not in kinds:
-                continue
+            kind = min(kinds, key=lambda kind: (at[kind] / KINDS[kind][1], kinds.index(kind)))
             _, amount, command = KINDS[kind]
-            at = state["at"].get(kind, 0)
             started = time.monotonic()
-            well = stages.run(f"soak-{kind.replace(' ', '-')}", command(at))
+            well = stages.run(f"soak-{kind.replace(' ', '-')}", command(at[kind]))
             before = done.get(kind, (0, 0.0, 0))
             done[kind] = (before[0] + amount, before[1] + time.monotonic() - started, before[2] + (not well))
-            state["at"][kind] = at + amount
-            save(state)
+            at[kind] += amount
+            note(text, done, at_commit)
     except KeyboardInterrupt:
         print("interrupted; the next soak goes on here")
-    note(done, at_commit)
     stages.summary()
     failed = sum(row[2] for row in done.values())
     print(f"{sum(1 for _ in done)} kinds ran, {failed} pieces failed; docs/soak.md has a line for each kind")
