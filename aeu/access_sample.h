@@ -1,8 +1,8 @@
 // What one AEU does for one data object, for the balancer: the last few thousand of its sampled
 // keys, each with the kind of its command, per kind how many keys were executed in how much time,
 // and a sample of the keys of rows that were added. Written by the AEU, read by anyone while it
-// writes. Bounded: 44 KiB, allocated with the first command; refused memory means no samples, and no
-// more than that. Paper: ERIS 3.3 (monitoring).
+// writes. Bounded: 44 KiB, allocated with the first command; refused memory means no samples, and
+// no more than that. Paper: ERIS 3.3 (monitoring).
 //
 // A reader may find a torn view: where the AEU has gone once around meanwhile, a later sample in
 // place of an earlier one, and for a moment its key beside the kind of the other. Each word is one
@@ -59,19 +59,16 @@ class AccessSample {
     next_ = next;
     RecordExecution(kind, keys, elapsed_ns);
   }
-  // `added` rows more than before a write of these `keys` keys.
-  void RecordAdded(std::span<const storage::BatchPart> parts, uint64_t keys, uint64_t added) {
+  // A write of these keys has added rows: those whose answers say that they were not there.
+  void RecordAdded(std::span<const storage::BatchPart> parts) {
     Ring* ring = RingOrNew();
-    if (ring == nullptr || keys == 0) return;
-    uint64_t due = ring->rows.Due(added);
-    if (due == 0) return;
-    // Evenly over the batch.
-    const uint64_t step = keys > due ? keys / due : 1;
-    uint64_t next = step / 2;
+    if (ring == nullptr) return;
     for (const storage::BatchPart& part : parts) {
-      for (; next < part.count && due > 0; next += step, --due) ring->rows.Keep(part.keys[next]);
-      if (due == 0) return;
-      next -= part.count;
+      for (uint32_t i = 0; i < part.count; ++i) {
+        if (part.states_out[part.positions[i]] == storage::KeyState::kAbsent) {
+          ring->rows.Add(part.keys[i]);
+        }
+      }
     }
   }
   // Work that is not counted in keys, a slice of a scan: always noted, under the key it began at.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <span>
 #include <utility>
 
 #include "aeu/clock.h"
@@ -19,12 +18,6 @@ using routing::CommandType;
 using storage::KeyState;
 
 namespace {
-
-uint64_t KeysIn(std::span<const storage::BatchPart> parts) {
-  uint64_t keys = 0;
-  for (const storage::BatchPart& part : parts) keys += part.count;
-  return keys;
-}
 
 // Old rows that one turn frees for an object, and one that has nothing else to do: some 20 us.
 constexpr uint32_t kFreedPerTurn = 256;
@@ -390,7 +383,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
                              all_here ? keys : 0);
     if (writes) {
       const uint64_t rows = owned.partition->size();
-      if (rows > rows_before) slot->accesses()->RecordAdded(parts, KeysIn(parts), rows - rows_before);
+      if (rows > rows_before) slot->accesses()->RecordAdded(parts);
       owned.load->SetSize(rows);
       SettleVersions(owned);
       maintain_ |= slot->copies_bytes();

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "aeu/acknowledgements.h"
-#include "aeu/clock.h"
 #include "aeu/batch_builder.h"
+#include "aeu/clock.h"
 #include "aeu/command_groups.h"
 #include "aeu/join_runner.h"
 #include "aeu/load_counters.h"

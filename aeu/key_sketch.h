@@ -1,15 +1,16 @@
 // A sample of the keys of rows that one AEU has added to one data object, evenly over all that it
-// ever added: whatever the order was in which they came. Written by the AEU, read by anyone while it
-// writes. A fixed 8 KiB.
+// ever added: whatever the order was in which they came. Written by the AEU, read by anyone while
+// it writes. A fixed 8 KiB.
 //
-// One key is kept for each `rows_per_key` rows. When the sketch is full every other key goes, and
-// rows_per_key doubles. A reader that meets this finds keys twice or not at all, never one that was
-// not added.
+// Of `rows_per_key` rows one is kept, a random one. When the sketch is full every other key goes,
+// and rows_per_key doubles. A reader that meets this finds keys twice or not at all, never one that
+// was not added.
 #ifndef ERIS_AEU_KEY_SKETCH_H_
 #define ERIS_AEU_KEY_SKETCH_H_
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,30 +21,15 @@ class KeySketch {
   static constexpr uint32_t kKeys = 1024;
   static constexpr uint64_t kRowsPerKeyMin = 32;
 
-  // The AEU. Whether `added` more rows make a key due; then Keep takes one of theirs, as often as
-  // this says.
-  uint64_t Due(uint64_t added) {
-    added_ += added;
+  // The AEU: a row with that key is new.
+  void Add(uint64_t key) {
+    if (--next_ > 0) return;
+    Keep(key);
     // relaxed: only this thread writes it.
     const uint64_t rows_per_key = rows_per_key_.load(std::memory_order_relaxed);
-    const uint64_t due = added_ / rows_per_key;
-    added_ -= due * rows_per_key;
-    return due;
-  }
-  void Keep(uint64_t key) {
-    // relaxed: only this thread writes these.
-    uint32_t count = count_.load(std::memory_order_relaxed);
-    if (count == kKeys) {
-      for (uint32_t i = 0; i < kKeys / 2; ++i) {
-        keys_[i].store(keys_[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
-      }
-      count = kKeys / 2;
-      const uint64_t rows_per_key = rows_per_key_.load(std::memory_order_relaxed);
-      rows_per_key_.store(2 * rows_per_key, std::memory_order_relaxed);
-    }
-    keys_[count].store(key, std::memory_order_relaxed);
-    // Pairs with the acquire in Read: what is counted has been written.
-    count_.store(count + 1, std::memory_order_release);
+    // At random distances of rows_per_key on average, so that no order of keys repeats them.
+    random_ = random_ * 6364136223846793005 + 1442695040888963407;
+    next_ = 1 + (random_ >> 32) % (2 * rows_per_key - 1);
   }
 
   // Anyone: how many keys there are. relaxed: a figure.
@@ -62,7 +48,25 @@ class KeySketch {
   }
 
  private:
-  uint64_t added_ = 0;  // since the last key was due
+  void Keep(uint64_t key) {
+    // relaxed: only this thread writes these.
+    uint32_t count = count_.load(std::memory_order_relaxed);
+    if (count == kKeys) {
+      for (size_t i = 0; i < kKeys / 2; ++i) {
+        const uint64_t kept = keys_[2 * i].load(std::memory_order_relaxed);
+        keys_[i].store(kept, std::memory_order_relaxed);
+      }
+      count = kKeys / 2;
+      const uint64_t rows_per_key = rows_per_key_.load(std::memory_order_relaxed);
+      rows_per_key_.store(2 * rows_per_key, std::memory_order_relaxed);
+    }
+    keys_[count].store(key, std::memory_order_relaxed);
+    // Pairs with the acquire in Read: what is counted has been written.
+    count_.store(count + 1, std::memory_order_release);
+  }
+
+  uint64_t next_ = kRowsPerKeyMin / 2;  // of the new rows, the one to be kept
+  uint64_t random_ = 1;
   // Shared: written by the AEU, read by anyone.
   std::atomic<uint64_t> rows_per_key_{kRowsPerKeyMin};
   std::atomic<uint32_t> count_{0};

@@ -93,6 +93,17 @@ class ObjectSlot {
     return aeu::MakePartition(spec_, range, cache_, snapshots, partitions_made_++);
   }
 
+  // Of the segments that scans of a table have come to of late, how many their filters have passed
+  // over unseen: many, where scans ask for a part of the rows.
+  void RecordSegment(bool pruned) {
+    if (++segments_ >= 256) {
+      segments_ /= 2;
+      pruned_ /= 2;
+    }
+    pruned_ += pruned;
+  }
+  bool ScansArePruned() const { return pruned_ * 8 > segments_; }
+
   // What turns do of each kind of background work on the object.
   struct Paces {
     WorkPace forget;         // rows that were given away
@@ -118,6 +129,8 @@ class ObjectSlot {
   std::vector<std::shared_ptr<PartitionLoad>> spare_loads_;
   std::optional<Stub> stub_;
   Paces paces_;
+  uint32_t segments_ = 0;
+  uint32_t pruned_ = 0;
 };
 
 }  // namespace eris::aeu

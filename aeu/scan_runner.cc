@@ -28,7 +28,7 @@ void ScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) 
   RunningScan scan;
   scan.slot = slot;
   scan.cursor.rest = scan.asked = segment->range;
-  scan.cursor.rows_left = segment->rows_max;
+  scan.cursor.rows_left = scan.rows_asked = segment->rows_max;
   scan.cursor.snapshot = command->snapshot;
   scan.cursor.query = segment->query;
   scan.aggregate = segment->aggregate;
@@ -124,8 +124,8 @@ void ScanRunner::RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& 
   if (range.hi && (!rest.hi || *rest.hi > *range.hi)) here.rest.hi = range.hi;
   const storage::Range asked = here.rest;
   // Whoever asks for everything has the whole range to do, in whichever order.
-  const bool whole = Covers(scan.asked, range) &&
-                     (scan.aggregate || scan.cursor.rows_left >= owned.partition->size());
+  const bool whole =
+      Covers(scan.asked, range) && (scan.aggregate || scan.rows_asked >= owned.partition->size());
   const uint64_t begin_ns = whole ? ThreadCpuNs() : NowNs();
   if (scan.aggregate) {
     owned.partition->Aggregate(here, {deadline_ns}, scan.part->aggregate());

@@ -39,6 +39,7 @@ class ScanRunner {
   struct RunningScan {
     ObjectSlot* slot = nullptr;
     storage::Range asked;
+    uint64_t rows_asked = 0;
     storage::ScanCursor cursor;
     bool aggregate = false;
     routing::ScanPart* part = nullptr;

@@ -161,10 +161,12 @@ void TableScanRunner::CollectGroup(const RunningScan& first) {
 }
 
 void TableScanRunner::RunPass(RunningScan& first, uint64_t deadline_ns) {
-  ObjectSlot& slot = *first.slot;  // the scan may end here
+  ObjectSlot& slot = *first.slot;
   const uint64_t begin_ns = ThreadCpuNs();
   RunSegments(first, deadline_ns);
-  slot.accesses()->RecordSpread(ThreadCpuNs() - begin_ns);
+  // Nobody knows where rows are that filters choose: their time counts for no row, and only says
+  // that the object is used.
+  slot.accesses()->RecordSpread(slot.ScansArePruned() ? 0 : ThreadCpuNs() - begin_ns);
 }
 
 void TableScanRunner::RunSegments(RunningScan& first, uint64_t deadline_ns) {
@@ -257,7 +259,9 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
   for (RunningScan* scan : group_) {
     const View& view = *scan->view;
     // A segment that it has no rows in, or whose rows cannot pass its filter, it rides along over.
-    scan->wanted = view.found && view.number == *number && scan->run->BeginSegment(view.segment);
+    const bool has_rows = view.found && view.number == *number;
+    scan->wanted = has_rows && scan->run->BeginSegment(view.segment);
+    if (has_rows) scan->slot->RecordSegment(!scan->wanted);
     if (!scan->wanted) continue;
     rows_end = std::max<uint64_t>(rows_end, view.segment.rows);
     ++riders;

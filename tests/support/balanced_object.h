@@ -41,15 +41,16 @@ class BalancedObject {
     }
   }
 
-  void Access(uint64_t key) {
-    samples_[OwnerOf(key).value]->RecordSlice(kLookup, key, kAccessNs);
-  }
+  void Access(uint64_t key) { samples_[OwnerOf(key).value]->RecordSlice(kLookup, key, kAccessNs); }
   void Insert(uint64_t key) {
     if (!rows_.insert(key).second) return;
     aeu::AccessSample& sample = *samples_[OwnerOf(key).value];
     sample.RecordSlice(kUpsert, key, kAccessNs);
-    const storage::BatchPart part{.count = 1, .keys = &key};
-    sample.RecordAdded({&part, 1}, 1, aeu::KeySketch::kRowsPerKeyMin);
+    storage::KeyState state = storage::KeyState::kAbsent;
+    const uint32_t position = 0;
+    const storage::BatchPart part{
+        .count = 1, .keys = &key, .positions = &position, .states_out = &state};
+    for (uint64_t i = 0; i < kRowsEach; ++i) sample.RecordAdded({&part, 1});
   }
   // Each AEU takes that long for all of its rows together.
   void ScanAll(uint64_t ns_per_row) {

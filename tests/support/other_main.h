@@ -1,6 +1,6 @@
-// A test program that starts itself again as something else, such as a server, because a library does
-// not survive a fork: static OtherMain server("--as-server", &RunAsServer); Then
-// `program --as-server a b` calls RunAsServer({"a", "b"}), runs no test and ends with what it returns.
+// A test program that starts itself again as something else, such as a server, because a library
+// does not survive a fork: static OtherMain server("--as-server", &RunAsServer); Then `program
+// --as-server a b` calls RunAsServer({"a", "b"}), runs no test and ends with what it returns.
 #ifndef ERIS_TESTS_SUPPORT_OTHER_MAIN_H_
 #define ERIS_TESTS_SUPPORT_OTHER_MAIN_H_
 

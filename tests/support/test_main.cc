@@ -1,9 +1,10 @@
-// The main function of every GoogleTest program. A program has the tests of a whole folder; ctest runs
-// it once for each source file:
+// The main function of every GoogleTest program. A program has the tests of a whole folder; ctest
+// runs it once for each source file:
 //   --file=prefix_tree_test.cc   runs the tests of that source alone
 // From the environment, both set by ctest:
 //   ERIS_TEST_NAME      the report's name, if ERIS_TEST_REPORTS is the folder of reports
-//   ERIS_TEST_THREADS   `none` or `some`: whether these tests start a second thread. What the label says
+//   ERIS_TEST_THREADS   `none` or `some`: whether these tests start a second thread. What the label
+//   says
 //                       decides what the thread sanitizer sees, so a wrong label is a failure.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,8 +58,8 @@ std::string FilterOf(std::string_view file) {
   std::fprintf(stderr,
                "[  FAILED  ] %s: these tests %s second thread, but their ctest entry says '%s': %s "
                "the file in THREADED of its eris_cc_tests\n",
-               Environment("ERIS_TEST_NAME").c_str(), started ? "start a" : "start no", label.c_str(),
-               started ? "list" : "do not list");
+               Environment("ERIS_TEST_NAME").c_str(), started ? "start a" : "start no",
+               label.c_str(), started ? "list" : "do not list");
   return false;
 }
 
@@ -76,12 +77,15 @@ int Main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (!argument.starts_with(kFileFlag)) {
-      std::fprintf(stderr, "unknown argument '%s'; besides GoogleTest's own: --file=<name>_test.cc\n", argv[i]);
+      std::fprintf(stderr,
+                   "unknown argument '%s'; besides GoogleTest's own: --file=<name>_test.cc\n",
+                   argv[i]);
       return 2;
     }
     const std::string filter = FilterOf(argument.substr(kFileFlag.size()));
     if (filter.empty()) {
-      std::fprintf(stderr, "no test of this program is in a file '%s'\n", argv[i] + kFileFlag.size());
+      std::fprintf(stderr, "no test of this program is in a file '%s'\n",
+                   argv[i] + kFileFlag.size());
       return 2;
     }
     // Some of the file's tests can be chosen by GoogleTest's own filter.

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -102,24 +105,62 @@ TEST(AccessSampleTest, KeysOfAddedRowsAreKeptEvenlyOverAllOfThem) {
   AccessSample sample;
   std::vector<uint64_t> kept;
   EXPECT_EQ(sample.ReadRows(1000, kept), 0u);
-  // In key order, each batch half of new rows.
+  // Sorted batches of random keys, every other one of a row that is not new.
   constexpr uint64_t kRows = 3'000'000;
+  std::mt19937_64 random(7);
   std::vector<uint64_t> keys(1000);
-  for (uint64_t first = 0; first < kRows; first += keys.size()) {
-    for (size_t i = 0; i < keys.size(); ++i) keys[i] = first + i;
-    const storage::BatchPart parts[] = {Part(keys.data(), 10), Part(keys.data() + 10, 990)};
-    sample.RecordAdded(parts, keys.size(), keys.size() / 2);
+  std::vector<uint32_t> positions(keys.size());
+  std::vector<storage::KeyState> states(keys.size());
+  std::iota(positions.begin(), positions.end(), 0u);
+  for (uint64_t batch = 0; batch < 2 * kRows / keys.size(); ++batch) {
+    for (uint64_t& key : keys) key = random() >> 1 << 1;
+    std::sort(keys.begin(), keys.end());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      states[i] = i % 2 == 0 ? storage::KeyState::kAbsent : storage::KeyState::kPresent;
+      keys[i] += i % 2;
+    }
+    const storage::BatchPart part{.count = 1000,
+                                  .keys = keys.data(),
+                                  .positions = positions.data(),
+                                  .states_out = states.data()};
+    sample.RecordAdded({&part, 1});
   }
   const uint64_t each = sample.ReadRows(~0u, kept);
   EXPECT_EQ(kept.size(), sample.row_keys());
-  EXPECT_GT(kept.size(), KeySketch::kKeys / 2);
-  EXPECT_NEAR(static_cast<double>(each * kept.size()), kRows / 2, kRows * 0.01);
-  std::vector<uint32_t> tenths(10);
-  for (const uint64_t key : kept) ++tenths[key * 10 / kRows];
-  for (const uint32_t count : tenths) EXPECT_NEAR(count, kept.size() / 10.0, kept.size() * 0.02);
+  EXPECT_GT(kept.size(), KeySketch::kKeys / 2 - 1);
+  EXPECT_NEAR(static_cast<double>(each * kept.size()), kRows, kRows * 0.15);
+  std::vector<double> tenths(10);
+  for (const uint64_t key : kept) {
+    EXPECT_EQ(key % 2, 0u);
+    ++tenths[key / (kLast / 10 + 1)];
+  }
+  // Five standard deviations.
+  const double mean = static_cast<double>(kept.size()) / 10;
+  for (const double count : tenths) EXPECT_NEAR(count, mean, 5 * std::sqrt(mean));
   kept.clear();
-  EXPECT_NEAR(static_cast<double>(sample.ReadRows(16, kept) * 16), kRows / 2, kRows * 0.01);
+  EXPECT_NEAR(static_cast<double>(sample.ReadRows(16, kept) * 16), kRows, kRows * 0.15);
   EXPECT_EQ(kept.size(), 16u);
+}
+
+// However many rows a turn adds, and however few.
+TEST(AccessSampleTest, HugeBatchesOfNewRowsAreKeptEvenly) {
+  AccessSample sample;
+  constexpr uint32_t kRows = 1 << 21;
+  std::vector<uint64_t> keys(kRows);
+  std::vector<uint32_t> positions(kRows);
+  std::iota(keys.begin(), keys.end(), uint64_t{0});
+  std::iota(positions.begin(), positions.end(), 0u);
+  std::vector<storage::KeyState> states(kRows, storage::KeyState::kAbsent);
+  const storage::BatchPart part{.count = kRows,
+                                .keys = keys.data(),
+                                .positions = positions.data(),
+                                .states_out = states.data()};
+  sample.RecordAdded({&part, 1});
+  std::vector<uint64_t> kept;
+  sample.ReadRows(~0u, kept);
+  uint64_t low = 0;
+  for (const uint64_t key : kept) low += key < kRows / 2;
+  EXPECT_NEAR(static_cast<double>(low), static_cast<double>(kept.size()) / 2, 60);
 }
 
 TEST(AccessSampleTest, WorkOnAllRowsHasNoKey) {
