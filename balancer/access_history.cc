@@ -28,6 +28,21 @@ double Effective(const std::vector<WeightedKey>& entries, Count count) {
   return squares == 0 ? 0 : sum * sum / squares;
 }
 
+// Adds `more` to an entry. How many accesses both stand for together: as many as scatter as their
+// sum does, so that exact ones do not make others exact.
+void Join(WeightedKey& entry, const WeightedKey& more) {
+  const auto weight = static_cast<double>(entry.weight);
+  const auto other = static_cast<double>(more.weight);
+  const auto variance = [](double of, float accesses) {
+    return accesses <= 0 ? 0 : of * of / static_cast<double>(accesses);
+  };
+  const double both = variance(weight, entry.accesses) + variance(other, more.accesses);
+  entry.accesses = both <= 0 ? std::max(entry.accesses, more.accesses)
+                             : static_cast<float>((weight + other) * (weight + other) / both);
+  entry.weight += more.weight;
+  entry.samples += more.samples;
+}
+
 // Sorts, and makes one entry of those of a key.
 void Join(std::vector<WeightedKey>& entries) {
   std::sort(entries.begin(), entries.end(),
@@ -35,9 +50,7 @@ void Join(std::vector<WeightedKey>& entries) {
   size_t used = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (used > 0 && entries[used - 1].key == entries[i].key) {
-      entries[used - 1].weight += entries[i].weight;
-      entries[used - 1].samples += entries[i].samples;
-      entries[used - 1].accesses += entries[i].accesses;
+      Join(entries[used - 1], entries[i]);
     } else {
       entries[used++] = entries[i];
     }
@@ -61,10 +74,8 @@ void Thin(std::vector<WeightedKey>& entries, size_t entries_max) {
       entries[used++] = entry;
       continue;
     }
+    Join(gathered, entry);
     gathered.key = entry.key;
-    gathered.weight += entry.weight;
-    gathered.samples += entry.samples;
-    gathered.accesses += entry.accesses;
     if (gathered.weight >= step) close();
   }
   close();

@@ -20,7 +20,6 @@ class ExpectedLoad {
   void Add(const std::vector<WeightedKey>& fresh, size_t entries_max);
   // The next samples are of a new period.
   void EndPeriod() { ended_ = true; }
-  void Forget() { *this = {}; }
 
   // Nothing can be told before the second period: all is expected.
   bool knows() const { return !before_.empty() && !now_.empty(); }

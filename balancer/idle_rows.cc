@@ -36,8 +36,7 @@ bool IdleRows::Worth(const BalancePlan& plan, double threshold) {
     sum += static_cast<double>(share.rows_before);
   }
   const double mean = sum / static_cast<double>(std::max<size_t>(1, plan.shares.size()));
-  const double uneven =
-      mean == 0 ? 0 : std::max(plan.imbalance_before, most / mean - 1);
+  const double uneven = mean == 0 ? 0 : std::max(plan.imbalance_before, most / mean - 1);
   const double limit = uneven_before_ == 0 ? threshold : threshold / 2;
   const bool stuck = uneven_before_ > 0 && uneven > kLeftMax * uneven_before_;
   if (uneven <= limit || most - mean < kRowsAboveMin || stuck || plan.transfers.empty() ||

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "balancer/row_estimate.h"
 #include "balancer/sub_ranges.h"
 #include "routing/data_command.h"
 
@@ -180,14 +181,14 @@ void LoadSampler::Spread(uint64_t fresh_ns, AeuId aeu,
                          ? std::lower_bound(begin, row_keys.end(), one.range.hi->head, below)
                          : row_keys.end();
     const auto count = static_cast<size_t>(end - begin);
-    const auto wanted = std::max(
-        kSpreadKeysMin, static_cast<size_t>(part * static_cast<double>(keys_max)));
+    double noted_rows = 0;
+    for (auto row = begin; row != end; ++row) noted_rows += static_cast<double>(row->rows);
+    const auto wanted =
+        std::max(kSpreadKeysMin, static_cast<size_t>(part * static_cast<double>(keys_max)));
     const auto add = [&](uint64_t key, double ns) {
       fresh.push_back({key, std::max<uint64_t>(static_cast<uint64_t>(ns), 1), 256, kExact});
     };
-    if (count >= kSpreadKeysMin) {
-      double rows = 0;
-      for (auto row = begin; row != end; ++row) rows += static_cast<double>(row->rows);
+    if (count >= kSpreadKeysMin && TellsWhereRowsAre(noted_rows, one.rows)) {
       const size_t step = (count + wanted - 1) / wanted;
       // Each one also for those that are left out behind it.
       for (size_t i = 0; i < count; i += step) {
@@ -195,7 +196,7 @@ void LoadSampler::Spread(uint64_t fresh_ns, AeuId aeu,
         for (size_t j = i; j < std::min(count, i + step); ++j) {
           for_rows += static_cast<double>(begin[static_cast<ptrdiff_t>(j)].rows);
         }
-        add(begin[static_cast<ptrdiff_t>(i)].key, part_ns * for_rows / rows);
+        add(begin[static_cast<ptrdiff_t>(i)].key, part_ns * for_rows / noted_rows);
       }
       continue;
     }
@@ -207,7 +208,8 @@ void LoadSampler::Spread(uint64_t fresh_ns, AeuId aeu,
       last = std::min(last, seen_last_);
     }
     const uint64_t width = last - first;
-    const uint64_t keys = std::min<uint64_t>(kSpreadKeysMin, width == ~uint64_t{0} ? width : width + 1);
+    const uint64_t keys =
+        std::min<uint64_t>(kSpreadKeysMin, width == ~uint64_t{0} ? width : width + 1);
     for (uint64_t i = 0; i < keys; ++i) {
       add(first + width / keys * i, part_ns / static_cast<double>(keys));
     }
@@ -295,10 +297,7 @@ void LoadSampler::Advance(std::vector<WeightedKey> fresh, size_t entries_max, ui
     window_ns_ /= 2;
     faded_ns_ = now_ns;
     ended = true;
-    if (++quiet_periods_ == kQuietPeriodsMax) {
-      history_ = {};
-      expected_.Forget();
-    }
+    if (++quiet_periods_ == kQuietPeriodsMax) history_ = {};
   }
   if (!fresh.empty()) quiet_periods_ = 0;
   sampled_ns_ = std::max<uint64_t>(now_ns, 1);

@@ -74,7 +74,7 @@ BalancePlan MakePlan(std::string object, const LoadSample& sample, BalanceAlgori
   if (sample.partitions.size() > LoadCurve::kPartsMax) {
     plan.reason = "the object has more ranges than can be balanced";
   } else if (LoadCurve(measured).total() == 0) {
-    plan.reason = of_sizes                  ? kNoRows
+    plan.reason = of_sizes                 ? kNoRows
                   : MovingLoad(sample) > 0 ? TriggerText(TriggerVerdict::kMoving)
                                            : "the object has not been accessed lately";
   } else {

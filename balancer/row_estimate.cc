@@ -23,9 +23,9 @@ std::vector<SubRange> RowEstimate::RowsOf(const PartitionSample& partition) cons
   const auto begin = std::lower_bound(noted.begin(), noted.end(), Position{lo}, below);
   const auto end = std::lower_bound(begin, noted.end(), hi, below);
   std::vector<SubRange> rows;
-  if (end - begin >= kNotedMin) {
-    Position all = 0;
-    for (auto row = begin; row != end; ++row) all += row->rows;
+  Position all = 0;
+  for (auto row = begin; row != end; ++row) all += row->rows;
+  if (end - begin >= kNotedMin && TellsWhereRowsAre(static_cast<double>(all), partition.size)) {
     Position before = 0;
     // From each noted key to the next one; what is left over by rounding goes along.
     for (auto row = begin; row != end; ++row) {

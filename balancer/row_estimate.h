@@ -13,6 +13,12 @@
 
 namespace eris::balancer {
 
+// Whether keys that were noted for `noted` added rows may be where the `rows` are that there are:
+// not where most of them have been erased again.
+inline bool TellsWhereRowsAre(double noted, uint64_t rows) {
+  return noted <= 4 * static_cast<double>(rows);
+}
+
 class RowEstimate {
  public:
   explicit RowEstimate(const LoadSample& sample) : sample_(sample) {}

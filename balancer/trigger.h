@@ -1,9 +1,10 @@
 // Whether a plan is worth making: the imbalance against the threshold, so that a balanced system
 // never moves anything. What counts is the standard deviation of the loads, or what the busiest AEU
 // has above their mean, whichever is larger. It has to be beyond what chance makes of equal loads,
-// to be made of load that lasts, to last itself, to be curable, and there has to be load at all. Once it has moved something, an object
-// is evened out to below half the threshold (hysteresis); then the threshold counts again. Pure
-// functions of their arguments. Paper: ERIS 3.3 (standard deviation against a threshold).
+// to be made of load that lasts, to last itself, to be curable, and there has to be load at all.
+// Once it has moved something, an object is evened out to below half the threshold (hysteresis);
+// then the threshold counts again. Pure functions of their arguments. Paper: ERIS 3.3 (standard
+// deviation against a threshold).
 #ifndef ERIS_BALANCER_TRIGGER_H_
 #define ERIS_BALANCER_TRIGGER_H_
 

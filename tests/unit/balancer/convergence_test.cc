@@ -21,7 +21,7 @@ namespace {
 // Keys and how likely each is, by key.
 class Accesses {
  public:
-  Accesses(std::map<uint64_t, double> likely) {
+  Accesses(const std::map<uint64_t, double>& likely) {
     double below = 0;
     for (const auto& [key, chance] : likely) {
       keys_.push_back(key);
@@ -73,8 +73,7 @@ class World : public test::BalancedObject {
     return EndPeriod(algorithm, window);
   }
   std::vector<double> Loads(const Accesses& accesses) const {
-    return BalancedObject::Loads(
-        [&](Position lo, Position hi) { return accesses.In(lo, hi); });
+    return BalancedObject::Loads([&](Position lo, Position hi) { return accesses.In(lo, hi); });
   }
   double MaxOverMean(const Accesses& accesses) const { return test::MaxOverMean(Loads(accesses)); }
 

