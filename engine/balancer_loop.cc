@@ -1,6 +1,5 @@
 #include "engine/balancer_loop.h"
 
-#include <algorithm>
 #include <new>
 #include <set>
 #include <utility>
@@ -15,11 +14,13 @@
 namespace eris::engine {
 
 BalancerLoop::BalancerLoop(Core& core, TransferExecutor& executor, Sampler sampler, Quiet quiet,
-                           balancer::PlanWorld machine, const BalancerOptions& options)
+                           Busiest busiest, balancer::PlanWorld machine,
+                           const BalancerOptions& options)
     : core_(core),
       executor_(executor),
       sampler_(std::move(sampler)),
       quiet_(std::move(quiet)),
+      busiest_of_period_(std::move(busiest)),
       machine_(std::move(machine)),
       options_(options) {
   executor_.SetBudget(options.max_pause_us, options.max_bytes_per_s);
@@ -55,7 +56,7 @@ void BalancerLoop::Run() {
 void BalancerLoop::RunCycle() {
   std::set<std::string> names;
   std::set<ObjectId> ids;
-  loads_.assign(core_.directory.size(), 0);
+  busiest_ = busiest_of_period_();
   for (const ObjectRef& object : core_.catalogue.List()) {
     names.insert(object->name);
     ids.insert(object->route.object());
@@ -64,36 +65,52 @@ void BalancerLoop::RunCycle() {
   std::erase_if(triggers_, [&](const auto& one) { return !ids.contains(one.first); });
   std::erase_if(looked_, [&](const auto& one) { return !ids.contains(one.first); });
   std::erase_if(idle_, [&](const auto& one) { return !ids.contains(one.first); });
-  busiest_ = loads_.empty() ? 0 : *std::max_element(loads_.begin(), loads_.end());
+  ForgetPlaced();
   base::MutexLock lock(&mu_);
   std::erase_if(objects_, [&](const auto& one) { return !names.contains(one.first); });
-  std::erase_if(placed_, [&](const auto& one) { return !ids.contains(one.first); });
   ++cycles_;
+}
+
+// Of objects that are gone; not of those that have come during the cycle.
+void BalancerLoop::ForgetPlaced() {
+  std::vector<ObjectId> known;
+  {
+    base::MutexLock lock(&mu_);
+    for (const auto& [id, by] : placed_) known.push_back(id);
+  }
+  std::set<ObjectId> there;
+  for (const ObjectRef& object : core_.catalogue.List()) there.insert(object->route.object());
+  base::MutexLock lock(&mu_);
+  for (const ObjectId id : known) {
+    if (!there.contains(id)) placed_.erase(id);
+  }
 }
 
 void BalancerLoop::BalanceObject(const ObjectRef& object) {
   const TransferStop::Ticket ticket = core_.transfer_stop.Begin({});
+  const Look look = LookNow(*object, ticket);
   std::optional<BalancePlan> plan;
   try {
-    plan = LookAt(*object, ticket);
+    plan = LookAt(*object, look);
   } catch (const std::bad_alloc&) {  // there may be memory in the next period
   }
   if (!plan) return;
   // What it comes to stands in the history; what is left to do is seen in the next period.
   if (!core_.in_flight.TryEnter()) return;
   if (TakeTurn(ticket).ok()) {
-    (void)Execute(*object, *plan, ticket);
-    if (plan->algorithm != BalanceAlgorithm::kSize) {
-      NotePlaced(*object, balancer::PlacedBy::kLoad);
+    // Whoever had the turn before may have moved what this plan is about.
+    if (LookNow(*object, ticket) == look) {
+      (void)Execute(*object, *plan, ticket);
+      if (plan->algorithm != BalanceAlgorithm::kSize) {
+        NotePlaced(*object, balancer::PlacedBy::kLoad);
+      }
     }
     EndTurn();
   }
   core_.in_flight.Leave();
 }
 
-std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object,
-                                                const TransferStop::Ticket& ticket) {
-  const Look look = LookNow(object, ticket);
+std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object, const Look& look) {
   Looked& looked = looked_[object.route.object()];
   const bool quiet = quiet_(object);
   balancer::IdleRows& idle = idle_[object.route.object()];
@@ -172,9 +189,6 @@ void BalancerLoop::Show(const ObjectEntry& object, const balancer::LoadSample& s
     balance.loads = balancer::AeuLoadsNow(sample, core_.directory.size());
     for (double& load : balance.loads) load /= window;
     balance.imbalance = balancer::Imbalance(balance.loads);
-    for (size_t i = 0; i < loads_.size() && sample.window_ns != 0; ++i) {
-      loads_[i] += balance.loads[i];
-    }
   }
   base::MutexLock lock(&mu_);
   objects_[object.name] = std::move(balance);
@@ -245,7 +259,9 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
     absl::Status moved;
     if (plan.ok()) {
       moved = Execute(*object, *plan, ticket);
-      if (!plan->transfers.empty()) NotePlaced(*object, by);
+      // Who asks for boundaries that are there already wants them, too.
+      const bool chosen = by == balancer::PlacedBy::kOperator;
+      if (chosen || !plan->transfers.empty()) NotePlaced(*object, by);
     }
     {
       base::MutexLock lock(&mu_);

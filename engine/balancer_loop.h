@@ -39,9 +39,12 @@ class BalancerLoop {
   // object. Cheap.
   using Quiet = std::function<bool(const ObjectEntry&)>;
 
+  // Once a period: the part of its time since the last call that the busiest AEU has worked.
+  using Busiest = std::function<double()>;
+
   // `machine`: as MakePlanWorld says. Nothing happens by itself before Start.
   BalancerLoop(Core& core, TransferExecutor& executor, Sampler sampler, Quiet quiet,
-               balancer::PlanWorld machine, const BalancerOptions& options);
+               Busiest busiest, balancer::PlanWorld machine, const BalancerOptions& options);
   ~BalancerLoop() { Stop(); }
   BalancerLoop(const BalancerLoop&) = delete;
   BalancerLoop& operator=(const BalancerLoop&) = delete;
@@ -91,7 +94,7 @@ class BalancerLoop {
   void BalanceObject(const ObjectRef& object);
   // What is to be moved; nothing, mostly. An object that nobody accesses is not looked at again and
   // again. Throws std::bad_alloc.
-  std::optional<BalancePlan> LookAt(const ObjectEntry& object, const TransferStop::Ticket& ticket);
+  std::optional<BalancePlan> LookAt(const ObjectEntry& object, const Look& look);
   // The same for one that nobody uses: whether its rows are to be evened out.
   std::optional<BalancePlan> LookAtRows(const ObjectEntry& object, balancer::IdleRows& idle);
   Look LookNow(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
@@ -99,6 +102,7 @@ class BalancerLoop {
   // What a period tells of the object, for Status; without periods there is nothing to tell.
   void Show(const ObjectEntry& object, const balancer::LoadSample& sample, const BalancePlan& plan,
             absl::string_view why_not);
+  void ForgetPlaced();
   void NotePlaced(const ObjectEntry& object, balancer::PlacedBy by);
   void ForgetLoads();
   // Why that is not worth moving anything; empty when it is, and the plan moves something.
@@ -120,6 +124,7 @@ class BalancerLoop {
   TransferExecutor& executor_;
   const Sampler sampler_;
   const Quiet quiet_;
+  const Busiest busiest_of_period_;
   const balancer::PlanWorld machine_;
 
   mutable base::Mutex mu_;
@@ -135,8 +140,6 @@ class BalancerLoop {
   std::map<ObjectId, balancer::TriggerState> triggers_;
   std::map<ObjectId, Looked> looked_;
   std::map<ObjectId, balancer::IdleRows> idle_;
-  // What the AEUs do for all objects: in this period so far, and the most of one in the last.
-  std::vector<double> loads_;
   double busiest_ = 0;
 
   std::thread thread_;

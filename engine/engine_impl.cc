@@ -151,8 +151,21 @@ void EngineImpl::MakeBalancer() {
     return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
   };
   const auto quiet = [this](const ObjectEntry& object) { return LoadStaysQuiet(object); };
-  balancer_ = std::make_unique<BalancerLoop>(core_, *transfers_, sample, quiet,
-                                             MakePlanWorld(resolved_), resolved_.options.balancer);
+  balancer_ = std::make_unique<BalancerLoop>(
+      core_, *transfers_, sample, quiet,
+      [this, before = std::vector<uint64_t>(aeus_.size()), looked_ns = aeu::NowNs()]() mutable {
+        const uint64_t now_ns = aeu::NowNs();
+        const auto passed_ns = static_cast<double>(std::max<uint64_t>(now_ns - looked_ns, 1));
+        looked_ns = now_ns;
+        double busiest = 0;
+        for (size_t i = 0; i < aeus_.size(); ++i) {
+          const uint64_t busy_ns = aeus_[i]->counters().busy_ns.Read();
+          busiest = std::max(busiest, static_cast<double>(busy_ns - before[i]) / passed_ns);
+          before[i] = busy_ns;
+        }
+        return busiest;
+      },
+      MakePlanWorld(resolved_), resolved_.options.balancer);
 }
 
 void EngineImpl::CollectNotes() {

@@ -20,7 +20,9 @@ namespace eris::test {
 namespace {
 
 constexpr uint64_t kRows = 1'500'000;
-constexpr uint32_t kPeriodMs = 50;
+constexpr uint32_t kPeriodMs = 100;
+// An import takes so many periods at least.
+constexpr uint64_t kImportPeriods = 20;
 
 class ImportOrderTest : public testing::TestWithParam<uint32_t> {
  protected:
@@ -53,10 +55,12 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
   }
   void UpsertInOrder() {
     std::vector<uint64_t> keys(4096);
+    const absl::Time began = absl::Now();
     for (uint64_t first = 0; first < kRows; first += keys.size()) {
       keys.resize(std::min<uint64_t>(keys.size(), kRows - first));
       std::iota(keys.begin(), keys.end(), first);
       ASSERT_TRUE(session_->Upsert("o", keys, keys).ok());
+      Pace(first, began);
     }
   }
   static TableSchema Schema() {
@@ -66,10 +70,17 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
   }
   void UpsertRowsInOrder() {
     constexpr uint64_t kBatch = 8192;
+    const absl::Time began = absl::Now();
     for (uint64_t first = 0; first < kRows; first += kBatch) {
       Rows rows = HeapRows(first, std::min(kBatch, kRows - first));
       ASSERT_TRUE(session_->UpsertRows("t", rows.batch()).ok());
+      Pace(first, began);
     }
+  }
+  // Not before its time: the balancer has to look meanwhile.
+  static void Pace(uint64_t rows, absl::Time began) {
+    const absl::Duration whole = absl::Milliseconds(kPeriodMs) * kImportPeriods;
+    absl::SleepFor(began + whole * (static_cast<double>(rows) / kRows) - absl::Now());
   }
   void ScanAll() {
     TableQuery query;
@@ -97,8 +108,10 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
 
 TEST_P(ImportOrderTest, AnIndexInKeyOrderStaysWhereItComes) {
   ASSERT_TRUE(engine_->Create("o", {.split_points = SplitPoints()}).ok());
+  const uint64_t cycles = engine_->Balancer().cycles;
   UpsertInOrder();
-  absl::SleepFor(30 * absl::Milliseconds(kPeriodMs));
+  EXPECT_GE(engine_->Balancer().cycles - cycles, kImportPeriods / 2);
+  absl::SleepFor(10 * absl::Milliseconds(kPeriodMs));
   EXPECT_LE(RowsMaxOverMean(), 1.2);
   EXPECT_EQ(Transfers(), 0u);
 }
@@ -107,8 +120,10 @@ TEST_P(ImportOrderTest, ATableInKeyOrderStaysWhereItComes) {
   TableOptions options;
   for (const uint64_t point : SplitPoints()) options.split_points.push_back(point);
   ASSERT_TRUE(engine_->CreateTable("t", Schema(), options).ok());
+  const uint64_t cycles = engine_->Balancer().cycles;
   UpsertRowsInOrder();
-  absl::SleepFor(30 * absl::Milliseconds(kPeriodMs));
+  EXPECT_GE(engine_->Balancer().cycles - cycles, kImportPeriods / 2);
+  absl::SleepFor(10 * absl::Milliseconds(kPeriodMs));
   EXPECT_LE(RowsMaxOverMean(), 1.2);
   EXPECT_EQ(Transfers(), 0u);
 }
