@@ -7,14 +7,19 @@
 #include <vector>
 
 #include "clients/eris_client.h"
+#include "eris/table.h"
 #include "eris/types.h"
 
 namespace eris::cli {
 
-// The inner bounds, encoded, of clustered tables and indexes whose first keys have the type, and of
-// which each AEU has one range, in the order of the AEUs. Empty where the server does not tell:
-// nothing depends on it. Blocks; one call, and one for each of up to 64 tables.
-std::vector<std::vector<uint64_t>> CutsOfOthers(client::Client& client, KeyType type,
+// The inner bounds, as SampleKeys encodes keys, of indexes whose keys have the type, and of which
+// each AEU has one range, in the order of the AEUs. Empty where the server does not tell: nothing
+// depends on it. Blocks; one call.
+std::vector<std::vector<uint64_t>> CutsOfIndexes(client::Client& client, KeyType type,
+                                                 size_t aeu_count);
+// The same of clustered tables whose first key column has the type of `column`. One call more for
+// each of up to 64 tables.
+std::vector<std::vector<uint64_t>> CutsOfTables(client::Client& client, const ColumnSchema& column,
                                                 size_t aeu_count);
 
 }  // namespace eris::cli

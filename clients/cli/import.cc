@@ -131,7 +131,7 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
     if (!sample.ok()) return sample.status();
     options.split_points =
         SplitPoints(*std::move(sample), stats->aeus.size(),
-                    CutsOfOthers(client, format.key_type.first, stats->aeus.size()));
+                    CutsOfIndexes(client, format.key_type.first, stats->aeus.size()));
   }
   const absl::StatusOr<ObjectInfo> info = client.Create(flags.object, options);
   created = info.ok();

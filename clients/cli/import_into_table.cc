@@ -85,7 +85,7 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
       if (!sample.ok()) return sample.status();
       bounds->splits =
           SampledBounds(schema.columns[schema.key[0]], *std::move(sample), stats->aeus.size(),
-                        CutsOfOthers(client, *type, stats->aeus.size()));
+                        CutsOfTables(client, schema.columns[schema.key[0]], stats->aeus.size()));
     }
   }
   client::TableClient tables(client);

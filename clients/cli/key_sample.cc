@@ -29,14 +29,15 @@ absl::StatusOr<absl::string_view> ReadAt(int fd, uint64_t offset, std::string& b
 bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_t>& points,
                   size_t partitions) {
   constexpr double kShareMax = 1.1;
+  constexpr double kShareMin = 0.5;
   if (points.size() + 1 != partitions || sample.size() < 100 * partitions) return false;
-  const double most =
-      kShareMax * static_cast<double>(sample.size()) / static_cast<double>(partitions);
+  const double share = static_cast<double>(sample.size()) / static_cast<double>(partitions);
   auto begin = sample.begin();
   for (size_t i = 0; i <= points.size(); ++i) {
     const auto end =
         i < points.size() ? std::lower_bound(begin, sample.end(), points[i]) : sample.end();
-    if (static_cast<double>(end - begin) > most) return false;
+    const auto keys = static_cast<double>(end - begin);
+    if (keys > kShareMax * share || keys < kShareMin * share) return false;
     begin = end;
   }
   return true;

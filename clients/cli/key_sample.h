@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
 
 // Bounds that cut the distinct keys of the sample into `partitions` equal runs: partitions - 1 of
 // them, strictly ascending; fewer when there are too few distinct keys. `others`: bounds of objects
-// that are there; the first of them that gives no run more than 1.1 times its share is taken, so
+// that are there; the first of them that gives each run 0.5 to 1.1 times its share is taken, so
 // that what is read together lies together.
 std::vector<uint64_t> SplitPoints(std::vector<uint64_t> sample, size_t partitions,
                                   const std::vector<std::vector<uint64_t>>& others = {});

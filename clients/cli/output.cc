@@ -18,9 +18,7 @@ void Output::Write(absl::string_view text) {
   if (buffer_.size() >= kFlushBytes) Flush();
 }
 
-void Output::WriteJson(const Json& value) {
-  Write(value.DumpLines() + "\n");
-}
+void Output::WriteJson(const Json& value) { Write(value.DumpLines() + "\n"); }
 
 void Output::Flush() {
   if (open() && (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size() ||

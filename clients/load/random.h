@@ -7,8 +7,8 @@
 
 // On x86-64 a loop marked so is compiled for AVX-512, too, and taken where the machine has it; it
 // then multiplies eight 64-bit words at once. Sanitizers cannot see through the dispatch.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(ERIS_ASAN) && !defined(ERIS_TSAN)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(ERIS_ASAN) && \
+    !defined(ERIS_TSAN)
 #define ERIS_LOAD_WIDE __attribute__((target_clones("arch=x86-64-v4", "default"), optimize("O3")))
 #else
 #define ERIS_LOAD_WIDE
