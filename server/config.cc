@@ -476,7 +476,7 @@ std::string Where(absl::string_view source, const toml::source_region& region) {
 
 absl::Status ApplySection(absl::string_view section, const toml::table& table,
                           absl::string_view source, ServerConfig* config) {
-  for (auto && [name, node] : table) {
+  for (auto&& [name, node] : table) {
     const toml::node& value = node;  // a lambda cannot capture a binding
     const absl::string_view key = View(name.str());
     const std::string where = Where(source, name.source());

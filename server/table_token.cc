@@ -50,7 +50,8 @@ absl::StatusOr<TableScanPoint> TableTokenCodec::Decode(absl::string_view token) 
   }
   if (const auto form = static_cast<uint8_t>(token[0]); form != kTableForm) {
     return absl::InvalidArgumentError(absl::StrCat("resume_token: of form ", uint32_t{form},
-                                                   ", of scans of tables it is ", uint32_t{kTableForm}));
+                                                   ", of scans of tables it is ",
+                                                   uint32_t{kTableForm}));
   }
   if (Read(token, 1) != TableServerId(seed_)) {
     return absl::InvalidArgumentError(
