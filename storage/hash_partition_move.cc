@@ -73,8 +73,7 @@ absl::StatusOr<bool> HashPartition::WalkLeaving(uint32_t rows_max) {
   uint64_t values[kMovedRun];
   while (rows_max > 0 && !leaving_->walk.done) {
     const HashCursor before = leaving_->walk;
-    const uint32_t read =
-        table_.Read(leaving_->walk, keys, values, std::min(rows_max, kMovedRun));
+    const uint32_t read = table_.Read(leaving_->walk, keys, values, std::min(rows_max, kMovedRun));
     rows_max -= read;
     for (uint32_t i = 0; i < read; ++i) {
       if (!leaving_->range.ContainsU64(keys[i])) continue;

@@ -118,8 +118,9 @@ class PrefixTree {
   // Frees every block, walking the tree.
   void Clear();
   // Frees about `rows_max` rows, lower runs before higher ones, with what their values refer to: of
-  // rows without such values whole runs and pages. Never needs memory. How many of rows_max were not needed; negative, if more were freed. The tree counts
-  // its keys no more: it is good for Release, FreeRows and Clear only.
+  // rows without such values whole runs and pages. Never needs memory. How many of rows_max were
+  // not needed; negative, if more were freed. The tree counts its keys no more: it is good for
+  // Release, FreeRows and Clear only.
   int64_t FreeRows(int64_t rows_max, FreeValues free_values);
   // Forgets the content without walking or freeing: for an owner that drops the whole LocalCache
   // next, whose end takes the blocks along. The cache's used_bytes() is left as it was.

@@ -169,7 +169,8 @@ bool EraseRow(memory::LocalCache& cache, uint64_t& word, uint64_t second) {
 uint64_t CountRows(memory::LocalCache& cache, uint64_t word, uint64_t first, uint64_t last) {
   const TwoPartGroup group(word);
   if (!group.IsBlock()) return CountKeys(*GroupTree(cache, word), first, last);
-  return (last == kLastOfGroup ? group.rows() : group.LowerBound(last + 1)) - group.LowerBound(first);
+  return (last == kLastOfGroup ? group.rows() : group.LowerBound(last + 1)) -
+         group.LowerBound(first);
 }
 
 }  // namespace eris::storage

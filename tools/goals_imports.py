@@ -147,7 +147,7 @@ def scans(run):
     run.goal("imports.scanned_98_2_max_over_mean", after, f"{before:.2f} before, {passes} scans in {seconds:g} s")
 
 
-IMPORTS = Part(13, (
+IMPORTS = Part(8, (
     Step(lineitem, {"imports.lineitem_max_over_mean": at_most(1.2), "imports.lineitem_rows_moved": at_most(0.05)}),
     Step(ascending, {"imports.ascending_index_max_over_mean": at_most(1.2), "imports.ascending_index_rows_moved": at_most(0.05)}),
     Step(scans, {"imports.scanned_98_2_max_over_mean": at_most(1.2)}),

@@ -84,7 +84,8 @@ void CheckAnswers(storage::Partition& partition, const Batches& batches) {
   for (const auto& parts : batches.parts) {
     partition.Execute({.operation = storage::Operation::kLookup, .parts = parts});
     for (uint32_t i = 0; i < batches.batch_keys; ++i) {
-      if (batches.states[i] != storage::KeyState::kPresent || batches.values[i] != parts[0].keys[i]) {
+      if (batches.states[i] != storage::KeyState::kPresent ||
+          batches.values[i] != parts[0].keys[i]) {
         Die("monitor_bench: a wrong value");
       }
     }

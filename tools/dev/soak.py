@@ -50,6 +50,16 @@ HEAD = """# Soak
 What `./dev soak [hours]` has run: searches and loads that are too long for `./dev test`. Each soak goes on where the last one stopped, so
 amounts of a kind add up. A tree's tests are run in eighths.
 
+| what | `./dev test` | before | why less |
+|---|---|---|---|
+| seeds of the simulation | 3,000 | 10,000 | half of its time; each soak begins behind the seeds of the last |
+| rounds of linearizability | 6 | 20 | 12 s a round |
+| models | those that have changed, or what they mirror | all | 300 s; a search finds the same until then |
+| the weak-memory explorer under the address sanitizer | no | yes | clang 14 has no std::source_location; without a sanitizer it runs |
+| loads of 512 MiB under the address sanitizer | no | no | they compare resident memory |
+
+No other test has left: `tools/dev/test_cases.py 0dedaa8` lists the cases that are gone by name, and all of them have a successor.
+
 | date | commit | cpu | kind | amount | seconds | failed |
 |---|---|---|---|---|---|---|
 """

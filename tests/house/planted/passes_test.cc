@@ -5,4 +5,6 @@
 
 TEST(PlantedNeighbourTest, Passes) {}
 
-TEST(PlantedThreadTest, StartsOne) { std::thread([] {}).join(); }
+TEST(PlantedThreadTest, StartsOne) {
+  std::thread([] {}).join();
+}

@@ -41,10 +41,13 @@ RunResult SomeResult() {
 double NumberOf(const Json& json) { return std::stod(json.Dump()); }
 
 TEST(ReportTest, JsonHasTotalsKindsSeriesMachineAndFlags) {
-  const Json json =
-      ToJson(SomePlan(0),
-             {.target = "null", .version = "1.2", .commit = "abc", .build = "Release", .flags = {{"keys", "5"}}},
-             SomeResult());
+  const Json json = ToJson(SomePlan(0),
+                           {.target = "null",
+                            .version = "1.2",
+                            .commit = "abc",
+                            .build = "Release",
+                            .flags = {{"keys", "5"}}},
+                           SomeResult());
   EXPECT_EQ(json["workload"], "a");
   EXPECT_EQ(json["version"], "1.2");
   EXPECT_EQ(json["commit"], "abc");

@@ -88,7 +88,8 @@ TEST(PublishedTableTest, AVersionThatAReaderShowsGoesWithTheFirstPublicationAfte
   TableReader reader;
   readers.Add(&reader);
   const PoisonedTable& first = reader.Acquire(tables);
-  for (uint64_t version = 2; version < 10; ++version) tables.Publish(PoisonedVersion(version), readers);
+  for (uint64_t version = 2; version < 10; ++version)
+    tables.Publish(PoisonedVersion(version), readers);
   EXPECT_EQ(tables.versions(), 2u);  // the first and the last
   EXPECT_TRUE(first.Whole());
   reader.Release();
