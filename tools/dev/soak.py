@@ -7,6 +7,7 @@ every piece; what the lines add up to is where the next soak goes on, on whateve
 import argparse
 import datetime
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -110,6 +111,8 @@ def main():
     at = reached(text)
     until = time.monotonic() + args.hours * 3600
     done = {}
+    for asked in signal.SIGINT, signal.SIGTERM:  # a shell's background job begins with SIGINT ignored
+        signal.signal(asked, signal.default_int_handler)
     try:
         # First what is behind the others, in pieces.
         while time.monotonic() < until:
