@@ -30,7 +30,7 @@ class AccessSample {
   static constexpr uint32_t kSampleEvery = 32;
   static constexpr uint32_t kRingKeys = 4096;
   static constexpr uint32_t kKinds = 20;  // keyed commands and scans: routing::CommandType
-  // What is counted as this kind has no key, and is never noted.
+  // The kind of RecordSpread: its time has no key, so it is never noted.
   static constexpr uint32_t kSpread = 19;
 
   AccessSample() = default;
@@ -107,7 +107,7 @@ class AccessSample {
   }
   uint64_t execution_ns(uint32_t kind) const { return execution_ns_[kind].Read(); }
   uint64_t spread_ns() const { return execution_ns_[kSpread].Read(); }
-  // As of KeySketch, of the rows that were added.
+  // The sketch of added rows: KeySketch::count and KeySketch::Read.
   uint32_t row_keys() const;
   uint64_t ReadRows(uint32_t keys_max, std::vector<uint64_t>& out) const;
 

@@ -23,7 +23,7 @@ inline uint64_t ThreadCpuNs() {
          static_cast<uint64_t>(spent.tv_nsec);
 }
 
-// What background work is paced by. A simulation, which has to replay, brings another one.
+// The clock that paces background work. A simulation sets its own, so that a seed replays.
 using WorkClock = uint64_t (*)();
 
 }  // namespace eris::aeu

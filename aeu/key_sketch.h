@@ -2,9 +2,9 @@
 // ever added: whatever the order was in which they came. Written by the AEU, read by anyone while
 // it writes. A fixed 8 KiB.
 //
-// Of `rows_per_key` rows one is kept, a random one. When the sketch is full every other key goes,
-// and rows_per_key doubles. A reader that meets this finds keys twice or not at all, never one that
-// was not added.
+// The sketch keeps one random key for every `rows_per_key` added rows. When it is full, it drops
+// every other key and doubles rows_per_key. A reader that runs at the same time may read a key
+// twice or miss one, but never reads a key that was not added.
 #ifndef ERIS_AEU_KEY_SKETCH_H_
 #define ERIS_AEU_KEY_SKETCH_H_
 
@@ -34,8 +34,8 @@ class KeySketch {
 
   // Anyone: how many keys there are. relaxed: a figure.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
-  // Anyone: appends at most `keys_max` of the keys, spread over them. How many rows each of those
-  // appended stands for, about; 0: there is none.
+  // Anyone: appends at most `keys_max` of the keys, evenly chosen. Returns about how many added
+  // rows one appended key represents; 0 if the sketch is empty.
   uint64_t Read(uint32_t keys_max, std::vector<uint64_t>& out) const {
     const uint32_t count = count_.load(std::memory_order_acquire);
     const uint32_t taken = count < keys_max ? count : keys_max;

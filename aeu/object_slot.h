@@ -93,8 +93,8 @@ class ObjectSlot {
     return aeu::MakePartition(spec_, range, cache_, snapshots, partitions_made_++);
   }
 
-  // Of the segments that scans of a table have come to of late, how many their filters have passed
-  // over unseen: many, where scans ask for a part of the rows.
+  // Counts the segments that table scans reached recently, and how many of them a filter excluded
+  // without reading. Many exclusions mean that the scans need only a part of the rows.
   void RecordSegment(bool pruned) {
     if (++segments_ >= 256) {
       segments_ /= 2;

@@ -123,7 +123,7 @@ void ScanRunner::RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& 
   if (range.lo > rest.lo) here.rest.lo = range.lo;
   if (range.hi && (!rest.hi || *rest.hi > *range.hi)) here.rest.hi = range.hi;
   const storage::Range asked = here.rest;
-  // Whoever asks for everything has the whole range to do, in whichever order.
+  // A scan of the whole range costs time for all its rows, wherever its cursor is now.
   const bool whole =
       Covers(scan.asked, range) && (scan.aggregate || scan.rows_asked >= owned.partition->size());
   const uint64_t begin_ns = whole ? ThreadCpuNs() : NowNs();

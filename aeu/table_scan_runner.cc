@@ -164,8 +164,8 @@ void TableScanRunner::RunPass(RunningScan& first, uint64_t deadline_ns) {
   ObjectSlot& slot = *first.slot;
   const uint64_t begin_ns = ThreadCpuNs();
   RunSegments(first, deadline_ns);
-  // Nobody knows where rows are that filters choose: their time counts for no row, and only says
-  // that the object is used.
+  // If filters exclude many segments, the time cannot be spread over all rows. A time of 0 only
+  // says that the object is in use.
   slot.accesses()->RecordSpread(slot.ScansArePruned() ? 0 : ThreadCpuNs() - begin_ns);
 }
 

@@ -1,5 +1,5 @@
 // How much background work of one kind a turn does for an object: as many rows as take about half
-// of the time that a turn may spend on it, by what rows have cost of late. What a row costs is not
+// of the time that a turn may spend on it, by the recent cost of a row. What a row costs is not
 // known at first, so it begins with few and at most doubles. Plain values for one thread; time is
 // what the caller says.
 #ifndef ERIS_AEU_WORK_PACE_H_

@@ -102,12 +102,13 @@ std::vector<uint64_t> ExpectedLoad::Of(const std::vector<WeightedKey>& entries,
   Walk new_walk(now_);
   Walk all(entries);
   const std::vector<uint64_t> begins = CutPlaces(before_, now_, std::max(places, kPlacesMin));
-  // What a place had of its period; or, where that had less to do in all, of the one now.
+  // If there was more load in the last period than now, its parts are compared by load and not by
+  // share: what other places lost says nothing about this one.
   const double grown =
       new_walk.total() == 0 ? 1 : std::max(1.0, old_walk.total() / new_walk.total());
   size_t at = 0;
   for (size_t i = 0; i <= begins.size(); ++i) {
-    // What lies before the first place has been accessed in neither period.
+    // Keys before the first place were accessed in neither period.
     const bool last = i == begins.size();
     const double old_part = last ? old_walk.PassAll() : old_walk.PassBelow(begins[i]);
     const double new_part = last ? new_walk.PassAll() : new_walk.PassBelow(begins[i]);

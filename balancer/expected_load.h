@@ -15,15 +15,15 @@ namespace eris::balancer {
 
 class ExpectedLoad {
  public:
-  // Samples of the period under way, in any order. None change nothing: what the last two periods
-  // with accesses had stays known.
+  // Adds samples of the current period, in any order. An empty `fresh` changes nothing: the last
+  // two periods that had accesses stay known.
   void Add(const std::vector<WeightedKey>& fresh, size_t entries_max);
   // The next samples are of a new period.
   void EndPeriod() { ended_ = true; }
 
   // Nothing can be told before the second period: all is expected.
   bool knows() const { return !before_.empty() && !now_.empty(); }
-  // What of each entry's weight is expected. `entries`: of any periods, ascending, each key once.
+  // The expected part of each entry's weight. `entries`: ascending, each key once.
   // REQUIRES: knows(). O(entries + samples).
   std::vector<uint64_t> Of(const std::vector<WeightedKey>& entries, size_t places) const;
 

@@ -5,9 +5,9 @@
 namespace eris::balancer {
 namespace {
 
-// Of an AEU's time: whoever is busier has better things to do.
+// If an AEU works for more than this part of its time, rows of idle objects stay where they are.
 constexpr double kBusyMax = 0.5;
-// What a step has to leave of what is uneven, at most; else its successor would be no better.
+// A step must reduce the unevenness to this part of it. Otherwise another step would not help.
 constexpr double kLeftMax = 0.75;
 // Fewer rows than this between the largest part and the mean are not worth a scan's while.
 constexpr double kRowsAboveMin = 16384;

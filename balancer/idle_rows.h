@@ -30,7 +30,7 @@ class IdleRows {
  private:
   uint32_t idle_periods_ = 0;
   uint32_t next_look_ = 0;    // in idle periods
-  double uneven_before_ = 0;  // of the last step; 0: there was none
+  double uneven_before_ = 0;  // when the last step was planned; 0: no step so far
   bool done_ = false;         // until it is used again
 };
 

@@ -25,14 +25,14 @@ struct PartitionSample {
   AeuId owner;
   // Strictly ascending, inside `range`. Nobody accessed what lies before the first one.
   std::vector<SubRange> sub_ranges{};
-  // Of keys that are accessed now and will not be: a load in key order is elsewhere by the time
-  // that boundaries have followed it. Not part of the sub-ranges.
+  // Load on keys that is not expected in the next period: a load in key order has moved on by the
+  // time boundaries have moved. Not contained in the sub-ranges.
   uint64_t moving_weight = 0;
   uint64_t mean_execution_ns = 0;  // per key
   uint64_t size = 0;               // rows
 };
 
-// The key of a row that was added, and how many added rows it stands for, about.
+// The key of an added row, and about how many added rows it represents.
 struct RowKey {
   uint64_t key = 0;
   uint64_t rows = 0;

@@ -41,7 +41,7 @@ uint64_t ExecutionNs(const aeu::AccessSample& accesses) {
   return sum;
 }
 
-// The keys of rows that all AEUs have added, whoever has them now.
+// Keys of rows that the AEUs have added. Another AEU may own such a row now.
 std::vector<RowKey> ReadRowKeys(const std::vector<SampledAeu>& aeus, size_t entries_max) {
   uint64_t all = 0;
   for (const SampledAeu& aeu : aeus) all += aeu.accesses == nullptr ? 0 : aeu.accesses->row_keys();

@@ -35,7 +35,7 @@ void Predict(const LoadSample& sample, const PlanWorld& world, BalancePlan& plan
   } else {
     const LoadScale scale = ScaleOf(sample);
     loads = AeuLoads(sample, count);
-    // Whoever has it now will not have it for long.
+    // This load soon moves to other AEUs, so each AEU is charged an equal part.
     const double moving = MovingLoad(sample) / static_cast<double>(count);
     for (double& load : loads) load = (load + moving) / scale.window;
   }

@@ -51,8 +51,8 @@ class Json {
   Json& operator=(Json&&) noexcept;
   ~Json();
 
-  // Of an object: the member of that name. One that is missing is added behind the others, as null.
-  // What was null becomes an object.
+  // The member of that name of an object. If absent, it is appended as null. A null value becomes
+  // an object first.
   Json& operator[](absl::string_view name);
   // REQUIRES: an object that has it.
   const Json& operator[](absl::string_view name) const;

@@ -17,7 +17,7 @@ namespace eris::client {
 inline absl::Status ToAbslStatus(int code, const std::string& message) {
   return {static_cast<absl::StatusCode>(code), message};
 }
-// Of a call that has ended.
+// The status of a call that has ended, with gRPC's texts made into sentences.
 absl::Status ToAbslStatus(const grpc::Status& status);
 
 // Why there is no connection, read from gRPC's text for it.

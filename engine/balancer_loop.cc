@@ -71,7 +71,7 @@ void BalancerLoop::RunCycle() {
   ++cycles_;
 }
 
-// Of objects that are gone; not of those that have come during the cycle.
+// Forgets dropped objects. Objects that were created during the cycle are in the list again.
 void BalancerLoop::ForgetPlaced() {
   std::vector<ObjectId> known;
   {
@@ -98,7 +98,7 @@ void BalancerLoop::BalanceObject(const ObjectRef& object) {
   // What it comes to stands in the history; what is left to do is seen in the next period.
   if (!core_.in_flight.TryEnter()) return;
   if (TakeTurn(ticket).ok()) {
-    // Whoever had the turn before may have moved what this plan is about.
+    // Another call may have moved these ranges while this one waited for its turn.
     if (LookNow(*object, ticket) == look) {
       (void)Execute(*object, *plan, ticket);
       if (plan->algorithm != BalanceAlgorithm::kSize) {
@@ -259,7 +259,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
     absl::Status moved;
     if (plan.ok()) {
       moved = Execute(*object, *plan, ticket);
-      // Who asks for boundaries that are there already wants them, too.
+      // An operator's choice counts even if the boundaries already were as asked.
       const bool chosen = by == balancer::PlacedBy::kOperator;
       if (chosen || !plan->transfers.empty()) NotePlaced(*object, by);
     }

@@ -30,7 +30,8 @@ class TableScanState;
 struct Core {
   Options options;  // as resolved: no zeros left
   RequestLimits limits;
-  // Of sessions' Ports; their blocks may be in the directory's queues until the end.
+  // Bounds the blocks of the sessions' Ports. Declared before the directory, whose queues may hold
+  // such blocks until they are destroyed.
   std::unique_ptr<routing::BlockAllowance> port_blocks;
   routing::EndpointDirectory directory;
   Catalogue catalogue;
@@ -47,7 +48,7 @@ struct Core {
   EpochGate epoch_gate;
   TransferStop transfer_stop;
 
-  // Of every Port; an AEU's never waits, and shares its memory with none.
+  // Options for every Port. An AEU's Port never waits and does not use the shared allowance.
   routing::PortOptions port_options() const {
     return {.outgoing_bytes = options.outgoing_buffer_bytes,
             .pool_bytes_max = options.port_buffers_bytes_max,

@@ -119,7 +119,7 @@ void EngineImpl::StartThreads() {
   // its work; where they have all cores, it keeps those from theirs who bring it work.
   std::set<int32_t> cpus;
   for (const topology::AeuPlace& place : resolved_.plan.aeus) cpus.insert(place.cpu);
-  // Of a quota of processors, what spins would leave nothing for the others.
+  // Under a cgroup's cpu quota, spinning AEUs would use up the time of the other threads.
   const double quota = resolved_.topology.limits().cpu_quota;
   const bool spin = cpus.size() == resolved_.plan.aeus.size() && !cpus.contains(-1) &&
                     cpus.size() < resolved_.topology.allowed_cpus().size() &&

@@ -17,7 +17,8 @@ constexpr uint64_t kProgramBytes = 40 * kMiB;
 constexpr uint64_t kAeuBytes = 512 * kKiB;
 // Superblocks on each NumaNode without which no object of a useful size can be created.
 constexpr uint64_t kSuperblocksLeast = 8;
-// Of process_bytes at most so much for data: page tables, sockets and other programs need some.
+// Data may have at most this part of process_bytes: page tables, sockets and the program itself
+// need the rest.
 constexpr uint64_t kDataPercentMax = 80;
 
 // A share in proportion to the process's memory, between bounds.

@@ -113,7 +113,7 @@ struct ObjectEntry {
 
   std::atomic<bool> dropped_{false};
 
-  // Of the first chunk, before anything is known of its cost: a few rows of many columns.
+  // Rows of the first chunk, whose cost is not known: fewer rows if they have more columns.
   uint32_t FirstChunkRows() const {
     if (HasLongValues()) return 1;
     if (layout == nullptr) return ChunkSize::kRowsMin;

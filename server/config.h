@@ -28,7 +28,7 @@
 namespace eris::server {
 
 struct ServerConfig {
-  // Of the program, for the line that says where it serves. Not in the file.
+  // The program's version, printed when it begins to serve. Cannot be set in the file.
   std::string version;
 
   // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default does not leave the

@@ -24,7 +24,7 @@ struct ArrivalPlaces {
 ArrivalPlaces PlacesFor(const ServerConfig& config, const MemoryPlan& plan,
                         uint32_t callback_threads);
 
-// Of in_flight_bytes_max, what writes may hold: reads find room where writes find none.
+// The part of in_flight_bytes_max that writes may hold. The rest is kept for reads.
 inline uint64_t WriteBytesMax(uint64_t in_flight_bytes_max) { return in_flight_bytes_max / 4 * 3; }
 
 // How the general heap of a process with `process_bytes` keeps what has been freed: much where

@@ -23,8 +23,8 @@ constexpr uint64_t kSubmessageBytes = 256;
 constexpr uint64_t kStringBytes = 64;  // the same of a string, without what is in it
 constexpr uint64_t kUnknownBytes = 48;
 constexpr uint64_t kWorstPerByte = kSubmessageBytes / 2;  // a tag and a length of 0
-// Of numbers that are packed: the smallest has a byte on the wire and up to eight in an array that
-// grows by doubling.
+// For packed numbers: a number of one byte on the wire takes up to eight bytes in memory, in an
+// array that grows by doubling.
 constexpr uint64_t kNumberBytes = 16;
 // As deep as protobuf's own parser goes.
 constexpr int kDepthMax = 100;
@@ -33,7 +33,7 @@ class Estimate {
  public:
   explicit Estimate(CodedInputStream* in) : in_(*in) {}
 
-  // Of the fields up to the stream's limit. False: no message, parsing will stop here, too.
+  // Adds up the fields up to the stream's limit. False: malformed, so parsing will stop here, too.
   bool Walk(const Descriptor* message, int depth) {
     while (const uint32_t tag = in_.ReadTagNoLastTag()) {
       const FieldDescriptor* field =

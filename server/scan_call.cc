@@ -23,7 +23,8 @@ ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& cont
 
 namespace {
 
-// Of the largest chunk: a short scan holds little. `limit` 0: unknown, or all rows.
+// The bytes of the scan's largest message; few for a small `limit`. `limit` 0: unknown, or all
+// rows.
 uint64_t MessageBytesOf(uint64_t limit) {
   constexpr uint64_t kRowBytes = 3 * sizeof(uint64_t);  // a key of two parts and a value
   constexpr uint64_t kRestBytes = 4 << 10;

@@ -44,7 +44,7 @@ absl::Status WritePortFile(const std::string& path, const std::string& address) 
   return absl::OkStatus();
 }
 
-// Of a topology that is not the machine's: says so where AEUs are more than the machine's cpus.
+// If a described topology has more AEUs than this machine has cpus, says so.
 void NoteStandIns(const Options& options, size_t aeus) {
   const size_t cpus = std::thread::hardware_concurrency();
   if (options.topology.empty() || aeus <= cpus) return;

@@ -58,7 +58,7 @@ struct ServerState {
 // What a call, or a stream's request, gets that has taken longer than config.call_ms_max.
 absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
 
-// Of the budget; of a write no more than writes may hold together. Empty: there is no room.
+// Takes `bytes` of the budget. Writes together may hold only their share. Empty: there is no room.
 ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);
 
 // What a call gets for which the budget has no room.

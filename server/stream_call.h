@@ -47,7 +47,7 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
 
  private:
   using Window = StreamWindow<grpc::ByteBuffer>;
-  // Of a stream without requests: the call in gRPC, its window and session.
+  // What an idle stream takes: gRPC's call, its window and the session.
   static constexpr uint64_t kStreamBytes = 32 << 10;
 
   struct WindowDrain final : Drainable {

@@ -151,7 +151,7 @@ class PrefixTree {
   void FreeSubtree(TreeRef ref);
   // Of FreeRows: what is left of `ref`, which is itself or none.
   TreeRef FreePart(TreeRef ref, int64_t& rows_left, FreeValues free_values);
-  // Of a run or a page. True: there are more values.
+  // Frees values of a run or a page, at most `rows_left`. True: more are left.
   bool FreeValuesOf(TreeRef ref, int64_t& rows_left, FreeValues free_values);
   // With room for `room` pairs, and the first `count` in it, ascending. None without memory.
   TreeRef NewRun(const Pair* pairs, unsigned room, unsigned count);

@@ -22,7 +22,7 @@ struct CgroupLimits {
 };
 
 // The lowest limits among the process's cgroups and their ancestors, as far as they are mounted
-// where the process can see them. Of version 2: memory.max, memory.high and cpu.max; of version 1:
+// where the process can see them. Version 2 has memory.max, memory.high and cpu.max, version 1
 // memory.limit_in_bytes, hierarchical_memory_limit and cpu.cfs_quota_us. What cannot be read, and
 // what is no number, is no limit. `root` is put before every path that is read: "" for this
 // system, a directory for a system that a test describes. Read are /proc/self/cgroup,

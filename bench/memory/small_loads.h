@@ -21,7 +21,7 @@ namespace eris::bench {
 // Draws size classes as often as a trace allocates them.
 class ClassDraw {
  public:
-  // Of the trace's first section. REQUIRES: something is allocated in it.
+  // Draws sizes as the trace's first section allocates them. REQUIRES: that section allocates.
   explicit ClassDraw(const Trace& trace) {
     for (const TraceRecord record : trace.Section(0)) {
       if (record.is_free()) continue;

@@ -265,7 +265,7 @@ void AddMoving(Flags& verb, Cli& cli) {
   presplit.SetRun([split, &cli] { return RunMove(cli, *split, true); });
 
   auto moved = std::make_shared<MoveFlags>();
-  Flags& move = verb.AddVerb("move", "Give a range to an AEU, whoever has it");
+  Flags& move = verb.AddVerb("move", "Move a range to an AEU");
   AddRange(move, *moved);
   move.Add("--aeu", moved->aeu, "The AEU that gets it; `eris stats` lists them")
       .Required()

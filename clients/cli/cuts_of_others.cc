@@ -16,7 +16,7 @@ bool InOrder(const std::vector<AeuId>& owners, size_t aeu_count) {
   return !owners.empty() && owners.size() == aeu_count;
 }
 
-// The first word of a table's key, as a key that is sampled.
+// The first word of a table's key, encoded as SampleKeys encodes the column's values.
 uint64_t SampledKey(ColumnType type, uint64_t head) {
   constexpr int kNarrowShift = 32;  // narrow values stand at the top of the word
   if (type == ColumnType::kInt32) return KeyFromInt64(DateFromKey(head >> kNarrowShift));

@@ -1,4 +1,5 @@
-// Where the objects that a server has are cut, for one that is to lie beside them.
+// The partition bounds of a server's objects. An import reuses them, so that tables with the same
+// leading key have the same rows on the same AEU.
 #ifndef ERIS_CLIENTS_CLI_CUTS_OF_OTHERS_H_
 #define ERIS_CLIENTS_CLI_CUTS_OF_OTHERS_H_
 
@@ -12,9 +13,9 @@
 
 namespace eris::cli {
 
-// The inner bounds, as SampleKeys encodes keys, of indexes whose keys have the type, and of which
-// each AEU has one range, in the order of the AEUs. Empty where the server does not tell: nothing
-// depends on it. Blocks; one call.
+// The inner bounds, as SampleKeys encodes keys, of the indexes whose keys have the type and
+// whose i-th range belongs to AEU i. Empty if the call fails: the import then cuts by its own
+// sample. Blocks; one call.
 std::vector<std::vector<uint64_t>> CutsOfIndexes(client::Client& client, KeyType type,
                                                  size_t aeu_count);
 // The same of clustered tables whose first key column has the type of `column`. One call more for

@@ -119,7 +119,7 @@ class Flags {
 
   // A verb, with flags of its own. Flags of the program may stand behind it.
   Flags& AddVerb(const std::string& name, const std::string& description);
-  // One verb must be given. Of the program: "help" before a verb is --help behind it.
+  // The user must give one verb. `PROGRAM help VERB` then means `PROGRAM VERB --help`.
   void RequireVerb();
   // --version prints this text.
   void SetVersion(const std::string& text);
@@ -128,9 +128,9 @@ class Flags {
   // What the verb does: returns the program's exit code.
   void SetRun(std::function<int()> run);
 
-  // Of the program. Reads the command line, checks it, and sets the variables. Returns the exit
-  // code where the program is to end with it: help was asked for, and printed, or the usage is
-  // wrong, and stderr says how.
+  // For the program, not for a verb: reads and checks the command line and sets the variables.
+  // Returns an exit code if the program must end now: the user asked for help, which is printed, or
+  // the usage is wrong, and stderr names the mistake.
   std::optional<int> Parse(int argc, const char* const* argv);
   // The same for tests; prints nothing. Errors: InvalidArgument, with the text for stderr (a verb
   // that there is not, with those that there are).

@@ -56,11 +56,11 @@ struct Options {
   // that are set here are kept, the others are derived. Too little for the AEUs is InvalidArgument,
   // or fewer AEUs where aeu_count is 0.
   uint64_t process_memory_bytes = 0;
-  // Of that, what the engine may allocate for data, over all NumaNodes. 0: what the other shares
-  // leave, at most 80 %.
+  // The part of process_bytes that the engine may allocate for data, over all NumaNodes. 0: what
+  // the other shares leave, at most 80 %.
   uint64_t memory_limit_bytes = 0;
-  // Of that, what the program around the engine needs for requests and their answers, a server's
-  // in_flight_bytes_max. 0: derived.
+  // The part of process_bytes that the embedding program needs for requests and their answers; in a
+  // server in_flight_bytes_max. 0: derived.
   uint64_t caller_bytes = 0;
   MemoryPlacement memory_placement = MemoryPlacement::kLocal;
   uint32_t memory_numa_node = 0;  // for kOneNumaNode; one with memory

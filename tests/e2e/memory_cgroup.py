@@ -27,7 +27,7 @@ def _read(path):
 
 
 class FakeCgroup:
-    """Nothing is enforced: whoever uses it compares peak() with the limit."""
+    """Enforces nothing: the test compares peak() with the limit."""
     real = False
 
     def __init__(self, limit_bytes):

@@ -13,7 +13,7 @@ class OtherMain {
   // `arguments`: what follows the word; a null pointer ends it.
   using Function = int (*)(char** arguments);
 
-  // Of static storage duration, in a source of the program; `word` lives as long.
+  // Define the object at namespace scope in a source of the program. `word` must live as long.
   OtherMain(std::string_view word, Function function)
       : word_(word), function_(function), next_(first_) {
     first_ = this;
