@@ -59,10 +59,11 @@ class AccessSample {
     next_ = next;
     RecordExecution(kind, keys, elapsed_ns);
   }
-  // A write of these keys has added rows: those whose answers say that they were not there.
-  void RecordAdded(std::span<const storage::BatchPart> parts) {
+  // A write of these keys has added `added` rows: those whose answers say that they were absent.
+  // The keys are looked at only if one of them is kept, which is rare once there are many rows.
+  void RecordAdded(std::span<const storage::BatchPart> parts, uint64_t added) {
     Ring* ring = RingOrNew();
-    if (ring == nullptr) return;
+    if (ring == nullptr || ring->rows.PassOver(added)) return;
     for (const storage::BatchPart& part : parts) {
       for (uint32_t i = 0; i < part.count; ++i) {
         if (part.states_out[part.positions[i]] == storage::KeyState::kAbsent) {

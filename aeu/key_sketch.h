@@ -21,6 +21,13 @@ class KeySketch {
   static constexpr uint32_t kKeys = 1024;
   static constexpr uint64_t kRowsPerKeyMin = 32;
 
+  // The AEU: `rows` new rows come, and no key of theirs will be kept. False: one or more will, so
+  // that each of them has to be added by its key.
+  bool PassOver(uint64_t rows) {
+    if (rows >= next_) return false;
+    next_ -= rows;
+    return true;
+  }
   // The AEU: a row with that key is new.
   void Add(uint64_t key) {
     if (--next_ > 0) return;

@@ -1,6 +1,9 @@
 #include "balancer/idle_rows.h"
 
 #include <algorithm>
+#include <cstddef>
+
+#include "balancer/imbalance.h"
 
 namespace eris::balancer {
 namespace {
@@ -9,8 +12,6 @@ namespace {
 constexpr double kBusyMax = 0.5;
 // A step must reduce the unevenness to this part of it. Otherwise another step would not help.
 constexpr double kLeftMax = 0.75;
-// Fewer rows than this between the largest part and the mean are not worth a scan's while.
-constexpr double kRowsAboveMin = 16384;
 
 }  // namespace
 
@@ -39,7 +40,7 @@ bool IdleRows::Worth(const BalancePlan& plan, double threshold) {
   const double uneven = mean == 0 ? 0 : std::max(plan.imbalance_before, most / mean - 1);
   const double limit = uneven_before_ == 0 ? threshold : threshold / 2;
   const bool stuck = uneven_before_ > 0 && uneven > kLeftMax * uneven_before_;
-  if (uneven <= limit || most - mean < kRowsAboveMin || stuck || plan.transfers.empty() ||
+  if (uneven <= limit || most - mean < kRowsAboveMeanMin || stuck || plan.transfers.empty() ||
       plan.imbalance_after >= plan.imbalance_before) {
     done_ = true;
     return false;

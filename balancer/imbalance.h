@@ -12,6 +12,10 @@
 
 namespace eris::balancer {
 
+// A plan by rows is worth making only if some AEU has so many rows above the mean: with fewer, a
+// scan would hardly be faster.
+inline constexpr double kRowsAboveMeanMin = 16384;
+
 // The standard deviation of the loads, in units of their mean: 0 when all are equal or there is no
 // load, sqrt(n - 1) when one of n has everything. Thresholds on it do not depend on n.
 double Imbalance(absl::Span<const double> loads);

@@ -12,8 +12,6 @@ namespace {
 
 // The busiest AEU spends less than this part of its time on the object: nobody would notice.
 constexpr double kBusyMin = 0.005;
-// Fewer rows than this between the largest part and the mean are not worth a scan's while.
-constexpr double kRowsMin = 16384;
 constexpr uint32_t kLastingPeriods = 2;
 constexpr double kFarBeyond = 1.5;
 // That much of the square of the imbalance has to be curable.
@@ -30,7 +28,7 @@ bool IsIdle(const LoadSample& sample, const BalancePlan& plan, const PlanWorld& 
   }
   if (plan.shares.empty() || sum == 0) return true;
   if (world.by_size || plan.algorithm == BalanceAlgorithm::kSize) {
-    return busiest - sum / static_cast<double>(plan.shares.size()) < kRowsMin;
+    return busiest - sum / static_cast<double>(plan.shares.size()) < kRowsAboveMeanMin;
   }
   return sample.window_ns == 0 || busiest < kBusyMin;
 }

@@ -50,7 +50,7 @@ class BalancedObject {
     const uint32_t position = 0;
     const storage::BatchPart part{
         .count = 1, .keys = &key, .positions = &position, .states_out = &state};
-    for (uint64_t i = 0; i < kRowsEach; ++i) sample.RecordAdded({&part, 1});
+    for (uint64_t i = 0; i < kRowsEach; ++i) sample.RecordAdded({&part, 1}, 1);
   }
   // Each AEU takes that long for all of its rows together.
   void ScanAll(uint64_t ns_per_row) {

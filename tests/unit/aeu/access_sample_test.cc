@@ -123,7 +123,7 @@ TEST(AccessSampleTest, KeysOfAddedRowsAreKeptEvenlyOverAllOfThem) {
                                   .keys = keys.data(),
                                   .positions = positions.data(),
                                   .states_out = states.data()};
-    sample.RecordAdded({&part, 1});
+    sample.RecordAdded({&part, 1}, keys.size() / 2);
   }
   const uint64_t each = sample.ReadRows(~0u, kept);
   EXPECT_EQ(kept.size(), sample.row_keys());
@@ -155,7 +155,7 @@ TEST(AccessSampleTest, HugeBatchesOfNewRowsAreKeptEvenly) {
                                 .keys = keys.data(),
                                 .positions = positions.data(),
                                 .states_out = states.data()};
-  sample.RecordAdded({&part, 1});
+  sample.RecordAdded({&part, 1}, kRows);
   std::vector<uint64_t> kept;
   sample.ReadRows(~0u, kept);
   uint64_t low = 0;

@@ -19,7 +19,9 @@ class NoAeus final : public StepSender {
  public:
   absl::Status Reserve(ObjectEntry&, AeuId) override { return Never(); }
   void PrepareMemory(AeuId, uint64_t) override {}
-  absl::Status Give(ObjectEntry&, routing::TransferStep&) override { return Never(); }
+  absl::Status Give(ObjectEntry&, routing::TransferStep&, absl::FunctionRef<bool()>) override {
+    return Never();
+  }
   void Conclude(ObjectEntry&, routing::TransferStep&) override {}
 
  private:
