@@ -101,6 +101,8 @@ bool Aeu::Step(const StepBudget& budget) {
     if (transfers_.forgets()) {
       transfers_.Forget(worked ? TransferRunner::kForgottenPerTurn
                                : TransferRunner::kForgottenPerIdleTurn);
+    } else if (transfers_.releases()) {
+      transfers_.Release();
     } else if (maintain_) {
       Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
     }
@@ -383,7 +385,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
                              all_here ? keys : 0);
     if (writes) {
       const uint64_t rows = owned.partition->size();
-      if (rows > rows_before) slot->accesses()->RecordAdded(parts);
+      if (rows > rows_before) slot->accesses()->RecordAdded(parts, rows - rows_before);
       owned.load->SetSize(rows);
       SettleVersions(owned);
       maintain_ |= slot->copies_bytes();
@@ -425,7 +427,8 @@ uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
                                       .keys = keys.keys,
                                       .values = keys.values,
                                       .positions = keys.positions,
-                                      .hops = static_cast<uint16_t>(command.hops + 1),
+                                      .hops = static_cast<uint8_t>(command.hops + 1),
+                                      .lane = command.lane,
                                       .snapshot = command.snapshot,
                                       .complete = command.complete,
                                       .context = command.context,
@@ -528,10 +531,13 @@ void Aeu::Install(const CommandHeader* command) {
   const auto* install =
       reinterpret_cast<const routing::InstallSegment*>(routing::DataSegment(command));
   KeyState state = KeyState::kNoMemory;
+  const bool had_slot = SlotOf(command) != nullptr;
   try {
     if (TryInstall(command, *install)) state = KeyState::kAbsent;
   } catch (const std::bad_alloc&) {  // the general heap's word for "no"
   }
+  // Who asked takes it that this AEU has nothing of the object: nobody would ever end half of it.
+  if (state == KeyState::kNoMemory && !had_slot) RemoveSlot(command);
   command->context->states[install->position] = state;
   acknowledgements_.Add(command->complete, command->context, 1);
 }
@@ -561,22 +567,26 @@ bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment
 
 void Aeu::Drop(const CommandHeader* command) {
   const auto* drop = reinterpret_cast<const routing::DropSegment*>(routing::DataSegment(command));
-  if (ObjectSlot* slot = SlotOf(command)) {
-    scans_.EndAll(slot);
-    joins_.EndAll(slot);
-    table_scans_.EndAll(slot);
-    transfers_.EndAll(slot);
-    {
-      base::MutexLock lock(&loads_mu_);
-      loads_.erase(command->object);
-    }
-    for (OwnedRange& owned : slot->ranges()) ReleaseVersions(owned);
-    byte_objects_ -= slot->copies_bytes();
-    // No row is touched: its memory goes back with the object's manager.
-    slots_[command->slot].reset();
-  }
+  RemoveSlot(command);
   command->context->states[drop->position] = KeyState::kAbsent;
   acknowledgements_.Add(command->complete, command->context, 1);
+}
+
+void Aeu::RemoveSlot(const CommandHeader* command) {
+  ObjectSlot* slot = SlotOf(command);
+  if (slot == nullptr) return;
+  scans_.EndAll(slot);
+  joins_.EndAll(slot);
+  table_scans_.EndAll(slot);
+  transfers_.EndAll(slot);
+  {
+    base::MutexLock lock(&loads_mu_);
+    loads_.erase(command->object);
+  }
+  for (OwnedRange& owned : slot->ranges()) ReleaseVersions(owned);
+  byte_objects_ -= slot->copies_bytes();
+  // No row is touched: its memory goes back with the object's manager.
+  slots_[command->slot].reset();
 }
 
 bool Aeu::CollectMemory() {

@@ -36,7 +36,7 @@ namespace eris::aeu {
 
 // AEUs that have passed a command on, at most: each stands for one move of the range since the
 // sender read the table. Beyond it the keys go back to the sender.
-inline constexpr uint16_t kHopsMax = 8;
+inline constexpr uint8_t kHopsMax = 8;
 
 // Work that an AEU does when a turn has found nothing else: bounded by the deadline it is given.
 class IdleWork {
@@ -139,6 +139,8 @@ class Aeu final : private TransferHost {
   // False: no memory. Throws std::bad_alloc, with no range added either.
   bool TryInstall(const routing::CommandHeader* command, const routing::InstallSegment& install);
   void Drop(const routing::CommandHeader* command);
+  // Whatever it has of the command's object.
+  void RemoveSlot(const routing::CommandHeader* command);
   void AppendRows(const routing::CommandHeader* command);
   ObjectSlot* SlotOf(const routing::CommandHeader* command) {
     return SlotOf(command->slot, command->object);

@@ -10,20 +10,28 @@ void CommandGroups::Add(const routing::CommandHeader* command) {
   // A turn sees few distinct (object, operation) pairs, mostly the last one again: from the back.
   for (uint32_t i = used_; i-- > 0;) {
     CommandGroup& group = groups_[i];
-    if (group.slot == command->slot && group.type == command->type) {
+    if (group.slot != command->slot) continue;
+    if (group.type == command->type) {
       group.commands.push_back(command);
+      group.lanes.set(command->lane);
       return;
     }
+    // Another operation of the same Port, or of one that shares its lane, has come before.
+    if (group.lanes.test(command->lane)) break;
   }
   if (used_ == groups_.size()) groups_.emplace_back();
   CommandGroup& group = groups_[used_++];
   group.slot = command->slot;
   group.type = command->type;
   group.commands.push_back(command);
+  group.lanes.set(command->lane);
 }
 
 void CommandGroups::Clear() {
-  for (uint32_t i = 0; i < used_; ++i) groups_[i].commands.clear();
+  for (uint32_t i = 0; i < used_; ++i) {
+    groups_[i].commands.clear();
+    groups_[i].lanes.reset();
+  }
   used_ = 0;
   commands_ = 0;
 }

@@ -1,9 +1,11 @@
 // The first stage of a turn: keyed commands are grouped by data object and operation, so that each
-// group runs as one batch. Bounded; no allocation once it has grown to its bound. Owned by one AEU.
-// Paper: ERIS 3.1 (command grouping).
+// group runs as one batch. Commands of one Port keep their order: none joins a group that runs
+// before another one of its Port and object. Bounded; no allocation once it has grown to its bound.
+// Owned by one AEU. Paper: ERIS 3.1 (command grouping).
 #ifndef ERIS_AEU_COMMAND_GROUPS_H_
 #define ERIS_AEU_COMMAND_GROUPS_H_
 
+#include <bitset>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct CommandGroup {
   uint32_t slot = 0;
   routing::CommandType type = routing::CommandType::kLookup;
   std::vector<const routing::CommandHeader*> commands;  // in order of arrival
+  std::bitset<256> lanes;                               // of the commands
 };
 
 class CommandGroups {

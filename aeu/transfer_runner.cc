@@ -107,7 +107,7 @@ void TransferRunner::Give(const CommandHeader* command) {
   if (given.slot == nullptr) {
     Refuse(absl::NotFoundError("the AEU has no part of the object"));
   } else if (step->release) {
-    prepared_ = {};
+    Refuse(BeginReleasing(*given.slot));
   } else if (leaving.Empty() || leaving.lo.tail != 0 || (leaving.hi && leaving.hi->tail != 0)) {
     Refuse(absl::InvalidArgumentError("an empty range, or one with bounds of two parts"));
   } else if (step->kind == TransferKind::kLink && given.slot->spec().kind != ObjectKind::kIndex) {
@@ -140,12 +140,12 @@ bool TransferRunner::Advance() {
   if (giving_.step == nullptr || giving_.out) return false;
   TransferStep& step = *giving_.step;
   ObjectSlot& slot = *giving_.slot;
-  const Stopwatch watch;
-  if (step.release) {
-    const absl::StatusOr<bool> released = Release(slot);
-    if (!released.ok() || *released) Refuse(released.status());
+  // relaxed: nothing comes with it.
+  if (step.give_up.load(std::memory_order_relaxed)) {
+    Refuse(absl::CancelledError("the transfer was given up"));
     return true;
   }
+  const Stopwatch watch;
   Range given;
   OwnedRange* owned = FindGiven(given);
   if (owned == nullptr) {
@@ -223,6 +223,7 @@ absl::StatusOr<bool> TransferRunner::PrepareRows(Partition& partition, const Ran
   const uint32_t rows = pace.Rows(turn_cpu_ns, kWalkedPerTurn);
   stepped_ = true;
   const uint64_t began_ns = work_clock_();
+  std::erase(releasing_, giving_.slot);  // this does it
   if (prepared_.partition != &partition || prepared_.leaving != given) {
     prepared_ = {};
     // Of a transfer that was stopped.
@@ -231,7 +232,7 @@ absl::StatusOr<bool> TransferRunner::PrepareRows(Partition& partition, const Ran
     pace.Learn(rows, work_clock_() - began_ns, *cancelled);
     if (!*cancelled) return false;
     ERIS_RETURN_IF_ERROR(partition.PrepareExtract(given));
-    prepared_ = {&partition, given, false};
+    prepared_ = {giving_.slot, &partition, given, false};
   }
   if (prepared_.ready) return partition.WalkLeaving(rows);  // says so, or goes on where it has to
   const absl::StatusOr<bool> walked = partition.WalkLeaving(rows);
@@ -241,18 +242,34 @@ absl::StatusOr<bool> TransferRunner::PrepareRows(Partition& partition, const Ran
   return false;  // the chunk is another turn's
 }
 
-absl::StatusOr<bool> TransferRunner::Release(ObjectSlot& slot) {
+absl::Status TransferRunner::BeginReleasing(ObjectSlot& slot) {
+  if (prepared_.slot == &slot) prepared_ = {};
+  if (std::find(releasing_.begin(), releasing_.end(), &slot) != releasing_.end()) {
+    return absl::OkStatus();
+  }
+  try {
+    ReserveMore(releasing_, 1);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory to take back what was made ready to leave");
+  }
+  releasing_.push_back(&slot);
+  return absl::OkStatus();
+}
+
+void TransferRunner::Release() {
+  if (stepped_ || releasing_.empty()) return;
+  ObjectSlot& slot = *releasing_.front();
   WorkPace& pace = slot.paces().walk;
-  const uint32_t rows = pace.Rows(TurnCpuNs(*giving_.step), kWalkedPerTurn);
-  stepped_ = true;
+  const uint32_t rows = pace.Rows(turn_cpu_ns_max_, kWalkedPerTurn);
   for (const OwnedRange& owned : slot.ranges()) {
     const uint64_t began_ns = work_clock_();
     const absl::StatusOr<bool> released = owned.partition->CancelExtract(rows);
-    if (!released.ok()) return released;
+    // Without memory the next transfer tries again.
+    if (!released.ok()) break;
     pace.Learn(rows, work_clock_() - began_ns, *released);
-    if (!*released) return released;
+    if (!*released) return;
   }
-  return true;
+  releasing_.erase(releasing_.begin());
 }
 
 absl::Status TransferRunner::SplitOff(OwnedRange& owned, const Range& given) {
@@ -427,7 +444,10 @@ void TransferRunner::EndForgetting(ObjectSlot& slot, OwnedRange& owned) {
 
 void TransferRunner::EndAll(const ObjectSlot* slot) {
   std::erase_if(forgetting_, [&](const Forgetting& one) { return one.slot == slot; });
-  prepared_ = {};  // of whichever object: what is prepared is looked at again
+  std::erase(releasing_, slot);
+  // What other objects have made ready stays: a transfer of theirs would begin again with each
+  // drop.
+  if (prepared_.slot == slot) prepared_ = {};
   if (giving_.step == nullptr || giving_.slot != slot) return;
   if (giving_.out) {
     giving_.slot = nullptr;

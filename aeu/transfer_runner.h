@@ -81,6 +81,9 @@ class TransferRunner {
   bool Advance();
   // A bounded piece of the rows that have been given away, in rows and in time; the last of a turn.
   void Forget(uint32_t rows_max);
+  // The same for rows that were made ready to leave, and stay.
+  void Release();
+  bool releases() const { return !releasing_.empty(); }
   // Ranges that have kept old rows alone, and none any more.
   void RemoveEmpty(ObjectSlot& slot);
   // Whether there are any to forget. None of a range that lends: chunks wait for that.
@@ -94,7 +97,9 @@ class TransferRunner {
   // In place of the CPU time by which what follows a step is paced.
   void SetWorkClock(WorkClock clock) { work_clock_ = clock; }
   // Whether the next turn would find something to do. A step that is out needs nothing.
-  bool HasWork() const { return (giving_.step != nullptr && !giving_.out) || forgets(); }
+  bool HasWork() const {
+    return (giving_.step != nullptr && !giving_.out) || forgets() || releases();
+  }
 
  private:
   // The step that this AEU is the source of.
@@ -108,6 +113,7 @@ class TransferRunner {
   };
   // The rows that a hash has made ready to leave, as far as this knows.
   struct Prepared {
+    const ObjectSlot* slot = nullptr;
     const storage::Partition* partition = nullptr;
     storage::Range leaving;
     bool ready = false;  // the walk is complete
@@ -126,8 +132,8 @@ class TransferRunner {
   // True: the step may be given in this turn. False: later, or it has been refused.
   bool Prepare(OwnedRange& owned, const storage::Range& given);
   absl::StatusOr<bool> PrepareRows(storage::Partition& partition, const storage::Range& given);
-  // Some of what was made ready is served as before. True: all of it.
-  absl::StatusOr<bool> Release(ObjectSlot& slot);
+  // From now on what was made ready is served as before again. Errors: ResourceExhausted.
+  absl::Status BeginReleasing(ObjectSlot& slot);
   absl::Status SplitOff(OwnedRange& owned, const storage::Range& given);
   absl::Status Lend(OwnedRange& owned, const storage::Range& given);
   void Refuse(const absl::Status& status);
@@ -155,6 +161,7 @@ class TransferRunner {
   Giving giving_;
   Prepared prepared_;
   std::vector<Forgetting> forgetting_;  // oldest first
+  std::vector<ObjectSlot*> releasing_;  // likewise
   bool stepped_ = false;
   WorkClock work_clock_ = ThreadCpuNs;
   uint64_t turn_cpu_ns_max_ = kTurnCpuNsMax;  // as the last step said

@@ -44,6 +44,8 @@ class ControlRequest {
   }
   // Blocks until every command has its answer: AEUs always drain.
   void Await() { request_->Await(absl::InfiniteFuture()); }
+  // False: `deadline` has passed. Whoever gets that has to come back.
+  [[nodiscard]] bool AwaitUntil(absl::Time deadline) { return request_->Await(deadline); }
   // REQUIRES: awaited.
   storage::KeyState state(uint32_t position) const { return request_->states[position]; }
 

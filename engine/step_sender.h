@@ -3,6 +3,7 @@
 #ifndef ERIS_ENGINE_STEP_SENDER_H_
 #define ERIS_ENGINE_STEP_SENDER_H_
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/core.h"
 #include "engine/object_admin.h"
@@ -22,9 +23,12 @@ class StepSender {
   // Makes memory ready where the target takes its own from, so that it need not wait for pages in
   // the middle of a turn. Blocks in the kernel.
   virtual void PrepareMemory(AeuId target, uint64_t bytes) = 0;
-  // Blocks until the step has ended, as its outcome says. Errors: ResourceExhausted (the source
-  // took no command within the control Port's bound); nothing has happened then.
-  virtual absl::Status Give(ObjectEntry& object, routing::TransferStep& step) = 0;
+  // Blocks until the step has ended, as its outcome says. Until then `goes_on` is asked now and
+  // then; after it has said no, the source refuses the step, unless the rows have left. Errors:
+  // ResourceExhausted (the source took no command within the control Port's bound); nothing has
+  // happened then.
+  virtual absl::Status Give(ObjectEntry& object, routing::TransferStep& step,
+                            absl::FunctionRef<bool()> goes_on) = 0;
   // Tells the source how it ended and blocks until that has drawn the conclusion. Cannot fail: AEUs
   // always drain, so a full buffer only means waiting.
   virtual void Conclude(ObjectEntry& object, routing::TransferStep& step) = 0;
@@ -39,7 +43,8 @@ class AeuStepSender final : public StepSender {
     return admin_.AddMember(object, target);
   }
   void PrepareMemory(AeuId target, uint64_t bytes) override { admin_.PrepareMemory(target, bytes); }
-  absl::Status Give(ObjectEntry& object, routing::TransferStep& step) override;
+  absl::Status Give(ObjectEntry& object, routing::TransferStep& step,
+                    absl::FunctionRef<bool()> goes_on) override;
   void Conclude(ObjectEntry& object, routing::TransferStep& step) override;
 
  private:

@@ -71,14 +71,15 @@ class TransferRun {
     chunk_size_.Begin(max_pause_us());
   }
 
-  // What a hash has made ready to leave and keeps goes back: until then it takes no rows in. O(rows
-  // made ready); not for the sake of what is going away.
+  // What a hash has made ready to leave and keeps goes back: until then it takes no rows in. Not
+  // for the sake of what is going away.
   void Release() {
     if (object_.kind != ObjectKind::kHash || step_.rows_max == 0) return;
     if (object_.dropped() || executor_.core_.transfer_stop.closed()) return;
     PrepareStep({});
     step_.release = true;
-    executor_.sender_.Give(object_, step_).IgnoreError();  // the next transfer of it asks again
+    // The next transfer of it asks again.
+    executor_.sender_.Give(object_, step_, [] { return true; }).IgnoreError();
   }
 
   // `stopped`: of an error, whether it is one of AwaitTurn, and not of the AEUs.
@@ -95,7 +96,7 @@ class TransferRun {
       stopped = true;
       ERIS_RETURN_IF_ERROR(executor_.AwaitTurn(object_, ticket_, transfer_.kind));
       stopped = false;
-      ERIS_RETURN_IF_ERROR(MoveOne(*piece));
+      ERIS_RETURN_IF_ERROR(MoveOne(*piece, stopped));
       if (heap() && step_.rows == 0) return absl::OkStatus();  // the source has no more
     }
   }
@@ -115,7 +116,8 @@ class TransferRun {
                          .from = storage::Partition::End::kHigh};
   }
 
-  absl::Status MoveOne(const TransferPiece& piece) {
+  // `stopped`: as of MoveAll.
+  absl::Status MoveOne(const TransferPiece& piece, bool& stopped) {
     PrepareMemory();
     PrepareStep(piece);
     // The epoch must not advance between what the source and what the target write.
@@ -129,7 +131,11 @@ class TransferRun {
     };
     publish(transfer_.to);
 #endif
-    ERIS_RETURN_IF_ERROR(executor_.sender_.Give(object_, step_));
+    absl::Status why_stopped;
+    ERIS_RETURN_IF_ERROR(executor_.sender_.Give(object_, step_, [&] {
+      if (why_stopped.ok()) why_stopped = executor_.MayGoOn(object_, ticket_);
+      return why_stopped.ok();
+    }));
 #ifdef ERIS_PLANTED_EARLY_TABLE
     publish(transfer_.from);
 #endif
@@ -138,6 +144,10 @@ class TransferRun {
     executor_.Account(step_);
     if (outcome != StepOutcome::kRefused) executor_.sender_.Conclude(object_, step_);
     executor_.history_.Add(id_, step_);  // with what the conclusion took
+    if (outcome == StepOutcome::kRefused && !why_stopped.ok()) {
+      stopped = true;
+      return why_stopped;
+    }
     if (outcome != StepOutcome::kInstalled) return WhyNot();
     rows_ += step_.rows;
     if (transfer_.kind == TransferKind::kCopy) {
@@ -210,6 +220,7 @@ class TransferRun {
     step_.source_cpu_ns = step_.source_wall_ns = 0;
     step_.target_cpu_ns = step_.target_wall_ns = 0;
     step_.forget_cpu_ns = step_.forget_wall_ns = 0;
+    step_.give_up.store(false, std::memory_order_relaxed);  // the commands publish it
     step_.outcome = StepOutcome::kUnderWay;
     step_.status = absl::OkStatus();
   }
@@ -274,13 +285,19 @@ void TransferExecutor::SetBudget(uint32_t max_pause_us, uint64_t max_bytes_per_s
   core_.transfer_stop.Look();
 }
 
+absl::Status TransferExecutor::MayGoOn(const ObjectEntry& object,
+                                       const TransferStop::Ticket& ticket) const {
+  if (object.dropped()) return Dropped(object);
+  ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
+  if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  return absl::OkStatus();
+}
+
 absl::Status TransferExecutor::AwaitTurn(const ObjectEntry& object,
                                          const TransferStop::Ticket& ticket, TransferKind kind) {
   for (;;) {
     const uint64_t seen = core_.transfer_stop.changes();
-    if (object.dropped()) return Dropped(object);
-    ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
-    if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+    ERIS_RETURN_IF_ERROR(MayGoOn(object, ticket));
     if (kind == TransferKind::kLink) return absl::OkStatus();
     uint64_t wait_ns = 0;
     {

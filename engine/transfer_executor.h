@@ -45,7 +45,9 @@ class TransferExecutor {
  private:
   friend class TransferRun;
 
-  // Blocks while copies have run ahead of their rate. Errors: what stops the transfer.
+  // Errors: what stops the transfer.
+  absl::Status MayGoOn(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
+  // Blocks while copies have run ahead of their rate. Errors: as MayGoOn.
   absl::Status AwaitTurn(const ObjectEntry& object, const TransferStop::Ticket& ticket,
                          TransferKind kind);
   void Account(const routing::TransferStep& step);

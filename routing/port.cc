@@ -35,10 +35,10 @@ Port::Port(const EndpointDirectory& directory, const PortOptions& options)
       pool_(BlockPool::Create(options.outgoing_bytes, options.pool_bytes_max, options.allowance)),
       multicasts_(BlockPool::Create(std::min(kMulticastBytes, options.outgoing_bytes),
                                     kMulticastBlocksMax * kMulticastBytes)),
-      target_of_(std::make_unique<uint32_t[]>(directory.size())) {
+      target_of_(std::make_unique<uint32_t[]>(directory.size())),
+      lane_(directory.ports().Add(&counters_)) {
   ERIS_CHECK(options.outgoing_bytes <= options.pool_bytes_max);
   ERIS_CHECK(pool_ != nullptr && multicasts_ != nullptr);
-  directory.ports().Add(&counters_);
   directory.table_readers().Add(&table_reader_);
 }
 

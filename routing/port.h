@@ -34,7 +34,8 @@ struct KeyedCommand {
   std::span<const uint64_t> keys = {};
   std::span<const uint64_t> values = {};     // HasValues(type): as many as keys
   std::span<const uint32_t> positions = {};  // as many as keys; empty: 0, 1, 2, ...
-  uint16_t hops = 0;
+  uint8_t hops = 0;
+  std::optional<uint8_t> lane = std::nullopt;  // of who has sent it first; else this Port's
   uint64_t snapshot = 0;
   CompletionFunction complete = nullptr;
   Reply* context = nullptr;
@@ -219,6 +220,8 @@ class Port {
   // Shared: written by the Port's thread, read by anyone.
   PortCounters counters_;
   TableReader table_reader_;
+  // Immutable after construction.
+  const uint8_t lane_;  // last: it comes with the registration of what stands above
 };
 
 }  // namespace eris::routing

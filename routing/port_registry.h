@@ -38,10 +38,11 @@ struct alignas(base::kNoSharingBytes) PortCounters {
 
 class PortRegistry {
  public:
-  // `counters` until Remove.
-  void Add(const PortCounters* counters) {
+  // `counters` until Remove. Returns the Port's lane, which every 256th Port shares.
+  uint8_t Add(const PortCounters* counters) {
     base::MutexLock lock(&mu_);
     alive_.push_back(counters);
+    return next_lane_++;
   }
   void Remove(const PortCounters* counters) {
     base::MutexLock lock(&mu_);
@@ -60,6 +61,7 @@ class PortRegistry {
   mutable base::Mutex mu_;
   std::vector<const PortCounters*> alive_ ABSL_GUARDED_BY(mu_);
   PortFigures ended_ ABSL_GUARDED_BY(mu_);
+  uint8_t next_lane_ ABSL_GUARDED_BY(mu_) = 0;  // modulo 256
 };
 
 }  // namespace eris::routing

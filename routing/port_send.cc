@@ -302,6 +302,7 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
                                             .type = command.type,
                                             .key_parts = key_parts,
                                             .hops = command.hops,
+                                            .lane = command.lane.value_or(lane_),
                                             .slot = route.slot(),
                                             .object = route.object(),
                                             .table_version = version,

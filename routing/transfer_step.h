@@ -6,6 +6,7 @@
 #ifndef ERIS_ROUTING_TRANSFER_STEP_H_
 #define ERIS_ROUTING_TRANSFER_STEP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -39,9 +40,13 @@ class TransferStep : public Reply {
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
   uint32_t rows_max = 0;                                         // kCopy: of this chunk
   uint64_t turn_cpu_ns_max = 0;  // kCopy: what a turn may spend on what follows from it
-  // Nothing is to leave: what the source has made ready for the steps before stays. Ends as
-  // refused, with OK when that is done.
+  // Nothing is to leave: what the source has made ready for the steps before stays. Ends at once,
+  // as refused with OK; the rows are served as before, a piece a turn.
   bool release = false;
+
+  // Shared: set by the engine at any time, read by the source, which then refuses the step unless
+  // the rows have left. relaxed: a request, no data.
+  std::atomic<bool> give_up{false};
 
   // The source. What changes hands: a partition, or rows.
   std::unique_ptr<storage::Partition> partition;

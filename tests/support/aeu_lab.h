@@ -91,6 +91,11 @@ class AeuLab {
   // Of the object that was made last.
   void Install(routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
                const routing::InstallSegment& like = {}) {
+    ERIS_CHECK(TryInstall(route, owner, range, like) == storage::KeyState::kAbsent);
+  }
+  storage::KeyState TryInstall(routing::ObjectRoute& route, AeuId owner,
+                               const storage::Range& range,
+                               const routing::InstallSegment& like = {}) {
     routing::InstallSegment segment = like;
     segment.range = range;
     segment.manager = managers_.back().get();
@@ -99,7 +104,7 @@ class AeuLab {
     ERIS_CHECK(TrySend(owner, route, routing::CommandType::kInstall, &reply, &TestReply::Answered,
                        segment));
     while (reply.answered == 0) Step(owner.value);
-    ERIS_CHECK(reply.state_column[0] == storage::KeyState::kAbsent);
+    return reply.state_column[0];
   }
   // Buffers and copies over; the AEU has not seen it yet.
   void SendDrop(const routing::ObjectRoute& route, AeuId owner, TestReply& reply) {
@@ -166,7 +171,7 @@ class LabClient {
   // Each key gets its answer in `reply` by the route's table; refused ones at once, as kRefused.
   void Send(const routing::ObjectRoute& route, routing::CommandType type,
             const std::vector<uint64_t>& keys, const std::vector<uint64_t>& values,
-            TestReply& reply, const std::vector<uint32_t>& positions = {}, uint16_t hops = 0) {
+            TestReply& reply, const std::vector<uint32_t>& positions = {}, uint8_t hops = 0) {
     const uint32_t refused = port_.Send(route,
                                         {.type = type,
                                          .keys = keys,

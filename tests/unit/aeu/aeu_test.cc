@@ -79,12 +79,13 @@ TEST_F(AeuTest, AnIdleStepDoesNothing) {
 }
 
 // Commands of one object and operation run together, in the order of the first of them: so the
-// erase, which came second of three, runs after both upserts.
+// erase, which came second of three, runs after both upserts of another Port.
 TEST_F(AeuTest, CommandsOfOneOperationRunAsOneBatch) {
   Build(1);
+  LabClient other(*lab_);
   TestReply first(1), erase(1), second(1);
   client_->Send(*route_, CommandType::kUpsert, {7}, {70}, first);
-  client_->Send(*route_, CommandType::kErase, {7}, {}, erase);
+  other.Send(*route_, CommandType::kErase, {7}, {}, erase);
   client_->Send(*route_, CommandType::kUpsert, {7}, {71}, second);
   EXPECT_TRUE(lab_->Step(0));
   EXPECT_EQ(first.state_column, States{kAbsent});
@@ -106,11 +107,12 @@ TEST_F(AeuTest, WithinABatchTheLaterWriteOfAKeyWins) {
 // Each mode is a group of its own; a group's commands run in their order of arrival.
 TEST_F(AeuTest, ConditionalWritesOfSeveralCommandsRunAsOneBatch) {
   Build(1);
+  LabClient other(*lab_);
   TestReply add(2), insert(2), more(1), late(1);
   client_->Send(*route_, CommandType::kAdd, {7, 7}, {70, 1}, add);
-  client_->Send(*route_, CommandType::kInsertIfAbsent, {8, 7}, {80, 99}, insert);
+  other.Send(*route_, CommandType::kInsertIfAbsent, {8, 7}, {80, 99}, insert);
   client_->Send(*route_, CommandType::kAdd, {7}, {2}, more);
-  client_->Send(*route_, CommandType::kInsertIfAbsent, {8}, {81}, late);
+  other.Send(*route_, CommandType::kInsertIfAbsent, {8}, {81}, late);
   EXPECT_TRUE(lab_->Step(0));
   EXPECT_EQ(add.state_column, (States{kAbsent, kPresent}));
   EXPECT_EQ(add.value_column, (std::vector<uint64_t>{70, 71}));

@@ -101,7 +101,7 @@ class TransferTest : public testing::Test {
   };
   // By the table in force; to `target`, whatever that says.
   std::unique_ptr<Sent> Send(CommandType type, const Rows& rows,
-                             std::optional<uint32_t> target = std::nullopt, uint16_t hops = 0) {
+                             std::optional<uint32_t> target = std::nullopt, uint8_t hops = 0) {
     std::vector<uint64_t> firsts, seconds, values;
     std::vector<std::pair<uint64_t, uint64_t>> keys;
     for (const auto& [key, value] : rows) {

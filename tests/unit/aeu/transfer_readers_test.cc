@@ -305,5 +305,79 @@ TEST_F(HandOverTest, ADropEndsAStepInWhateverStateItIs) {
   }
 }
 
+// Whoever pauses, drops or gives up does not wait until a hash has looked through all of its rows.
+TEST_F(HandOverTest, AStepThatIsGivenUpEndsInTheNextTurn) {
+  Build(Kinds().back());
+  Put(Dense(0, 5 * TransferRunner::kWalkedPerTurn));
+  const TransferDriver::Transfer copy{
+      .kind = TransferKind::kCopy, .leaving = Of(0, std::nullopt), .rows_max = 1000};
+  const auto step = driver().Give(copy);
+  lab().Step(0);
+  ASSERT_EQ(step->ended, 0u);
+  step->give_up.store(true);
+  lab().Step(0);
+  EXPECT_EQ(step->ended, 1u);
+  EXPECT_EQ(step->outcome, StepOutcome::kRefused);
+  EXPECT_EQ(step->status.code(), absl::StatusCode::kCancelled);
+  // To take back what was made ready is not waited for either.
+  const auto release = driver().Give({.kind = TransferKind::kCopy, .release = true});
+  lab().Step(0);
+  EXPECT_EQ(release->ended, 1u);
+  EXPECT_TRUE(release->status.ok()) << release->status;
+  EXPECT_TRUE(lab()[0].HasWork());
+  StepWhileItHasWork(0);
+  ExpectRows();
+  // The next one may come before it has ended.
+  const auto again = driver().Give(copy);
+  lab().Step(0);
+  again->give_up.store(true);
+  lab().Step(0);
+  const auto release_again = driver().Give({.kind = TransferKind::kCopy, .release = true});
+  lab().Step(0);
+  EXPECT_GT(driver().Run(copy), 0u);
+  EXPECT_TRUE(driver().last().status.ok()) << driver().last().status;
+  ExpectRows();
+}
+
+// Objects come and go while a hash makes its rows ready to leave, which takes several turns.
+TEST_F(HandOverTest, DropsOfOtherObjectsDoNotHoldAHashUp) {
+  const Kind hash = Kinds().back();
+  ASSERT_STREQ(hash.name, "hash");
+  uint32_t turns_alone = 0;
+  for (const bool drops : {false, true}) {
+    Build(hash);
+    lab()[0].SetWorkClock([] { return uint64_t{0}; });  // as many rows a turn as there may be
+    model_.clear();
+    Put(Dense(0, 5 * TransferRunner::kWalkedPerTurn));
+    const auto step = driver().Give(
+        {.kind = TransferKind::kCopy, .leaving = Of(0, std::nullopt), .rows_max = 1000});
+    uint32_t turns = 0;
+    for (; step->rows == 0 && turns < 100; ++turns) {
+      if (drops) {
+        routing::ObjectRoute& other = lab().Create(7, {100 + turns}, {0}, {{0}});
+        TestReply dropped(1);
+        lab().SendDrop(other, {0}, dropped);
+        lab().Step(0);
+        ASSERT_EQ(dropped.answered, 1u);
+      } else {
+        lab().Step(0);
+      }
+    }
+    ASSERT_GT(step->rows, 0u) << step->status << " after " << turns;
+    if (drops) {
+      EXPECT_LE(turns, 2 * turns_alone);
+    } else {
+      turns_alone = turns;
+      EXPECT_GE(turns, 3u);
+    }
+    lab().Settle();
+    ASSERT_TRUE(step->installed());
+    driver().Publish(*step);
+    driver().Conclude(*step);
+    lab().Settle();
+    ExpectRows();
+  }
+}
+
 }  // namespace
 }  // namespace eris::aeu

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <map>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "aeu/clock.h"
 
@@ -50,7 +52,8 @@ class PlayedAeus final : public StepSender {
     prepared_bytes[target.value] = bytes;
   }
 
-  absl::Status Give(ObjectEntry& object, TransferStep& step) override {
+  absl::Status Give(ObjectEntry& object, TransferStep& step,
+                    absl::FunctionRef<bool()> goes_on) override {
     EXPECT_GT(prepared_bytes[step.target.value], 0U) << "a chunk without memory made ready";
     EXPECT_TRUE(object.IsMember(step.target));
     EXPECT_EQ(under_way_, nullptr) << "a step before the last one's conclusion";
@@ -66,6 +69,12 @@ class PlayedAeus final : public StepSender {
     rows_max.push_back(step.rows_max);
     if (on_give) on_give(step);
     if (!give_status.ok()) return give_status;
+    if (makes_no_progress) {
+      while (goes_on()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      step.outcome = StepOutcome::kRefused;
+      step.status = absl::CancelledError("the transfer was given up");
+      return absl::OkStatus();
+    }
     version_before_ = VersionOf(object);
     step.outcome = outcome(gives);
     if (step.outcome == StepOutcome::kRefused) {
@@ -136,6 +145,7 @@ class PlayedAeus final : public StepSender {
   std::function<void(TransferStep&)> on_give = nullptr;
   absl::Status reserve_status, give_status;
   int gives = 0, concludes = 0, releases = 0;
+  bool makes_no_progress = false;  // a step ends when it is given up
   std::vector<uint32_t> rows_max{};
   std::atomic<int> snapshots_begun{0};
 
@@ -406,6 +416,33 @@ TEST_F(TransferExecutorTest, WhoGivesUpStopsHisOwnTransferAndSaysWhy) {
   EXPECT_EQ(Run(Copy(Keys(0)), absl::InfiniteFuture(), &stop).record.chunks, 0u);
   EXPECT_TRUE(Run(Copy(Keys(0))).status.ok());
   EXPECT_EQ(aeus_.moved, all_);
+}
+
+TEST_F(TransferExecutorTest, AStepThatMakesNoProgressIsGivenUpForWhateverStopsTransfers) {
+  aeus_.makes_no_progress = true;
+  std::optional<MoveStop> stop;
+  const std::vector<std::pair<std::function<void()>, absl::Status>> events = {
+      {[&] { stop->Stop(absl::CancelledError("the caller gave up")); },
+       absl::CancelledError("the caller gave up")},
+      {[&] { core_.transfer_stop.Pause(); },
+       absl::FailedPreconditionError("the balancer is paused")},
+      {[&] { object_->MarkDropped(); },
+       absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"))},
+      {[] {}, absl::DeadlineExceededError("the caller gave up: its deadline has passed")},
+      {[&] { core_.transfer_stop.Close(); }, absl::UnavailableError("the engine is closing")}};
+  for (const auto& [event, status] : events) {
+    object_ = Index();
+    stop.emplace();
+    aeus_.on_give = [&happens = event](TransferStep&) { happens(); };
+    const absl::Time deadline = absl::IsDeadlineExceeded(status)
+                                    ? absl::Now() + absl::Milliseconds(30)
+                                    : absl::InfiniteFuture();
+    const TransferExecutor::Result result = Run(Copy(Keys(0)), deadline, &*stop);
+    EXPECT_EQ(result.status, status);
+    EXPECT_EQ(result.record.outcome, TransferOutcome::kStopped);
+    EXPECT_EQ(result.record.chunks, 0u);
+    core_.transfer_stop.Resume();
+  }
 }
 
 TEST_F(TransferExecutorTest, CopiesKeepToTheirRate) {
