@@ -10,7 +10,6 @@
 #include "server/balancer_messages.h"
 #include "server/control_call.h"
 #include "server/rpc_status.h"
-#include "server/transfer_call.h"
 
 namespace eris::server {
 namespace {
@@ -36,11 +35,17 @@ BoundTypes AllBoundTypes(ServerState& server) {
   };
 }
 
-absl::Status ListTransfers(ServerState& server, const v1::ListTransfersRequest& request,
-                           v1::ListTransfersResponse* response) {
+absl::Status DoGetBalancer(const ControlScope& scope, const v1::GetBalancerRequest&,
+                           v1::GetBalancerResponse* response) {
+  FillBalancer(scope.server.engine->Balancer(), AllBoundTypes(scope.server), response);
+  return absl::OkStatus();
+}
+
+absl::Status DoListTransfers(const ControlScope& scope, const v1::ListTransfersRequest& request,
+                             v1::ListTransfersResponse* response) {
   if (!request.object().empty()) ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  const BoundTypes types = AllBoundTypes(server);
-  for (const TransferRecord& record : server.engine->TransferHistory()) {
+  const BoundTypes types = AllBoundTypes(scope.server);
+  for (const TransferRecord& record : scope.server.engine->TransferHistory()) {
     if (!request.object().empty() && record.object != request.object()) continue;
     FillTransfer(record, types, response->add_transfers());
     const auto filled = static_cast<uint32_t>(response->transfers_size());
@@ -49,8 +54,9 @@ absl::Status ListTransfers(ServerState& server, const v1::ListTransfersRequest& 
   return absl::OkStatus();
 }
 
-absl::Status SetBalancer(Engine& engine, const v1::SetBalancerRequest& request,
-                         v1::SetBalancerResponse* response) {
+absl::Status DoSetBalancer(const ControlScope& scope, const v1::SetBalancerRequest& request,
+                           v1::SetBalancerResponse* response) {
+  Engine& engine = *scope.server.engine;
   BalancerOptions options = engine.Balancer().options;
   ERIS_RETURN_IF_ERROR(ChangeOptions(request.options(), &options));
   ERIS_RETURN_IF_ERROR(engine.SetBalancer(options));
@@ -58,8 +64,38 @@ absl::Status SetBalancer(Engine& engine, const v1::SetBalancerRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status Presplit(ServerState& server, const v1::PresplitRequest& request, absl::Time deadline,
-                      MoveStop* stop) {
+absl::Status DoPauseBalancer(const ControlScope& scope, const v1::PauseBalancerRequest&,
+                             v1::PauseBalancerResponse*) {
+  scope.server.engine->PauseBalancer();
+  return absl::OkStatus();
+}
+
+absl::Status DoResumeBalancer(const ControlScope& scope, const v1::ResumeBalancerRequest&,
+                              v1::ResumeBalancerResponse*) {
+  scope.server.engine->ResumeBalancer();
+  return absl::OkStatus();
+}
+
+absl::Status DoPlanBalance(const ControlScope& scope, const v1::PlanBalanceRequest& request,
+                           v1::PlanBalanceResponse* response) {
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
+  ERIS_ASSIGN_OR_RETURN(const BalancePlan plan, scope.server.engine->PlanBalance(request.object()));
+  FillPlan(plan, AllBoundTypes(scope.server), response->mutable_plan());
+  return absl::OkStatus();
+}
+
+absl::Status DoRebalance(const ControlScope& scope, const v1::RebalanceRequest& request,
+                         v1::RebalanceResponse* response) {
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
+  ERIS_ASSIGN_OR_RETURN(const BalancePlan plan, scope.server.engine->Rebalance(
+                                                    request.object(), scope.deadline, scope.stop));
+  FillPlan(plan, AllBoundTypes(scope.server), response->mutable_plan());
+  return absl::OkStatus();
+}
+
+absl::Status DoPresplit(const ControlScope& scope, const v1::PresplitRequest& request,
+                        v1::PresplitResponse*) {
+  ServerState& server = scope.server;
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const BoundType type, FindBoundType(server, request.object()));
   ERIS_ASSIGN_OR_RETURN(const KeyRange range, MovedRangeFrom(type, request.range()));
@@ -68,11 +104,13 @@ absl::Status Presplit(ServerState& server, const v1::PresplitRequest& request, a
     return absl::InvalidArgumentError(absl::StrCat(
         "parts is ", request.parts(), ", must be between 1 and ", aeus, ", the number of AEUs"));
   }
-  return server.engine->Presplit(request.object(), range, request.parts(), deadline, stop);
+  return server.engine->Presplit(request.object(), range, request.parts(), scope.deadline,
+                                 scope.stop);
 }
 
-absl::Status MoveRange(ServerState& server, const v1::MoveRangeRequest& request,
-                       absl::Time deadline, MoveStop* stop) {
+absl::Status DoMoveRange(const ControlScope& scope, const v1::MoveRangeRequest& request,
+                         v1::MoveRangeResponse*) {
+  ServerState& server = scope.server;
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const BoundType type, FindBoundType(server, request.object()));
   ERIS_ASSIGN_OR_RETURN(const KeyRange range, MovedRangeFrom(type, request.range()));
@@ -85,99 +123,22 @@ absl::Status MoveRange(ServerState& server, const v1::MoveRangeRequest& request,
     return absl::InvalidArgumentError(
         absl::StrCat("to_aeu is ", request.to_aeu(), ", must be between 0 and ", aeus - 1));
   }
-  return server.engine->MoveRange(request.object(), range, AeuId{request.to_aeu()}, kind, deadline,
-                                  stop);
+  return server.engine->MoveRange(request.object(), range, AeuId{request.to_aeu()}, kind,
+                                  scope.deadline, scope.stop);
 }
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AdminService::GetBalancer(grpc::CallbackServerContext* context,
-                                                    const v1::GetBalancerRequest* request,
-                                                    v1::GetBalancerResponse* response) {
-  return ControlCall::Begin(server_, *context, *request, [&server = server_, response] {
-    FillBalancer(server.engine->Balancer(), AllBoundTypes(server), response);
-    return absl::OkStatus();
-  });
-}
-
-grpc::ServerUnaryReactor* AdminService::ListTransfers(grpc::CallbackServerContext* context,
-                                                      const v1::ListTransfersRequest* request,
-                                                      v1::ListTransfersResponse* response) {
-  return ControlCall::Begin(server_, *context, *request, [&server = server_, request, response] {
-    return server::ListTransfers(server, *request, response);
-  });
-}
-
-grpc::ServerUnaryReactor* AdminService::SetBalancer(grpc::CallbackServerContext* context,
-                                                    const v1::SetBalancerRequest* request,
-                                                    v1::SetBalancerResponse* response) {
-  return ControlCall::Begin(server_, *context, *request,
-                            [engine = server_.engine, request, response] {
-                              return server::SetBalancer(*engine, *request, response);
-                            });
-}
-
-grpc::ServerUnaryReactor* AdminService::PauseBalancer(grpc::CallbackServerContext* context,
-                                                      const v1::PauseBalancerRequest* request,
-                                                      v1::PauseBalancerResponse*) {
-  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine] {
-    engine->PauseBalancer();
-    return absl::OkStatus();
-  });
-}
-
-grpc::ServerUnaryReactor* AdminService::ResumeBalancer(grpc::CallbackServerContext* context,
-                                                       const v1::ResumeBalancerRequest* request,
-                                                       v1::ResumeBalancerResponse*) {
-  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine] {
-    engine->ResumeBalancer();
-    return absl::OkStatus();
-  });
-}
-
-grpc::ServerUnaryReactor* AdminService::PlanBalance(grpc::CallbackServerContext* context,
-                                                    const v1::PlanBalanceRequest* request,
-                                                    v1::PlanBalanceResponse* response) {
-  return ControlCall::Begin(server_, *context, *request,
-                            [&server = server_, request, response]() -> absl::Status {
-                              ERIS_RETURN_IF_ERROR(CheckObjectName(request->object()));
-                              ERIS_ASSIGN_OR_RETURN(const BalancePlan plan,
-                                                    server.engine->PlanBalance(request->object()));
-                              FillPlan(plan, AllBoundTypes(server), response->mutable_plan());
-                              return absl::OkStatus();
-                            });
-}
-
-grpc::ServerUnaryReactor* AdminService::Rebalance(grpc::CallbackServerContext* context,
-                                                  const v1::RebalanceRequest* request,
-                                                  v1::RebalanceResponse* response) {
-  return TransferCall::Begin(
-      server_, *context, *request,
-      [&server = server_, request, response](absl::Time deadline, MoveStop* stop) -> absl::Status {
-        ERIS_RETURN_IF_ERROR(CheckObjectName(request->object()));
-        ERIS_ASSIGN_OR_RETURN(const BalancePlan plan,
-                              server.engine->Rebalance(request->object(), deadline, stop));
-        FillPlan(plan, AllBoundTypes(server), response->mutable_plan());
-        return absl::OkStatus();
-      });
-}
-
-grpc::ServerUnaryReactor* AdminService::Presplit(grpc::CallbackServerContext* context,
-                                                 const v1::PresplitRequest* request,
-                                                 v1::PresplitResponse*) {
-  return TransferCall::Begin(server_, *context, *request,
-                             [&server = server_, request](absl::Time deadline, MoveStop* stop) {
-                               return server::Presplit(server, *request, deadline, stop);
-                             });
-}
-
-grpc::ServerUnaryReactor* AdminService::MoveRange(grpc::CallbackServerContext* context,
-                                                  const v1::MoveRangeRequest* request,
-                                                  v1::MoveRangeResponse*) {
-  return TransferCall::Begin(server_, *context, *request,
-                             [&server = server_, request](absl::Time deadline, MoveStop* stop) {
-                               return server::MoveRange(server, *request, deadline, stop);
-                             });
+void AdminService::ServeBalancer(ServerState& server) {
+  Serve("GetBalancer", ControlBeginner(server, DoGetBalancer));
+  Serve("ListTransfers", ControlBeginner(server, DoListTransfers));
+  Serve("SetBalancer", ControlBeginner(server, DoSetBalancer));
+  Serve("PauseBalancer", ControlBeginner(server, DoPauseBalancer));
+  Serve("ResumeBalancer", ControlBeginner(server, DoResumeBalancer));
+  Serve("PlanBalance", ControlBeginner(server, DoPlanBalance));
+  Serve("Rebalance", ControlBeginner(server, DoRebalance, ControlLane::kMoves));
+  Serve("Presplit", ControlBeginner(server, DoPresplit, ControlLane::kMoves));
+  Serve("MoveRange", ControlBeginner(server, DoMoveRange, ControlLane::kMoves));
 }
 
 }  // namespace eris::server

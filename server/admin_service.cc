@@ -2,57 +2,62 @@
 
 #include <algorithm>
 
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "server/control_call.h"
 #include "server/messages.h"
 
 namespace eris::server {
+namespace {
 
-grpc::ServerUnaryReactor* AdminService::GetStats(grpc::CallbackServerContext* context,
-                                                 const v1::GetStatsRequest* request,
-                                                 v1::GetStatsResponse* response) {
-  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine, response] {
-    FillStats(engine->Stats(), response);
-    return absl::OkStatus();
-  });
+absl::Status DoGetServer(const ControlScope& scope, const v1::GetServerRequest&,
+                         v1::GetServerResponse* response) {
+  response->set_version(scope.server.config.version);
+  response->set_receive_message_bytes_max(scope.server.config.receive_message_bytes_max);
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* AdminService::GetTopology(grpc::CallbackServerContext* context,
-                                                    const v1::GetTopologyRequest* request,
-                                                    v1::GetTopologyResponse* response) {
-  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine, response] {
-    response->set_text(engine->ExplainTopology());
-    return absl::OkStatus();
-  });
+absl::Status DoGetStats(const ControlScope& scope, const v1::GetStatsRequest&,
+                        v1::GetStatsResponse* response) {
+  FillStats(scope.server.engine->Stats(), response);
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* AdminService::GetMemory(grpc::CallbackServerContext* context,
-                                                  const v1::GetMemoryRequest* request,
-                                                  v1::GetMemoryResponse* response) {
-  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine, response] {
-    FillMemory(engine->Memory(), response);
-    return absl::OkStatus();
-  });
+absl::Status DoGetTopology(const ControlScope& scope, const v1::GetTopologyRequest&,
+                           v1::GetTopologyResponse* response) {
+  response->set_text(scope.server.engine->ExplainTopology());
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* AdminService::VerifyMemory(grpc::CallbackServerContext* context,
-                                                     const v1::VerifyMemoryRequest* request,
-                                                     v1::VerifyMemoryResponse* response) {
-  absl::Time deadline = absl::FromChrono(context->deadline());
-  if (const uint32_t ms = server_.config.call_ms_max; ms > 0) {
-    deadline = std::min(deadline, absl::Now() + absl::Milliseconds(ms));
+absl::Status DoGetMemory(const ControlScope& scope, const v1::GetMemoryRequest&,
+                         v1::GetMemoryResponse* response) {
+  FillMemory(scope.server.engine->Memory(), response);
+  return absl::OkStatus();
+}
+
+absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryRequest& request,
+                            v1::VerifyMemoryResponse* response) {
+  absl::Time deadline = scope.deadline;
+  if (const uint32_t ms = scope.server.config.call_ms_max; ms > 0) {
+    deadline = std::min(deadline, scope.begin + absl::Milliseconds(ms));
   }
-  return ControlCall::Begin(
-      server_, *context, *request,
-      [engine = server_.engine, deadline, request, response]() -> absl::Status {
-        VerifyMemoryOptions options;
-        if (request->has_pages_max()) options.pages_max = request->pages_max();
-        ERIS_ASSIGN_OR_RETURN(const MemoryVerification verification,
-                              engine->VerifyMemory(options, deadline));
-        FillVerification(verification, response);
-        return absl::OkStatus();
-      });
+  VerifyMemoryOptions options;
+  if (request.has_pages_max()) options.pages_max = request.pages_max();
+  ERIS_ASSIGN_OR_RETURN(const MemoryVerification verification,
+                        scope.server.engine->VerifyMemory(options, deadline));
+  FillVerification(verification, response);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+AdminService::AdminService(ServerState* server) {
+  Serve("GetServer", ControlBeginner(*server, DoGetServer));
+  Serve("GetStats", ControlBeginner(*server, DoGetStats));
+  Serve("GetTopology", ControlBeginner(*server, DoGetTopology));
+  Serve("GetMemory", ControlBeginner(*server, DoGetMemory));
+  Serve("VerifyMemory", ControlBeginner(*server, DoVerifyMemory));
+  ServeBalancer(*server);
 }
 
 }  // namespace eris::server

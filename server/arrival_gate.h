@@ -6,6 +6,7 @@
 #ifndef ERIS_SERVER_ARRIVAL_GATE_H_
 #define ERIS_SERVER_ARRIVAL_GATE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -24,6 +25,8 @@ class ArrivalGate {
     // Begins to read; Leave follows when the read has ended. False: it wants to read no more. Any
     // thread, once at most.
     virtual bool OnTurn() = 0;
+    // False: OnTurn would return false. Must not call the gate.
+    virtual bool Wanted() const = 0;
   };
 
   explicit ArrivalGate(uint32_t places) : free_(places) {}
@@ -59,10 +62,31 @@ class ArrivalGate {
     }
   }
 
+  // One that may be waiting is not wanted any more. When half of those that wait may be like this
+  // they are let go, so that calls that come and go leave nothing behind.
+  void Forget() {
+    std::deque<std::shared_ptr<Waiter>> gone;  // destroyed outside the lock
+    base::MutexLock lock(&mu_);
+    if (++unwanted_ <= waiting_.size() / 2) return;
+    unwanted_ = 0;
+    std::deque<std::shared_ptr<Waiter>> kept;
+    for (std::shared_ptr<Waiter>& waiter : waiting_) {
+      (waiter->Wanted() ? kept : gone).push_back(std::move(waiter));
+    }
+    waiting_.swap(kept);
+  }
+
+  // Those that wait, wanted or not. For tests.
+  size_t waiting() const {
+    base::MutexLock lock(&mu_);
+    return waiting_.size();
+  }
+
  private:
-  base::Mutex mu_;
+  mutable base::Mutex mu_;
   uint32_t free_ ABSL_GUARDED_BY(mu_);
   std::deque<std::shared_ptr<Waiter>> waiting_ ABSL_GUARDED_BY(mu_);
+  size_t unwanted_ ABSL_GUARDED_BY(mu_) = 0;  // of them, at most
 };
 
 }  // namespace eris::server

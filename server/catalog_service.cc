@@ -27,8 +27,8 @@ absl::StatusOr<ObjectKind> KindOf(v1::ObjectKind kind) {
   }
 }
 
-absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
-                    v1::CreateObjectResponse* response) {
+absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectRequest& request,
+                            v1::CreateObjectResponse* response) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
   CreateOptions options;
   ERIS_ASSIGN_OR_RETURN(options.kind, KindOf(request.kind()));
@@ -62,50 +62,41 @@ absl::Status Create(Engine& engine, const v1::CreateObjectRequest& request,
     const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");
     ERIS_ASSIGN_OR_RETURN(options.split_points.emplace_back(), KeyFrom(name, type, key));
   }
-  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine.Create(request.name(), options));
+  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info,
+                        scope.server.engine->Create(request.name(), options));
   FillObject(info, response->mutable_object());
+  return absl::OkStatus();
+}
+
+absl::Status DoDropObject(const ControlScope& scope, const v1::DropObjectRequest& request,
+                          v1::DropObjectResponse*) {
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
+  return scope.server.engine->Drop(request.name());
+}
+
+absl::Status DoGetObject(const ControlScope& scope, const v1::GetObjectRequest& request,
+                         v1::GetObjectResponse* response) {
+  ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
+  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, scope.server.engine->Describe(request.name()));
+  FillObject(info, response->mutable_object());
+  return absl::OkStatus();
+}
+
+absl::Status DoListObjects(const ControlScope& scope, const v1::ListObjectsRequest&,
+                           v1::ListObjectsResponse* response) {
+  for (const ObjectInfo& info : scope.server.engine->List()) {
+    FillObject(info, response->add_objects());
+  }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-grpc::ServerUnaryReactor* CatalogService::CreateObject(grpc::CallbackServerContext* context,
-                                                       const v1::CreateObjectRequest* request,
-                                                       v1::CreateObjectResponse* response) {
-  return ControlCall::Begin(
-      server_, *context, *request,
-      [engine = server_.engine, request, response] { return Create(*engine, *request, response); });
-}
-
-grpc::ServerUnaryReactor* CatalogService::DropObject(grpc::CallbackServerContext* context,
-                                                     const v1::DropObjectRequest* request,
-                                                     v1::DropObjectResponse*) {
-  return ControlCall::Begin(server_, *context, *request,
-                            [engine = server_.engine, request]() -> absl::Status {
-                              ERIS_RETURN_IF_ERROR(CheckObjectName(request->name()));
-                              return engine->Drop(request->name());
-                            });
-}
-
-grpc::ServerUnaryReactor* CatalogService::GetObject(grpc::CallbackServerContext* context,
-                                                    const v1::GetObjectRequest* request,
-                                                    v1::GetObjectResponse* response) {
-  return ControlCall::Begin(
-      server_, *context, *request, [engine = server_.engine, request, response]() -> absl::Status {
-        ERIS_RETURN_IF_ERROR(CheckObjectName(request->name()));
-        ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine->Describe(request->name()));
-        FillObject(info, response->mutable_object());
-        return absl::OkStatus();
-      });
-}
-
-grpc::ServerUnaryReactor* CatalogService::ListObjects(grpc::CallbackServerContext* context,
-                                                      const v1::ListObjectsRequest* request,
-                                                      v1::ListObjectsResponse* response) {
-  return ControlCall::Begin(server_, *context, *request, [engine = server_.engine, response] {
-    for (const ObjectInfo& info : engine->List()) FillObject(info, response->add_objects());
-    return absl::OkStatus();
-  });
+CatalogService::CatalogService(ServerState* server) {
+  Serve("CreateObject", ControlBeginner(*server, DoCreateObject));
+  Serve("DropObject", ControlBeginner(*server, DoDropObject));
+  Serve("GetObject", ControlBeginner(*server, DoGetObject));
+  Serve("ListObjects", ControlBeginner(*server, DoListObjects));
 }
 
 }  // namespace eris::server

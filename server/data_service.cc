@@ -8,20 +8,18 @@
 
 namespace eris::server {
 
-DataService::DataService(ServerState* server) : server_(*server) {
-  Serve("Lookup", UnaryCall<LookupOp>::Beginner(server_));
-  Serve("Upsert", UnaryCall<UpsertOp>::Beginner(server_));
-  Serve("Erase", UnaryCall<EraseOp>::Beginner(server_));
-  Serve("Write", UnaryCall<WriteOp>::Beginner(server_));
-  Serve("Aggregate", UnaryCall<AggregateOp>::Beginner(server_));
-  Serve("LookupStream", StreamCall<LookupOp>::Beginner(server_));
-  Serve("UpsertStream", StreamCall<UpsertOp>::Beginner(server_));
-  Serve("WriteStream", StreamCall<WriteOp>::Beginner(server_));
-}
-
-grpc::ServerWriteReactor<v1::ScanResponse>* DataService::Scan(grpc::CallbackServerContext* context,
-                                                              const v1::ScanRequest* request) {
-  return ScanCall::Begin(server_, *context, *request);
+DataService::DataService(ServerState* server) {
+  Serve("Lookup", UnaryCall<LookupOp>::Beginner(*server));
+  Serve("Upsert", UnaryCall<UpsertOp>::Beginner(*server));
+  Serve("Erase", UnaryCall<EraseOp>::Beginner(*server));
+  Serve("Write", UnaryCall<WriteOp>::Beginner(*server));
+  Serve("Aggregate", UnaryCall<AggregateOp>::Beginner(*server));
+  Serve("LookupStream", StreamCall<LookupOp>::Beginner(*server));
+  Serve("UpsertStream", StreamCall<UpsertOp>::Beginner(*server));
+  Serve("WriteStream", StreamCall<WriteOp>::Beginner(*server));
+  Serve("Scan", [server](grpc::CallbackServerContext& context) {
+    return ScanCall::Begin(*server, context);
+  });
 }
 
 }  // namespace eris::server

@@ -8,17 +8,10 @@
 
 namespace eris::server {
 
-class DataService final
-    : public RawService<v1::Data, v1::Data::WithCallbackMethod_Scan<v1::Data::Service>> {
+class DataService final : public RawService<v1::Data> {
  public:
   // `server` outlives the service.
   explicit DataService(ServerState* server);
-
-  grpc::ServerWriteReactor<v1::ScanResponse>* Scan(grpc::CallbackServerContext* context,
-                                                   const v1::ScanRequest* request) override;
-
- private:
-  ServerState& server_;
 };
 
 }  // namespace eris::server

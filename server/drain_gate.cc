@@ -56,7 +56,7 @@ void DrainGate::Close(absl::AnyInvocable<void() &&> on_empty) {
 }
 
 void DrainGate::CancelAll(const absl::Status& status) {
-  for (const std::shared_ptr<Drainable>& call : Snapshot()) call->OnDrainTimeout(status);
+  for (const std::shared_ptr<Drainable>& call : Snapshot()) call->EndNow(status);
 }
 
 size_t DrainGate::inside() const {

@@ -24,8 +24,9 @@ class Drainable {
   virtual ~Drainable() = default;
   // No new work, please: a stream stops reading and ends after its last answer.
   virtual void OnDrain() {}
-  // Time is up: end now, with `status`.
-  virtual void OnDrainTimeout(const absl::Status& status) = 0;
+  // Whatever is under way is to end now, with `status`: the drain's time is up, or the call's, or
+  // its client is gone.
+  virtual void EndNow(const absl::Status& status) = 0;
 };
 
 class DrainGate {

@@ -35,7 +35,10 @@ ArrivalPlaces PlacesFor(const ServerConfig& config, const MemoryPlan& plan,
     return static_cast<uint32_t>(
         std::clamp<uint64_t>(bytes / config.receive_message_bytes_max, 2 * callback_threads, 4096));
   };
-  return {.reads = places(plan.receive_bytes / 6), .writes = places(plan.receive_bytes / 3)};
+  return {.reads = places(plan.receive_bytes / 6),
+          .writes = places(plan.receive_bytes / 3),
+          .control = static_cast<uint32_t>(std::clamp<uint64_t>(
+              plan.receive_bytes / 24 / config.receive_message_bytes_max, 2, 16))};
 }
 
 AllocatorTuning TuningFor(uint64_t process_bytes) {

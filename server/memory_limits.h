@@ -14,12 +14,14 @@ namespace eris::server {
 ServerConfig WithShares(ServerConfig config, const MemoryPlan& plan);
 
 // How many requests may arrive at once, by ArrivalGate: messages of the largest size fill a third
-// of receive_bytes with writes and a sixth with reads; the rest is for streams, for what arrives of
+// of receive_bytes with writes and a sixth with reads, two or more are for calls of the catalogue
+// and of operators; the rest is for streams, for what arrives of
 // calls that wait, and for messages that are too large, which gRPC refuses when it has them whole.
 // At least two for each thread that runs callbacks, so that none of them waits for small requests.
 struct ArrivalPlaces {
   uint32_t reads = 1024;
   uint32_t writes = 1024;
+  uint32_t control = 16;
 };
 ArrivalPlaces PlacesFor(const ServerConfig& config, const MemoryPlan& plan,
                         uint32_t callback_threads);

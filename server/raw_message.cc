@@ -20,7 +20,7 @@ constexpr uint64_t kSmallBytes = 1 << 10;
 // The largest message of ours, the allocator's share and its place in an array that grows by
 // doubling.
 constexpr uint64_t kSubmessageBytes = 256;
-constexpr uint64_t kStringBytes = 64;  // the same of a string, without what is in it
+constexpr uint64_t kStringBytes = 112;  // the same of a string, without what is in it
 constexpr uint64_t kUnknownBytes = 48;
 constexpr uint64_t kWorstPerByte = kSubmessageBytes / 2;  // a tag and a length of 0
 // For packed numbers: a number of one byte on the wire takes up to eight bytes in memory, in an

@@ -1,5 +1,5 @@
 // A service whose calls get their requests as bytes, and when they ask for them: to gRPC they are
-// streams of one request and one answer, on the wire they are what the service's description says.
+// streams in both directions, on the wire they are what the service's description says.
 #ifndef ERIS_SERVER_RAW_SERVICE_H_
 #define ERIS_SERVER_RAW_SERVICE_H_
 
@@ -16,19 +16,20 @@ namespace eris::server {
 
 using RawReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-// Api: v1::Data, say. Base: its service as it is generated, with callbacks for its other methods.
-template <class Api, class Base>
-class RawService : public Base {
+// Api: v1::Data, say.
+template <class Api>
+class RawService : public Api::Service {
+ public:
+  // Whether there has been a Serve for each of its methods, as there has to be.
+  bool ServesAll() const { return served_ == Description().method_count(); }
+
  protected:
-  // `make(context)` begins a call of `method`, which has one request, and returns its RawReactor.
+  // `make(context)` begins a call of `method` and returns its RawReactor.
   template <class Make>
   void Serve(const char* method, Make make) {
-    const google::protobuf::ServiceDescriptor* service =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-            Api::service_full_name());
-    ERIS_CHECK(service != nullptr);
-    const google::protobuf::MethodDescriptor* found = service->FindMethodByName(method);
+    const google::protobuf::MethodDescriptor* found = Description().FindMethodByName(method);
     ERIS_CHECK(found != nullptr);
+    ++served_;
     // The way in which grpcpp itself streams calls of one request. The handler comes with the
     // second call.
     if (!found->client_streaming()) this->MarkMethodStreamed(found->index(), nullptr);
@@ -39,6 +40,17 @@ class RawService : public Base {
               return make(*context);
             }));
   }
+
+ private:
+  static const google::protobuf::ServiceDescriptor& Description() {
+    const google::protobuf::ServiceDescriptor* service =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+            Api::service_full_name());
+    ERIS_CHECK(service != nullptr);
+    return *service;
+  }
+
+  int served_ = 0;
 };
 
 }  // namespace eris::server

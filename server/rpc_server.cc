@@ -164,7 +164,9 @@ struct RpcServer::Impl {
         data(&state),
         tables(&state),
         catalog(&state),
-        admin(&state) {}
+        admin(&state) {
+    ERIS_CHECK(data.ServesAll() && tables.ServesAll() && catalog.ServesAll() && admin.ServesAll());
+  }
 
   ServerState state;
   DataService data;

@@ -14,10 +14,9 @@
 
 namespace eris::server {
 
-ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context,
-                          const v1::ScanRequest& request) {
+ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context) {
   auto* call = new ScanCall(server, context);
-  call->ScanStream::Begin(call->Open(request));
+  call->Arrive();
   return call;
 }
 
@@ -35,9 +34,7 @@ uint64_t MessageBytesOf(uint64_t limit) {
 
 }  // namespace
 
-absl::Status ScanCall::Open(const v1::ScanRequest& request) {
-  stay_ = server_.gate.TryEnter(stop_);
-  if (!stay_) return DrainGate::RefusedStatus();
+absl::Status ScanCall::Open(const v1::ScanRequest& request, ByteBudget::Charge) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   const uint64_t message_bytes = MessageBytesOf(request.limit());
   charge_ = server_.budget.TryTake(kCopies * message_bytes);

@@ -15,7 +15,7 @@
 
 namespace eris::server {
 
-class ScanCall final : public ScanStream<v1::ScanResponse> {
+class ScanCall final : public ScanStream<v1::ScanRequest, v1::ScanResponse> {
  public:
   // A message of a scan holds at most this; it is also what a scan takes of the byte budget.
   static constexpr uint64_t kMessageBytesMax = 1 << 20;
@@ -23,13 +23,12 @@ class ScanCall final : public ScanStream<v1::ScanResponse> {
   static constexpr uint64_t kStringsMessageBytesMax = 2 << 20;
 
   // gRPC owns the result.
-  static ScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
-                         const v1::ScanRequest& request);
+  static ScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context);
 
  private:
   using ScanStream::ScanStream;
 
-  absl::Status Open(const v1::ScanRequest& request);
+  absl::Status Open(const v1::ScanRequest& request, ByteBudget::Charge charge) override;
   // What a token stands for. Errors: InvalidArgument (token, or a token with other fields, or of
   // another object), NotFound (the object is gone).
   absl::StatusOr<ScanOptions> Resume(const v1::ScanRequest& request);

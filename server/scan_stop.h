@@ -23,7 +23,7 @@ class ScanStop final : public Drainable {
     // Under the lock, so that Detach waits for it; it does not block.
     if (cancel_) cancel_();
   }
-  void OnDrainTimeout(const absl::Status& status) override { Stop(status); }
+  void EndNow(const absl::Status& status) override { Stop(status); }
 
   // `scan` has Cancel(), which does not block; called now when there is a reason already.
   template <class AnyScan>

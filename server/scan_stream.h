@@ -7,72 +7,66 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "server/arriving_call.h"
 #include "server/byte_budget.h"
-#include "server/call_cutter.h"
-#include "server/drain_gate.h"
-#include "server/rpc_status.h"
 #include "server/scan_stop.h"
 #include "server/server_state.h"
-#include "server/unary_call.h"
 
 namespace eris::server {
 
-// Deletes itself when gRPC is done with it.
-template <class Response>
-class ScanStream : public grpc::ServerWriteReactor<Response> {
+template <class Request, class Response>
+class ScanStream : public ArrivingCall<Request> {
  protected:
   // What is written is there twice until the client has read it: response_, and gRPC's bytes of it.
   static constexpr uint64_t kCopies = 2;
 
   ScanStream(ServerState& server, grpc::CallbackServerContext& context)
-      : server_(server), context_(context), stall_(context, &server.stalls.queue()) {}
+      : Base(server, context, CallWay::kRead, /*whole_call=*/false) {}
 
+  // Opens the scan. What `charge` holds is the request's; charge_ takes what outlives this.
+  virtual absl::Status Open(const Request& request, ByteBudget::Charge charge) = 0;
   // Asks the engine for the next chunk, whose answer writes it or ends the call.
   virtual void FetchNext() = 0;
 
-  // The first step of each: `opened` is how opening has gone.
-  void Begin(const absl::Status& opened) { opened.ok() ? Fetch() : End(opened); }
-
+  void Arrive() { Base::Arrive(stop_); }
   void Fetch() {
     if (const auto reason = stop_->reason()) return End(*reason);
     FetchNext();
   }
   // Sends response_; goes on, or ends after the last one.
-  void Write() {
-    stall_.Begin();
-    this->StartWrite(&response_);
-  }
+  void Write() { Base::Write(response_); }
   virtual void End(const absl::Status& status) {
-    stall_.Begin();  // the status waits behind the last chunk
-    this->Finish(ToRpcStatus(status));
+    this->Respond(status);  // it waits behind the last chunk
   }
 
-  // Immutable after construction.
-  ServerState& server_;
-  const grpc::CallbackServerContext& context_;
   const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();
   // Owned by the step under way.
   Response response_;
-  bool last_ = false;     // response_ is the last one
-  DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
+  bool last_ = false;  // response_ is the last one
   ByteBudget::Charge charge_;
 
  private:
+  using Base = ArrivingCall<Request>;
+
+  void OnRequest(Request& request, ByteBudget::Charge charge) override {
+    const absl::Status opened = Open(request, std::move(charge));
+    opened.ok() ? Fetch() : End(opened);
+  }
+  void OnNoRequest(const absl::Status& why) override { this->Respond(why); }
+
   void OnWriteDone(bool ok) override {
-    stall_.End();
+    this->EndWrite();
     if (!ok) return End(stop_->reason().value_or(absl::CancelledError("the client has gone")));
     if (last_) return End(absl::OkStatus());
     Fetch();
   }
-  void OnCancel() override { stop_->Stop(CancelledStatus(context_)); }
   void OnDone() override {
     stop_->Detach();
-    delete this;
+    Base::OnDone();
   }
-
-  StallWatch stall_;
 };
 
 }  // namespace eris::server

@@ -19,6 +19,10 @@
 
 namespace eris::server {
 
+// Calls of one request arrive apart: reads and scans wait for no write that arrives slowly, and an
+// operator's calls for neither. Writes may hold less of the byte budget.
+enum class CallWay { kRead, kWrite, kControl };
+
 struct ServerState {
   // `io` carries the timers: run by one thread, outlives the state.
   ServerState(const ServerConfig& config_in, Engine* engine_in, boost::asio::io_context* io,
@@ -28,6 +32,7 @@ struct ServerState {
         budget(config_in.in_flight_bytes_max),
         reads_arriving(arriving.reads),
         writes_arriving(arriving.writes),
+        control_arriving(arriving.control),
         sessions(engine_in),
         tokens(token_seed),
         table_tokens(token_seed),
@@ -41,6 +46,7 @@ struct ServerState {
   ByteBudget budget;
   ArrivalGate reads_arriving;
   ArrivalGate writes_arriving;
+  ArrivalGate control_arriving;
   SessionPool sessions;
   ResumeTokenCodec tokens;
   TableTokenCodec table_tokens;
@@ -48,10 +54,13 @@ struct ServerState {
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client
   ControlExecutor control;
-  ControlExecutor transfers;  // calls that move ranges, which may take long
+  ControlExecutor moves;  // calls that move ranges, which may take long
 
-  // For calls of one request: those that only read wait for no write that arrives slowly.
-  ArrivalGate& arrivals(bool is_write) { return is_write ? writes_arriving : reads_arriving; }
+  ArrivalGate& arrivals(CallWay way) {
+    return way == CallWay::kWrite  ? writes_arriving
+           : way == CallWay::kRead ? reads_arriving
+                                   : control_arriving;
+  }
   SnapshotLeases& leases() { return lease_timer.leases(); }
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "server/arriving_call.h"
 #include "server/batch_ops.h"
 #include "server/call_cutter.h"
 #include "server/parse_within.h"
@@ -16,7 +17,6 @@
 #include "server/rpc_status.h"
 #include "server/server_state.h"
 #include "server/stream_window.h"
-#include "server/unary_call.h"
 
 namespace eris::server {
 
@@ -53,7 +53,7 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
   struct WindowDrain final : Drainable {
     explicit WindowDrain(std::shared_ptr<Window> window_in) : window(std::move(window_in)) {}
     void OnDrain() override { window->Drain(DrainGate::RefusedStatus()); }
-    void OnDrainTimeout(const absl::Status& status) override { window->End(status); }
+    void EndNow(const absl::Status& status) override { window->End(status); }
     const std::shared_ptr<Window> window;
   };
 

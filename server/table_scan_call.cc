@@ -1,5 +1,6 @@
 #include "server/table_scan_call.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,20 +12,17 @@
 
 namespace eris::server {
 
-TableScanCall* TableScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context,
-                                    const v1::ScanTableRequest& request) {
+TableScanCall* TableScanCall::Begin(ServerState& server, grpc::CallbackServerContext& context) {
   auto* call = new TableScanCall(server, context);
-  call->ScanStream::Begin(call->Open(request));
+  call->Arrive();
   return call;
 }
 
-absl::Status TableScanCall::Open(const v1::ScanTableRequest& request) {
-  stay_ = server_.gate.TryEnter(stop_);
-  if (!stay_) return DrainGate::RefusedStatus();
+absl::Status TableScanCall::Open(const v1::ScanTableRequest& request, ByteBudget::Charge charge) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.table()));
-  const uint64_t request_bytes = request.SpaceUsedLong();
-  charge_ = server_.budget.TryTake(request_bytes);
-  if (!charge_) return OverBudgetStatus(server_.budget, request_bytes);
+  // For the query, which is about as large, and lives as long as the scan.
+  charge_ = std::move(charge);
+  charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request.SpaceUsedLong()));
   ERIS_ASSIGN_OR_RETURN(TableQuery query, QueryFrom(request.query()));
   has_tokens_ = query.aggregates.empty() && query.group_by.empty();
   fingerprint_ = QueryFingerprint(request.table(), request.query());

@@ -16,7 +16,7 @@
 
 namespace eris::server {
 
-class TableScanCall final : public ScanStream<v1::ScanTableResponse> {
+class TableScanCall final : public ScanStream<v1::ScanTableRequest, v1::ScanTableResponse> {
  public:
   // The most that a scan takes of the byte budget from the start, for its messages: as much as a
   // full chunk, and less where the query asks for few rows. A larger chunk takes more.
@@ -27,13 +27,12 @@ class TableScanCall final : public ScanStream<v1::ScanTableResponse> {
   static constexpr std::chrono::milliseconds kArrivalMax{1000};
 
   // gRPC owns the result.
-  static TableScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
-                              const v1::ScanTableRequest& request);
+  static TableScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context);
 
  private:
   using ScanStream::ScanStream;
 
-  absl::Status Open(const v1::ScanTableRequest& request);
+  absl::Status Open(const v1::ScanTableRequest& request, ByteBudget::Charge charge) override;
   // Snapshot and place, from the request. Errors: InvalidArgument (token), FailedPrecondition (no
   // such snapshot any more).
   absl::Status SetStart(const v1::ScanTableRequest& request, TableQuery& query);

@@ -19,18 +19,20 @@ namespace {
 constexpr uint32_t kTimeToLiveMs = 60'000;
 constexpr uint32_t kTimeToLiveMsMax = 3'600'000;
 
-absl::Status Create(Engine& engine, const v1::CreateTableRequest& request,
-                    v1::CreateTableResponse* response) {
+absl::Status DoCreateTable(const ControlScope& scope, const v1::CreateTableRequest& request,
+                           v1::CreateTableResponse* response) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
   ERIS_ASSIGN_OR_RETURN(const TableSchema schema, SchemaFrom(request.schema()));
   ERIS_ASSIGN_OR_RETURN(const TableOptions options, TableOptionsFrom(schema, request));
-  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, engine.CreateTable(request.name(), schema, options));
+  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info,
+                        scope.server.engine->CreateTable(request.name(), schema, options));
   FillObject(info, response->mutable_object());
   return absl::OkStatus();
 }
 
-absl::Status Get(ServerState& server, const v1::GetTableRequest& request,
-                 v1::GetTableResponse* response) {
+absl::Status DoGetTable(const ControlScope& scope, const v1::GetTableRequest& request,
+                        v1::GetTableResponse* response) {
+  ServerState& server = scope.server;
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
   // First the schema, which refuses what is no table.
   ERIS_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema,
@@ -41,8 +43,9 @@ absl::Status Get(ServerState& server, const v1::GetTableRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status Take(ServerState& server, const v1::TakeSnapshotRequest& request,
-                  v1::TakeSnapshotResponse* response) {
+absl::Status DoTakeSnapshot(const ControlScope& scope, const v1::TakeSnapshotRequest& request,
+                            v1::TakeSnapshotResponse* response) {
+  ServerState& server = scope.server;
   if (request.time_to_live_ms() > kTimeToLiveMsMax) {
     return absl::InvalidArgumentError(absl::StrCat("time_to_live_ms is ", request.time_to_live_ms(),
                                                    ", must be at most ", kTimeToLiveMsMax));
@@ -61,50 +64,26 @@ absl::Status Take(ServerState& server, const v1::TakeSnapshotRequest& request,
   return absl::OkStatus();
 }
 
+absl::Status DoReleaseSnapshot(const ControlScope& scope, const v1::ReleaseSnapshotRequest& request,
+                               v1::ReleaseSnapshotResponse*) {
+  return scope.server.leases().Release(request.snapshot());
+}
+
 }  // namespace
 
-TableService::TableService(ServerState* server) : server_(*server) {
-  Serve("WriteRows", UnaryCall<WriteRowsOp>::Beginner(server_));
-  Serve("EraseRows", UnaryCall<EraseRowsOp>::Beginner(server_));
-  Serve("LookupRows", UnaryCall<LookupRowsOp>::Beginner(server_));
-  Serve("ScanInto", UnaryCall<ScanIntoOp>::Beginner(server_));
-  Serve("WriteRowsStream", StreamCall<WriteRowsOp>::Beginner(server_));
-}
-
-grpc::ServerUnaryReactor* TableService::CreateTable(grpc::CallbackServerContext* context,
-                                                    const v1::CreateTableRequest* request,
-                                                    v1::CreateTableResponse* response) {
-  return ControlCall::Begin(
-      server_, *context, *request,
-      [engine = server_.engine, request, response] { return Create(*engine, *request, response); });
-}
-
-grpc::ServerUnaryReactor* TableService::GetTable(grpc::CallbackServerContext* context,
-                                                 const v1::GetTableRequest* request,
-                                                 v1::GetTableResponse* response) {
-  return ControlCall::Begin(server_, *context, *request,
-                            [this, request, response] { return Get(server_, *request, response); });
-}
-
-grpc::ServerWriteReactor<v1::ScanTableResponse>* TableService::ScanTable(
-    grpc::CallbackServerContext* context, const v1::ScanTableRequest* request) {
-  return TableScanCall::Begin(server_, *context, *request);
-}
-
-grpc::ServerUnaryReactor* TableService::TakeSnapshot(grpc::CallbackServerContext* context,
-                                                     const v1::TakeSnapshotRequest* request,
-                                                     v1::TakeSnapshotResponse* response) {
-  return ControlCall::Begin(server_, *context, *request, [this, request, response] {
-    return Take(server_, *request, response);
+TableService::TableService(ServerState* server) {
+  Serve("CreateTable", ControlBeginner(*server, DoCreateTable));
+  Serve("GetTable", ControlBeginner(*server, DoGetTable));
+  Serve("WriteRows", UnaryCall<WriteRowsOp>::Beginner(*server));
+  Serve("EraseRows", UnaryCall<EraseRowsOp>::Beginner(*server));
+  Serve("LookupRows", UnaryCall<LookupRowsOp>::Beginner(*server));
+  Serve("WriteRowsStream", StreamCall<WriteRowsOp>::Beginner(*server));
+  Serve("ScanTable", [server](grpc::CallbackServerContext& context) {
+    return TableScanCall::Begin(*server, context);
   });
-}
-
-grpc::ServerUnaryReactor* TableService::ReleaseSnapshot(grpc::CallbackServerContext* context,
-                                                        const v1::ReleaseSnapshotRequest* request,
-                                                        v1::ReleaseSnapshotResponse*) {
-  return ControlCall::Begin(server_, *context, *request, [this, request] {
-    return server_.leases().Release(request->snapshot());
-  });
+  Serve("ScanInto", UnaryCall<ScanIntoOp>::Beginner(*server));
+  Serve("TakeSnapshot", ControlBeginner(*server, DoTakeSnapshot));
+  Serve("ReleaseSnapshot", ControlBeginner(*server, DoReleaseSnapshot));
 }
 
 }  // namespace eris::server

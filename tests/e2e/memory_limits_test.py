@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 def test_loads_at_their_limits_stay_inside_256_mib(programs):
     with memory_matrix.LimitedServer(programs, 256, True, "--aeus", "2") as server:
-        for load in ("batches", "rows", "groups", "unread", "strings", "fill"):
+        for load in ("batches", "rows", "nested", "groups", "unread", "strings", "fill"):
             memory_matrix.run_load(server, load, 1)
             server.check_alive(load)
             print(f"        {load}: peak {server.peak() >> 20} MiB")

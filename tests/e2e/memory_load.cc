@@ -13,11 +13,13 @@
 //   snapshots held while what they see is written again
 //   streams   many streams at once, each with writes in flight
 //   halves    requests that arrive in part, and stay so
+//   nested    requests of catalogue, balancer and scans that take fifty times their bytes once they
+//             are parsed
 //
 // All the while one connection looks a key up, which has to be found. Exit code 0: every answer was
 // OK or a refusal that is expected (RESOURCE_EXHAUSTED; ABORTED: a snapshot was given up;
-// UNAVAILABLE: gRPC has closed the connection), every refusal named a limit, and reads went on. The
-// server is ERIS_SERVER. Prints a line per load.
+// UNAVAILABLE: gRPC has closed or dropped the connection), every refusal named a limit, and reads
+// went on. The server is ERIS_SERVER. Prints a line per load.
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -37,6 +39,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
 #include "eris/v1/table.grpc.pb.h"
@@ -86,9 +89,11 @@ class Tally {
         ++bad_;
         break;
       case StatusCode::UNAVAILABLE:
-        // gRPC's own last resort: it closes a connection when buffers of all have used its quota
-        // up.
-        if (text.find("GOAWAY") != std::string::npos) break;
+        // gRPC's own last resort when its buffers have used its quota up: it closes a connection,
+        // and drops one that is about to be made.
+        if (absl::StrContains(text, "GOAWAY") || absl::StrContains(text, "failed to connect")) {
+          break;
+        }
         [[fallthrough]];
       default:
         ++bad_;
@@ -425,6 +430,55 @@ void Halves(const Load& load) {
   });
 }
 
+// All of them are refused: for their size, for want of memory, or for what they ask. Parsed at once
+// those under way would take gigabytes.
+void Nested(const Load& load) {
+  InThreads(8, [&](int) {
+    const auto channel = NewConnection();
+    InThreads(8, [&](int call) {
+      int parts = 4 << 20;  // of two bytes
+      while (!load.Over()) {
+        Context context;
+        grpc::Status status;
+        if (call % 4 == 0) {
+          v1::CreateObjectRequest request;
+          v1::CreateObjectResponse response;
+          request.set_name("nested");
+          for (int i = 0; i < parts; ++i) request.add_split_keys();
+          status = v1::Catalog::NewStub(channel)->CreateObject(&context, request, &response);
+        } else if (call % 4 == 1) {
+          v1::ScanTableRequest request;
+          v1::ScanTableResponse response;
+          request.set_table("wide");
+          for (int i = 0; i < parts; ++i) request.mutable_query()->add_group_by();
+          const auto reader = v1::Tables::NewStub(channel)->ScanTable(&context, request);
+          while (reader->Read(&response)) {
+          }
+          status = reader->Finish();
+        } else if (call % 4 == 2) {
+          v1::CreateTableRequest request;
+          v1::CreateTableResponse response;
+          request.set_name("nested");
+          for (int i = 0; i < parts; ++i) request.mutable_schema()->add_columns();
+          status = v1::Tables::NewStub(channel)->CreateTable(&context, request, &response);
+        } else {
+          v1::PlanBalanceRequest request;
+          v1::PlanBalanceResponse response;
+          request.set_object(std::string(2 * static_cast<size_t>(parts), 'x'));
+          status = v1::Admin::NewStub(channel)->PlanBalance(&context, request, &response);
+        }
+        const bool refused = status.error_code() == StatusCode::INVALID_ARGUMENT ||
+                             status.error_code() == StatusCode::NOT_FOUND;
+        load.tally.Add(refused ? grpc::Status::OK : status);
+        const bool too_large = absl::StrContains(status.error_message(), "larger than max") ||
+                               absl::StrContains(status.error_message(), "RST_STREAM") ||
+                               absl::StrContains(status.error_message(), "smaller batches");
+        if (too_large && parts > 4096) parts /= 2;
+      }
+    });
+  });
+}
+
 // Looks one key up until told to stop. It has to be found within some tries, which are counted.
 class Probe {
  public:
@@ -479,7 +533,7 @@ int Run(int seconds, const std::vector<std::string>& names) {
   const std::map<std::string, std::function<void(const Load&)>> loads = {
       {"batches", Batches}, {"fill", Fill},     {"strings", LongStrings}, {"rows", WideRows},
       {"scans", Scans},     {"groups", Groups}, {"unread", Unread},       {"snapshots", Snapshots},
-      {"streams", Streams}, {"halves", Halves}};
+      {"streams", Streams}, {"halves", Halves}, {"nested", Nested}};
   const grpc::Status created = Create("probe", v1::VALUE_TYPE_UINT64);
   if (!created.ok() && created.error_code() != StatusCode::ALREADY_EXISTS) {
     std::fprintf(stderr, "cannot create: %s\n", created.error_message().c_str());

@@ -18,7 +18,7 @@ import sys
 import harness
 import memory_cgroup
 
-LOADS = ["batches", "streams", "halves", "snapshots", "strings", "rows", "scans", "groups",
+LOADS = ["batches", "streams", "halves", "nested", "snapshots", "strings", "rows", "scans", "groups",
          "unread", "fill", "batches", "unread", "bench", "import"]
 
 

@@ -41,6 +41,13 @@ class AdminClientTest : public RpcTest {
   std::unique_ptr<client::Client> client_;
 };
 
+TEST_F(AdminClientTest, ServerTellsItsVersionAndWhatItTakes) {
+  const auto info = client_->Server();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->version, "of tests");
+  EXPECT_GE(info->receive_message_bytes_max, 2u << 20);
+}
+
 // Every field is a number of its own, and JSON has them all.
 TEST_F(AdminClientTest, EveryFigureOfTheMemoryArrives) {
   const auto stats = client_->Memory();

@@ -17,6 +17,7 @@ struct Recorder final : ArrivalGate::Waiter {
     turns.push_back(number);
     return reads;
   }
+  bool Wanted() const override { return reads; }
   std::vector<int>& turns;
   const int number;
   const bool reads;
@@ -66,6 +67,7 @@ TEST(ArrivalGateTest, ThreadsAreNeverMoreThanThePlaces) {
       turn.store(true);
       return true;
     }
+    bool Wanted() const override { return true; }
     std::atomic<int>& reading;
     std::atomic<int>& most;
     std::atomic<bool> turn{false};

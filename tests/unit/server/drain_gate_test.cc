@@ -14,7 +14,7 @@ namespace {
 class Call final : public Drainable {
  public:
   void OnDrain() override { drained = true; }
-  void OnDrainTimeout(const absl::Status& status) override { timed_out = !status.ok(); }
+  void EndNow(const absl::Status& status) override { timed_out = !status.ok(); }
   std::atomic<bool> drained{false};
   std::atomic<bool> timed_out{false};
 };

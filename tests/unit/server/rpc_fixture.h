@@ -28,6 +28,7 @@ class RpcTest : public ::testing::Test {
  protected:
   explicit RpcTest(ServerConfig config_in = {}) : config(std::move(config_in)) {
     config.listen = "127.0.0.1:0";
+    config.version = "of tests";
     auto started = RpcServer::Start(config, &engine, io_thread.io());
     EXPECT_TRUE(started.ok()) << started.status();
     server = *std::move(started);

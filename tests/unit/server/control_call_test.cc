@@ -1,19 +1,19 @@
 // What ends a call that moves, without gRPC. The calls themselves: admin_balancer_test.cc.
-#include "server/transfer_call.h"
+#include "server/control_call.h"
 
 #include "gtest/gtest.h"
 
 namespace eris::server {
 namespace {
 
-TEST(TransferEffortTest, EffortThatNobodyStopsReturnsWhatItsWorkReturns) {
-  TransferEffort effort;
+TEST(ControlEffortTest, EffortThatNobodyStopsReturnsWhatItsWorkReturns) {
+  ControlEffort effort(ControlLane::kMoves);
   EXPECT_TRUE(effort.Run([](MoveStop* stop) { return stop->why(); }).ok());
   EXPECT_TRUE(absl::IsNotFound(effort.Run([](MoveStop*) { return absl::NotFoundError("gone"); })));
 }
 
-TEST(TransferEffortTest, EffortStoppedBeforeItsTurnNeverRuns) {
-  TransferEffort effort;
+TEST(ControlEffortTest, EffortStoppedBeforeItsTurnNeverRuns) {
+  ControlEffort effort(ControlLane::kMoves);
   effort.Stop(absl::CancelledError("first"));
   effort.OnDrain();
   bool ran = false;
@@ -25,12 +25,12 @@ TEST(TransferEffortTest, EffortStoppedBeforeItsTurnNeverRuns) {
   EXPECT_FALSE(ran);
 }
 
-TEST(TransferEffortTest, WorkHearsOfTheFirstStopAtOnce) {
-  TransferEffort effort;
+TEST(ControlEffortTest, WorkHearsOfTheFirstStopAtOnce) {
+  ControlEffort effort(ControlLane::kMoves);
   int woken = 0;
   const absl::Status status = effort.Run([&](MoveStop* stop) {
     stop->SetWake([&] { ++woken; });
-    effort.OnDrainTimeout(absl::UnavailableError("too long"));
+    effort.EndNow(absl::UnavailableError("too long"));
     effort.Stop(absl::CancelledError("second"));
     EXPECT_EQ(woken, 1);
     stop->SetWake(nullptr);
@@ -41,8 +41,8 @@ TEST(TransferEffortTest, WorkHearsOfTheFirstStopAtOnce) {
   EXPECT_EQ(woken, 1);
 }
 
-TEST(TransferEffortTest, WorkThatEndedWellInSpiteOfTheStopEndedWell) {
-  TransferEffort effort;
+TEST(ControlEffortTest, WorkThatEndedWellInSpiteOfTheStopEndedWell) {
+  ControlEffort effort(ControlLane::kMoves);
   EXPECT_TRUE(effort
                   .Run([&](MoveStop*) {
                     effort.Stop(absl::CancelledError("too late"));
