@@ -442,6 +442,15 @@ absl::StatusOr<EngineStats> Client::Stats() {
   return stats;
 }
 
+absl::StatusOr<ServerInfo> Client::Server() {
+  v1::GetServerResponse response;
+  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetServer, options_.timeout,
+                                    v1::GetServerRequest(), response);
+  if (!status.ok()) return status;
+  return ServerInfo{.version = response.version(),
+                    .receive_message_bytes_max = response.receive_message_bytes_max()};
+}
+
 absl::StatusOr<std::string> Client::Topology() {
   v1::GetTopologyResponse response;
   absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetTopology, options_.timeout,

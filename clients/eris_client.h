@@ -50,6 +50,12 @@ struct ConnectOptions {
   bool own_connection = false;
 };
 
+struct ServerInfo {
+  std::string version;  // "0.1.0 (commit 0123456789ab)"; empty: it does not say
+  // A request of more bytes gets RESOURCE_EXHAUSTED, and ends its stream.
+  uint64_t receive_message_bytes_max = 0;
+};
+
 class Client {
  public:
   // Blocks until it is connected or the first attempt has failed. It does not try again, so a
@@ -122,6 +128,8 @@ class Client {
                                            const AggregateOptions& options,
                                            const KeyTypes& key_type = {});
 
+  // Which program answers, and what it takes at most. Errors: Unimplemented (an older server).
+  absl::StatusOr<ServerInfo> Server();
   absl::StatusOr<EngineStats> Stats();
   absl::StatusOr<std::string> Topology();
   // What the system has given for data, and what each object has of it.

@@ -130,6 +130,23 @@ int Show(const Cli& cli, const ImportFlags& flags, const ImportedRows& imported,
   return output.Finish(kExitOk);
 }
 
+// Bounds batches so that their messages are no longer than the server takes: one half for values of
+// fixed width, whatever text they have, and one for the text of strings.
+void FitMessages(client::Client& client, const TableSchema& schema, TableImport& options) {
+  constexpr uint64_t kUnknown = 2 << 20;  // the least that a server takes unless it is told to
+  constexpr uint64_t kNames = 64 << 10;
+  const absl::StatusOr<client::ServerInfo> server = client.Server();
+  uint64_t most = server.ok() ? server->receive_message_bytes_max : kUnknown;
+  most -= std::min(most / 2, kNames);
+  uint64_t row_bytes = 0;
+  for (const auto& column : schema.columns) {
+    constexpr uint32_t kOffset = sizeof(uint32_t);
+    row_bytes += std::max(ColumnValueBytes(column.type), kOffset) + 1;  // and a bit of validity
+  }
+  options.rows_max = std::clamp<uint64_t>(most / 2 / row_bytes, 1, options.rows_max);
+  options.text_bytes_max = std::min(options.text_bytes_max, most / 2);
+}
+
 }  // namespace
 
 int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile& input,
@@ -146,12 +163,13 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
   }
   if (!status.ok()) return Report(status);
 
-  const TableImport options{.table = flags.object,
-                            .rows_max = std::min<uint64_t>(flags.batch, kBatchRowsMax),
-                            .in_flight = flags.in_flight,
-                            .skip_bad_lines = flags.on_error == "skip",
-                            .progress = flags.progress,
-                            .file_bytes = input.bytes()};
+  TableImport options{.table = flags.object,
+                      .rows_max = std::min<uint64_t>(flags.batch, kBatchRowsMax),
+                      .in_flight = flags.in_flight,
+                      .skip_bad_lines = flags.on_error == "skip",
+                      .progress = flags.progress,
+                      .file_bytes = input.bytes()};
+  FitMessages(client, target->schema, options);
   const absl::Time start = absl::Now();
   ImportedRows imported;
   status = ImportRows(client, target->schema, options, file, imported);

@@ -23,8 +23,6 @@ namespace {
 // With its places it stays in a core's second cache.
 constexpr size_t kReadBytes = 256 << 10;
 constexpr size_t kPadBytes = kIndexPadBytes + 8;
-// Of the text of one batch: its message stays far below what servers take.
-constexpr uint64_t kBatchTextBytesMax = 8 << 20;
 constexpr size_t kShownBytesMax = 40;
 // What a short string is copied in at once.
 constexpr size_t kCopyBytes = 32;
@@ -451,12 +449,12 @@ std::string TableFile::Complaint(size_t field, absl::string_view text,
 }
 
 absl::StatusOr<TableFile::Result> TableFile::Read(uint64_t rows_max, client::OwnedRows& rows,
-                                                  OnBadLine on_bad_line) {
+                                                  OnBadLine on_bad_line, uint64_t text_bytes_max) {
   std::string complaint;
   Cursors to(fields_, schema_, rows_max, rows);
   if (to.row == 0) batch_begin_ = bytes_;
   absl::StatusOr<Result> result = Result::kFull;
-  while (to.row < rows_max && bytes_ - batch_begin_ < kBatchTextBytesMax) {
+  while (to.row < rows_max && bytes_ - batch_begin_ < text_bytes_max) {
     const Step step = places_.empty() ? Step::kMore
                       : in_bad_line_  ? SkipRestOfLine()
                                       : FastRecord(to, complaint);

@@ -32,6 +32,9 @@ struct TableFileFormat {
 
 class TableFile {
  public:
+  // The most text of one batch, where the server takes that much.
+  static constexpr uint64_t kBatchTextBytesMax = 8 << 20;
+
   // `fd` stays the caller's; `name` is for messages.
   TableFile(int fd, std::string name, const TableFileFormat& format, TableSchema schema);
   TableFile(const TableFile&) = delete;
@@ -43,7 +46,7 @@ class TableFile {
   absl::Status Open();
 
   enum class Result {
-    kFull,     // rows_max, or some MiB, are there
+    kFull,     // rows_max rows, or text_bytes_max bytes of text, are there
     kBadLine,  // on_bad_line has said stop; rows before it are there, the next Read goes on behind
                // it
     kEnd,
@@ -55,7 +58,8 @@ class TableFile {
   // Read lays out room for rows_max rows, which must not be done again for every bad line. Errors:
   // Unavailable, Cancelled (Interrupt).
   using OnBadLine = absl::FunctionRef<bool(const std::string& complaint)>;
-  absl::StatusOr<Result> Read(uint64_t rows_max, client::OwnedRows& rows, OnBadLine on_bad_line);
+  absl::StatusOr<Result> Read(uint64_t rows_max, client::OwnedRows& rows, OnBadLine on_bad_line,
+                              uint64_t text_bytes_max = kBatchTextBytesMax);
   // Makes rows empty, and keeps their memory.
   static void Reset(client::OwnedRows& rows) { rows.rows = 0; }
   // A Read that waits for a pipe, and all later ones, end with Cancelled. Any thread.

@@ -111,7 +111,7 @@ void ReadBatches(const TableImport& options, TableFile& file, Batches& batches) 
     if (!batch) break;
     TableFile::Reset(batch->rows);
     const absl::StatusOr<TableFile::Result> result =
-        file.Read(options.rows_max, batch->rows, on_bad_line);
+        file.Read(options.rows_max, batch->rows, on_bad_line, options.text_bytes_max);
     if (!result.ok()) status = result.status();
     more = result.ok() && *result == TableFile::Result::kFull;
     batch->bytes_read = file.bytes_read();

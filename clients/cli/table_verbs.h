@@ -56,7 +56,9 @@ int RunEraseOfTable(const Cli& cli, client::Client& client, const std::string& t
 // What is read from where, and how it is sent.
 struct TableImport {
   std::string table;
-  uint64_t rows_max = 16384;  // of a batch
+  // The limits of one batch.
+  uint64_t rows_max = 16384;
+  uint64_t text_bytes_max = 8 << 20;
   uint32_t in_flight = 8;
   bool skip_bad_lines = false;
   bool progress = true;
