@@ -110,14 +110,16 @@ TEST(ArrivalTest, OneOfManyThreadsEndsIt) {
   for (int round = 0; round < 200; ++round) {
     World world;
     std::vector<std::thread> threads;
-    threads.emplace_back([&] { static_cast<void>(world.arrival->OnTurn()); });
+    bool arrived = false;
+    threads.emplace_back([&] { arrived = world.arrival->OnTurn() && world.arrival->TryArrive(); });
     threads.emplace_back([&] { world.arrival->EndNow(absl::UnavailableError("drained")); });
     threads.emplace_back([&] { world.arrival->OnExpired(0); });
-    bool arrived = false;
-    threads.emplace_back([&] { arrived = world.arrival->TryArrive(); });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(world.call.ended.size(), arrived ? 0u : 1u);
-    if (!arrived) EXPECT_TRUE(world.inside->ended.empty());
+    if (!arrived) {
+      EXPECT_TRUE(world.inside->ended.empty());
+      EXPECT_FALSE(world.arrival->TryArrive());
+    }
   }
 }
 
