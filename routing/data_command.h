@@ -89,7 +89,6 @@ struct CommandHeader {
   uint32_t size_bytes = 0;  // the whole record
   CommandType type = CommandType::kLookup;
   uint8_t key_parts = 1;       // of keyed ones: 1, or 2
-  uint8_t hops = 0;            // AEUs that have passed it on
   uint8_t lane = 0;            // of keyed ones: commands of one Port have the same
   uint32_t slot = 0;           // the object's slot at every AEU, reused after a drop
   ObjectId object;             // which generation of the slot is meant; never used twice

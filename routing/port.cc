@@ -27,6 +27,12 @@ constexpr int64_t kSleepNs = 50'000;
 constexpr size_t kMulticastBytes = 4096;
 constexpr size_t kMulticastBlocksMax = 16;
 
+// Room for so many elements in all, as push_back grows.
+template <class T>
+void Grow(std::vector<T>& vector, size_t count) {
+  if (vector.capacity() < count) vector.reserve(std::max(count, 2 * vector.capacity()));
+}
+
 }  // namespace
 
 Port::Port(const EndpointDirectory& directory, const PortOptions& options)
@@ -58,10 +64,18 @@ Port::~Port() {
   multicasts_->Close();
 }
 
+void Port::GrowTargets(size_t count) {
+  Grow(targets_, count);
+  Grow(cursors_, count);
+  Grow(dirty_, count);  // each target stands once in these two
+  Grow(to_wake_, count);
+}
+
 uint32_t Port::TargetOf(AeuId aeu) {
   ERIS_DCHECK(aeu.value < directory_.size());
   uint32_t& target = target_of_[aeu.value];
   if (target == 0) {
+    GrowTargets(targets_.size() + 1);
     targets_.push_back({.endpoint = &directory_[aeu]});
     cursors_.emplace_back();
     target = static_cast<uint32_t>(targets_.size());

@@ -7,7 +7,9 @@
 // holding anybody up. Blocks come from the Port's bounded pool. Nothing waits for ever: where there
 // is no room an AEU's Port gives the keys back at once, one outside waits with a bound first.
 // Cost of a call: O(keys + targets addressed); memory: a few bytes per AEU that there is, a target
-// and a block per AEU addressed, a range table of up to 4096 ranges.
+// and a block per AEU addressed, a range table of up to 4096 ranges, 12 bytes a key of the largest
+// call, of which those beyond 65,536 are given back (pages of 8 of them are touched only where keys
+// find no room).
 #ifndef ERIS_ROUTING_PORT_H_
 #define ERIS_ROUTING_PORT_H_
 
@@ -32,9 +34,8 @@ namespace eris::routing {
 struct KeyedCommand {
   CommandType type = CommandType::kLookup;
   std::span<const uint64_t> keys = {};
-  std::span<const uint64_t> values = {};     // HasValues(type): as many as keys
-  std::span<const uint32_t> positions = {};  // as many as keys; empty: 0, 1, 2, ...
-  uint8_t hops = 0;
+  std::span<const uint64_t> values = {};       // HasValues(type): as many as keys
+  std::span<const uint32_t> positions = {};    // as many as keys; empty: 0, 1, 2, ...
   std::optional<uint8_t> lane = std::nullopt;  // of who has sent it first; else this Port's
   uint64_t snapshot = 0;
   CompletionFunction complete = nullptr;
@@ -72,13 +73,17 @@ class Port {
 
   // Splits by the table in force and buffers the pieces. Keys that find no room get
   // states[position] = `if_no_room`; their number is returned, and the caller owes command.context
-  // an answer for them.
+  // an answer for them. What the three send to one target keeps its order. Throw
+  // std::bad_alloc; nothing has been sent then.
   uint32_t Send(const ObjectRoute& route, const KeyedCommand& command,
                 storage::KeyState if_no_room);
-  // The same, but all keys go to `target`, whatever the table says: along a stub. What the two send
-  // to one target keeps its order.
-  uint32_t SendAlong(AeuId target, const ObjectRoute& route, const KeyedCommand& command,
-                     storage::KeyState if_no_room);
+  // The same by `table`, a version of the route's that the caller keeps alive. `waits`: for room,
+  // as the options say.
+  uint32_t SendBy(const RangeTable& table, const ObjectRoute& route, const KeyedCommand& command,
+                  storage::KeyState if_no_room, bool waits = true);
+  // The same, but all keys go to `target`, as a command of table `version`: along a stub.
+  uint32_t SendAlong(AeuId target, uint64_t version, const ObjectRoute& route,
+                     const KeyedCommand& command, storage::KeyState if_no_room);
   // Those keys of the last Send that found no room, as indices into command.keys. Until the next
   // call.
   std::span<const uint32_t> refused_keys() const { return left_; }
@@ -150,10 +155,16 @@ class Port {
     int64_t deadline_ns_ = 0;
   };
 
-  // The table in force, to split `keys` keys by: its copy in this Port's memory, once enough keys
-  // have been split by that version to pay for one. Valid until the next call.
-  const RangeTable& TableOf(const ObjectRoute& route, size_t keys);
+  // `table`, to split `keys` keys by: its copy in this Port's memory, once enough keys have been
+  // split by that version to pay for one. Valid until the next call.
+  const RangeTable& NearCopyOf(const RangeTable& table, ObjectId object, size_t keys);
+  // Throws std::bad_alloc; nothing has changed then.
   uint32_t TargetOf(AeuId aeu);
+  // Room for so many targets. Throws std::bad_alloc.
+  void GrowTargets(size_t count);
+  // Room for what splitting `keys` keys by `table` writes down, so that it cannot fail midway.
+  // Throws std::bad_alloc.
+  void ReserveFor(const RangeTable& table, size_t keys);
   // Room for a record of `bytes` in the target's outgoing buffer; nullptr: none just now.
   std::byte* Reserve(uint32_t target, size_t bytes);
   std::byte* ReserveOrWait(uint32_t target, size_t bytes);
@@ -172,7 +183,7 @@ class Port {
   void SplitByKey(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command);
   // Tries again with the keys in left_, with a bound; answers those that find no room after all.
   uint32_t EndSend(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
-                   storage::KeyState if_no_room);
+                   storage::KeyState if_no_room, bool waits);
 
   // The chunk's keys in [first, last] find no room now.
   void LeaveRange(std::span<const uint64_t> keys, size_t begin, size_t count, uint64_t first,

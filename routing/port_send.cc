@@ -70,34 +70,48 @@ void CopyColumns(const KeyColumns& from, const KeyColumnsOut& to) {
 
 }  // namespace
 
-const RangeTable& Port::TableOf(const ObjectRoute& route, size_t keys) {
-  // Shown until the next call: an idle Port keeps one version alive at most.
-  const RangeTable& shown = table_reader_.Acquire(route);
-  if (route.object() != table_object_ || shown.version() != table_version_) {
-    table_object_ = route.object();
-    table_version_ = shown.version();
+const RangeTable& Port::NearCopyOf(const RangeTable& table, ObjectId object, size_t keys) {
+  if (object != table_object_ || table.version() != table_version_) {
+    table_object_ = object;
+    table_version_ = table.version();
     keys_by_table_ = 0;
     own_table_.reset();
-  } else if (!own_table_ && keys_by_table_ >= shown.size() && shown.size() <= kOwnRangesMax) {
+  } else if (!own_table_ && keys_by_table_ >= table.size() && table.size() <= kOwnRangesMax) {
     keys_by_table_ = 0;  // without memory it is tried again as late
     try {
-      own_table_.emplace(shown);
+      own_table_.emplace(table);
     } catch (const std::bad_alloc&) {
     }
   }
   keys_by_table_ += keys;
-  return own_table_ ? *own_table_ : shown;
+  return own_table_ ? *own_table_ : table;
+}
+
+void Port::ReserveFor(const RangeTable& table, size_t keys) {
+  const size_t targets = std::min(table.size(), directory_.size());
+  GrowTargets(std::min(targets_.size() + std::min(keys, targets), directory_.size()));
+  touched_.reserve(targets);
+  left_.reserve(keys);
+  left_now_.reserve(keys);
+  target_of_key_.reserve(keys);  // filled only by those who use it
 }
 
 uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
                     storage::KeyState if_no_room) {
+  // Shown until the next call: an idle Port keeps one version alive at most.
+  return SendBy(table_reader_.Acquire(route), route, command, if_no_room);
+}
+
+uint32_t Port::SendBy(const RangeTable& shown, const ObjectRoute& route,
+                      const KeyedCommand& command, storage::KeyState if_no_room, bool waits) {
   const size_t n = command.keys.size();
   ERIS_DCHECK(command.positions.empty() || command.positions.size() == n);
   ERIS_DCHECK(!HasValues(command.type) || command.values.size() == n);
   ERIS_DCHECK(!HasExpected(command.type) || command.expected.size() == n);
   ERIS_DCHECK(command.seconds.empty() || command.seconds.size() == n);
   ERIS_DCHECK(command.query.size() % 8 == 0);
-  const RangeTable& table = TableOf(route, n);
+  const RangeTable& table = NearCopyOf(shown, route.object(), n);
+  ReserveFor(table, n);
   touched_.clear();
   left_.clear();
   const uint32_t record_keys =
@@ -110,26 +124,28 @@ uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
   } else {
     SplitByKey(route, table, command);
   }
-  return EndSend(route, table.version(), command, if_no_room);
+  return EndSend(route, table.version(), command, if_no_room, waits);
 }
 
-uint32_t Port::SendAlong(AeuId target, const ObjectRoute& route, const KeyedCommand& command,
-                         storage::KeyState if_no_room) {
+uint32_t Port::SendAlong(AeuId target, uint64_t version, const ObjectRoute& route,
+                         const KeyedCommand& command, storage::KeyState if_no_room) {
   const size_t n = command.keys.size();
   ERIS_DCHECK(!HasValues(command.type) || command.values.size() == n);
-  const uint64_t version = table_reader_.Acquire(route).version();
+  touched_.reserve(1);
+  left_.reserve(n);
+  left_now_.reserve(n);
+  if (target_of_key_.size() < n) target_of_key_.resize(n);
   const uint32_t index = TargetOf(target);
   touched_.assign(1, index);
   left_.clear();
-  if (target_of_key_.size() < n) target_of_key_.resize(n);
   std::fill_n(target_of_key_.begin(), n, AeuId{index});
   targets_[index].pending = static_cast<uint32_t>(n);
   Fill(route, version, command, {});
-  return EndSend(route, version, command, if_no_room);
+  return EndSend(route, version, command, if_no_room, /*waits=*/true);
 }
 
 uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
-                       storage::KeyState if_no_room) {
+                       storage::KeyState if_no_room, bool waits) {
   const size_t n = command.keys.size();
   Wait wait;
   while (!left_.empty()) {
@@ -141,7 +157,7 @@ uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCo
     Fill(route, version, command, left_now_);
     if (left_.size() < left_now_.size()) {
       wait = Wait();  // there is progress: the bound begins anew
-    } else if (!wait.Pause(*this)) {
+    } else if (!waits || !wait.Pause(*this)) {
       break;
     }
   }
@@ -247,7 +263,9 @@ void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
 void Port::LeaveRange(std::span<const uint64_t> keys, size_t begin, size_t count, uint64_t first,
                       uint64_t last, uint32_t target) {
   if (target_of_key_.size() < keys.size()) target_of_key_.resize(keys.size());
-  touched_.push_back(target);
+  if (std::find(touched_.begin(), touched_.end(), target) == touched_.end()) {
+    touched_.push_back(target);
+  }
   for (size_t i = begin; i < begin + count; ++i) {
     if (keys[i] < first || keys[i] > last) continue;
     target_of_key_[i] = AeuId{target};
@@ -263,7 +281,6 @@ void Port::SplitByKey(const ObjectRoute& route, const RangeTable& table,
 
 void Port::CountByTarget(const RangeTable& table, std::span<const uint64_t> keys) {
   const size_t n = keys.size();
-  touched_.clear();
   if (target_of_key_.size() < n) target_of_key_.resize(n);
   if (table.size() == 1) {
     touched_.push_back(TargetOf(table.owners()[0]));
@@ -301,7 +318,6 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
   auto* header = new (record) CommandHeader{.size_bytes = static_cast<uint32_t>(bytes),
                                             .type = command.type,
                                             .key_parts = key_parts,
-                                            .hops = command.hops,
                                             .lane = command.lane.value_or(lane_),
                                             .slot = route.slot(),
                                             .object = route.object(),

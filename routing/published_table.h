@@ -29,12 +29,20 @@ class BasicPublishedTable {
   using Current = typename Memory::template Atomic<const Table*>;
 
   explicit BasicPublishedTable(std::unique_ptr<const Table> first)
-      : newest_(std::move(first)), current_(newest_.get()) {}
+      : newest_(std::move(first)),
+        current_(newest_.get()),
+        version_(newest_ == nullptr ? 0 : newest_->version()) {}
   // REQUIRES: no Port reads it any more. A slot may go on showing its last version: the address is
   // only compared, and a table that gets it again is protected by it. Pins may outlive it.
   ~BasicPublishedTable() = default;
   BasicPublishedTable(const BasicPublishedTable&) = delete;
   BasicPublishedTable& operator=(const BasicPublishedTable&) = delete;
+
+  // Of the one in force, or of one just before it. Any thread, without the mutex.
+  uint64_t version() const {
+    // relaxed: a figure. Who needs the table pins it.
+    return version_.load(std::memory_order_relaxed);
+  }
 
   // For TableReader::Acquire.
   const Current& current() const { return current_; }
@@ -57,6 +65,7 @@ class BasicPublishedTable {
     // seq_cst: pairs with the loads in TableReader::Acquire, and comes before the look at the
     // slots.
     current_.store(newest_.get(), std::memory_order_seq_cst);
+    version_.store(newest_->version(), std::memory_order_relaxed);
     const std::vector<const void*> shown = readers.Shown();
     std::erase_if(superseded_, [&](const std::shared_ptr<const Table>& table) {
       return !std::binary_search(shown.begin(), shown.end(), static_cast<const void*>(table.get()));
@@ -77,6 +86,7 @@ class BasicPublishedTable {
 
   // Shared: written by publishers, read by Ports.
   Current current_;
+  typename Memory::template Atomic<uint64_t> version_;
 };
 
 template <class Table>

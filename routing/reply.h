@@ -29,11 +29,16 @@ class Reply {
   void SetCancelled() { cancelled_.store(true, std::memory_order_seq_cst); }
   bool cancelled() const { return cancelled_.load(std::memory_order_seq_cst); }
 
+  // Some state is kMoved. Set before the key is answered. relaxed: the answers publish it.
+  void SetMoved(bool moved = true) { moved_.store(moved, std::memory_order_relaxed); }
+  bool moved() const { return moved_.load(std::memory_order_relaxed); }
+
  protected:
   ~Reply() = default;
 
  private:
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> moved_{false};
 };
 
 }  // namespace eris::routing

@@ -1,8 +1,10 @@
 // One hand-over of a range of a data object: a link, or one chunk of a copy. The engine owns it and
 // sends it to the source (kGive); the source fills it and passes it on to the target (kHandOver),
 // which installs what is in it; whoever ends it completes it. The engine then publishes the table
-// in which the target owns the range, and tells the source how it ended (kConclude). Written by one
-// party at a time: each command publishes it to the next. Paper: ERIS 3.3.2; docs/balancing.md.
+// in which the target owns the range, and tells the source how it ended (kConclude). Where the
+// target could not install it, the source takes it back, and the table is published after that.
+// Written by one party at a time: each command publishes it to the next. Paper: ERIS 3.3.2;
+// docs/balancing.md.
 #ifndef ERIS_ROUTING_TRANSFER_STEP_H_
 #define ERIS_ROUTING_TRANSFER_STEP_H_
 
@@ -39,6 +41,9 @@ class TransferStep : public Reply {
   storage::Range leaving;
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
   uint32_t rows_max = 0;                                         // kCopy: of this chunk
+  // Of the partition table by which the target will own what leaves, or the source what comes back:
+  // the next one of the object. Of heap tables 0.
+  uint64_t version = 0;
   uint64_t turn_cpu_ns_max = 0;  // kCopy: what a turn may spend on what follows from it
   // Nothing is to leave: what the source has made ready for the steps before stays. Ends at once,
   // as refused with OK; the rows are served as before, a piece a turn.

@@ -95,8 +95,7 @@ std::vector<Compare> Supported() {
   return supported;
 }
 
-INSTANTIATE_TEST_SUITE_P(Comparisons, CsbTreeTest,
-                         testing::ValuesIn(Supported()),
+INSTANTIATE_TEST_SUITE_P(Comparisons, CsbTreeTest, testing::ValuesIn(Supported()),
                          [](const testing::TestParamInfo<Compare>& tested) -> std::string {
                            return tested.param == Compare::kScalar ? "Scalar" : "Avx512";
                          });

@@ -25,8 +25,7 @@ TEST(PortAlongTest, KeysSentAlongGoToOneAeuWhateverTheTableSays) {
   keys.push_back(0);
   TestReply reply(keys.size());
   KeyedCommand command = Command(CommandType::kCompareAndSet, keys, reply, keys, keys);
-  command.hops = 4;
-  EXPECT_EQ(port.SendAlong({2}, *route, command, KeyState::kMoved), 0u);
+  EXPECT_EQ(port.SendAlong({2}, 9, *route, command, KeyState::kMoved), 0u);
   EXPECT_TRUE(port.Flush());
   EXPECT_TRUE(Take(endpoints[0]).empty());
   EXPECT_TRUE(Take(endpoints[1]).empty());
@@ -35,8 +34,7 @@ TEST(PortAlongTest, KeysSentAlongGoToOneAeuWhateverTheTableSays) {
   const auto commands = Take(endpoints[2]);
   EXPECT_GT(commands.size(), 1u);
   for (const Received& one : commands) {
-    EXPECT_EQ(one.header.hops, 4u);
-    EXPECT_EQ(one.header.table_version, 3u);
+    EXPECT_EQ(one.header.table_version, 9u);
     taken.insert(taken.end(), one.keys.begin(), one.keys.end());
     values.insert(values.end(), one.values.begin(), one.values.end());
     expected.insert(expected.end(), one.expected.begin(), one.expected.end());
@@ -58,7 +56,7 @@ TEST(PortAlongTest, KeysSentAlongThatFindNoRoomAreAnswered) {
   const std::vector<uint64_t> keys = Numbers(200);
   TestReply reply(keys.size());
   const uint32_t refused =
-      port.SendAlong({1}, *route, Command(CommandType::kLookup, keys, reply), KeyState::kMoved);
+      port.SendAlong({1}, 4, *route, Command(CommandType::kLookup, keys, reply), KeyState::kMoved);
   EXPECT_GT(refused, 0u);
   EXPECT_LT(refused, 200u);
   const auto moved =
@@ -115,7 +113,7 @@ TEST(PortAlongTest, OneTargetsCommandsKeepTheOrderOfTheCalls) {
           if (port.Send(*route, command, KeyState::kMoved) == keys.size()) continue;
           break;
         case 1:
-          if (port.SendAlong({1}, *route, command, KeyState::kMoved) == keys.size()) continue;
+          if (port.SendAlong({1}, 4, *route, command, KeyState::kMoved) == keys.size()) continue;
           break;
         case 2:
           if (!port.SendTo({1}, header, segment)) continue;

@@ -61,7 +61,6 @@ TEST(PortTest, GivenPositionsTravelWithTheirKeys) {
   TestReply reply(10);
   KeyedCommand command = Command(CommandType::kErase, keys, reply);
   command.positions = positions;
-  command.hops = 3;
   EXPECT_EQ(port.Send(*route, command, KeyState::kMoved), 0u);
   ASSERT_TRUE(port.Flush());
   const auto low = Take(endpoints[0]), high = Take(endpoints[1]);
@@ -69,7 +68,6 @@ TEST(PortTest, GivenPositionsTravelWithTheirKeys) {
   ASSERT_EQ(high.size(), 1u);
   EXPECT_EQ(low[0].positions, (std::vector<uint32_t>{4}));
   EXPECT_EQ(high[0].positions, (std::vector<uint32_t>{9, 2}));
-  EXPECT_EQ(high[0].header.hops, 3u);
 }
 
 // Every number of keys up to several records: odd counts are padded, none is lost at a record's
