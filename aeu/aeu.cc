@@ -380,7 +380,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
                               .snapshots = &snapshots_});
     // One clock reading per batch; the parts share it by their length.
     const uint64_t elapsed_ns = NowNs() - begin_ns;
-    const bool all_here = builder_.forwarded().empty() && slot->ranges().size() == 1;
+    const bool all_here = builder_.others().empty() && slot->ranges().size() == 1;
     slot->accesses()->Record(static_cast<uint32_t>(group.type), parts, elapsed_ns,
                              all_here ? keys : 0);
     if (writes) {
@@ -397,37 +397,37 @@ void Aeu::RunGroup(const CommandGroup& group) {
   }
   counters_.keys.Add(keys);
 
-  // Forwarded keys are answered by the AEU that executes them, the others here.
-  size_t forwarded = 0;
+  // Keys that are sent on are answered by the AEU that executes them, the others here.
+  size_t others = 0;
   for (const CommandHeader* command : runnable_) {
     if (command->query_bytes > 0) ApplyQuery(command);
     uint32_t answered = command->count;
-    while (forwarded < builder_.forwarded().size() &&
-           builder_.forwarded()[forwarded].command == command) {
-      answered -= Forward(*slot, builder_.forwarded()[forwarded++]);
+    while (others < builder_.others().size() && builder_.others()[others].command == command) {
+      answered -= SendOn(*slot, builder_.others()[others++]);
     }
     if (answered > 0) acknowledgements_.Add(command->complete, command->context, answered);
   }
 }
 
-uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
+uint32_t Aeu::SendOn(ObjectSlot& slot, const OtherKeys& keys) {
   const CommandHeader& command = *keys.command;
   const uint32_t count = static_cast<uint32_t>(keys.keys.size());
-  uint32_t refused = count;
 #ifdef ERIS_PLANTED_EARLY_TABLE
   // Believes the table: what is its own by that, and not here, is absent.
-  if (!keys.target && slot.route().Pin()->OwnerOf(keys.keys[0]) == id_) {
+  if (!keys.send_on && slot.Find(keys.keys[0]) == nullptr &&
+      slot.route().Pin()->OwnerOf(keys.keys[0]) == id_) {
     for (const uint32_t position : keys.positions)
       command.context->states[position] = KeyState::kAbsent;
     return 0;
   }
 #endif
-  if (command.hops < kHopsMax) {
+  uint32_t refused = count;
+  if (keys.send_on && !slot.stub()->broken) {
+    const Stub& stub = *slot.stub();
     const routing::KeyedCommand again{.type = command.type,
                                       .keys = keys.keys,
                                       .values = keys.values,
                                       .positions = keys.positions,
-                                      .hops = static_cast<uint8_t>(command.hops + 1),
                                       .lane = command.lane,
                                       .snapshot = command.snapshot,
                                       .complete = command.complete,
@@ -435,13 +435,18 @@ uint32_t Aeu::Forward(ObjectSlot& slot, const ForwardedKeys& keys) {
                                       .query = {routing::QueryOf(&command), command.query_bytes},
                                       .expected = keys.expected,
                                       .seconds = keys.seconds};
-    // Along the stub: the table does not know yet, and the keys have to stay behind their range.
-    refused = keys.target ? port_.SendAlong(*keys.target, slot.route(), again, KeyState::kMoved)
-                          : port_.Send(slot.route(), again, KeyState::kMoved);
-  } else {
+    try {
+      refused = port_.SendAlong(stub.target, stub.version, slot.route(), again, KeyState::kMoved);
+    } catch (const std::bad_alloc&) {  // nothing has been sent
+    }
+    // What comes after these keys must not get there before them.
+    if (refused > 0) slot.BreakStub();
+  }
+  if (refused == count) {
     for (const uint32_t position : keys.positions)
       command.context->states[position] = KeyState::kMoved;
   }
+  if (refused > 0) command.context->SetMoved();
   counters_.forwarded.Add(count - refused);
   counters_.redirected.Add(refused);
   return count - refused;

@@ -34,10 +34,6 @@
 
 namespace eris::aeu {
 
-// AEUs that have passed a command on, at most: each stands for one move of the range since the
-// sender read the table. Beyond it the keys go back to the sender.
-inline constexpr uint8_t kHopsMax = 8;
-
 // Work that an AEU does when a turn has found nothing else: bounded by the deadline it is given.
 class IdleWork {
  public:
@@ -133,7 +129,7 @@ class Aeu final : private TransferHost {
   void RunGroups();
   void RunGroup(const CommandGroup& group);
   // How many of the keys are on their way to another AEU; the others have been answered kMoved.
-  uint32_t Forward(ObjectSlot& slot, const ForwardedKeys& keys);
+  uint32_t SendOn(ObjectSlot& slot, const OtherKeys& keys);
   void RunControl(const routing::CommandHeader* command);
   void Install(const routing::CommandHeader* command);
   // False: no memory. Throws std::bad_alloc, with no range added either.

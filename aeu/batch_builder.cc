@@ -32,14 +32,15 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
   if (parts_.size() < ranges) parts_.resize(ranges);
   for (const uint32_t range : with_parts_) parts_[range].clear();
   with_parts_.clear();
-  forwarded_.clear();
+  others_.clear();
   used_ = 0;
   for (const routing::CommandHeader* command : commands) {
     const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
     PrefetchPositions(segment, command->count);
     // Mostly all keys lie in the range that the first one lies in.
     const OwnedRange* first = command->count == 0 ? nullptr : slot.Find(segment.keys[0]);
-    if (first != nullptr && AllOwned(first->partition->range(), {segment.keys, command->count})) {
+    if (first != nullptr && slot.history().Knows(command->table_version) &&
+        AllOwned(first->partition->range(), {segment.keys, command->count})) {
       Add(static_cast<uint32_t>(first - slot.ranges().data()),
           {.count = command->count,
            .keys = segment.keys,
@@ -75,12 +76,18 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
   const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
   const uint32_t ranges = static_cast<uint32_t>(slot.ranges().size());
   range_of_.resize(command->count);
-  // The last two count the keys that are not ours: those for the table, those under the stub.
+  // The last two count the keys that are not executed here: those refused, those sent on.
   next_.assign(ranges + 2, 0);
   for (uint32_t i = 0; i < command->count; ++i) {
-    const OwnedRange* owned = slot.Find(segment.keys[i]);
-    range_of_[i] = owned != nullptr ? static_cast<uint32_t>(owned - slot.ranges().data())
-                                    : ranges + slot.UnderStub(segment.keys[i]);
+    const uint64_t key = segment.keys[i];
+    const OwnedRange* owned = slot.Find(key);
+    if (owned == nullptr) {
+      range_of_[i] = ranges + slot.SendsOn(key, command->table_version);
+    } else if (slot.history().TooOld(key, command->table_version)) {
+      range_of_[i] = ranges;
+    } else {
+      range_of_[i] = static_cast<uint32_t>(owned - slot.ranges().data());
+    }
     ++next_[range_of_[i]];
   }
   uint32_t begin = static_cast<uint32_t>(used_);
@@ -104,14 +111,13 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
                   .rows = command->context->rows,
                   .columns_out = command->context->columns_out});
     } else {
-      forwarded_.push_back(
-          {.command = command,
-           .target = range == ranges ? std::nullopt : std::optional(slot.stub()->target),
-           .keys = {keys_.data() + begin, count},
-           .values = {values, values == nullptr ? 0 : count},
-           .expected = {expected, expected == nullptr ? 0 : count},
-           .seconds = {seconds, seconds == nullptr ? 0 : count},
-           .positions = {positions_.data() + begin, count}});
+      others_.push_back({.command = command,
+                         .send_on = range > ranges,
+                         .keys = {keys_.data() + begin, count},
+                         .values = {values, values == nullptr ? 0 : count},
+                         .expected = {expected, expected == nullptr ? 0 : count},
+                         .seconds = {seconds, seconds == nullptr ? 0 : count},
+                         .positions = {positions_.data() + begin, count}});
     }
     begin += count;
   }

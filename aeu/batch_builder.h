@@ -1,12 +1,11 @@
 // Makes one batch per owned range out of a group of commands. A command whose keys all lie in one
 // range is used where it stands, without a copy; otherwise its keys are sorted by range, and those
-// that this AEU does not own are set apart to be forwarded. Owned by the AEU. Paper: ERIS 3.3.2 (an
-// AEU compares each incoming data command against its bounds).
+// that this AEU may not execute are set apart: they are sent on or refused. Owned by the AEU.
+// Paper: ERIS 3.3.2 (an AEU compares each incoming data command against its bounds).
 #ifndef ERIS_AEU_BATCH_BUILDER_H_
 #define ERIS_AEU_BATCH_BUILDER_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,11 +16,12 @@
 
 namespace eris::aeu {
 
-// Keys of one command that belong to another AEU. Those under the slot's stub (object_slot.h) go
-// straight to its target, the others by the table.
-struct ForwardedKeys {
+// Keys of one command that are not executed here. Those under the slot's stub (object_slot.h) are
+// sent on, the others go back to who has sent them: either the AEU does not own them, or it has
+// taken them in by a newer table than the command's.
+struct OtherKeys {
   const routing::CommandHeader* command = nullptr;
-  std::optional<AeuId> target;
+  bool send_on = false;
   std::span<const uint64_t> keys;
   std::span<const uint64_t> values;    // as the command has them
   std::span<const uint64_t> expected;  // likewise
@@ -42,7 +42,7 @@ class BatchBuilder {
   // Those ranges that have any.
   std::span<const uint32_t> ranges() const { return with_parts_; }
   // In the order of the commands; up to two of one.
-  std::span<const ForwardedKeys> forwarded() const { return forwarded_; }
+  std::span<const OtherKeys> others() const { return others_; }
 
  private:
   void Add(uint32_t range, const storage::BatchPart& part) {
@@ -53,7 +53,7 @@ class BatchBuilder {
 
   std::vector<std::vector<storage::BatchPart>> parts_;
   std::vector<uint32_t> with_parts_;
-  std::vector<ForwardedKeys> forwarded_;
+  std::vector<OtherKeys> others_;
   // Sorted copies of the keys of commands that could not be used in place.
   std::vector<uint64_t> keys_;
   std::vector<uint64_t> values_;

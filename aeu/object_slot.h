@@ -14,6 +14,7 @@
 #include "aeu/access_sample.h"
 #include "aeu/partition_load.h"
 #include "aeu/partition_spec.h"
+#include "aeu/range_history.h"
 #include "aeu/work_pace.h"
 #include "eris/types.h"
 #include "memory/local_cache.h"
@@ -38,11 +39,14 @@ struct OwnedRange {
   bool settled() const { return !lends && !forgets; }
 };
 
-// A range given away whose new owner stands in no table yet. Its keys go there at once: behind the
-// range, in one stream.
+// A range given away whose new owner stands in no table yet. Commands of tables older than
+// `version`, by which the target will own it, go there at once: behind the range, in one stream.
 struct Stub {
   storage::Range range;
   AeuId target;
+  uint64_t version = 0;
+  // One has found no room: whatever is behind it is refused, too.
+  bool broken = false;
 };
 
 class ObjectSlot {
@@ -115,7 +119,18 @@ class ObjectSlot {
 
   const std::optional<Stub>& stub() const { return stub_; }
   void SetStub(std::optional<Stub> stub) { stub_ = std::move(stub); }
+  // Scans wait there: nobody can say yet who will have it.
   bool UnderStub(uint64_t key) const { return stub_ && stub_->range.ContainsU64(key); }
+  // A command of table `version` on a key that is not here is sent on.
+  bool SendsOn(uint64_t key, uint64_t version) const {
+    return UnderStub(key) && version < stub_->version && !history_.TooOld(key, version);
+  }
+  // What the slot has taken in from others.
+  RangeHistory& history() { return history_; }
+  const RangeHistory& history() const { return history_; }
+  void BreakStub() {
+    if (stub_) stub_->broken = true;
+  }
 
  private:
   const ObjectId object_;
@@ -128,6 +143,7 @@ class ObjectSlot {
   std::vector<OwnedRange> ranges_;
   std::vector<std::shared_ptr<PartitionLoad>> spare_loads_;
   std::optional<Stub> stub_;
+  RangeHistory history_;
   Paces paces_;
   uint32_t segments_ = 0;
   uint32_t pruned_ = 0;

@@ -82,6 +82,8 @@ uint64_t TurnCpuNs(const TransferStep& step) {
   return step.turn_cpu_ns_max > 0 ? step.turn_cpu_ns_max : TransferRunner::kTurnCpuNsMax;
 }
 
+bool HasKeys(const ObjectSlot& slot) { return slot.spec().kind != ObjectKind::kHeapTable; }
+
 bool LowEndFirst(const TransferStep& step) {
   return step.kind == TransferKind::kLink || step.from == Partition::End::kLow;
 }
@@ -183,7 +185,7 @@ bool TransferRunner::Advance() {
   new (record + 1) TransferSegment{.step = &step};
   counters_.forwarded.Add(1);
   // Where rows have keys, these go to the target from now on, behind the record.
-  if (slot.spec().kind != ObjectKind::kHeapTable) slot.SetStub(Stub{step.covers, step.target});
+  if (HasKeys(slot)) slot.SetStub(Stub{step.covers, step.target, step.version});
   giving_.out = true;
   host_.RangesChanged(slot);
   stepped_ = true;
@@ -195,6 +197,7 @@ bool TransferRunner::Advance() {
 absl::Status TransferRunner::MakeRoom(ObjectSlot& slot) {
   try {
     slot.ReserveRanges(kRangesAddedMax);
+    slot.history().Reserve();
     host_.ReserveLoads(slot, kRangesAddedMax);
     ReserveMore(forgetting_, 1);
     return absl::OkStatus();
@@ -371,10 +374,13 @@ void TransferRunner::Conclude(const CommandHeader* command) {
     return answer(KeyState::kNoObject);
   }
   ObjectSlot& slot = *given.slot;
-  // Whoever published did so before: from now on the table says who owns the keys.
+  // The table has been published, or is about to be: from now on it says who owns the keys, and who
+  // goes by an older one has to look.
   slot.SetStub(std::nullopt);
   ERIS_DCHECK(step->outcome == StepOutcome::kInstalled || step->outcome == StepOutcome::kReturned);
   const bool installed = step->outcome == StepOutcome::kInstalled;
+  // What was sent on meanwhile has been refused, so what is older than that is refused here.
+  if (!installed && HasKeys(slot)) slot.history().TookIn(step->covers, step->version);
   if (step->kind == TransferKind::kLink) {
     if (!installed) Join(slot, Add(slot, std::move(step->partition)));
   } else {
@@ -471,7 +477,10 @@ void TransferRunner::TakeIn(const CommandHeader* command) {
   }
   step.outcome = status.ok() ? StepOutcome::kInstalled : StepOutcome::kReturned;
   step.status = status;
-  if (status.ok()) host_.RangesChanged(*slot);
+  if (status.ok()) {
+    if (HasKeys(*slot)) slot->history().TookIn(step.covers, step.version);
+    host_.RangesChanged(*slot);
+  }
   stepped_ = true;
   watch.Stop(step.target_cpu_ns, step.target_wall_ns);
   acknowledgements_.Add(command->complete, command->context, 1);

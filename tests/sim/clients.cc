@@ -50,7 +50,8 @@ void Simulation::ClientStep(uint32_t client) {
     const size_t first = n == 0 ? 0 : random_.Below(n);
     for (size_t i = 0; i < n; ++i) {
       const size_t at = (first + i) % n;
-      if (batches_[at]->client != client || batches_[at]->request->owed > 0) continue;
+      const Batch& batch = *batches_[at];
+      if (batch.client != client || batch.request->owed > 0 || !batch.to_send.empty()) continue;
       if (!SendAgain(*batches_[at])) LetGo(at);
       break;
     }
@@ -114,6 +115,7 @@ void Simulation::StartBatch(uint32_t client) {
   auto batch = std::make_unique<Batch>();
   batch->object = object;
   batch->client = client;
+  batch->session = clients_[client].session;
   batch->kind = static_cast<Kind>(random_.Below(static_cast<uint64_t>(Kind::kCount)));
   const auto universe = static_cast<uint32_t>(object->universe.size());
   const uint64_t count = random_.Between(1, plan_.batch_keys_max);
@@ -140,19 +142,48 @@ void Simulation::StartBatch(uint32_t client) {
   Note("client starts a batch", client, static_cast<uint64_t>(batch->kind), n);
   batches_.push_back(std::move(batch));
   std::vector<uint32_t> all(n);
-  for (uint32_t i = 0; i < n; ++i) all[i] = i;
-  SendBatch(*batches_.back(), all);
+  for (uint32_t i = 0; i < n; ++i) {
+    all[i] = i;
+    batches_.back()->sequence[i] = next_sequence_++;
+    ++object->under_way[batches_.back()->keys[i]];
+  }
+  SendInOrder(*batches_.back(), std::move(all));
 }
 
-void Simulation::SendBatch(Batch& batch, const std::vector<uint32_t>& positions) {
+Simulation::SessionOrder& Simulation::OrderOf(const Batch& batch) {
+  size_t index = 0;
+  while (objects_[index].get() != batch.object) ++index;
+  auto& orders = clients_[batch.client].orders;
+  if (orders.size() <= index) orders.resize(index + 1);
+  return orders[index];
+}
+
+void Simulation::SendInOrder(Batch& batch, std::vector<uint32_t> positions) {
+  SessionOrder& order = OrderOf(batch);
+  batch.to_send = std::move(positions);
+  const bool waits = order.draining || !order.held.empty();
+  if (waits && options_.bug != PlantedBug::kSendPastRefused) {
+    order.held.push_back(&batch);
+    outcome_.coverage.Add(Event::kBatchesHeld);
+    return;
+  }
+  SendNow(order, batch);
+}
+
+void Simulation::SendNow(SessionOrder& order, Batch& batch) {
   Client& client = clients_[batch.client];
+  const bool newest = options_.bug == PlantedBug::kTablesMixed && random_.OneIn(2);
+  if (order.out == 0 || order.table == nullptr || newest) {
+    order.table = ViewOf(client, *batch.object).Pin();
+  }
+  if (!batch.detached) ++order.out;
+  batch.out = true;
+  const std::vector<uint32_t> positions = std::exchange(batch.to_send, {});
   std::vector<uint64_t> keys, values, expected;
   for (const uint32_t position : positions) {
     batch.request->states[position] = KeyState::kPending;
     batch.request->recorded[position] = 0;
     batch.sent[position] = now_;
-    ++batch.object->under_way[batch.keys[position]];
-    batch.sequence[position] = next_sequence_++;
     keys.push_back(batch.object->universe[batch.keys[position]]);
     if (!batch.values.empty()) values.push_back(batch.values[position]);
     if (!batch.expected.empty()) expected.push_back(batch.expected[position]);
@@ -160,34 +191,64 @@ void Simulation::SendBatch(Batch& batch, const std::vector<uint32_t>& positions)
   batch.request->owed = static_cast<uint32_t>(positions.size());
   const bool from_zero = positions.size() == batch.keys.size() && random_.OneIn(2);
   const uint32_t refused =
-      client.port->Send(ViewOf(client, *batch.object),
-                        {.type = TypeOf(batch.kind),
-                         .keys = keys,
-                         .values = values,
-                         .positions = from_zero ? std::span<const uint32_t>() : positions,
-                         .complete = &SimRequest::Answered,
-                         .context = batch.request.get(),
-                         .expected = expected},
-                        KeyState::kRefused);
+      client.port->SendBy(*order.table, batch.object->world.route,
+                          {.type = TypeOf(batch.kind),
+                           .keys = keys,
+                           .values = values,
+                           .positions = from_zero ? std::span<const uint32_t>() : positions,
+                           .complete = &SimRequest::Answered,
+                           .context = batch.request.get(),
+                           .expected = expected},
+                          KeyState::kRefused);
   if (refused > 0) batch.request->AddAnswers(refused);
   if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(batch.client);
 }
 
 bool Simulation::SendAgain(Batch& batch) {
-  if (batch.detached || batch.object->phase != SimObject::Phase::kLive) return false;
-  again_.clear();
-  for (uint32_t i = 0; i < batch.keys.size(); ++i) {
+  SessionOrder& order = OrderOf(batch);
+  std::vector<uint32_t> moved, refused;
+  const bool again = !batch.detached && batch.object->phase == SimObject::Phase::kLive;
+  for (uint32_t i = 0; again && i < batch.keys.size(); ++i) {
     const KeyState state = batch.request->states[i];
-    // A refusal is an answer, which the caller may take as final.
-    if (state == KeyState::kMoved || (state == KeyState::kRefused && !draining_)) {
-      again_.push_back(i);
-    }
+    if (state == KeyState::kMoved) moved.push_back(i);
+    // An answer, which the caller may take as final.
+    if (state == KeyState::kRefused && !draining_) refused.push_back(i);
   }
-  if (again_.empty()) return false;
-  if (draining_ || random_.OneIn(2)) RefreshView(clients_[batch.client], *batch.object);
-  Note("client sends again", batch.client, again_.size());
-  outcome_.coverage.Add(Event::kBatchesSentAgain);
-  SendBatch(batch, std::vector<uint32_t>(again_));
+  if (std::exchange(batch.out, false) && !batch.detached) --order.out;
+  const bool in_order = !moved.empty();
+  if (in_order) {
+    order.draining = true;
+    batch.to_send = std::move(moved);
+    order.held.push_back(&batch);
+  } else if (!refused.empty()) {
+    // As a new operation, that is.
+    for (const uint32_t i : refused) batch.sequence[i] = next_sequence_++;
+  }
+  for (const uint32_t i : in_order ? batch.to_send : refused) {
+    ++batch.object->under_way[batch.keys[i]];
+  }
+  if (!in_order && !refused.empty()) SendInOrder(batch, std::move(refused));
+  GoOn(order, batch.client, *batch.object);
+  return batch.out || !batch.to_send.empty();
+}
+
+bool Simulation::GoOn(SessionOrder& order, uint32_t client, SimObject& object) {
+  if (order.out > 0 || order.held.empty()) return false;
+  if (draining_ || random_.OneIn(2)) RefreshView(clients_[client], object);
+  const auto first = [](const Batch* batch) {
+    uint32_t sequence = ~uint32_t{0};
+    for (const uint32_t i : batch->to_send) sequence = std::min(sequence, batch->sequence[i]);
+    return sequence;
+  };
+  std::sort(order.held.begin(), order.held.end(),
+            [&](const Batch* a, const Batch* b) { return first(a) < first(b); });
+  if (options_.bug == PlantedBug::kSendAgainUnsorted) {
+    std::reverse(order.held.begin(), order.held.end());
+  }
+  order.draining = false;
+  Note("client sends again", client, order.held.size());
+  outcome_.coverage.Add(Event::kBatchesSentAgain, order.held.size());
+  for (Batch* const batch : std::exchange(order.held, {})) SendNow(order, *batch);
   return true;
 }
 
@@ -202,7 +263,6 @@ void Simulation::CancelBatch(uint32_t client) {
     outcome_.coverage.Add(Event::kCancels);
     batch->request->SetCancelled();
     batch->cancelled = true;
-    batch->detached = random_.OneIn(2);  // else it waits to hear what became of it
     return;
   }
 }
@@ -214,7 +274,13 @@ void Simulation::KillPort(uint32_t client) {
     if (batch->client != client) continue;
     outstanding |= batch->request->owed > 0;
     batch->detached = true;
+    // What was held is never sent.
+    for (const uint32_t position : std::exchange(batch->to_send, {})) {
+      --batch->object->under_way[batch->keys[position]];
+    }
   }
+  self.orders.clear();
+  ++self.session;
   Note("a Port dies", client, outstanding);
   outcome_.coverage.Add(Event::kPortDeaths);
   if (self.port->HasBuffered()) outcome_.coverage.Add(Event::kPortDeathsBuffered);
@@ -251,12 +317,9 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       if (batch.kind == Kind::kLookup && event.found) event.value = batch.request->values[position];
       event.sent = batch.sent[position];
       event.answered = now_;
-      if (!plan_.may_forward()) {
-        // One way, one target: the operations of a Port take effect in its order.
-        event.lane = 1 + static_cast<uint32_t>(Kind::kCount) * batch.client +
-                     static_cast<uint32_t>(batch.kind);
-        event.sequence = batch.sequence[position];
-      }
+      // What a session sends on a key takes effect in its order, whatever moves.
+      event.lane = 1 + batch.session * plan_.clients + batch.client;
+      event.sequence = batch.sequence[position];
       batch.object->histories[batch.keys[position]].push_back(event);
       outcome_.coverage.Add(Event::kKeysExecuted);
       return;
@@ -274,7 +337,7 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       return;
     case KeyState::kMoved:
       outcome_.coverage.Add(Event::kKeysRedirected);
-      if (!plan_.may_forward()) illegal("no range ever moves");
+      if (!plan_.may_move()) illegal("no range ever moves");
       if (((options_.bug == PlantedBug::kExecuteRedirected && batch.kind == Kind::kUpsert) ||
            (options_.bug == PlantedBug::kAddRedirected && batch.kind == Kind::kAdd)) &&
           random_.OneIn(10)) {

@@ -20,6 +20,7 @@ enum class Event : uint8_t {
   kKeysCancelled,
   kBatches,
   kBatchesSentAgain,
+  kBatchesHeld,    // behind others that are to be sent again
   kDuplicateKeys,  // of one batch
   kCancels,
   kPortDeaths,
@@ -69,6 +70,7 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "keys cancelled",
                                               "batches",
                                               "batches sent again",
+                                              "batches held",
                                               "keys twice in a batch",
                                               "requests cancelled",
                                               "Ports dead",

@@ -143,6 +143,10 @@ void Simulation::MoveRange() {
     }
   }
   object->unpublished.push_back({range, AeuId{to}});
+  if (options_.bug != PlantedBug::kForgetTakenIn) {
+    target.history().Reserve();
+    target.history().TookIn(range, route.version() + object->unpublished.size());
+  }
   if (early) PublishOne(*object);
 }
 

@@ -16,8 +16,8 @@ struct Plan {
   explicit Plan(Random& random);
 
   std::string Text() const;
-  // Keys can reach an AEU that does not own them.
-  bool may_forward() const { return moves || stale_views; }
+  // A table can be older than what the AEUs know.
+  bool may_move() const { return moves || stale_views; }
   // A client's Port can be without a block.
   bool may_refuse() const { return tight_ports; }
 

@@ -48,6 +48,10 @@ enum class PlantedBug : uint8_t {
   kTakeChunkBack,        // a chunk that is installed is taken back, too
   kHandOverBehindKeys,   // a chunk is installed behind the keys that came behind it
   kLeaveChunkVersions,   // a chunk leaves the versions of its rows behind
+  kSendPastRefused,      // a client sends on while earlier batches wait to be sent again
+  kSendAgainUnsorted,    // a client sends refused batches again in another order
+  kTablesMixed,          // a client goes by a newer table while batches by an older are out
+  kForgetTakenIn,        // an AEU takes commands of older tables than it took the range in by
   kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
   kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
   kSecondDrain,          // a turn drains its sources twice under one epoch
@@ -81,6 +85,10 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "take-chunk-back",
                                                    "hand-over-behind-keys",
                                                    "leave-chunk-versions",
+                                                   "send-past-refused",
+                                                   "send-again-unsorted",
+                                                   "tables-mixed",
+                                                   "forget-taken-in",
                                                    "epoch-before-cut",
                                                    "registry-before-epoch",
                                                    "second-drain"};

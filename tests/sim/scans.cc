@@ -139,8 +139,7 @@ void Simulation::EndScanPart(Scan& scan) {
       break;
     case PartOutcome::kMoved:
       outcome_.coverage.Add(Event::kScanPartsMoved);
-      if (!plan_.may_forward() && !scan.wide)
-        return Fail("a scan part moved, but no range ever does");
+      if (!plan_.may_move() && !scan.wide) return Fail("a scan part moved, but no range ever does");
       if (!rest || rest->hi != scan.asked.hi || !scan.asked.Contains(rest->lo)) {
         return Fail("a scan part's rest is not the end of what was asked for");
       }

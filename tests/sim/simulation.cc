@@ -163,7 +163,9 @@ bool Simulation::DrainRound() {
   EndStep();
   for (size_t i = 0; i < batches_.size() && !failed();) {
     Batch& batch = *batches_[i];
-    if (batch.request->owed > 0 || SendAgain(batch)) {
+    const bool held = !batch.to_send.empty();
+    if (held) GoOn(OrderOf(batch), batch.client, *batch.object);
+    if (held || batch.request->owed > 0 || SendAgain(batch)) {
       moved = true;
       ++i;
     } else {

@@ -121,9 +121,12 @@ struct Batch {
   std::vector<uint64_t> values;    // writes with values
   std::vector<uint64_t> expected;  // compare-and-set
   std::vector<uint32_t> sent;      // step, by position
-  std::vector<uint32_t> sequence;
+  std::vector<uint32_t> sequence;  // by position; kept where it is sent again
+  std::vector<uint32_t> to_send;   // positions, while it is held
+  bool out = false;                // sent, and its answers not looked at
   std::unique_ptr<SimRequest> request;
   uint32_t client = 0;
+  uint32_t session = 0;
   bool cancelled = false;
   bool detached = false;  // nobody sends it again
 };
@@ -167,8 +170,18 @@ class Simulation {
   Outcome Run();
 
  private:
+  // What a client has under way on one object, as engine/send_order.h has it: all by one table, and
+  // behind what has to be sent again, nothing.
+  struct SessionOrder {
+    std::shared_ptr<const routing::RangeTable> table;
+    uint32_t out = 0;
+    bool draining = false;
+    std::vector<Batch*> held;
+  };
   struct Client {
     std::unique_ptr<routing::Port> port;
+    uint32_t session = 1;                                      // a new one with each Port
+    std::vector<SessionOrder> orders;                          // by object
     std::vector<std::unique_ptr<routing::ObjectRoute>> views;  // by object; nullptr: none yet
     std::unique_ptr<Scan> scan;
   };
@@ -198,9 +211,14 @@ class Simulation {
   routing::ObjectRoute& ViewOf(Client& client, SimObject& object);
   void RefreshView(Client& client, SimObject& object);
   void StartBatch(uint32_t client);
-  // The positions of `batch` that are to be sent (again).
-  void SendBatch(Batch& batch, const std::vector<uint32_t>& positions);
+  SessionOrder& OrderOf(const Batch& batch);
+  // Positions of `batch`, (again,) when it is its turn.
+  void SendInOrder(Batch& batch, std::vector<uint32_t> positions);
+  void SendNow(SessionOrder& order, Batch& batch);
+  // All answers of the batch are in. False: nothing of it is to be sent again.
   bool SendAgain(Batch& batch);
+  // Sends what is held, if all that is out has come back.
+  bool GoOn(SessionOrder& order, uint32_t client, SimObject& object);
   void FlushClient(uint32_t client);
   void CancelBatch(uint32_t client);
   void KillPort(uint32_t client);
@@ -277,7 +295,6 @@ class Simulation {
 
   std::vector<std::unique_ptr<Batch>> batches_;
   std::vector<std::unique_ptr<SimRequest>> done_requests_;
-  std::vector<uint32_t> again_;  // scratch
   // Of planted bugs.
   struct Delayed {
     uint32_t aeu;

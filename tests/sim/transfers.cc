@@ -143,6 +143,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       transfer.step->leaving = transfer.rest;
       transfer.step->from = transfer.end;
       transfer.step->rows_max = transfer.rows_max;
+      transfer.step->version = route.version() + 1;
       const routing::TransferSegment segment{.step = transfer.step};
       if (!SendControl(transfer, transfer.from, CommandType::kGive, transfer.step, &SimStep::Ended,
                        bytes_of(segment))) {
@@ -183,6 +184,17 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       if (transfer.reply->answered == 0) return false;
       if (transfer.reply->state_column[0] != KeyState::kAbsent) Fail("a conclusion was refused");
       Note("a step is concluded", transfer.from.value, transfer.went_well);
+      if (!transfer.went_well && !step->covers.Empty()) {
+        // The source has it again, by a table that comes after that.
+        world_.Publish(route, route.Pin()->With(step->covers, step->source));
+        outcome_.coverage.Add(Event::kPublications);
+      }
+      if (options_.bug == PlantedBug::kForgetTakenIn) {
+        for (uint32_t i = 0; i < world_.aeus(); ++i) {
+          aeu::ObjectSlot* const slot = AeuTestPeer::SlotOf(world_[i], route);
+          if (slot != nullptr) slot->history() = {};
+        }
+      }
       transfer.step = nullptr;
       Range& rest = transfer.rest;
       if (!transfer.went_well || step->covers == rest) {

@@ -171,13 +171,12 @@ class LabClient {
   // Each key gets its answer in `reply` by the route's table; refused ones at once, as kRefused.
   void Send(const routing::ObjectRoute& route, routing::CommandType type,
             const std::vector<uint64_t>& keys, const std::vector<uint64_t>& values,
-            TestReply& reply, const std::vector<uint32_t>& positions = {}, uint8_t hops = 0) {
+            TestReply& reply, const std::vector<uint32_t>& positions = {}) {
     const uint32_t refused = port_.Send(route,
                                         {.type = type,
                                          .keys = keys,
                                          .values = values,
                                          .positions = positions,
-                                         .hops = hops,
                                          .complete = &TestReply::Answered,
                                          .context = &reply},
                                         storage::KeyState::kRefused);

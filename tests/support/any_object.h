@@ -162,7 +162,8 @@ class AnyObject {
 
   Session& session() { return *session_; }
 
- private:
+  // A table's columns, and what stands in "text" beside a value: of different lengths, short ones,
+  // and some that are long.
   static TableSchema SchemaOf(bool clustered) {
     TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
                                    {.name = "value", .type = ColumnType::kUint64},
@@ -170,11 +171,12 @@ class AnyObject {
     if (clustered) schema.key = {0};
     return schema;
   }
-  TableSchema Schema() const { return SchemaOf(kind_ == AnyKind::kTable); }
-  // Of different lengths: short ones, and some that are long.
   static std::string TextOf(uint64_t value) {
     return absl::StrCat(value, std::string(value % 16 == 0 ? 300 : value % 16, ' '));
   }
+
+ private:
+  TableSchema Schema() const { return SchemaOf(kind_ == AnyKind::kTable); }
   static uint64_t ValueOf(absl::string_view text) {
     const uint64_t value = std::stoull(std::string(text));
     ERIS_CHECK(text == TextOf(value));

@@ -1,6 +1,6 @@
 // Ranges of one object that change hands between the turns of an engine's AEUs, which the test
-// steps: at once, behind the back of the partition table, which follows later. So keys are passed
-// on, sent back and sent again. Over the simulation's AeuTestPeer (tests/sim/).
+// steps: at once, behind the back of the partition table, which follows later. So keys are sent
+// back and sent again. Over the simulation's AeuTestPeer (tests/sim/).
 #ifndef ERIS_TESTS_SUPPORT_MOVING_RANGES_H_
 #define ERIS_TESTS_SUPPORT_MOVING_RANGES_H_
 
@@ -148,6 +148,8 @@ class MovingRanges {
     ++moves_;
   }
   void Give(aeu::ObjectSlot& slot, const storage::ExchangeChunk& rows) {
+    slot.history().Reserve();
+    slot.history().TookIn(rows.covers, object_->route.version() + 1);
     if (!options_.make) return aeu::AeuTestPeer::GiveRange(slot, rows, /*join=*/true);
     auto partition = options_.make({rows.covers.lo, rows.covers.lo}, slot.cache());
     ERIS_CHECK(partition != nullptr);

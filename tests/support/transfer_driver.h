@@ -48,6 +48,7 @@ class TransferDriver {
     step->from = transfer.end;
     step->rows_max = transfer.rows_max;
     step->release = transfer.release;
+    step->version = route_.version() + 1;
     const routing::TransferSegment segment{.step = step.get()};
     ERIS_CHECK(lab_.TrySend(step->source, route_, routing::CommandType::kGive, step.get(),
                             &TestStep::Ended, segment));
@@ -62,12 +63,15 @@ class TransferDriver {
     ERIS_CHECK(lab_.TrySend(step.source, route_, routing::CommandType::kConclude, &reply,
                             &TestReply::Answered, segment));
   }
-  // One turn of the source, which runs whatever else has come.
+  // One turn of the source, which runs whatever else has come. What was returned is published then.
   storage::KeyState Conclude(TestStep& step) {
     TestReply reply(1);
     SendConclude(step, reply);
     lab_.Step(step.source.value);
     ERIS_CHECK(reply.answered == 1);
+    if (step.outcome == routing::StepOutcome::kReturned && !step.covers.Empty()) {
+      lab_.Publish(route_, route_.Pin()->With(step.covers, step.source));
+    }
     return reply.state_column[0];
   }
   // All of it, while the AEUs have nothing else to do. How many steps it took; 0: the first one was

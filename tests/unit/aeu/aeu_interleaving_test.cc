@@ -58,7 +58,7 @@ class Simulation {
         const auto stale_starts = RandomStarts();
         const auto stale_owners = RandomOwners(stale_starts.size());
         source.stale = std::make_unique<ObjectRoute>(
-            3, ObjectId{5}, std::make_unique<routing::RangeTable>(1, stale_starts, stale_owners));
+            3, ObjectId{5}, std::make_unique<routing::RangeTable>(0, stale_starts, stale_owners));
       }
       sources_.push_back(std::move(source));
     }
@@ -105,13 +105,11 @@ class Simulation {
     lab_.Settle();
     for (uint32_t i = 0; i < aeus_; ++i) {
       ASSERT_FALSE(lab_[i].HasWork());
-      forwarded_ += lab_[i].counters().forwarded.Read();
       moved_ += lab_[i].counters().redirected.Read();
     }
     CheckEverything();
   }
 
-  uint64_t forwarded() const { return forwarded_; }
   uint64_t moved() const { return moved_; }
   uint64_t scans() const { return scans_; }
 
@@ -358,7 +356,6 @@ class Simulation {
   std::set<uint64_t> busy_;
   std::map<uint64_t, uint64_t> model_;
   int batches_left_ = kBatchesOfASeed;
-  uint64_t forwarded_ = 0;
   uint64_t moved_ = 0;
   uint64_t scans_ = 0;
 };
@@ -366,20 +363,18 @@ class Simulation {
 TEST(AeuInterleavingTest, EveryAnswerIsThatOfAMap) {
   const auto given = test::GivenSeed();
   const uint64_t first = test::Seed();
-  uint64_t forwarded = 0, moved = 0, scans = 0;
+  uint64_t moved = 0, scans = 0;
   for (uint64_t seed = first; seed < first + (given ? 1 : kSeeds); ++seed) {
     SCOPED_TRACE(test::SeedText(seed));
     Simulation simulation(seed);
     simulation.Run();
     ASSERT_FALSE(HasFailure());
-    forwarded += simulation.forwarded();
     moved += simulation.moved();
     scans += simulation.scans();
   }
   if (!given) {
     // The seeds together have been everywhere.
-    EXPECT_GT(forwarded, kSeeds);
-    EXPECT_GT(moved, kSeeds / 5);
+    EXPECT_GT(moved, kSeeds);
     EXPECT_GT(scans, kSeeds);
   }
 }

@@ -31,6 +31,9 @@ class BatchBuilderTest : public testing::Test {
                                                      std::vector<AeuId>{{0}})),
         slot_({1}, route_, *manager_.NewCache()) {}
 
+  static std::vector<uint64_t> KeysOf(const OtherKeys& others) {
+    return {others.keys.begin(), others.keys.end()};
+  }
   void Own(uint64_t lo, std::optional<uint64_t> hi) {
     const Range range = Range::FromPublic({lo, hi});
     auto partition = storage::IndexPartition::Create(range, slot_.cache());
@@ -39,7 +42,7 @@ class BatchBuilderTest : public testing::Test {
   }
   // A command as it stands in an incoming buffer.
   const CommandHeader* Command(CommandType type, const std::vector<uint64_t>& keys,
-                               TestReply& reply, uint8_t key_parts = 1) {
+                               TestReply& reply, uint8_t key_parts = 1, uint64_t version = 0) {
     const auto count = static_cast<uint32_t>(keys.size());
     const size_t bytes = routing::KeyedRecordBytes(type, count, 0, key_parts);
     records_.push_back(std::make_unique<uint64_t[]>(bytes / 8));
@@ -48,6 +51,7 @@ class BatchBuilderTest : public testing::Test {
                                                   .type = type,
                                                   .key_parts = key_parts,
                                                   .object = {1},
+                                                  .table_version = version,
                                                   .count = count};
     header->context = &reply;
     uint64_t* words = records_.back().get() + sizeof(CommandHeader) / 8;
@@ -91,7 +95,7 @@ TEST_F(BatchBuilderTest, KeysInsideTheOnlyRangeAreUsedWhereTheyStand) {
   ASSERT_EQ(builder_.PartsOf(0).size(), 1u);
   EXPECT_EQ(builder_.PartsOf(0)[0].keys, routing::KeyedSegmentOf(command).keys);
   EXPECT_EQ(builder_.PartsOf(0)[0].states_out, reply.states);
-  EXPECT_TRUE(builder_.forwarded().empty());
+  EXPECT_TRUE(builder_.others().empty());
 }
 
 TEST_F(BatchBuilderTest, KeysJustOutsideARangeAreSetApart) {
@@ -104,8 +108,8 @@ TEST_F(BatchBuilderTest, KeysJustOutsideARangeAreSetApart) {
   EXPECT_EQ(Keys(part), (std::vector<uint64_t>{10, 19}));
   EXPECT_EQ(Positions(part), (std::vector<uint32_t>{51, 55}));
   EXPECT_EQ(part.values_in[1], 1005u);
-  ASSERT_EQ(builder_.forwarded().size(), 1u);
-  const ForwardedKeys& other = builder_.forwarded()[0];
+  ASSERT_EQ(builder_.others().size(), 1u);
+  const OtherKeys& other = builder_.others()[0];
   EXPECT_EQ(other.command, command);
   EXPECT_EQ(std::vector<uint64_t>(other.keys.begin(), other.keys.end()),
             (std::vector<uint64_t>{9, 20, kKeyMax, 0}));
@@ -129,8 +133,8 @@ TEST_F(BatchBuilderTest, ExpectedValuesGoWithTheirKeys) {
   EXPECT_EQ(part.values_in[1], 1003u);
   EXPECT_EQ(part.expected[0], 2001u);
   EXPECT_EQ(part.expected[1], 2003u);
-  ASSERT_EQ(builder_.forwarded().size(), 1u);
-  const ForwardedKeys& other = builder_.forwarded()[0];
+  ASSERT_EQ(builder_.others().size(), 1u);
+  const OtherKeys& other = builder_.others()[0];
   EXPECT_EQ(std::vector<uint64_t>(other.values.begin(), other.values.end()),
             (std::vector<uint64_t>{1000, 1002}));
   EXPECT_EQ(std::vector<uint64_t>(other.expected.begin(), other.expected.end()),
@@ -159,13 +163,13 @@ TEST_F(BatchBuilderTest, SecondPartsGoWithTheirFirstsIntoEachRangeAndAway) {
     if (routing::HasExpected(type)) {
       EXPECT_EQ(builder_.PartsOf(1)[0].expected[1], 2004u);
     }
-    ASSERT_EQ(builder_.forwarded().size(), 2u);
-    const ForwardedKeys& other = builder_.forwarded()[0];
+    ASSERT_EQ(builder_.others().size(), 2u);
+    const OtherKeys& other = builder_.others()[0];
     EXPECT_EQ(std::vector<uint64_t>(other.keys.begin(), other.keys.end()),
               std::vector<uint64_t>{9});
     EXPECT_EQ(std::vector<uint64_t>(other.seconds.begin(), other.seconds.end()),
               std::vector<uint64_t>{3001});
-    EXPECT_EQ(builder_.forwarded()[1].seconds[0], 3002u);
+    EXPECT_EQ(builder_.others()[1].seconds[0], 3002u);
   }
 }
 
@@ -180,7 +184,7 @@ TEST_F(BatchBuilderTest, SecondPartsOfACommandInPlaceAreItsOwn) {
   const CommandHeader* narrow = Command(CommandType::kErase, {9, 19}, reply);
   builder_.Build(slot_, std::vector{narrow}, 2);
   EXPECT_EQ(builder_.PartsOf(0)[0].seconds, nullptr);
-  EXPECT_TRUE(builder_.forwarded()[0].seconds.empty());
+  EXPECT_TRUE(builder_.others()[0].seconds.empty());
 }
 
 TEST_F(BatchBuilderTest, OneKeyOutsideIsEnough) {
@@ -189,8 +193,8 @@ TEST_F(BatchBuilderTest, OneKeyOutsideIsEnough) {
     TestReply reply(0);
     const CommandHeader* command = Command(CommandType::kLookup, {10, outside, 19}, reply);
     builder_.Build(slot_, std::vector{command}, 3);
-    ASSERT_EQ(builder_.forwarded().size(), 1u) << outside;
-    EXPECT_EQ(builder_.forwarded()[0].keys[0], outside);
+    ASSERT_EQ(builder_.others().size(), 1u) << outside;
+    EXPECT_EQ(builder_.others()[0].keys[0], outside);
     EXPECT_EQ(Keys(builder_.PartsOf(0)[0]), (std::vector<uint64_t>{10, 19}));
   }
 }
@@ -201,7 +205,7 @@ TEST_F(BatchBuilderTest, TheLastKeyOfTheKeySpaceLiesInARangeWithoutAnEnd) {
   const CommandHeader* command = Command(CommandType::kLookup, {kKeyMax, 10}, reply);
   builder_.Build(slot_, std::vector{command}, 2);
   EXPECT_EQ(builder_.PartsOf(0).size(), 1u);
-  EXPECT_TRUE(builder_.forwarded().empty());
+  EXPECT_TRUE(builder_.others().empty());
 }
 
 TEST_F(BatchBuilderTest, AnEmptyRangeTakesNoKey) {
@@ -212,8 +216,8 @@ TEST_F(BatchBuilderTest, AnEmptyRangeTakesNoKey) {
     const CommandHeader* command = Command(CommandType::kLookup, {0, 49, 50, 51, kKeyMax}, reply);
     builder_.Build(slot_, std::vector{command}, 5);
     EXPECT_TRUE(builder_.PartsOf(0).empty());
-    ASSERT_EQ(builder_.forwarded().size(), 1u);
-    EXPECT_EQ(builder_.forwarded()[0].keys.size(), 5u);
+    ASSERT_EQ(builder_.others().size(), 1u);
+    EXPECT_EQ(builder_.others()[0].keys.size(), 5u);
   }
 }
 
@@ -234,40 +238,84 @@ TEST_F(BatchBuilderTest, KeysInsideOneOfSeveralRangesAreUsedWhereTheyStand) {
     ASSERT_EQ(builder_.PartsOf(ranges[i]).size(), 1u);
     EXPECT_EQ(builder_.PartsOf(ranges[i])[0].keys, routing::KeyedSegmentOf(commands[i]).keys);
   }
-  EXPECT_TRUE(builder_.forwarded().empty());
+  EXPECT_TRUE(builder_.others().empty());
 }
 
-TEST_F(BatchBuilderTest, KeysUnderTheStubAreApartWithItsTarget) {
+TEST_F(BatchBuilderTest, KeysUnderTheStubAreApart) {
   Own(10, 20);
   Own(30, 40);
-  slot_.SetStub(Stub{Range::FromPublic({20, 30}), {7}});
+  slot_.SetStub(Stub{.range = Range::FromPublic({20, 30}), .target = {7}, .version = 1});
   TestReply reply(0);
   const std::vector commands{Command(CommandType::kUpsert, {19, 20, 30, 29, 40, 0, kKeyMax}, reply),
                              Command(CommandType::kUpsert, {25, 21}, reply),
                              Command(CommandType::kUpsert, {50}, reply)};
   builder_.Build(slot_, commands, 10);
-  const auto forwarded = builder_.forwarded();
-  const auto keys_of = [&](size_t i) {
-    return std::vector<uint64_t>(forwarded[i].keys.begin(), forwarded[i].keys.end());
-  };
-  ASSERT_EQ(forwarded.size(), 4u);
-  EXPECT_EQ(forwarded[0].command, commands[0]);
-  EXPECT_FALSE(forwarded[0].target);
-  EXPECT_EQ(keys_of(0), (std::vector<uint64_t>{40, 0, kKeyMax}));
-  EXPECT_EQ(forwarded[1].command, commands[0]);
-  EXPECT_EQ(forwarded[1].target, AeuId{7});
-  EXPECT_EQ(keys_of(1), (std::vector<uint64_t>{20, 29}));
-  EXPECT_EQ(forwarded[1].values[1], 1003u);
-  EXPECT_EQ(forwarded[1].positions[1], 53u);
-  EXPECT_EQ(forwarded[2].target, AeuId{7});
-  EXPECT_EQ(keys_of(2), (std::vector<uint64_t>{25, 21}));
-  EXPECT_FALSE(forwarded[3].target);
+  const auto others = builder_.others();
+  ASSERT_EQ(others.size(), 4u);
+  EXPECT_EQ(others[0].command, commands[0]);
+  EXPECT_FALSE(others[0].send_on);
+  EXPECT_EQ(KeysOf(others[0]), (std::vector<uint64_t>{40, 0, kKeyMax}));
+  EXPECT_EQ(others[1].command, commands[0]);
+  EXPECT_TRUE(others[1].send_on);
+  EXPECT_EQ(KeysOf(others[1]), (std::vector<uint64_t>{20, 29}));
+  EXPECT_EQ(others[1].values[1], 1003u);
+  EXPECT_EQ(others[1].positions[1], 53u);
+  EXPECT_TRUE(others[2].send_on);
+  EXPECT_EQ(KeysOf(others[2]), (std::vector<uint64_t>{25, 21}));
+  EXPECT_FALSE(others[3].send_on);
   EXPECT_EQ(Keys(builder_.PartsOf(0)[0]), std::vector<uint64_t>{19});
   EXPECT_EQ(Keys(builder_.PartsOf(1)[0]), std::vector<uint64_t>{30});
   slot_.SetStub(std::nullopt);
   builder_.Build(slot_, std::vector{commands[1]}, 2);
-  ASSERT_EQ(builder_.forwarded().size(), 1u);
-  EXPECT_FALSE(builder_.forwarded()[0].target);
+  ASSERT_EQ(builder_.others().size(), 1u);
+  EXPECT_FALSE(builder_.others()[0].send_on);
+}
+
+// By the version at which the range left, the target has it already.
+TEST_F(BatchBuilderTest, AStubTakesCommandsOfOlderTablesAlone) {
+  slot_.SetStub(Stub{.range = Range::FromPublic({20, 30}), .target = {7}, .version = 5});
+  TestReply reply(0);
+  for (const uint64_t version : {4, 5, 6}) {
+    const CommandHeader* command =
+        Command(CommandType::kLookup, {20, 29}, reply, /*key_parts=*/1, version);
+    builder_.Build(slot_, std::vector{command}, 2);
+    ASSERT_EQ(builder_.others().size(), 1u);
+    EXPECT_EQ(builder_.others()[0].send_on, version < 5);
+  }
+}
+
+// What has been sent by a table in which the keys were another AEU's since.
+TEST_F(BatchBuilderTest, KeysTakenInByANewerTableAreApart) {
+  Own(10, 40);
+  slot_.history().Reserve();
+  slot_.history().TookIn(Range::FromPublic({20, 30}), 5);
+  TestReply reply(0);
+  for (const uint64_t version : {4, 5, 6}) {
+    const CommandHeader* command =
+        Command(CommandType::kUpsert, {19, 20, 29, 30}, reply, /*key_parts=*/1, version);
+    builder_.Build(slot_, std::vector{command}, 4);
+    ASSERT_EQ(builder_.PartsOf(0).size(), 1u);
+    if (version >= 5) {
+      EXPECT_TRUE(builder_.others().empty());
+      EXPECT_EQ(builder_.PartsOf(0)[0].keys, routing::KeyedSegmentOf(command).keys);
+      continue;
+    }
+    EXPECT_EQ(Keys(builder_.PartsOf(0)[0]), (std::vector<uint64_t>{19, 30}));
+    ASSERT_EQ(builder_.others().size(), 1u);
+    EXPECT_EQ(KeysOf(builder_.others()[0]), (std::vector<uint64_t>{20, 29}));
+    EXPECT_FALSE(builder_.others()[0].send_on);
+  }
+  // Given away again: what is older than when they came is not sent on either.
+  slot_.ranges().clear();
+  slot_.SetStub(Stub{.range = Range::FromPublic({10, 40}), .target = {7}, .version = 8});
+  const CommandHeader* old =
+      Command(CommandType::kUpsert, {19, 20, 29, 30}, reply, /*key_parts=*/1, 4);
+  builder_.Build(slot_, std::vector{old}, 4);
+  ASSERT_EQ(builder_.others().size(), 2u);
+  EXPECT_EQ(KeysOf(builder_.others()[0]), (std::vector<uint64_t>{20, 29}));
+  EXPECT_FALSE(builder_.others()[0].send_on);
+  EXPECT_EQ(KeysOf(builder_.others()[1]), (std::vector<uint64_t>{19, 30}));
+  EXPECT_TRUE(builder_.others()[1].send_on);
 }
 
 // The slot has fewer ranges than it had for the group before, or more.
@@ -282,7 +330,7 @@ TEST_F(BatchBuilderTest, RangesMayComeAndGoBetweenGroups) {
     for (uint64_t i = 0; i < ranges; ++i) {
       EXPECT_EQ(Keys(builder_.PartsOf(i)[0]), std::vector<uint64_t>{10 * i + 5});
     }
-    EXPECT_EQ(builder_.forwarded()[0].keys.size(), 6 - ranges);
+    EXPECT_EQ(builder_.others()[0].keys.size(), 6 - ranges);
   }
 }
 
@@ -304,8 +352,8 @@ TEST_F(BatchBuilderTest, SeveralCommandsAndRangesKeepTheirOrder) {
   EXPECT_EQ(Keys(builder_.PartsOf(1)[1]), (std::vector<uint64_t>{13}));
   ASSERT_EQ(builder_.PartsOf(2).size(), 1u);
   EXPECT_EQ(Positions(builder_.PartsOf(2)[0]), (std::vector<uint32_t>{52}));
-  ASSERT_EQ(builder_.forwarded().size(), 1u);
-  EXPECT_EQ(builder_.forwarded()[0].keys[0], 25u);
+  ASSERT_EQ(builder_.others().size(), 1u);
+  EXPECT_EQ(builder_.others()[0].keys[0], 25u);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
 
 namespace eris::aeu {
@@ -282,7 +283,7 @@ TEST_F(JoinRunnerTest, APieceThatIsNotOwnedAnyMoreIsReportedWithWhatFollows) {
   ExpectEnd(1, PartOutcome::kAnswered, (RangeWidth{1} << 64) - 1400);
 }
 
-TEST_F(JoinRunnerTest, TheFilterHoldsWhereTheKeyIsExecutedAlsoAfterAHop) {
+TEST_F(JoinRunnerTest, TheFilterHoldsWhereTheKeyIsExecutedAlsoBehindAStub) {
   Build(2);
   Rows outer, inner, kept;
   for (uint64_t key = 0; key < 40; ++key) {
@@ -292,7 +293,8 @@ TEST_F(JoinRunnerTest, TheFilterHoldsWhereTheKeyIsExecutedAlsoAfterAHop) {
   }
   Put(*outer_, outer);
   Put(*inner_, inner);
-  // Each look-up goes to AEU 0 first.
+  // Each look-up goes to AEU 0 first, which has just given the others away.
+  AeuTestPeer::SlotOf((*lab_)[0], *inner_)->SetStub(Stub{Of(1000, std::nullopt), {1}, 2});
   ObjectRoute stale(
       inner_->slot(), inner_->object(),
       std::make_unique<RangeTable>(1, std::vector<uint64_t>{0}, std::vector<AeuId>{{0}}));

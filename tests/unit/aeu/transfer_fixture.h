@@ -99,9 +99,10 @@ class TransferTest : public testing::Test {
     routing::ReplyBytes bytes{1 << 20};
     TestReply reply;
   };
-  // By the table in force; to `target`, whatever that says.
+  // By the table in force; to `target`, whatever that says, as by the table `older` versions
+  // before.
   std::unique_ptr<Sent> Send(CommandType type, const Rows& rows,
-                             std::optional<uint32_t> target = std::nullopt, uint8_t hops = 0) {
+                             std::optional<uint32_t> target = std::nullopt, uint64_t older = 0) {
     std::vector<uint64_t> firsts, seconds, values;
     std::vector<std::pair<uint64_t, uint64_t>> keys;
     for (const auto& [key, value] : rows) {
@@ -113,14 +114,14 @@ class TransferTest : public testing::Test {
     auto sent = std::make_unique<Sent>(std::move(keys));
     routing::KeyedCommand command{.type = type,
                                   .keys = firsts,
-                                  .hops = hops,
                                   .complete = &TestReply::Answered,
                                   .context = &sent->reply,
                                   .seconds = seconds};
     if (routing::HasValues(type)) command.values = values;
-    const uint32_t refused = target
-                                 ? port_->SendAlong({*target}, *route_, command, KeyState::kRefused)
-                                 : port_->Send(*route_, command, KeyState::kRefused);
+    const uint64_t version = route_->version() - older;
+    const uint32_t refused =
+        target ? port_->SendAlong({*target}, version, *route_, command, KeyState::kRefused)
+               : port_->Send(*route_, command, KeyState::kRefused);
     EXPECT_EQ(refused, 0u);
     port_->Flush();
     return sent;
@@ -136,7 +137,8 @@ class TransferTest : public testing::Test {
       for (const auto& [key, value] : piece) model_[key] = value;
     }
   }
-  // Every key of the model and its neighbours, by the table and at each AEU that has a slot.
+  // Every key of the model and its neighbours, at each AEU that has a slot: one has it, and the
+  // others say that they have not.
   void ExpectRows() {
     Rows asked = model_;
     for (const auto& [key, value] : model_) {
@@ -152,7 +154,15 @@ class TransferTest : public testing::Test {
         const auto sent = Send(CommandType::kLookup, piece, aeu);
         lab().Settle();
         ASSERT_EQ(sent->reply.answered, piece.size());
-        for (size_t i = 0; i < sent->keys.size(); ++i) ExpectRow(*sent, i);
+        for (size_t i = 0; i < sent->keys.size(); ++i) {
+          const uint64_t key = sent->keys[i].first;
+          ASSERT_EQ(Slot(aeu).Find(key) != nullptr, route_->Pin()->OwnerOf(key) == AeuId{aeu});
+          if (Slot(aeu).Find(key) != nullptr) {
+            ExpectRow(*sent, i);
+          } else {
+            ASSERT_EQ(sent->reply.state_column[i], KeyState::kMoved) << key;
+          }
+        }
         if (HasFailure()) return;
       }
     }

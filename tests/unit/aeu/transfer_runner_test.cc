@@ -201,7 +201,9 @@ TEST_P(TransferOfKindTest, KeysOfTheSourcesTurnRunOnceAndInOrder) {
     EXPECT_EQ(erased->reply.answered, 1u);
     EXPECT_EQ(same_turn->reply.answered, 1u);
     driver().Publish(*step);
-    const auto late = Send(CommandType::kLookup, {{{3, 0}, 0}}, 0);
+    const auto late = Send(CommandType::kLookup, {{{3, 0}, 0}}, 0, /*older=*/1);
+    // By the table in which it is the target's, nobody sends it to the source.
+    const auto wrong = Send(CommandType::kLookup, {{{3, 0}, 0}}, 0);
     EXPECT_EQ(driver().Conclude(*step), KeyState::kAbsent);
     EXPECT_FALSE(Slot(0).stub());
     lab().Settle();
@@ -210,8 +212,10 @@ TEST_P(TransferOfKindTest, KeysOfTheSourcesTurnRunOnceAndInOrder) {
     model_.erase({7, 0});
     model_[{kKeyMax, 0}] = 92;
     EXPECT_EQ(late->reply.answered, 1u);
-    ExpectRows();
+    EXPECT_EQ(late->reply.state_column[0], KeyState::kPresent);
+    EXPECT_EQ(wrong->reply.state_column[0], KeyState::kMoved);
     EXPECT_EQ(lab()[1].Routing().redirected, 0u);
+    ExpectRows();
   }
 }
 
@@ -398,8 +402,10 @@ TEST_F(HandOverTest, WithoutRoomForTheMessageNothingChangesUntilThereIs) {
     Build(U64(), 3, 4 << 10);
     model_.clear();
     Put(Dense(0, 400));
-    // A client with a wrong table fills what the source has for the target, which does not turn.
+    // Keys that are sent on fill what the source has for the target, which does not turn.
     ASSERT_EQ(driver().Run(Linked(1000, std::nullopt)), 1u);
+    const Stub stub{Of(1000, std::nullopt), {1}, route_->version() + 1};
+    Slot(0).SetStub(stub);
     std::vector<std::unique_ptr<Sent>> sent;
     uint64_t moved = 0;
     while (moved == 0) {
@@ -410,9 +416,11 @@ TEST_F(HandOverTest, WithoutRoomForTheMessageNothingChangesUntilThereIs) {
     }
     // Until not even a short record fits.
     for (int i = 0; i < 40; ++i) {
+      Slot(0).SetStub(stub);  // the old one broke
       sent.push_back(Send(CommandType::kLookup, Dense(1000, 1001), 0));
       lab().Step(0);
     }
+    Slot(0).SetStub(std::nullopt);
     const auto step = driver().Give(link ? Linked(0, 200) : Copy(0, 200));
     for (int i = 0; i < 5; ++i) lab().Step(0);
     EXPECT_FALSE(Slot(0).stub());
@@ -449,10 +457,14 @@ TEST_F(HandOverTest, KeysThatFindNoRoomBehindTheRangeGoBack) {
   EXPECT_GT(lab()[0].Routing().forwarded, 1u);
   lab().Settle();
   ASSERT_TRUE(step->installed());
+  bool refused = false;
   for (const auto& one : sent) {
     ASSERT_EQ(one->reply.answered, 1u);
     const KeyState state = one->reply.state_column[0];
     ASSERT_TRUE(state == KeyState::kPresent || state == KeyState::kMoved);
+    // None overtakes what has been refused before it.
+    ASSERT_TRUE(state == KeyState::kMoved || !refused);
+    refused |= state == KeyState::kMoved;
   }
   for (uint64_t i = 0; i < 300; ++i) {
     if (sent[i]->reply.state_column[0] == KeyState::kPresent) model_[{i % 200, 0}] = 10'000 + i;
@@ -485,9 +497,7 @@ TEST_F(HandOverTest, AStepThatIsReturnedIsServedByTheSourceAgain) {
   ExpectRows();
 }
 
-// Until the source hears that the target has refused, keys go to and fro between the two: a bounded
-// number of times.
-TEST_F(HandOverTest, KeysOfARefusedStepGoBackAfterSoManyHops) {
+TEST_F(HandOverTest, KeysSentOnBehindAReturnedRangeGoBackToTheSender) {
   Put(Dense(0, 400));
   const auto step = driver().Give(Copy(0, 100));
   lab().Step(0);
@@ -497,27 +507,54 @@ TEST_F(HandOverTest, KeysOfARefusedStepGoBackAfterSoManyHops) {
   ASSERT_EQ(step->outcome, StepOutcome::kReturned);
   const auto sent = Send(CommandType::kUpsert, {{{7, 0}, 1}, {{300, 0}, 2}});
   lab().Settle();
-  EXPECT_EQ(sent->reply.answered, 2u);
   EXPECT_EQ(sent->reply.state_column[0], KeyState::kMoved);
   EXPECT_EQ(sent->reply.state_column[1], KeyState::kPresent);
-  EXPECT_EQ(lab()[0].Routing().redirected + lab()[1].Routing().redirected, 1u);
-  EXPECT_EQ(lab()[1].Routing().forwarded, kHopsMax / 2);
+  EXPECT_EQ(lab()[1].Routing().redirected, 1u);
+  EXPECT_EQ(lab()[0].Routing().redirected, 0u);
   driver().Conclude(*step);
+  // What was sent behind it, by the same table, is not executed before it.
+  const auto behind = Send(CommandType::kUpsert, {{{7, 0}, 3}, {{200, 0}, 4}}, 0, /*older=*/1);
+  const auto again = Send(CommandType::kUpsert, {{{8, 0}, 5}});
+  lab().Settle();
+  EXPECT_EQ(behind->reply.state_column[0], KeyState::kMoved);
+  EXPECT_EQ(behind->reply.state_column[1], KeyState::kPresent);
+  EXPECT_EQ(again->reply.state_column[0], KeyState::kPresent);
   model_[{300, 0}] = 2;
+  model_[{200, 0}] = 4;
+  model_[{8, 0}] = 5;
   ExpectRows();
 }
 
-TEST_F(HandOverTest, AStubCountsAsAHop) {
-  Put(Dense(0, 400));
-  const auto step = driver().Give(Linked(0, 100));
-  lab().Step(0);
-  const auto last = Send(CommandType::kLookup, {{{7, 0}, 0}}, std::nullopt, kHopsMax);
-  const auto one_left = Send(CommandType::kLookup, {{{7, 0}, 0}}, std::nullopt, kHopsMax - 1);
-  lab().Settle();
-  EXPECT_EQ(last->reply.state_column[0], KeyState::kMoved);
-  EXPECT_EQ(one_left->reply.state_column[0], KeyState::kPresent);
-  driver().Publish(*step);
-  driver().Conclude(*step);
+// There and back: a sender that has seen neither has commands on their way by both roads.
+TEST_F(HandOverTest, ARangeThatHasComeBackRefusesOlderCommands) {
+  for (const auto& there : Both(100, 200)) {
+    Build(U64());
+    model_.clear();
+    Put(Dense(0, 400));
+    const auto away = driver().Give(there);
+    lab().Step(0);
+    const auto sent_on = Send(CommandType::kUpsert, {{{150, 0}, 1}});
+    lab().Step(0);
+    lab().Step(1);
+    ASSERT_TRUE(away->installed());
+    driver().Publish(*away);
+    driver().Conclude(*away);
+    TransferDriver::Transfer back = there;
+    back.from = 1;
+    back.to = 0;
+    ASSERT_EQ(driver().Run(back), 1u);
+    const auto old = Send(CommandType::kUpsert, {{{150, 0}, 2}, {{50, 0}, 3}}, 0, /*older=*/2);
+    const auto newer = Send(CommandType::kUpsert, {{{151, 0}, 4}});
+    lab().Settle();
+    EXPECT_EQ(sent_on->reply.state_column[0], KeyState::kPresent);
+    EXPECT_EQ(old->reply.state_column[0], KeyState::kPresent);  // 50, which has never left
+    EXPECT_EQ(old->reply.state_column[1], KeyState::kMoved);
+    EXPECT_EQ(newer->reply.state_column[0], KeyState::kPresent);
+    model_[{150, 0}] = 1;
+    model_[{50, 0}] = 3;
+    model_[{151, 0}] = 4;
+    ExpectRows();
+  }
 }
 
 TEST_F(HandOverTest, WhatIsOutOfDateIsRefused) {
