@@ -1,5 +1,5 @@
 // Many batches in flight over one stream: LookupStream, UpsertStream and WriteStream. The requests
-// are answered in the order they were sent.
+// are answered, and on each key executed, in the order in which they were sent.
 //
 //   UpsertStream stream(*client, {.in_flight_max = 8},
 //                       [&](uint64_t index, absl::Status status, RowBits existed) { ... });

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "engine/batch_checks.h"
 
 namespace eris::engine {
 
@@ -14,18 +15,18 @@ AsyncCall::AsyncCall(Core& core, Request* request, const BatchColumns& columns,
 
 AsyncCall::~AsyncCall() { request_->Unref(); }
 
-routing::KeyedCommand AsyncCall::Command() const {
-  routing::KeyedCommand command{
-      .type = request_->type(), .complete = &Request::Answered, .context = request_};
-  SetColumns(columns_.view(), command);
-  return command;
-}
-
-void AsyncCall::Start(routing::Port& port) {
-  self_ = shared_from_this();
+absl::Status AsyncCall::Start(std::shared_ptr<SendOrder> order) {
+  SendOrder& sends = *order;
   request_->OnAnswered(&core_.completions, this);
-  request_->Expect(request_->count());
-  SendKeyed(port, request_->object()->route, Command());
+  request_->PutIn(std::move(order), columns_.view());
+  self_ = shared_from_this();
+  try {
+    sends.Send(*request_);
+  } catch (const std::bad_alloc&) {
+    self_.reset();
+    return NoMemoryFor(request_->count());
+  }
+  return absl::OkStatus();
 }
 
 void AsyncCall::Cancel(absl::Status status) {
@@ -48,13 +49,6 @@ void AsyncCall::CancelTask::Complete() {
 
 void AsyncCall::Complete() {
   request_->Unref();  // the AEUs' reference; this call has its own
-  if (!done_called_ && !request_->cancelled()) {
-    const std::vector<uint32_t> moved = request_->MovedPositions();
-    if (!moved.empty() && pace_.Again(moved.size())) {
-      Resend(moved);
-      return;
-    }
-  }
   const std::shared_ptr<AsyncCall> kept = std::move(self_);
   ended_.store(true, std::memory_order_release);  // pairs with Cancel
   if (done_called_) {
@@ -94,16 +88,6 @@ void AsyncCall::TakeBytes(BatchResult& result) {
         absl::StrCat("the system has no memory for the answers to ", result.count,
                      " keys; what was to be written has been"));
   }
-}
-
-void AsyncCall::Resend(const std::vector<uint32_t>& positions) {
-  ColumnCopies moved;
-  moved.Select(columns_.view(), positions);
-  routing::KeyedCommand command = Command();
-  SetColumns(moved.view(), command);
-  command.positions = positions;
-  request_->Expect(static_cast<uint32_t>(positions.size()));
-  core_.control->Send(request_->object()->route, command);
 }
 
 void AsyncCall::RunCallback(BatchResult result) {

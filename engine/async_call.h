@@ -1,5 +1,5 @@
-// An asynchronous batch under way: the request, the caller's callback, and what is needed to send
-// keys again that came back as moved. The callback runs once, on the completion thread.
+// An asynchronous batch under way: the request, its columns, and the caller's callback, which runs
+// once, on the completion thread.
 #ifndef ERIS_ENGINE_ASYNC_CALL_H_
 #define ERIS_ENGINE_ASYNC_CALL_H_
 
@@ -13,7 +13,7 @@
 #include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/request.h"
-#include "engine/resend_pace.h"
+#include "engine/send_order.h"
 #include "eris/engine.h"
 
 namespace eris::engine {
@@ -26,8 +26,9 @@ class AsyncCall final : public Pending,
   AsyncCall(Core& core, Request* request, const BatchColumns& columns, Session::Callback done);
   ~AsyncCall() override;
 
-  // Sends the keys through `port` (the session's); from here on the callback is owed.
-  void Start(routing::Port& port);
+  // Sends the keys in their order; from here on the callback is owed. Errors: ResourceExhausted;
+  // nothing has happened then.
+  absl::Status Start(std::shared_ptr<SendOrder> order);
 
   void Cancel(absl::Status status) override;
   void Complete() override;  // all answers are in; on the completion thread
@@ -40,9 +41,7 @@ class AsyncCall final : public Pending,
     absl::Status status;
   };
 
-  routing::KeyedCommand Command() const;
   void TakeBytes(BatchResult& result);
-  void Resend(const std::vector<uint32_t>& positions);
   void RunCallback(BatchResult result);
 
   // Immutable after construction.
@@ -53,7 +52,6 @@ class AsyncCall final : public Pending,
   // Owned by the completion thread, after Start.
   Session::Callback done_;
   bool done_called_ = false;
-  ResendPace pace_;
   std::shared_ptr<AsyncCall> self_;  // until the last answer is in
 
   // Shared: written by whoever cancels first. acq_rel: that one owns cancel_.

@@ -13,6 +13,8 @@
 
 namespace eris::engine {
 
+class Resends;
+
 // Something that the completion thread will run once. Stands inside what it completes, so that
 // pushing needs no memory.
 class CompletionTask {
@@ -22,6 +24,7 @@ class CompletionTask {
 
  private:
   friend class CompletionQueue;
+  friend class Resends;
   CompletionTask* next_ = nullptr;
 };
 

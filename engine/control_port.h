@@ -12,6 +12,10 @@
 
 namespace eris::engine {
 
+// Times that the keys of a chunk are sent again that an AEU has answered as moved, before its scan
+// or join fails.
+inline constexpr uint32_t kResendsMax = 100'000;
+
 // Sends a keyed command and hands everything over; keys that find no room within the Port's bound
 // are answered as kRefused. Each of the command's keys gets its answer through command.complete.
 void SendKeyed(routing::Port& port, const routing::ObjectRoute& route,

@@ -14,6 +14,7 @@
 #include "engine/in_flight.h"
 #include "engine/open_registry.h"
 #include "engine/request.h"
+#include "engine/resends.h"
 #include "engine/scan_chunk_pool.h"
 #include "engine/table_chunk_pool.h"
 #include "engine/transfer_stop.h"
@@ -37,6 +38,7 @@ struct Core {
   Catalogue catalogue;
   InFlight in_flight;
   CompletionQueue completions;
+  Resends resends;
   std::unique_ptr<ControlPort> control;
   std::shared_ptr<ScanChunkPool> chunks;
   OpenRegistry<ScanState> scans;

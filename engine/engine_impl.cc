@@ -411,6 +411,7 @@ void EngineImpl::Close() {
   core_.in_flight.AwaitNone();
   threads_.clear();
   core_.completions.Stop();
+  core_.resends.Stop();
   ERIS_DCHECK(NothingLost());
 }
 

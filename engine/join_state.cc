@@ -11,7 +11,6 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/join_chunk.h"
-#include "engine/resend_pace.h"
 
 namespace eris::engine {
 namespace {

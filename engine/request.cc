@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/futex.h"
+#include "engine/send_order.h"
 #include "engine/table_batch.h"
 
 namespace eris::engine {
@@ -56,6 +57,7 @@ Request::~Request() { Settle(); }
 void Request::Settle() {
   if (settled_) return;
   settled_ = true;
+  in_order_.order.reset();  // its Port goes before the engine does
   if (credit_) credit_->fetch_add(credit_bytes_, std::memory_order_relaxed);  // a count, no data
   in_flight_.Leave();
 }
@@ -109,8 +111,13 @@ void Request::OnAnswered(CompletionQueue* queue, CompletionTask* task) {
 }
 
 void Request::Expect(uint32_t keys) {
-  ERIS_DCHECK(keys > 0);
   Ref();  // the AEUs' reference, let go with the last answer
+  Owe(keys);
+}
+
+void Request::Owe(uint32_t keys) {
+  ERIS_DCHECK(keys > 0);
+  SetMoved(false);
   answered_.store(0, std::memory_order_relaxed);  // nobody else looks before the commands are sent
   // relaxed: published to the AEUs by the buffers the commands travel in.
   owed_.store(keys, std::memory_order_relaxed);
@@ -125,6 +132,39 @@ void Request::Answered(routing::Reply* reply, uint32_t answered) noexcept {
 }
 
 void Request::LastAnswer() {
+  if (SendOrder* const order = in_order_.order.get()) {
+    if (moved()) order->Drain();
+    if (moved() || cancelled()) return order->resends().Push(&in_order_.again);
+    order->OneIn();
+  }
+  Finish();
+}
+
+void Request::PutIn(std::shared_ptr<SendOrder> order, const BatchColumns& columns) {
+  in_order_.order = std::move(order);
+  in_order_.columns = columns;
+}
+
+void Request::InOrder::Again::Complete() { request_.in_order_.order->Collect(request_); }
+
+bool Request::MayGoAgain(uint64_t now_ns, uint64_t refused_ns_max) {
+  const auto left = static_cast<uint32_t>(std::count(states, states + count_, KeyState::kMoved));
+  if (left == 0 || cancelled()) return false;
+  if (std::exchange(in_order_.left, left) != left) in_order_.refused_ns = now_ns;
+  return now_ns - in_order_.refused_ns < refused_ns_max;
+}
+
+uint32_t Request::MarkUnsent(bool moved, KeyState state) {
+  uint32_t marked = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (moved && states[i] != KeyState::kMoved) continue;
+    states[i] = state;
+    ++marked;
+  }
+  return marked;
+}
+
+void Request::Finish() {
   if (task_ != nullptr) {
     queue_->Push(task_);  // the task takes the AEUs' reference over
     return;

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "engine/batch_columns.h"
 #include "engine/completion_queue.h"
 #include "engine/in_flight.h"
 #include "engine/object_entry.h"
@@ -25,6 +26,7 @@
 
 namespace eris::engine {
 
+class SendOrder;
 class TableBatch;
 
 // What a request's failure texts name.
@@ -67,8 +69,42 @@ class Request final : public routing::Reply {
   // request may be held by its caller long after that. Else the end of the request does it.
   void Settle();
 
+  // Its place in the order of what its session sends of one object. Written by that alone, but for
+  // the columns: those stand until the last answer, or Abandon.
+  struct InOrder {
+    class Again final : public CompletionTask {
+     public:
+      explicit Again(Request& request) : request_(request) {}
+      void Complete() override;
+
+     private:
+      Request& request_;
+    };
+    explicit InOrder(Request& request) : again(request) {}
+
+    std::shared_ptr<SendOrder> order;  // nullptr: none
+    BatchColumns columns;
+    uint64_t sequence = 0;
+    bool refused = false;     // has been sent, and some keys have moved
+    uint32_t left = 0;        // so many, when it was looked at last
+    uint64_t refused_ns = 0;  // since then none has been executed
+    Again again;
+  };
+  // Before SendOrder::Send.
+  void PutIn(std::shared_ptr<SendOrder> order, const BatchColumns& columns);
+  InOrder& in_order() { return in_order_; }
+  // After the last answer: whether it is worth sending again. No: it has been cancelled, or none of
+  // the moved keys has been executed for `refused_ns_max`.
+  bool MayGoAgain(uint64_t now_ns, uint64_t refused_ns_max);
+  // Gives the moved keys, or else all, this state; how many they are.
+  uint32_t MarkUnsent(bool moved, storage::KeyState state);
+
   // Announces `keys` answers to come, each exactly once, through Answered. Before they are sent.
+  // Takes the AEUs' reference, which the last answer lets go; Owe does not.
   void Expect(uint32_t keys);
+  void Owe(uint32_t keys);
+  // What the last answer does: wakes who waits, or pushes the task.
+  void Finish();
   // The completion function of every command of a request. Any thread; never blocks.
   static void Answered(routing::Reply* reply, uint32_t answered) noexcept;
 
@@ -124,6 +160,7 @@ class Request final : public routing::Reply {
   std::unique_ptr<TableBatch> table_;
   std::optional<routing::ReplyBytes> reply_bytes_;  // gives back to credit_
   bool settled_ = false;
+  InOrder in_order_{*this};
   CompletionQueue* queue_ = nullptr;
   CompletionTask* task_ = nullptr;
 

@@ -13,7 +13,6 @@
 #include "engine/aggregate_call.h"
 #include "engine/async_call.h"
 #include "engine/batch_checks.h"
-#include "engine/control_port.h"
 #include "engine/join_state.h"
 #include "engine/object_kinds.h"
 #include "engine/scan_state.h"
@@ -122,7 +121,7 @@ class AggregateResult {
 
 SessionImpl::SessionImpl(Core& core)
     : core_(core),
-      port_(core.directory, core.session_port_options()),
+      port_(SessionPort::Create(core.directory, core.session_port_options(), core.resends)),
       credit_(std::make_shared<std::atomic<int64_t>>(
           static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
       // relaxed: any number does.
@@ -141,6 +140,21 @@ void SessionImpl::Forget(absl::string_view name) {
   objects_.erase(name);
 }
 
+void SessionImpl::ForgetIdle() {
+  last_ = nullptr;
+  absl::erase_if(objects_, [](const auto& named) {
+    const std::shared_ptr<SendOrder>& order = named.second.order;
+    return order == nullptr || order->Idle();
+  });
+}
+
+std::shared_ptr<SendOrder> SessionImpl::OrderOf(const ObjectRef& object) {
+  // It has been resolved for this request.
+  std::shared_ptr<SendOrder>& order = Recall(object->name)->order;
+  if (order == nullptr) order = std::make_shared<SendOrder>(core_.resends, port_, object);
+  return order;
+}
+
 absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
   if (const Remembered* remembered = Recall(name)) {
     if (!remembered->object->dropped()) return remembered->object;
@@ -151,10 +165,7 @@ absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
     }
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef object, core_.catalogue.Find(name));
-  if (objects_.size() == kSessionNamesMax) {
-    last_ = nullptr;
-    objects_.clear();
-  }
+  if (objects_.size() >= kSessionNamesMax) ForgetIdle();
   objects_.emplace(std::string(name), Remembered{object});
   return object;
 }
@@ -219,28 +230,22 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
 
 absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns,
                                    absl::Time deadline) {
-  routing::KeyedCommand command{
-      .type = request->type(), .complete = &Request::Answered, .context = request};
-  SetColumns(columns, command);
-  std::vector<uint32_t> positions;
-  ColumnCopies moved;
-  for (ResendPace pace;;) {
-    request->Expect(static_cast<uint32_t>(command.keys.size()));
-    SendKeyed(port_, request->object()->route, command);
-    if (!request->Await(deadline)) {
-      request->SetCancelled();
-      request->Unref();  // perhaps its end
-      return absl::DeadlineExceededError(
-          command.type == CommandType::kLookup
-              ? "the deadline passed before every AEU had answered"
-              : "the deadline passed before every AEU had answered: the outcome is unknown");
-    }
-    positions = request->MovedPositions();
-    if (positions.empty() || !pace.Again(positions.size())) return absl::OkStatus();
-    moved.Select(columns, positions);
-    SetColumns(moved.view(), command);
-    command.positions = positions;
+  std::shared_ptr<SendOrder> order;
+  try {
+    order = OrderOf(request->object());
+    request->PutIn(order, columns);
+    order->Send(*request);
+  } catch (const std::bad_alloc&) {
+    request->Unref();
+    return NoMemoryFor(columns.keys.size());
   }
+  if (request->Await(deadline)) return absl::OkStatus();
+  order->Abandon(*request);
+  const bool reads = request->type() == CommandType::kLookup;
+  request->Unref();  // perhaps its end
+  return absl::DeadlineExceededError(
+      reads ? "the deadline passed before every AEU had answered"
+            : "the deadline passed before every AEU had answered: the outcome is unknown");
 }
 
 absl::Status SessionImpl::Lookup(absl::string_view object, const KeyColumns& keys,
@@ -322,13 +327,15 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(Request* request,
                                                             const BatchColumns& columns,
                                                             Callback done) {
   std::shared_ptr<AsyncCall> call;
+  std::shared_ptr<SendOrder> order;
   try {
+    order = OrderOf(request->object());
     call = std::make_shared<AsyncCall>(core_, request, columns, std::move(done));
   } catch (const std::bad_alloc&) {
     request->Unref();
     return NoMemoryFor(columns.keys.size());
   }
-  call->Start(port_);
+  ERIS_RETURN_IF_ERROR(call->Start(std::move(order)));
   return call;
 }
 

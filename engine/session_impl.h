@@ -12,6 +12,7 @@
 #include "absl/container/node_hash_map.h"
 #include "engine/batch_columns.h"
 #include "engine/core.h"
+#include "engine/send_order.h"
 #include "eris/engine.h"
 #include "routing/port.h"
 
@@ -132,8 +133,8 @@ class SessionImpl final : public Session {
   absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object,
                                  const KeyColumns& key_columns, ValueType form = ValueType::kUint64,
                                  int64_t more_bytes = 0);
-  // Sends, waits, sends again what was moved. On success the request is answered and the caller's
-  // to release; after an error it is released.
+  // Sends in order and waits. On success the request is answered and the caller's to release; after
+  // an error it is released.
   absl::Status RunToEnd(Request* request, const BatchColumns& columns, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<Pending>> StartAsync(routing::CommandType type,
                                                       absl::string_view object,
@@ -160,8 +161,8 @@ class SessionImpl final : public Session {
   absl::StatusOr<Request*> BeginTable(routing::CommandType type, absl::string_view table,
                                       const RowBatch& batch, absl::Span<const std::string> columns,
                                       std::shared_ptr<const void> holder);
-  // Sends, waits until all has been answered, sends again what was moved. The request stays the
-  // caller's. Errors: DeadlineExceeded.
+  // Sends and waits until all has been answered. The request stays the caller's. Errors:
+  // DeadlineExceeded, ResourceExhausted.
   absl::Status RunTable(Request* request, absl::Time deadline);
   absl::Status RunRowWrite(routing::CommandType type, absl::string_view table,
                            const RowBatch& batch, absl::Span<uint8_t> existed, absl::Time deadline);
@@ -179,16 +180,22 @@ class SessionImpl final : public Session {
 
   struct Remembered {
     ObjectRef object;
-    bool described = false;  // KeyTypesOf has told of it
+    bool described = false;              // KeyTypesOf has told of it
+    std::shared_ptr<SendOrder> order{};  // nullptr: nothing has been sent yet
   };
 
   Core& core_;
-  routing::Port port_;
+  const std::shared_ptr<SessionPort> port_;
   // What is remembered of the name; nullptr: nothing. Until one is forgotten.
   Remembered* Recall(absl::string_view name);
   void Forget(absl::string_view name);
+  // Of those names alone of whose objects nothing is under way.
+  void ForgetIdle();
+  // In which the session's requests of the object go. Throws std::bad_alloc.
+  std::shared_ptr<SendOrder> OrderOf(const ObjectRef& object);
 
-  // At most kSessionNamesMax. Elements stay where they are.
+  // At most kSessionNamesMax, and those of whose objects something is under way. Elements stay
+  // where they are.
   absl::node_hash_map<std::string, Remembered> objects_;
   // The one asked for last: most sessions have one object, and a batch asks several times.
   std::pair<const std::string, Remembered>* last_ = nullptr;

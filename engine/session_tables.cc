@@ -200,25 +200,22 @@ absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_
 }
 
 absl::Status SessionImpl::RunTable(Request* request, absl::Time deadline) {
-  SendTable(port_, *request, next_holder_++);
-  for (ResendPace pace;;) {
-    if (!request->Await(deadline)) {
-      // The rows are the caller's: what has begun has to end before the call returns.
-      request->SetCancelled();
-      request->Await(absl::InfiniteFuture());
-      if (request->AllExecuted()) return absl::OkStatus();
-      return absl::DeadlineExceededError(
-          request->type() == CommandType::kLookupRows
-              ? "the deadline passed before every AEU had answered"
-              : "the deadline passed before every AEU had answered: some rows may be written");
-    }
-    if (request->type() == CommandType::kAppendRows) return absl::OkStatus();
-    const std::vector<uint32_t> moved = request->MovedPositions();
-    if (moved.empty() || !pace.Again(moved.size())) return absl::OkStatus();
-    SendMoved(*request, moved, [&](const routing::KeyedCommand& command) {
-      SendKeyed(port_, request->object()->route, command);
-    });
+  std::shared_ptr<SendOrder> order;
+  try {
+    order = OrderOf(request->object());
+    SendTable(*port_, order, *request, next_holder_++);
+  } catch (const std::bad_alloc&) {
+    return NoMemoryFor(request->table()->rows().rows);
   }
+  if (request->Await(deadline)) return absl::OkStatus();
+  // The rows are the caller's: what has begun has to end before the call returns.
+  order->Abandon(*request);
+  request->Await(absl::InfiniteFuture());
+  if (request->AllExecuted()) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      request->type() == CommandType::kLookupRows
+          ? "the deadline passed before every AEU had answered"
+          : "the deadline passed before every AEU had answered: some rows may be written");
 }
 
 absl::Status SessionImpl::AppendRows(absl::string_view table, const RowBatch& batch,
@@ -285,13 +282,15 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartTable(
   ERIS_ASSIGN_OR_RETURN(Request * request,
                         BeginTable(type, table, batch, columns, std::move(holder)));
   std::shared_ptr<TableCall> call;
+  std::shared_ptr<SendOrder> order;
   try {
+    order = OrderOf(request->object());
     call = std::make_shared<TableCall>(core_, request, std::move(done));
   } catch (const std::bad_alloc&) {
     request->Unref();
     return NoMemoryFor(batch.rows);
   }
-  call->Start(port_, next_holder_++);
+  ERIS_RETURN_IF_ERROR(call->Start(*port_, std::move(order), next_holder_++));
   return call;
 }
 

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/control_port.h"
+#include "base/mutex.h"
+#include "engine/batch_checks.h"
 #include "engine/table_batch.h"
 #include "routing/data_command.h"
 
@@ -17,10 +18,23 @@ using storage::KeyState;
 
 namespace {
 
-void SendPieces(routing::Port& port, Request& request, uint64_t next_holder) {
+// False: no room, or no memory.
+bool SendPiece(routing::Port& port, AeuId aeu, const routing::CommandHeader& header,
+               const routing::AppendSegment& segment) {
+  try {
+    return port.SendTo(aeu, header, std::as_bytes(std::span(&segment, 1)));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void SendPieces(SessionPort& session, Request& request, uint64_t next_holder) {
   const ObjectEntry& table = *request.object();
   const auto holders = table.holders.Pin();
   const std::vector<AeuId> aeus = holders->Owners();
+  request.Expect(request.count());
+  base::MutexLock lock(&session.mu);
+  routing::Port& port = session.port;
   const std::vector<uint64_t>& firsts = request.table()->pieces();
   uint32_t refused = 0;
   for (uint32_t piece = 0; piece < request.count(); ++piece) {
@@ -35,8 +49,7 @@ void SendPieces(routing::Port& port, Request& request, uint64_t next_holder) {
                                         .complete = &Request::Answered,
                                         .context = &request,
                                         .count = 1};
-    if (!port.SendTo(aeus[(next_holder + piece) % aeus.size()], header,
-                     std::as_bytes(std::span(&segment, 1)))) {
+    if (!SendPiece(port, aeus[(next_holder + piece) % aeus.size()], header, segment)) {
       request.states[piece] = KeyState::kRefused;
       ++refused;
     }
@@ -49,26 +62,12 @@ void SendPieces(routing::Port& port, Request& request, uint64_t next_holder) {
 
 }  // namespace
 
-void SendTable(routing::Port& port, Request& request, uint64_t next_holder) {
-  request.Expect(request.count());
+void SendTable(SessionPort& port, std::shared_ptr<SendOrder> order, Request& request,
+               uint64_t next_holder) {
   if (request.type() == CommandType::kAppendRows) return SendPieces(port, request, next_holder);
-  routing::KeyedCommand command{
-      .type = request.type(), .complete = &Request::Answered, .context = &request};
-  SetColumns(request.table()->keys(), command);
-  SendKeyed(port, request.object()->route, command);
-}
-
-void SendMoved(Request& request, const std::vector<uint32_t>& moved,
-               absl::FunctionRef<void(const routing::KeyedCommand&)> send) {
-  ColumnCopies columns;
-  columns.Select(request.table()->keys(), moved);
-  routing::KeyedCommand command{.type = request.type(),
-                                .positions = moved,
-                                .complete = &Request::Answered,
-                                .context = &request};
-  SetColumns(columns.view(), command);
-  request.Expect(static_cast<uint32_t>(moved.size()));
-  send(command);
+  SendOrder& sends = *order;
+  request.PutIn(std::move(order), request.table()->keys());
+  sends.Send(request);
 }
 
 absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused) {
@@ -109,10 +108,17 @@ TableCall::TableCall(Core& core, Request* request, Session::RowsCallback done)
 
 TableCall::~TableCall() { request_->Unref(); }
 
-void TableCall::Start(routing::Port& port, uint64_t next_holder) {
+absl::Status TableCall::Start(SessionPort& port, std::shared_ptr<SendOrder> order,
+                              uint64_t next_holder) {
   self_ = shared_from_this();
   request_->OnAnswered(&core_.completions, this);
-  SendTable(port, *request_, next_holder);
+  try {
+    SendTable(port, std::move(order), *request_, next_holder);
+  } catch (const std::bad_alloc&) {
+    self_.reset();
+    return NoMemoryFor(request_->table()->rows().rows);
+  }
+  return absl::OkStatus();
 }
 
 void TableCall::Cancel(absl::Status status) {
@@ -135,15 +141,6 @@ void TableCall::CancelTask::Complete() {
 
 void TableCall::Complete() {
   request_->Unref();  // the AEUs' reference; this call has its own
-  if (!done_called_ && !request_->cancelled() && !appends()) {
-    const std::vector<uint32_t> moved = request_->MovedPositions();
-    if (!moved.empty() && pace_.Again(moved.size())) {
-      SendMoved(*request_, moved, [this](const routing::KeyedCommand& command) {
-        core_.control->Send(request_->object()->route, command);
-      });
-      return;
-    }
-  }
   const std::shared_ptr<TableCall> kept = std::move(self_);
   ended_.store(true, std::memory_order_release);  // pairs with Cancel
   BatchResult result;

@@ -1,6 +1,5 @@
-// Sending the rows of a table call, and an asynchronous one under way: the request, the caller's
-// callback, and what is needed to send keys again that came back as moved. The callback runs once,
-// on the completion thread.
+// Sending the rows of a table call, and an asynchronous one under way: the request and the caller's
+// callback, which runs once, on the completion thread.
 #ifndef ERIS_ENGINE_TABLE_CALL_H_
 #define ERIS_ENGINE_TABLE_CALL_H_
 
@@ -9,22 +8,20 @@
 #include <memory>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/completion_queue.h"
 #include "engine/core.h"
 #include "engine/request.h"
-#include "engine/resend_pace.h"
+#include "engine/send_order.h"
 #include "eris/engine.h"
 
 namespace eris::engine {
 
-// Announces and sends all of a table request's keys, or, of an append, its pieces: to the AEUs that
-// hold a part of the table in turn, from number `next_holder` on. May block for the Port's bound.
-void SendTable(routing::Port& port, Request& request, uint64_t next_holder);
-// Those that came back as moved, again; `send` takes a KeyedCommand.
-void SendMoved(Request& request, const std::vector<uint32_t>& moved,
-               absl::FunctionRef<void(const routing::KeyedCommand&)> send);
+// Sends a table request: in `order`, or, of an append, its pieces to the AEUs that hold a part of
+// the table in turn, from number `next_holder` on. From here on its last answer is owed. May block
+// for the Port's bound. Throws std::bad_alloc; nothing has happened then.
+void SendTable(SessionPort& port, std::shared_ptr<SendOrder> order, Request& request,
+               uint64_t next_holder);
 
 // What the states of an append say. `refused` counts rows.
 absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused);
@@ -37,8 +34,9 @@ class TableCall final : public Pending,
   TableCall(Core& core, Request* request, Session::RowsCallback done);
   ~TableCall() override;
 
-  // Sends through `port` (the session's); from here on the callback is owed.
-  void Start(routing::Port& port, uint64_t next_holder);
+  // As SendTable; from here on the callback is owed. Errors: ResourceExhausted; nothing has
+  // happened then.
+  absl::Status Start(SessionPort& port, std::shared_ptr<SendOrder> order, uint64_t next_holder);
 
   void Cancel(absl::Status status) override;
   void Complete() override;  // all answers are in; on the completion thread
@@ -61,7 +59,6 @@ class TableCall final : public Pending,
   // Owned by the completion thread, after Start.
   Session::RowsCallback done_;
   bool done_called_ = false;
-  ResendPace pace_;
   std::shared_ptr<TableCall> self_;  // until the last answer is in
 
   // Shared: written by whoever cancels first. acq_rel: that one owns cancel_.

@@ -143,6 +143,7 @@ class TransferRun {
     if (outcome == StepOutcome::kInstalled) Publish();
     executor_.Account(step_);
     if (outcome != StepOutcome::kRefused) executor_.sender_.Conclude(object_, step_);
+    if (outcome == StepOutcome::kReturned) PublishReturned();
     executor_.history_.Add(id_, step_);  // with what the conclusion took
     if (outcome == StepOutcome::kRefused && !why_stopped.ok()) {
       stopped = true;
@@ -205,6 +206,7 @@ class TransferRun {
     step_.target = transfer_.to;
     step_.kind = transfer_.kind;
     step_.leaving = piece.leaving;
+    step_.version = heap() ? 0 : object_.route.version() + 1;  // nobody else publishes meanwhile
     step_.from = piece.from;
     step_.rows_max = chunk_size_.rows();
     if (heap()) {
@@ -225,17 +227,35 @@ class TransferRun {
     step_.status = absl::OkStatus();
   }
 
-  // The target has it, and nobody can go back: without memory for a table this waits for some.
+  // The target has it.
   void Publish() {
-    routing::TableReaders& readers = executor_.core_.directory.table_readers();
+    if (!heap()) return PublishOwner(transfer_.to);
+    UntilThereIsMemory([&](routing::TableReaders& readers) {
+      const auto holders = object_.holders.Pin();
+      if (!holders->Holds(transfer_.to)) {
+        object_.holders.Publish(holders->With(transfer_.to), readers);
+      }
+    });
+  }
+
+  // The source has it again, and refuses what goes by an older table (docs/ROUTING.md). After the
+  // conclusion: what goes by the new one must not find it gone.
+  void PublishReturned() {
+    if (!heap() && !step_.covers.Empty()) PublishOwner(transfer_.from);
+  }
+
+  void PublishOwner(AeuId owner) {
+    UntilThereIsMemory([&](routing::TableReaders& readers) {
+      object_.route.Publish(object_.route.Pin()->With(step_.covers, owner), readers);
+    });
+  }
+
+  // Nobody can go back: without memory for a table this waits for some.
+  template <class PublishTable>
+  void UntilThereIsMemory(PublishTable publish) {
     for (;;) {
       try {
-        if (!heap()) {
-          object_.route.Publish(object_.route.Pin()->With(step_.covers, transfer_.to), readers);
-        } else if (const auto holders = object_.holders.Pin(); !holders->Holds(transfer_.to)) {
-          object_.holders.Publish(holders->With(transfer_.to), readers);
-        }
-        return;
+        return publish(executor_.core_.directory.table_readers());
       } catch (const std::bad_alloc&) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }

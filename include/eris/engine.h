@@ -260,6 +260,12 @@ class Pending {
 
 // A Port into the engine for one calling thread at a time; cheap enough to have one per thread.
 // May outlive neither the engine nor be used after Engine::Close.
+//
+// Order: what one session sends on one key takes effect in the order in which it was sent, in a
+// batch, between calls that are under way together, and between kinds of operations, also while
+// ranges move. A call that is refused (ResourceExhausted), cancelled or past its deadline may have
+// taken effect for some keys and not for others; later calls keep their order all the same. Between
+// sessions, and between a scan and what is under way when it begins, there is none.
 class Session {
  public:
   using Callback = absl::AnyInvocable<void(BatchResult) &&>;
@@ -300,8 +306,7 @@ class Session {
   //                      from 0 and comes into being
   // A counter that shall start elsewhere is inserted first. One key's test and write are one step:
   // nobody comes between. A key that stands several times in a batch is written in its order: two
-  // adds both count, of two inserts the first wins. (While ranges move between AEUs keys may be
-  // sent again, and that order may be lost; each key is executed at most once all the same.)
+  // adds both count, of two inserts the first wins.
   // Blocking as for Lookup. `out` is zeroed first, and filled also where keys were refused: with
   // ResourceExhausted, NotFound (dropped meanwhile) or Unavailable out.executed tells which keys
   // took effect. DeadlineExceeded: the outcome is unknown.

@@ -38,6 +38,7 @@
 #include "memory/size_class.h"
 #include "routing/block_pool.h"
 #include "storage/tree_run.h"
+#include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
@@ -325,9 +326,10 @@ TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
   }
 }
 
-// What a sender with an outdated table starts: each key comes to an AEU that does not own it, goes
-// on through that AEU's Port into another's incoming buffer, and is answered from there.
-TEST_F(ManyAeusTest, KeysSentToTheWrongAeusAreAnsweredByTheirOwners) {
+// What a sender with an outdated table starts while ranges move: each key comes to an AEU that has
+// just given it away, goes on through that AEU's Port into another's incoming buffer, and is
+// answered from there.
+TEST_F(ManyAeusTest, KeysSentToTheirOldAeusAreAnsweredByTheirOwners) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   CreateUneven();
   const engine::ObjectRef object = *engine_->core().catalogue.Find("o");
@@ -340,6 +342,15 @@ TEST_F(ManyAeusTest, KeysSentToTheWrongAeusAreAnsweredByTheirOwners) {
       object->route.slot(), object->route.object(),
       std::make_unique<const routing::RangeTable>(1, table->starts(), std::move(wrong)));
   constexpr uint32_t kOwners = 40;
+  for (uint32_t i = 300; i < 300 + kOwners; ++i) {
+    const size_t partition = table->PartitionOf(starts_[i]);
+    const AeuId old{(table->owners()[partition].value + 37) % kAeus};
+    aeu::ObjectSlot* const slot = aeu::AeuTestPeer::SlotOf(engine_->aeu(old), object->route);
+    ASSERT_NE(slot, nullptr);
+    aeu::Stub stub{table->RangeOf(partition), table->owners()[partition], table->version() + 1};
+    if (slot->stub() && slot->stub()->target == stub.target) stub.range.lo = slot->stub()->range.lo;
+    slot->SetStub(stub);
+  }
   const auto key = [&] { return starts_[300 + random_() % kOwners]; };
 
   const uint64_t resident_before = ResidentBytes();

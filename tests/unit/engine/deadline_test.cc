@@ -27,6 +27,10 @@ class DeadlineTest : public testing::Test {
   }
   uint64_t InFlight() { return engine_->core().in_flight.count(); }
 
+  // What was given up is let go on a thread of the engine.
+  void AwaitNoneInFlight() {
+    test::HandEngine::Await([&] { return InFlight() == 0; });
+  }
   test::HandEngine engine_{4, [](Options& options) {
                              // Room for one batch of the tests, not for two.
                              options.session_in_flight_bytes_max = 60'000;
@@ -51,7 +55,7 @@ TEST_F(DeadlineTest, DeadlineExpiresWhileAnAeuIsHeldBack) {
   for (uint32_t i = 0; i < 3; ++i) engine_->aeu({i}).Step({});
   EXPECT_EQ(InFlight(), 1u);
   engine_->aeu({3}).Step({});
-  EXPECT_EQ(InFlight(), 0u);
+  AwaitNoneInFlight();
   EXPECT_EQ(found, std::vector<uint8_t>(1000, 9));
   // The bytes are back: the same batch goes through.
   EXPECT_TRUE(engine_.While([&] { return session_->Upsert("o", keys, before); }).ok());
@@ -73,7 +77,7 @@ TEST_F(DeadlineTest, AWriteWhoseDeadlineExpiredIsDoneWhollyOrNotAtAllPerAeu) {
   EXPECT_EQ(existed, std::vector<uint8_t>(4, 9));
   while (engine_.StepAll()) {
   }
-  EXPECT_EQ(InFlight(), 0u);
+  AwaitNoneInFlight();
   // No AEU had begun, so the cancelled request changed nothing.
   EXPECT_TRUE(
       engine_.While([&] { return session_->Erase("o", keys, absl::MakeSpan(existed)); }).ok());
@@ -93,7 +97,7 @@ TEST_F(DeadlineTest, AnAeuThatAnsweredInTimeHasDoneItsPart) {
   EXPECT_TRUE(returned.load());
   while (engine_.StepAll()) {
   }
-  EXPECT_EQ(InFlight(), 0u);
+  AwaitNoneInFlight();
   EXPECT_TRUE(
       engine_.While([&] { return session_->Erase("o", keys, absl::MakeSpan(existed)); }).ok());
   EXPECT_EQ(existed[1], 0);  // existed[0]: depends on whether it ran before the deadline
@@ -104,7 +108,7 @@ TEST_F(DeadlineTest, ADeadlineThatHasPassedIsNotWaitedFor) {
   EXPECT_EQ(session_->Erase("o", keys, {}, absl::InfinitePast()).code(), kDeadlineExceeded);
   while (engine_.StepAll()) {
   }
-  EXPECT_EQ(InFlight(), 0u);
+  AwaitNoneInFlight();
 }
 
 TEST_F(DeadlineTest, TheSessionMayGoBeforeItsAnswers) {
@@ -114,14 +118,14 @@ TEST_F(DeadlineTest, TheSessionMayGoBeforeItsAnswers) {
   EXPECT_EQ(InFlight(), 1u);
   while (engine_.StepAll()) {
   }
-  EXPECT_EQ(InFlight(), 0u);
+  AwaitNoneInFlight();
 }
 
 TEST_F(DeadlineTest, ADropMeanwhileLeavesTheRequestItsObject) {
   const std::vector<uint64_t> keys{1, 3000};
   EXPECT_EQ(session_->Upsert("o", keys, keys, {}, Soon()).code(), kDeadlineExceeded);
   EXPECT_TRUE(engine_.While([&] { return engine_->Drop("o"); }).ok());
-  EXPECT_EQ(InFlight(), 0u);
+  AwaitNoneInFlight();
 }
 
 }  // namespace

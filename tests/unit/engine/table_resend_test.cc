@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,12 +67,11 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
   std::string error;
   moving_->While([&] {
     for (int round = 0; round < 300 && error.empty(); ++round) {
-      // Without duplicates: keys that are sent again lose their order in the batch.
-      std::set<Pair> distinct;
+      // Some stand there more than once.
+      std::vector<Pair> keys;
       for (uint64_t i = 1 + random() % 300; i > 0; --i) {
-        distinct.emplace(random() % kFirsts, random() % kSeconds);
+        keys.emplace_back(random() % kFirsts, random() % kSeconds);
       }
-      const std::vector<Pair> keys(distinct.begin(), distinct.end());
       Rows key_rows(kKeyColumns);
       for (const auto& [first, second] : keys) key_rows.Add({first, second});
       std::vector<uint8_t> existed(keys.size());
@@ -86,7 +84,7 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
           std::vector<Value> texts;
           for (const auto& [first, second] : keys) {
             texts.emplace_back();
-            if (random() % 5 != 0) texts.back() = absl::StrCat("round ", round);
+            if (random() % 5 != 0) texts.back() = absl::StrCat("round ", round, " ", texts.size());
             rows.Add({first, second, texts.back()});
           }
           expect(session_->UpsertRows("t", rows.batch(), absl::MakeSpan(existed)).ok(), "upsert");
@@ -120,7 +118,6 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
   });
   EXPECT_EQ(error, "");
   EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
-  EXPECT_GT(moving_->Sum(&RoutingStats::forwarded), 0u);
   moving_->Settle();
   auto scan = session_->OpenTableScan("t", {});
   ASSERT_TRUE(scan.ok());
@@ -144,7 +141,7 @@ TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
     EXPECT_EQ(*written, kFirsts * kSeconds);
   }
   moving_->Settle();
-  EXPECT_GT(moving_->Sum(&RoutingStats::redirected) + moving_->Sum(&RoutingStats::forwarded), 0u);
+  EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
   auto copy = session_->OpenTableScan("t", {});
   auto original = session_->OpenTableScan("h", {});
   ASSERT_TRUE(copy.ok() && original.ok());

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <vector>
 
 #include "tests/support/hand_engine.h"
@@ -34,9 +33,9 @@ class WriteResendTest : public testing::Test {
   }
   ~WriteResendTest() override { moving_->Settle(); }
 
-  std::vector<uint64_t> SomeKeys(size_t keys_max) {
-    std::vector<uint64_t> keys(1 + random_() % keys_max);
-    for (uint64_t& key : keys) key = random_() % kKeys;
+  static std::vector<uint64_t> SomeKeys(std::mt19937_64& random, size_t keys_max) {
+    std::vector<uint64_t> keys(1 + random() % keys_max);
+    for (uint64_t& key : keys) key = random() % kKeys;
     return keys;
   }
 
@@ -55,20 +54,21 @@ TEST_F(WriteResendTest, EveryAddCountsOnceAndNoTwoAnswerTheSameSum) {
     std::atomic<bool> done{false};
   };
   std::vector<std::unique_ptr<Call>> calls;
-  for (int i = 0; i < 400; ++i) {
-    calls.push_back(std::make_unique<Call>());
-    Call& call = *calls.back();
-    call.keys = SomeKeys(200);
-    const std::vector<uint64_t> ones(call.keys.size(), 1);
-    ASSERT_TRUE(session_
-                    ->WriteAsync("o", {.mode = WriteMode::kAdd, .keys = call.keys, .values = ones},
-                                 [&call](BatchResult result) {
-                                   call.result = std::move(result);
-                                   call.done.store(true);
-                                 })
-                    .ok());
-    for (uint64_t steps = random_() % 6; steps > 0; --steps) moving_->StepOne();
-  }
+  std::mt19937_64 random(test::Seed() + 1);  // the caller's; random_ is the stepping thread's
+  moving_->While([&] {
+    for (int i = 0; i < 400; ++i) {
+      calls.push_back(std::make_unique<Call>());
+      Call& call = *calls.back();
+      call.keys = SomeKeys(random, 200);
+      const std::vector<uint64_t> ones(call.keys.size(), 1);
+      const WriteBatch adds{.mode = WriteMode::kAdd, .keys = call.keys, .values = ones};
+      const auto pending = session_->WriteAsync("o", adds, [&call](BatchResult result) {
+        call.result = std::move(result);
+        call.done.store(true);
+      });
+      EXPECT_TRUE(pending.ok()) << pending.status();
+    }
+  });
   for (int i = 0; i < 2000; ++i) moving_->StepOne();
   moving_->Settle();
   EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
@@ -99,10 +99,9 @@ TEST_F(WriteResendTest, WaitingCallsAgreeWithAMap) {
   std::string error;
   moving_->While([&] {
     for (int round = 0; round < 300 && error.empty(); ++round) {
-      // Without duplicates: keys that are sent again lose their order in the batch.
-      std::set<uint64_t> distinct;
-      for (uint64_t i = 1 + random() % 300; i > 0; --i) distinct.insert(random() % kKeys);
-      const std::vector<uint64_t> keys(distinct.begin(), distinct.end());
+      // Some stand there more than once.
+      std::vector<uint64_t> keys;
+      for (uint64_t i = 1 + random() % 300; i > 0; --i) keys.push_back(random() % kKeys);
       const size_t n = keys.size();
       const auto mode = static_cast<WriteMode>(1 + random() % 4);
       std::vector<uint64_t> values(n), expected, values_out(n);
