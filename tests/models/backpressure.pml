@@ -1,6 +1,6 @@
-/* What AEUs do with full buffers: Aeu::Step and Aeu::Forward in aeu/aeu.cc, Port::Send and
+/* What AEUs do with full buffers: Aeu::Step and Aeu::SendOn in aeu/aeu.cc, Port::Send and
  * Port::Flush in routing/port.cc and routing/port_send.cc, the sender's side in
- * engine/session_impl.cc and engine/async_call.cc (credit, resend of moved keys, cancel).
+ * engine/session_impl.cc and engine/send_order.cc (credit, resend of moved keys, cancel).
  *
  * AEUS AEUs have an incoming buffer of CAPACITY commands (the open half; what was taken is being
  * processed), an outgoing buffer of one command for each other AEU, and an ingress. Session s keeps
@@ -13,7 +13,8 @@
  * else they are answered "moved", and the session sends them again. CANCELS requests are given up
  * by their session before they are answered.
  *
- * Abstracted: what a command does; HOPS is 1, not 8; batches (one command each); a session waits
+ * Abstracted: what a command does; that an AEU sends on along the stub of a step under way alone,
+ * and refuses the rest; order (order.pml); batches (one command each); a session waits
  * for a block without a bound, unless it refuses; the number of resends is not bounded; the
  * transfer is one step; how a block travels (ingress.pml). Session and completion thread are one
  * process, which is the worse case: it may be stuck in a send while its moved keys wait.

@@ -8,12 +8,12 @@
  * target when the split is done (REFUSALS in all). CLIENTS clients do OPS operations each, one
  * after the other, on any key: the first one counts it up, the second one reads, and so on. Each
  * reads the table, and sends by what it has read at any time after; what meets an AEU that does not
- * hold the key goes along the stub, else by the table, HOPS times at most, else back to the client
- * as moved. With SCANS=1 a scan at a snapshot asks the owners of all keys: a part that comes to the
+ * hold the key goes along the stub, else back to the client as moved. With SCANS=1 a scan at a snapshot asks the owners of all keys: a part that comes to the
  * stub pauses until the step's conclusion, a part that meets a foreign key ends as moved with its
  * rest, which is sent again. CANCELS: it may be cancelled at any time.
  *
- * Abstracted: a turn is one command, so E is read by each (snapshot.pml has the rule of epochs); a
+ * Abstracted: versions of tables, by which an AEU refuses what may be behind others (order.pml has
+ * them, and a session with several under way); a turn is one command, so E is read by each (snapshot.pml has the rule of epochs); a
  * record of a version is kept for the one snapshot; the reservation of the slot; Port and incoming
  * buffer are one channel; what a link leaves out of a copy is only where the value lies meanwhile.
  * Sequentially consistent (see README.md).
@@ -42,9 +42,9 @@
  * LIMBO_SCANNED (a part does not pause: it reads what was lent), FREED_AT_CANCEL (the snapshot is
  * released before all parts have answered), CONTROL_STARVES (with LIVENESS: an AEU may prefer
  * clients' commands to the coordinator's for ever).
- * BOUNCES is no bug: what the table sends to where it is already goes back to the client as moved,
- * as in the code when its hops are used up; an AEU looks up each key in its own ranges. With it
- * PUBLISH_EARLY and CONCLUDED_EARLY do harm only when the target refuses, STUB_DROPPED_EARLY none.
+ * BOUNCES is no bug: the table may name an AEU that has not got the range yet, which sends commands
+ * back as moved. With it PUBLISH_EARLY and CONCLUDED_EARLY do harm only when the target refuses,
+ * STUB_DROPPED_EARLY none.
  */
 #ifndef AEUS
 #define AEUS 3
@@ -66,9 +66,6 @@
 #endif
 #ifndef OPS
 #define OPS 1
-#endif
-#ifndef HOPS
-#define HOPS 2
 #endif
 #ifndef CAPACITY
 #define CAPACITY 2
@@ -99,7 +96,7 @@ byte stub_key[AEUS] = NO_KEY;
 byte stub_to[AEUS];
 byte stub_step[AEUS]; /* the number of the move */
 
-chan channel[AEUS * AEUS] = [CAPACITY] of { byte, byte, byte }; /* record, hops, step of the stub */
+chan channel[AEUS * AEUS] = [CAPACITY] of { byte, byte }; /* record, step of the stub */
 
 /* The step under way of each coordinator. */
 #define IDLE 0
@@ -152,7 +149,7 @@ byte at_snapshot[KEYS];
 byte ends;
 
 /* Of single steps. */
-hidden byte client, hops, number, key, target, from, whose, part;
+hidden byte client, number, key, target, from, whose, part;
 
 inline count_owners(key) {
   number = 0;
@@ -189,8 +186,7 @@ inline execute() {
 #define SERVES(key) owns[AT(me, key)]
 #endif
 
-/* `client`'s command, which has hopped `hops` times, from the AEU `from` by the stub of step
- * `number`; 0: by none. */
+/* `client`'s command, from the AEU `from` by the stub of step `number`; 0: by none. */
 inline command() {
   key = key_of[client];
   if
@@ -200,17 +196,14 @@ inline command() {
            step[0].outcome == RETURNED || step[COORDINATORS - 1].outcome == RETURNED);
     number = 0;
     if
-    :: stub_key[me] == key -> target = stub_to[me]; number = stub_step[me]
+    :: stub_key[me] == key && ROOM(stub_to[me]) ->
+      number = stub_step[me];
+      channel[PAIR(me, stub_to[me])]!client, number
     :: else ->
-      target = table[key];
 #ifndef BOUNCES
-      assert(target != me)
+      assert(stub_key[me] == key || table[key] != me);
 #endif
-    fi;
-    if
-    :: target != me && hops < HOPS && ROOM(target) ->
-      channel[PAIR(me, target)]!client, hops + 1, number
-    :: else -> state[client] = MOVED
+      state[client] = MOVED
     fi
   fi
 }
@@ -246,7 +239,7 @@ inline give() {
     stub_key[me] = key;
     stub_to[me] = target;
     stub_step[me] = step[whose].number;
-    channel[PAIR(me, target)]!HANDOVER + whose, 0, 0
+    channel[PAIR(me, target)]!HANDOVER + whose, 0
   fi;
   step[whose].phase = UNDER_WAY
 }
@@ -361,7 +354,6 @@ end:
       :: ingress[CLIENTS - 1] == me -> client = CLIENTS - 1
       fi;
       ingress[client] = NOWHERE;
-      hops = 0;
       number = 0;
       from = me;
 #ifdef GROUP_ACROSS_GIVE
@@ -394,12 +386,12 @@ end:
       fi;
 #ifdef HANDOVER_OVERTAKEN
       if
-      :: channel[PAIR(from, me)]?client, hops, number
-      :: channel[PAIR(from, me)]??[0, hops, number] ->
-        channel[PAIR(from, me)]??0, hops, number; client = 0
+      :: channel[PAIR(from, me)]?client, number
+      :: channel[PAIR(from, me)]??[0, number] ->
+        channel[PAIR(from, me)]??0, number; client = 0
       fi;
 #else
-      channel[PAIR(from, me)]?client, hops, number;
+      channel[PAIR(from, me)]?client, number;
 #endif
       if
       :: client >= HANDOVER ->
@@ -408,7 +400,7 @@ end:
         if
         :: nempty(channel[PAIR(from, me)]) ->
           owns[AT(me, step[whose].key)] = true;
-          channel[PAIR(from, me)]?client, hops, number;
+          channel[PAIR(from, me)]?client, number;
           command()
         :: empty(channel[PAIR(from, me)])
         fi;

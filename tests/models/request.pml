@@ -1,17 +1,22 @@
-/* A request under way: engine/request.{h,cc}; the synchronous caller in engine/session_impl.cc
- * (RunToEnd), and with -DASYNC engine/async_call.{h,cc} on the completion thread.
+/* A request under way: engine/request.{h,cc}, engine/send_order.cc and engine/resends.h; the
+ * synchronous caller in engine/session_impl.cc (RunToEnd), and with -DASYNC engine/async_call.{h,cc}
+ * on the completion thread.
  *
  * A request of KEYS keys, one command each, to AEUS AEUs. An AEU writes its key's column in the
  * request, then counts the answer; who counts the last one ends the round (LastAnswer). An AEU may
- * answer "moved" for MOVES keys in all; those keys are sent again in another round. The caller
- * holds a reference, each round one. Synchronous: the caller waits, or its deadline passes at any
- * moment, and it detaches. Asynchronous: the last AEU posts the call, the completion thread takes
- * it, sends again or runs the callback; a user may cancel, which posts a task of its own, and lets
- * its handle go, at any moment. Each access to the request asserts that it has not been freed.
+ * answer "moved" for MOVES keys in all. A round with such an answer, and one of a request that has
+ * been cancelled, is given to the thread that sends again: that holds the request and sends it, with
+ * the session's mutex, or finishes it. Else the AEU finishes it. The caller holds a reference, and
+ * the AEUs one until it is finished. Synchronous: the caller waits, or its deadline passes at any
+ * moment, and it abandons the request, with the mutex: it finishes what is held. From its return on
+ * nobody reads its columns. Asynchronous: who finishes posts the call, the completion thread takes
+ * it and runs the callback; a user may cancel, which posts a task of its own, and lets its handle
+ * go, at any moment. Each access to the request asserts that it has not been freed.
  *
- * Abstracted: values; buffers (backpressure.pml has them); forwarding, which moves the duty to
- * answer to another AEU, as here any AEU may take any command; shared pointers to the call are
- * counted in one step. Sequentially consistent (see README.md).
+ * Abstracted: values; buffers (backpressure.pml has them); sending on, which moves the duty to
+ * answer to another AEU, as here any AEU may take any command; other requests of the order, so that
+ * all are in at once (order.pml has several); shared pointers to the call are counted in one step.
+ * Sequentially consistent (see README.md).
  *
  * Properties
  *   - the request is never touched after it was freed, it is freed exactly once, and it is freed;
@@ -19,13 +24,15 @@
  *   - credit is given back exactly once, when nothing is owed any more (Settle);
  *   - the caller has its outcome exactly once: one return, one callback; a task is not posted while
  *     it is posted already;
+ *   - the columns of a caller that has returned are not read;
  *   - no state without a successor but the end: nobody waits for an answer that does not come.
  *
  * Planted bugs (-D): FREED_BY_CALLER (deadline: the caller frees instead of letting go),
  * LAST_BY_LOAD (count down, then look whether it is zero: two are last), MOVED_POSTS (an AEU that
  * answers "moved" ends the round at once so that the key is sent again early: posted twice),
  * EXPECT_AFTER_SEND (answers are announced when they are on their way already), WAKE_AFTER_UNREF
- * (LastAnswer lets go, then wakes the caller through the request's word), and with ASYNC
+ * (the last answer lets go, then wakes the caller through the request's word), ABANDONED_UNLOCKED
+ * (without the mutex), ABANDONED_HELD (what is held stays so, and is finished), and with ASYNC
  * SETTLE_AT_CANCEL (credit goes back while answers are owed), CALLBACK_UNGUARDED (the end of a
  * cancelled call runs the callback, too).
  */
@@ -51,12 +58,20 @@ byte references = 1;
 byte owed;
 bool answered;
 byte state[KEYS];
+bool any_moved; /* in this round */
 bool cancelled;
 bool settled;
+
+/* The order: the session's mutex, and what is to be sent again. */
+bool locked;
+bool held;
+chan resends = [1] of { bool };
+bool given; /* stands in resends */
 
 /* The observer's. */
 bool freed;
 byte outcomes;
+bool returned; /* the synchronous caller */
 byte unwritten; /* columns that AEUs will still write in this round */
 
 #define TOUCH assert(!freed)
@@ -81,10 +96,11 @@ inline unref() {
   }
 }
 
-/* REQUIRES: a reference. */
-inline expect(keys) {
-  atomic { TOUCH; references++; answered = false };
-  atomic { TOUCH; owed = keys }
+inline lock() { atomic { !locked -> locked = true } }
+inline unlock() { locked = false }
+
+inline owe(keys) {
+  atomic { TOUCH; owed = keys; any_moved = false }
 }
 
 /* Sends what has no answer yet. A command is under way from here on. */
@@ -94,7 +110,7 @@ inline send_all() {
   :: k < KEYS ->
     atomic {
       if
-      :: state[k] == OWED -> commands!k
+      :: state[k] == OWED -> assert(!returned); commands!k /* its columns are there */
       :: else
       fi;
       k++
@@ -103,8 +119,8 @@ inline send_all() {
   od
 }
 
-/* MovedPositions; `n` keys will be sent again. */
-inline take_moved() {
+/* MovedPositions: `n` keys are to be sent again. */
+inline count_moved() {
   atomic {
     TOUCH;
     n = 0; k = 0;
@@ -112,7 +128,23 @@ inline take_moved() {
     :: k < KEYS ->
       assert(state[k] != OWED); /* the last answer came after all the columns */
       if
-      :: state[k] == MOVED -> state[k] = OWED; n++
+      :: state[k] == MOVED -> n++
+      :: else
+      fi;
+      k++
+    :: else -> k = 0; break
+    od
+  }
+}
+
+inline begin_again() {
+  atomic {
+    TOUCH;
+    k = 0;
+    do
+    :: k < KEYS ->
+      if
+      :: state[k] == MOVED -> state[k] = OWED
       :: else
       fi;
       k++
@@ -146,7 +178,7 @@ inline drop_handle() {
   }
 }
 
-inline last_answer() {
+inline finish() {
   atomic {
     TOUCH; /* task_ and queue_ are read */
     assert(handles > 0);
@@ -156,7 +188,7 @@ inline last_answer() {
   }
 }
 #else
-inline last_answer() {
+inline finish() {
   atomic { TOUCH; answered = true };
 #ifdef WAKE_AFTER_UNREF
   unref();
@@ -168,6 +200,53 @@ inline last_answer() {
 }
 #endif
 
+inline last_answer() {
+  if
+  :: atomic { any_moved || cancelled -> TOUCH; assert(!given); given = true; resends!true }
+  :: atomic { !any_moved && !cancelled -> TOUCH }; finish()
+  fi
+}
+
+/* The thread that sends again. */
+proctype Resends() {
+  byte k, n;
+  bool over;
+end:
+  do
+  :: atomic { resends?true -> given = false };
+    lock();
+    count_moved();
+    atomic {
+      TOUCH;
+      over = cancelled || n == 0;
+      held = !over
+    };
+    unlock();
+    if
+    :: over -> over = false; n = 0; finish()
+    :: else ->
+      lock();
+      atomic {
+        if
+        :: held && cancelled -> over = true
+        :: else
+        fi
+      };
+      if
+      :: over -> over = false; held = false; n = 0; unlock(); finish()
+      :: !over && held ->
+        held = false;
+        begin_again();
+        owe(n);
+        n = 0;
+        send_all();
+        unlock()
+      :: !over && !held -> n = 0; unlock() /* abandoned */
+      fi
+    fi
+  od
+}
+
 proctype Aeu() {
   byte k;
   bool last;
@@ -178,7 +257,7 @@ end:
       TOUCH;
       assert(state[k] == OWED);
       if
-      :: moves > 0 && !cancelled -> moves--; state[k] = MOVED;
+      :: moves > 0 && !cancelled -> moves--; state[k] = MOVED; any_moved = true;
 #ifdef MOVED_POSTS
         last = true
 #endif
@@ -207,34 +286,28 @@ end:
   od
 }
 
-inline round(keys) {
+/* SendOrder::Send. */
+inline send() {
+  lock();
+  atomic { TOUCH; references++ };
 #ifdef EXPECT_AFTER_SEND
   send_all();
-  expect(keys)
+  owe(KEYS);
 #else
-  expect(keys);
-  send_all()
+  owe(KEYS);
+  send_all();
 #endif
+  unlock()
 }
 
 #ifdef ASYNC
 proctype Completions() {
-  byte k, n;
   bool done_called;
 end:
   do
   :: completions?ANSWERED_TASK ->
     posted = false;
     unref();
-    if
-    :: !done_called && !cancelled ->
-      take_moved();
-      if
-      :: n > 0 -> round(n); n = 0; goto next
-      :: else
-      fi
-    :: else -> n = 0
-    fi;
     atomic { TOUCH; settle() };
     call_ended = true;
 #ifndef CALLBACK_UNGUARDED
@@ -246,9 +319,7 @@ end:
 #ifndef CALLBACK_UNGUARDED
     fi;
 #endif
-    drop_handle();
-next:
-    skip
+    drop_handle()
   :: completions?CANCEL_TASK ->
     if
     :: done_called
@@ -264,7 +335,7 @@ next:
 /* Sends, then cancels or not, then lets its handle go. */
 proctype User() {
   byte k;
-  round(KEYS);
+  send();
   if
   :: true /* does not cancel */
   :: !call_ended ->
@@ -274,27 +345,42 @@ proctype User() {
   drop_handle()
 }
 #else
-proctype Caller() {
-  byte k, n = KEYS;
-  do
-  :: round(n);
-    if
-    :: answered -> TOUCH /* Await */
-    :: atomic { TOUCH; cancelled = true }; /* its deadline passes */
-#ifdef FREED_BY_CALLER
-      freed = true;
-#else
-      unref();
+/* SendOrder::Abandon. */
+inline abandon() {
+#ifndef ABANDONED_UNLOCKED
+  lock();
 #endif
-      break
-    fi;
-    take_moved();
-    if
-    :: n == 0 -> unref(); break
-    :: else
-    fi
-  od;
-  atomic { outcomes++; assert(outcomes == 1) }
+  atomic {
+    TOUCH;
+    cancelled = true;
+    mine = held;
+#ifndef ABANDONED_HELD
+    held = false
+#endif
+  };
+#ifndef ABANDONED_UNLOCKED
+  unlock();
+#endif
+  if
+  :: mine -> finish()
+  :: else
+  fi
+}
+
+proctype Caller() {
+  byte k;
+  bool mine;
+  send();
+  if
+  :: answered -> TOUCH /* Await */
+  :: abandon() /* its deadline passes */
+  fi;
+  atomic { outcomes++; assert(outcomes == 1); returned = true };
+#ifdef FREED_BY_CALLER
+  freed = true
+#else
+  unref()
+#endif
 }
 #endif
 
@@ -303,6 +389,7 @@ init {
   atomic {
     unwritten = KEYS;
     for (n : 1 .. AEUS) { run Aeu() };
+    run Resends();
 #ifdef ASYNC
     run Completions();
     run User()
