@@ -49,6 +49,13 @@ struct Stub {
   bool broken = false;
 };
 
+// The rows that a hash has made ready to leave, as far as its transfers know.
+struct PreparedRows {
+  const storage::Partition* partition = nullptr;
+  storage::Range leaving;
+  bool ready = false;  // the walk is complete
+};
+
 class ObjectSlot {
  public:
   // `cache` is the AEU's own and, as all caches, its manager's: it outlives the slot.
@@ -117,6 +124,9 @@ class ObjectSlot {
   };
   Paces& paces() { return paces_; }
 
+  // Of other objects' transfers each has its own.
+  PreparedRows& prepared() { return prepared_; }
+
   const std::optional<Stub>& stub() const { return stub_; }
   void SetStub(std::optional<Stub> stub) { stub_ = std::move(stub); }
   // Scans wait there: nobody can say yet who will have it.
@@ -144,6 +154,7 @@ class ObjectSlot {
   std::vector<std::shared_ptr<PartitionLoad>> spare_loads_;
   std::optional<Stub> stub_;
   RangeHistory history_;
+  PreparedRows prepared_;
   Paces paces_;
   uint32_t segments_ = 0;
   uint32_t pruned_ = 0;

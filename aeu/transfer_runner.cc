@@ -227,26 +227,27 @@ absl::StatusOr<bool> TransferRunner::PrepareRows(Partition& partition, const Ran
   stepped_ = true;
   const uint64_t began_ns = work_clock_();
   std::erase(releasing_, giving_.slot);  // this does it
-  if (prepared_.partition != &partition || prepared_.leaving != given) {
-    prepared_ = {};
+  PreparedRows& prepared = giving_.slot->prepared();
+  if (prepared.partition != &partition || prepared.leaving != given) {
+    prepared = {};
     // Of a transfer that was stopped.
     absl::StatusOr<bool> cancelled = partition.CancelExtract(rows);
     if (!cancelled.ok()) return cancelled.status();
     pace.Learn(rows, work_clock_() - began_ns, *cancelled);
     if (!*cancelled) return false;
     ERIS_RETURN_IF_ERROR(partition.PrepareExtract(given));
-    prepared_ = {giving_.slot, &partition, given, false};
+    prepared = {&partition, given, false};
   }
-  if (prepared_.ready) return partition.WalkLeaving(rows);  // says so, or goes on where it has to
+  if (prepared.ready) return partition.WalkLeaving(rows);  // says so, or goes on where it has to
   const absl::StatusOr<bool> walked = partition.WalkLeaving(rows);
   if (!walked.ok()) return walked.status();
   pace.Learn(rows, work_clock_() - began_ns, *walked);
-  prepared_.ready = *walked;
+  prepared.ready = *walked;
   return false;  // the chunk is another turn's
 }
 
 absl::Status TransferRunner::BeginReleasing(ObjectSlot& slot) {
-  if (prepared_.slot == &slot) prepared_ = {};
+  slot.prepared() = {};
   if (std::find(releasing_.begin(), releasing_.end(), &slot) != releasing_.end()) {
     return absl::OkStatus();
   }
@@ -345,13 +346,13 @@ absl::Status TransferRunner::Lend(OwnedRange& owned, const Range& given) {
   step.covers = step.chunk.covers;
   step.rows = RowsOf(step.chunk);
   step.bytes = BytesOf(step.chunk);
-  if (prepared_.partition == lender) {
-    if (prepared_.leaving == step.covers) {
-      prepared_ = {};
+  if (PreparedRows& prepared = slot.prepared(); prepared.partition == lender) {
+    if (prepared.leaving == step.covers) {
+      prepared = {};
     } else if (step.from == Partition::End::kLow) {
-      prepared_.leaving.lo = *step.covers.hi;
+      prepared.leaving.lo = *step.covers.hi;
     } else {
-      prepared_.leaving.hi = step.covers.lo;
+      prepared.leaving.hi = step.covers.lo;
     }
   }
   return absl::OkStatus();
@@ -390,7 +391,7 @@ void TransferRunner::Conclude(const CommandHeader* command) {
       BeginForgetting(slot, lender);
     } else {
       lender.partition->TakeBack();
-      if (prepared_.partition == given.lender) prepared_ = {};
+      if (slot.prepared().partition == given.lender) slot.prepared() = {};
       host_.SettleVersions(lender);
       SettleLoad(lender);
       Join(slot, slot.Reorder(IndexOf(slot, lender)));
@@ -451,9 +452,6 @@ void TransferRunner::EndForgetting(ObjectSlot& slot, OwnedRange& owned) {
 void TransferRunner::EndAll(const ObjectSlot* slot) {
   std::erase_if(forgetting_, [&](const Forgetting& one) { return one.slot == slot; });
   std::erase(releasing_, slot);
-  // What other objects have made ready stays: a transfer of theirs would begin again with each
-  // drop.
-  if (prepared_.slot == slot) prepared_ = {};
   if (giving_.step == nullptr || giving_.slot != slot) return;
   if (giving_.out) {
     giving_.slot = nullptr;
@@ -553,7 +551,7 @@ size_t TransferRunner::Add(ObjectSlot& slot, std::unique_ptr<Partition> partitio
 }
 
 void TransferRunner::Remove(ObjectSlot& slot, OwnedRange& owned) {
-  if (prepared_.partition == owned.partition.get()) prepared_ = {};
+  if (slot.prepared().partition == owned.partition.get()) slot.prepared() = {};
   host_.ReleaseVersions(owned);
   host_.LoadRemoved(slot, owned);
   slot.ranges().erase(slot.ranges().begin() + static_cast<ptrdiff_t>(IndexOf(slot, owned)));

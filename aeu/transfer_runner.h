@@ -111,13 +111,6 @@ class TransferRunner {
     bool out = false;                      // given away, and not concluded
     storage::Partition* lender = nullptr;  // of a copy that is out
   };
-  // The rows that a hash has made ready to leave, as far as this knows.
-  struct Prepared {
-    const ObjectSlot* slot = nullptr;
-    const storage::Partition* partition = nullptr;
-    storage::Range leaving;
-    bool ready = false;  // the walk is complete
-  };
   struct Forgetting {
     ObjectSlot* slot;
     storage::Partition* partition;
@@ -159,7 +152,6 @@ class TransferRunner {
   LoadCounters& counters_;
   const storage::SnapshotView& snapshots_;
   Giving giving_;
-  Prepared prepared_;
   std::vector<Forgetting> forgetting_;  // oldest first
   std::vector<ObjectSlot*> releasing_;  // likewise
   bool stepped_ = false;

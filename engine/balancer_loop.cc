@@ -1,7 +1,6 @@
 #include "engine/balancer_loop.h"
 
 #include <new>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -90,24 +89,26 @@ void BalancerLoop::BalanceObject(const ObjectRef& object) {
   const TransferStop::Ticket ticket = core_.transfer_stop.Begin({});
   const Look look = LookNow(*object, ticket);
   std::optional<BalancePlan> plan;
+  bool turn = false;
   try {
     plan = LookAt(*object, look);
+    // An operator's call that moves it is not waited for: other objects are still to be looked at.
+    turn = plan && TryTakeTurn(object->route.object());
   } catch (const std::bad_alloc&) {  // there may be memory in the next period
   }
-  if (!plan) return;
+  if (!turn) return;
   // What it comes to stands in the history; what is left to do is seen in the next period.
-  if (!core_.in_flight.TryEnter()) return;
-  if (TakeTurn(ticket).ok()) {
-    // Another call may have moved these ranges while this one waited for its turn.
+  if (core_.in_flight.TryEnter()) {
+    // Another call may have moved these ranges since the look.
     if (LookNow(*object, ticket) == look) {
       (void)Execute(*object, *plan, ticket);
       if (plan->algorithm != BalanceAlgorithm::kSize) {
         NotePlaced(*object, balancer::PlacedBy::kLoad);
       }
     }
-    EndTurn();
+    core_.in_flight.Leave();
   }
-  core_.in_flight.Leave();
+  EndTurn(object->route.object());
 }
 
 std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object, const Look& look) {
@@ -208,22 +209,28 @@ absl::string_view BalancerLoop::Decide(const ObjectEntry& object,
                                                 ForObject(machine_, object), trigger->second));
 }
 
-absl::Status BalancerLoop::TakeTurn(const TransferStop::Ticket& ticket) {
+bool BalancerLoop::TryTakeTurn(ObjectId object) {
+  base::MutexLock lock(&mu_);
+  return busy_.insert(object).second;
+}
+
+absl::Status BalancerLoop::TakeTurn(ObjectId object, const TransferStop::Ticket& ticket) {
   for (;;) {
     const uint64_t seen = core_.transfer_stop.changes();
     ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
-    {
-      base::MutexLock lock(&mu_);
-      if (!std::exchange(busy_, true)) return absl::OkStatus();
+    try {
+      if (TryTakeTurn(object)) return absl::OkStatus();
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("the system has no memory for another transfer");
     }
     core_.transfer_stop.Wait(seen, ticket.deadline);
   }
 }
 
-void BalancerLoop::EndTurn() {
+void BalancerLoop::EndTurn(ObjectId object) {
   {
     base::MutexLock lock(&mu_);
-    busy_ = false;
+    busy_.erase(object);
   }
   core_.transfer_stop.Look();
 }
@@ -254,7 +261,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
     const TransferStop::Call call(core_.transfer_stop, limits);
     const TransferStop::Ticket& ticket = call.ticket();
     ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
-    ERIS_RETURN_IF_ERROR(TakeTurn(ticket));
+    ERIS_RETURN_IF_ERROR(TakeTurn(object->route.object(), ticket));
     absl::StatusOr<BalancePlan> plan = SampleAndPlan(*object, planner);
     absl::Status moved;
     if (plan.ok()) {
@@ -267,7 +274,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
       base::MutexLock lock(&mu_);
       ++asked_;
     }
-    EndTurn();
+    EndTurn(object->route.object());
     if (!moved.ok()) return moved;
     return plan;
   };

@@ -1,6 +1,6 @@
 // The balancer at work: looks at the objects' loads every period, asks whether that is worth
-// anything, plans and moves; and does what operators ask for, one thing at a time. Its thread
-// belongs to no AEU and blocks where it has to. Paper: ERIS 3.3.
+// anything, plans and moves; and does what operators ask for, of one object one thing at a time. Its
+// thread belongs to no AEU and blocks where it has to. Paper: ERIS 3.3.
 #ifndef ERIS_ENGINE_BALANCER_LOOP_H_
 #define ERIS_ENGINE_BALANCER_LOOP_H_
 
@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -115,9 +116,11 @@ class BalancerLoop {
                                       balancer::PlacedBy by, Planner planner);
   absl::Status Execute(ObjectEntry& object, const BalancePlan& plan,
                        const TransferStop::Ticket& ticket);
-  // Blocks until nobody else moves anything. Errors: what stops the call.
-  absl::Status TakeTurn(const TransferStop::Ticket& ticket);
-  void EndTurn();
+  // Nobody else plans for the object or moves it until EndTurn. Throw std::bad_alloc.
+  [[nodiscard]] bool TryTakeTurn(ObjectId object);
+  // Blocks until it is this call's turn. Errors: what stops the call.
+  absl::Status TakeTurn(ObjectId object, const TransferStop::Ticket& ticket);
+  void EndTurn(ObjectId object);
 
   // Immutable after construction.
   Core& core_;
@@ -129,7 +132,7 @@ class BalancerLoop {
 
   mutable base::Mutex mu_;
   BalancerOptions options_ ABSL_GUARDED_BY(mu_);
-  bool busy_ ABSL_GUARDED_BY(mu_) = false;  // somebody's turn
+  std::set<ObjectId> busy_ ABSL_GUARDED_BY(mu_);  // somebody's turn
   // How often options_ have been set, or a call has moved something.
   uint64_t asked_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t cycles_ ABSL_GUARDED_BY(mu_) = 0;

@@ -118,8 +118,30 @@ class TransferRun {
 
   // `stopped`: as of MoveAll.
   absl::Status MoveOne(const TransferPiece& piece, bool& stopped) {
-    PrepareMemory();
-    PrepareStep(piece);
+    for (;;) {
+      PrepareMemory();
+      PrepareStep(piece);
+      ERIS_RETURN_IF_ERROR(TakeStep(piece, stopped));
+      // A step of another object may be under way there: it is not this transfer's end.
+      if (step_.outcome != StepOutcome::kRefused || !absl::IsUnavailable(step_.status)) break;
+      stopped = true;
+      ERIS_RETURN_IF_ERROR(executor_.AwaitSource(object_, ticket_));
+      stopped = false;
+    }
+    if (step_.outcome != StepOutcome::kInstalled) return WhyNot();
+    rows_ += step_.rows;
+    if (transfer_.kind == TransferKind::kCopy) {
+      chunk_size_.Learn(step_.rows, step_.bytes, std::max(step_.source_cpu_ns, step_.target_cpu_ns),
+                        max_pause_us());
+    }
+    if (!heap() && step_.covers.Empty()) {
+      return absl::InternalError("a step of a transfer has moved no range");
+    }
+    return absl::OkStatus();
+  }
+
+  // Errors: as of Give, and what has stopped it (then `stopped`). Else step_ says how it ended.
+  absl::Status TakeStep([[maybe_unused]] const TransferPiece& piece, bool& stopped) {
     // The epoch must not advance between what the source and what the target write.
     std::optional<EpochGate::Hold> hold;
     if (object_.is_table()) hold.emplace(executor_.core_.epoch_gate);
@@ -148,15 +170,6 @@ class TransferRun {
     if (outcome == StepOutcome::kRefused && !why_stopped.ok()) {
       stopped = true;
       return why_stopped;
-    }
-    if (outcome != StepOutcome::kInstalled) return WhyNot();
-    rows_ += step_.rows;
-    if (transfer_.kind == TransferKind::kCopy) {
-      chunk_size_.Learn(step_.rows, step_.bytes, std::max(step_.source_cpu_ns, step_.target_cpu_ns),
-                        max_pause_us());
-    }
-    if (!heap() && step_.covers.Empty()) {
-      return absl::InternalError("a step of a transfer has moved no range");
     }
     return absl::OkStatus();
   }
@@ -311,6 +324,15 @@ absl::Status TransferExecutor::MayGoOn(const ObjectEntry& object,
   ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   return absl::OkStatus();
+}
+
+absl::Status TransferExecutor::AwaitSource(const ObjectEntry& object,
+                                           const TransferStop::Ticket& ticket) {
+  constexpr absl::Duration kAgain = absl::Milliseconds(1);
+  const uint64_t seen = core_.transfer_stop.changes();
+  ERIS_RETURN_IF_ERROR(MayGoOn(object, ticket));
+  core_.transfer_stop.Wait(seen, std::min(absl::Now() + kAgain, ticket.deadline));
+  return MayGoOn(object, ticket);
 }
 
 absl::Status TransferExecutor::AwaitTurn(const ObjectEntry& object,

@@ -47,6 +47,8 @@ class TransferExecutor {
 
   // Errors: what stops the transfer.
   absl::Status MayGoOn(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
+  // Blocks for a moment: the source gives another object's range away. Errors: as MayGoOn.
+  absl::Status AwaitSource(const ObjectEntry& object, const TransferStop::Ticket& ticket);
   // Blocks while copies have run ahead of their rate. Errors: as MayGoOn.
   absl::Status AwaitTurn(const ObjectEntry& object, const TransferStop::Ticket& ticket,
                          TransferKind kind);

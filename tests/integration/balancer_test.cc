@@ -54,6 +54,63 @@ INSTANTIATE_TEST_SUITE_P(Kinds, MovingUnderClientsTest,
                                          AnyKind::kHash, AnyKind::kTable),
                          [](const auto& of) { return test::NameOf(of.param); });
 
+// A copy that waits for its rate is no reason for another object's link to wait. Both leave the same
+// AEU.
+TEST(TransfersOfObjectsTest, OneThatTakesLongHoldsUpNoOtherObjects) {
+  auto engine = OpenEngine([](Options& options) { options.balancer.max_bytes_per_s = 1 << 20; });
+  ASSERT_NE(engine, nullptr);
+  AnyObject slow(*engine, AnyKind::kIndex, "slow"), other(*engine, AnyKind::kIndex, "other");
+  for (AnyObject* object : {&slow, &other}) {
+    ASSERT_TRUE(object->Create({kLast / 4, kLast / 2, kLast / 4 * 3}).ok());
+    AnyRows rows;
+    for (uint64_t i = 0; i < 400'000; ++i) rows.push_back({{i, 0}, i});
+    std::vector<uint8_t> existed;
+    ASSERT_TRUE(object->Put(rows, existed).ok());
+  }
+  absl::Status moved;
+  std::atomic<bool> ended{false};
+  std::thread mover([&] {
+    moved = engine->MoveRange("slow", {.lo = 0, .hi = 400'000}, {3}, TransferKind::kCopy);
+    ended.store(true);
+  });
+  while (!engine->Balancer().running && !ended.load()) absl::SleepFor(absl::Milliseconds(1));
+  const absl::Time begin = absl::Now();
+  for (int i = 0; i < 10; ++i) {
+    const uint32_t to = i % 2 == 0 ? 1 : 0;
+    const absl::Status status =
+        engine->MoveRange("other", {.lo = 0, .hi = 400'000}, {to}, TransferKind::kLink);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_FALSE(ended.load()) << "the copy was over after " << absl::Now() - begin;
+  engine->PauseBalancer();
+  mover.join();
+  EXPECT_TRUE(absl::IsFailedPrecondition(moved)) << moved;
+}
+
+// Two hashes make their rows ready at one AEU, in turn, and neither undoes what the other has done.
+TEST(TransfersOfObjectsTest, TwoHashesLeaveOneAeuTogether) {
+  auto engine = OpenEngine();
+  ASSERT_NE(engine, nullptr);
+  AnyObject one(*engine, AnyKind::kHash, "one"), two(*engine, AnyKind::kHash, "two");
+  AnyRows rows;
+  for (uint64_t i = 0; i < 50'000; ++i) rows.push_back({{i, 0}, i});
+  for (AnyObject* object : {&one, &two}) {
+    ASSERT_TRUE(object->Create({kLast / 4, kLast / 2, kLast / 4 * 3}).ok());
+    std::vector<uint8_t> existed;
+    ASSERT_TRUE(object->Put(rows, existed).ok());
+  }
+  std::vector<std::thread> movers;
+  for (const char* name : {"one", "two"}) {
+    movers.emplace_back([&, name] {
+      for (uint32_t to : {1, 2, 3, 0}) {
+        const absl::Status status = engine->MoveRange(name, {.lo = 0, .hi = 50'000}, {to});
+        EXPECT_TRUE(status.ok()) << status;
+      }
+    });
+  }
+  for (std::thread& mover : movers) mover.join();
+}
+
 // Each client has keys of its own, in every range, and knows what stands under them.
 TEST_P(MovingUnderClientsTest, EachSeesWhatItHasWritten) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
