@@ -57,20 +57,20 @@ INSTANTIATE_TEST_SUITE_P(Kinds, MovingUnderClientsTest,
 // A copy that waits for its rate is no reason for another object's link to wait. Both leave the same
 // AEU.
 TEST(TransfersOfObjectsTest, OneThatTakesLongHoldsUpNoOtherObjects) {
-  auto engine = OpenEngine([](Options& options) { options.balancer.max_bytes_per_s = 1 << 20; });
+  auto engine = OpenEngine([](Options& options) { options.balancer.max_bytes_per_s = 64 << 10; });
   ASSERT_NE(engine, nullptr);
   AnyObject slow(*engine, AnyKind::kIndex, "slow"), other(*engine, AnyKind::kIndex, "other");
   for (AnyObject* object : {&slow, &other}) {
     ASSERT_TRUE(object->Create({kLast / 4, kLast / 2, kLast / 4 * 3}).ok());
     AnyRows rows;
-    for (uint64_t i = 0; i < 400'000; ++i) rows.push_back({{i, 0}, i});
+    for (uint64_t i = 0; i < 30'000; ++i) rows.push_back({{i, 0}, i});
     std::vector<uint8_t> existed;
     ASSERT_TRUE(object->Put(rows, existed).ok());
   }
   absl::Status moved;
   std::atomic<bool> ended{false};
   std::thread mover([&] {
-    moved = engine->MoveRange("slow", {.lo = 0, .hi = 400'000}, {3}, TransferKind::kCopy);
+    moved = engine->MoveRange("slow", {.lo = 0, .hi = 30'000}, {3}, TransferKind::kCopy);
     ended.store(true);
   });
   while (!engine->Balancer().running && !ended.load()) absl::SleepFor(absl::Milliseconds(1));
@@ -78,7 +78,7 @@ TEST(TransfersOfObjectsTest, OneThatTakesLongHoldsUpNoOtherObjects) {
   for (int i = 0; i < 10; ++i) {
     const uint32_t to = i % 2 == 0 ? 1 : 0;
     const absl::Status status =
-        engine->MoveRange("other", {.lo = 0, .hi = 400'000}, {to}, TransferKind::kLink);
+        engine->MoveRange("other", {.lo = 0, .hi = 30'000}, {to}, TransferKind::kLink);
     EXPECT_TRUE(status.ok()) << status;
   }
   EXPECT_FALSE(ended.load()) << "the copy was over after " << absl::Now() - begin;
@@ -93,7 +93,7 @@ TEST(TransfersOfObjectsTest, TwoHashesLeaveOneAeuTogether) {
   ASSERT_NE(engine, nullptr);
   AnyObject one(*engine, AnyKind::kHash, "one"), two(*engine, AnyKind::kHash, "two");
   AnyRows rows;
-  for (uint64_t i = 0; i < 50'000; ++i) rows.push_back({{i, 0}, i});
+  for (uint64_t i = 0; i < 10'000; ++i) rows.push_back({{i, 0}, i});
   for (AnyObject* object : {&one, &two}) {
     ASSERT_TRUE(object->Create({kLast / 4, kLast / 2, kLast / 4 * 3}).ok());
     std::vector<uint8_t> existed;
@@ -103,7 +103,7 @@ TEST(TransfersOfObjectsTest, TwoHashesLeaveOneAeuTogether) {
   for (const char* name : {"one", "two"}) {
     movers.emplace_back([&, name] {
       for (uint32_t to : {1, 2, 3, 0}) {
-        const absl::Status status = engine->MoveRange(name, {.lo = 0, .hi = 50'000}, {to});
+        const absl::Status status = engine->MoveRange(name, {.lo = 0, .hi = 10'000}, {to});
         EXPECT_TRUE(status.ok()) << status;
       }
     });
