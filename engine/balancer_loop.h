@@ -1,6 +1,6 @@
 // The balancer at work: looks at the objects' loads every period, asks whether that is worth
-// anything, plans and moves; and does what operators ask for, of one object one thing at a time. Its
-// thread belongs to no AEU and blocks where it has to. Paper: ERIS 3.3.
+// anything, plans and moves; and does what operators ask for, of one object one thing at a time.
+// Its thread belongs to no AEU and blocks where it has to. Paper: ERIS 3.3.
 #ifndef ERIS_ENGINE_BALANCER_LOOP_H_
 #define ERIS_ENGINE_BALANCER_LOOP_H_
 

@@ -54,8 +54,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, MovingUnderClientsTest,
                                          AnyKind::kHash, AnyKind::kTable),
                          [](const auto& of) { return test::NameOf(of.param); });
 
-// A copy that waits for its rate is no reason for another object's link to wait. Both leave the same
-// AEU.
+// A copy that waits for its rate is no reason for another object's link to wait. Both leave the
+// same AEU.
 TEST(TransfersOfObjectsTest, OneThatTakesLongHoldsUpNoOtherObjects) {
   auto engine = OpenEngine([](Options& options) { options.balancer.max_bytes_per_s = 64 << 10; });
   ASSERT_NE(engine, nullptr);
