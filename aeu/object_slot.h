@@ -39,8 +39,8 @@ struct OwnedRange {
   bool settled() const { return !lends && !forgets; }
 };
 
-// A range given away whose new owner stands in no table yet. Commands of tables older than
-// `version`, by which the target will own it, go there at once: behind the range, in one stream.
+// A range that was given away and that no table shows with its new owner yet. The target will own it
+// by `version`; commands of older tables go there at once: behind the range, in one stream.
 struct Stub {
   storage::Range range;
   AeuId target;
@@ -124,7 +124,7 @@ class ObjectSlot {
   };
   Paces& paces() { return paces_; }
 
-  // Of other objects' transfers each has its own.
+  // Every slot has its own, so that transfers of several objects do not disturb each other.
   PreparedRows& prepared() { return prepared_; }
 
   const std::optional<Stub>& stub() const { return stub_; }

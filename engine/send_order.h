@@ -61,11 +61,12 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   // A request has all its answers. Any thread; never blocks. The order may be gone when the request
   // is.
   void OneIn();
-  // Before OneIn, where some keys have moved: nothing new is sent from here on, until all are in.
-  void Drain() { draining_.store(true, std::memory_order_relaxed); }
-  // The same, of one with moved keys or that is cancelled: it is sent again or finished, some time.
-  // On the thread of `resends`.
+  // In place of OneIn for a request with moved keys, or one that is cancelled: it is sent again or
+  // finished. On the thread of `resends`.
   void Collect(Request& request);
+  // As soon as a request's keys have moved, before its Collect: the session sends nothing new until
+  // all its requests are in.
+  void Drain() { draining_.store(true, std::memory_order_relaxed); }
   Resends& resends() const { return resends_; }
 
   // All are in, or more is to be sent again. On the thread of `resends`.
@@ -87,7 +88,7 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   // Puts what needs no more sending into `finished`, which has room for a piece; its last answer is
   // still to be given, without the lock.
   Next GoOn(std::span<Request*> finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu());
-  // Than the one that all go by.
+  // A newer table is in force than the one that all requests go by.
   bool NewerTable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu());
   void WakeUp();
   base::Mutex& mu() const ABSL_LOCK_RETURNED(port_->mu) { return port_->mu; }
@@ -104,8 +105,8 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   std::vector<Request*> held_ ABSL_GUARDED_BY(mu());
   uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;  // since then; 0: not yet
 
-  // Shared. Requests under way. AEUs count them down; acq_rel: whoever takes the last one sees what
-  // came before the others, and Collect's draining_.
+  // Shared: the number of requests under way, which AEUs count down. acq_rel: the thread that counts
+  // down to 0 sees what the others did before, and Drain's draining_.
   std::atomic<uint32_t> out_{0};
   // Some are to be sent again when out_ is 0. Set by who counts in out_, and taken back with the
   // Port's mutex held when out_ is 0. relaxed: published by out_, and by the commands that are sent

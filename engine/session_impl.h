@@ -189,7 +189,7 @@ class SessionImpl final : public Session {
   // What is remembered of the name; nullptr: nothing. Until one is forgotten.
   Remembered* Recall(absl::string_view name);
   void Forget(absl::string_view name);
-  // Of those names alone of whose objects nothing is under way.
+  // Forgets the names whose objects have nothing under way.
   void ForgetIdle();
   // In which the session's requests of the object go. Throws std::bad_alloc.
   std::shared_ptr<SendOrder> OrderOf(const ObjectRef& object);

@@ -67,7 +67,7 @@ Port::~Port() {
 void Port::GrowTargets(size_t count) {
   Grow(targets_, count);
   Grow(cursors_, count);
-  Grow(dirty_, count);  // each target stands once in these two
+  Grow(dirty_, count);  // a target is in each of these two at most once
   Grow(to_wake_, count);
 }
 

@@ -38,7 +38,7 @@ class BasicPublishedTable {
   BasicPublishedTable(const BasicPublishedTable&) = delete;
   BasicPublishedTable& operator=(const BasicPublishedTable&) = delete;
 
-  // Of the one in force, or of one just before it. Any thread, without the mutex.
+  // The version in force, or one just before it. Any thread, without the mutex.
   uint64_t version() const {
     // relaxed: a figure. Who needs the table pins it.
     return version_.load(std::memory_order_relaxed);

@@ -158,7 +158,7 @@ class OrderTest : public testing::TestWithParam<Case> {
     return session.WriteAsync("o", batch, std::move(done)).status();
   }
 
-  // Rows are put, erased and looked up: a look-up finds what was put last.
+  // Upserts, erases and looks up rows: a look-up finds the row that was upserted last.
   void WriteRows(uint32_t session_number) {
     const auto session = engine_->NewSession();
     std::mt19937_64 random(test::Seed() + session_number);
