@@ -105,8 +105,8 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   std::vector<Request*> held_ ABSL_GUARDED_BY(mu());
   uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;  // since then; 0: not yet
 
-  // Shared: the number of requests under way, which AEUs count down. acq_rel: the thread that counts
-  // down to 0 sees what the others did before, and Drain's draining_.
+  // Shared: the number of requests under way, which AEUs count down. acq_rel: the thread that
+  // counts down to 0 sees what the others did before, and Drain's draining_.
   std::atomic<uint32_t> out_{0};
   // Some are to be sent again when out_ is 0. Set by who counts in out_, and taken back with the
   // Port's mutex held when out_ is 0. relaxed: published by out_, and by the commands that are sent
