@@ -391,6 +391,7 @@ void TransferRunner::Conclude(const CommandHeader* command) {
       BeginForgetting(slot, lender);
     } else {
       lender.partition->TakeBack();
+      lender.partition->SetDeath(step->born);
       if (slot.prepared().partition == given.lender) slot.prepared() = {};
       host_.SettleVersions(lender);
       SettleLoad(lender);
@@ -407,7 +408,8 @@ void TransferRunner::Conclude(const CommandHeader* command) {
 }
 
 void TransferRunner::BeginForgetting(ObjectSlot& slot, OwnedRange& owned) {
-  // Of a table all rows die in this call, at one epoch. Of others the first piece is freed.
+  // Of a table all rows die in this call, at the epoch at which the target's were born. Of others
+  // the first piece is freed.
   WorkPace& pace = slot.paces().forget;
   const uint32_t rows = pace.Rows(turn_cpu_ns_max_, kForgottenPerTurn);
   const uint64_t began_ns = work_clock_();
@@ -479,6 +481,7 @@ void TransferRunner::TakeIn(const CommandHeader* command) {
     if (HasKeys(*slot)) slot->history().TookIn(step.covers, step.version);
     host_.RangesChanged(*slot);
   }
+    step.born = snapshots_.epoch;
   stepped_ = true;
   watch.Stop(step.target_cpu_ns, step.target_wall_ns);
   acknowledgements_.Add(command->complete, command->context, 1);

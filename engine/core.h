@@ -10,7 +10,6 @@
 #include "engine/catalogue.h"
 #include "engine/completion_queue.h"
 #include "engine/control_port.h"
-#include "engine/epoch_gate.h"
 #include "engine/in_flight.h"
 #include "engine/open_registry.h"
 #include "engine/request.h"
@@ -47,7 +46,6 @@ struct Core {
   std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
   OpenRegistry<TableScanState> table_scans;
   std::atomic<uint64_t> sessions{0};  // opened so far
-  EpochGate epoch_gate;
   TransferStop transfer_stop;
 
   // Options for every Port. An AEU's Port never waits and does not use the shared allowance.

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "base/mutex.h"
+#include "engine/step_gate.h"
 #include "engine/transfer_pacing.h"
 #include "eris/types.h"
 #include "memory/memory_manager.h"
@@ -89,6 +90,9 @@ struct ObjectEntry {
   // How many rows the object's chunks have.
   ChunkSize& chunk_size() ABSL_EXCLUSIVE_LOCKS_REQUIRED(publisher_mu_) { return chunk_size_; }
 
+  // Of a table: between steps of its transfers and scans that begin.
+  StepGate& step_gate() { return step_gate_; }
+
   // Gives all memory back. REQUIRES: no AEU has a partition of the object any more.
   void DropManagers() {
     Managers dropped;
@@ -136,6 +140,8 @@ struct ObjectEntry {
 
   base::Mutex publisher_mu_;
   ChunkSize chunk_size_ ABSL_GUARDED_BY(publisher_mu_){FirstChunkRows()};
+
+  StepGate step_gate_;
 
   mutable base::Mutex mu_;
   Managers managers_ ABSL_GUARDED_BY(mu_);

@@ -357,6 +357,7 @@ absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view ta
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   // Before the partition table is read.
   ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core_, query.snapshot));
+  entry->step_gate().Pass(request.snapshot->epoch());
   request.table = std::move(entry);
   request.limit = query.limit;
   request.fingerprint = FingerprintOf(query);

@@ -28,7 +28,7 @@ absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core) {
   if (core.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   const uint64_t now_ns = aeu::NowNs();
   const std::optional<routing::SnapshotRegistry::Held> held =
-      core.epoch_gate.Pass([&] { return core.directory.snapshots().Begin(now_ns); });
+      core.directory.snapshots().Begin(now_ns);
   if (!held) {
     return absl::ResourceExhaustedError(absl::StrCat("all ", routing::SnapshotRegistry::kSlots,
                                                      " snapshots are held, by scans and by users"));

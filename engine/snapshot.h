@@ -35,9 +35,8 @@ class SnapshotImpl final : public Snapshot {
 };
 
 // One moment of all objects: every write acknowledged before the call is in it, none that begins
-// after the call. Blocks while a chunk of a table's rows changes hands (epoch_gate.h); else it
-// waits for no AEU. Errors: ResourceExhausted (as many are held as there can be), Unavailable
-// (closing).
+// after the call. Never blocks. Errors: ResourceExhausted (as many are held as there can be),
+// Unavailable (closing).
 absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core);
 
 // What a scan reads at: `given`, or one that is taken for it. Errors: as TakeSnapshot; Aborted

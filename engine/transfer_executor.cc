@@ -142,9 +142,12 @@ class TransferRun {
 
   // Errors: as of Give, and what has stopped it (then `stopped`). Else step_ says how it ended.
   absl::Status TakeStep([[maybe_unused]] const TransferPiece& piece, bool& stopped) {
-    // The epoch must not advance between what the source and what the target write.
-    std::optional<EpochGate::Hold> hold;
-    if (object_.is_table()) hold.emplace(executor_.core_.epoch_gate);
+    // No scan at a snapshot that is taken from now on begins until the rows are at one AEU again.
+    std::optional<StepGate::Hold> hold;
+    if (object_.is_table()) {
+      hold.emplace(object_.step_gate(),
+                   [this] { return executor_.core_.directory.snapshots().Now().epoch; });
+    }
 #ifdef ERIS_PLANTED_EARLY_TABLE
     // Published before the target has acknowledged it; what has not come along goes back.
     const auto publish = [&](AeuId owner) {
@@ -239,6 +242,7 @@ class TransferRun {
     step_.outcome = StepOutcome::kUnderWay;
     step_.status = absl::OkStatus();
   }
+    step_.born = 0;
 
   // The target has it.
   void Publish() {

@@ -41,8 +41,8 @@ class TransferStep : public Reply {
   storage::Range leaving;
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
   uint32_t rows_max = 0;                                         // kCopy: of this chunk
-  // The object's next table version: by it the target will own what leaves, or the source what comes
-  // back. 0 for heap tables.
+  // The object's next table version: by it the target will own what leaves, or the source what
+  // comes back. 0 for heap tables.
   uint64_t version = 0;
   uint64_t turn_cpu_ns_max = 0;  // kCopy: what a turn may spend on what follows from it
   // Nothing is to leave: what the source has made ready for the steps before stays. Ends at once,
@@ -72,6 +72,7 @@ class TransferStep : public Reply {
   uint64_t target_wall_ns = 0;
 
   // Who ends it.
+  uint64_t born = 0;  // the epoch of the turn that has installed it
   StepOutcome outcome = StepOutcome::kUnderWay;
   absl::Status status;  // why not
 };

@@ -137,9 +137,12 @@ class Partition {
   // Whoever borrowed the rows keeps them. Frees them here, about `rows_max` a call; needs no
   // memory. True: there are more, for which it is called again, or Maintain, between other calls.
   // The next loan need not wait for that: while it is out Maintain alone goes on, as Forget is its
-  // end. Of tables: all of them in this call, marked dead at snapshots.epoch, so that older
+  // end. Of tables: all of them in this call, marked dead as SetDeath has said, so that older
   // snapshots go on seeing them here.
   virtual bool Forget(const SnapshotView& snapshots, uint32_t rows_max);
+  // Of tables, before Forget: the epoch at which the borrower's rows were born, not above that of
+  // the turn. Without it: that of the turn.
+  virtual void SetDeath(uint64_t) {}
   // The borrower has refused: the rows and their range are as before. Never fails. O(1).
   virtual void TakeBack();
 

@@ -257,14 +257,13 @@ void TablePartition::Body::PointToNew(const KeyPick& keys, const uint64_t* words
   keys_->Point({count, heads, tails}, rows);
 }
 
-void TablePartition::Body::Kill(uint64_t word, const SnapshotView& snapshots) {
+void TablePartition::Body::Kill(uint64_t word, const SnapshotView& snapshots, uint64_t epoch) {
   RowVersions& versions = Segment::Of(word)->versions();
   const uint32_t row = Segment::RowOf(word);
   DeathRecord* record = nullptr;
-  if (snapshots.AnyBefore(snapshots.epoch) &&
-      snapshots.Needs(versions.BirthOf(row), snapshots.epoch)) {
+  if (snapshots.AnyBefore(epoch) && snapshots.Needs(versions.BirthOf(row), epoch)) {
     record = records_pool_.Take();
-    if (record == nullptr) lost_before_ = std::max(lost_before_, snapshots.epoch);
+    if (record == nullptr) lost_before_ = std::max(lost_before_, epoch);
   }
   uint32_t bytes = 0;
   if (record != nullptr) {
@@ -273,7 +272,7 @@ void TablePartition::Body::Kill(uint64_t word, const SnapshotView& snapshots) {
     ++recorded_;
     record_bytes_ += bytes;
   }
-  versions.Die(row, snapshots.epoch, record, bytes);
+  versions.Die(row, epoch, record, bytes);
   ++changes_;
 }
 

@@ -63,6 +63,9 @@ class TablePartition::Body {
   // Whether it is an end of the range, or all of it.
   absl::Status CheckLeaving(const Range& leaving) const;
   absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out);
+  void SetDeath(uint64_t epoch) {
+    if (loan_) loan_->died = epoch;
+  }
   void Forget(const SnapshotView& snapshots);
   void TakeBack();
   absl::Status Ingest(const ExchangeChunk& chunk);
@@ -83,6 +86,7 @@ class TablePartition::Body {
     Range before;  // range() without it
     Range lent;
     uint64_t rows = 0;
+    std::optional<uint64_t> died{};  // the epoch at which Forget marks them dead
     std::vector<HeapRows> heap{};
   };
 
@@ -112,8 +116,12 @@ class TablePartition::Body {
   bool ReserveDeaths(uint32_t rows, const SnapshotView& snapshots) {
     return !snapshots.AnyBefore(snapshots.epoch) || records_pool_.Reserve(cache_, rows);
   }
-  // Where a record is needed and none is left, the snapshots that see the row are lost.
-  void Kill(uint64_t word, const SnapshotView& snapshots);
+  // The row dies at `epoch`, which is not above snapshots.epoch. Where a record is needed and none
+  // is left, the snapshots that see the row are lost.
+  void Kill(uint64_t word, const SnapshotView& snapshots, uint64_t epoch);
+  void Kill(uint64_t word, const SnapshotView& snapshots) {
+    Kill(word, snapshots, snapshots.epoch);
+  }
   // What a record of that row keeps.
   uint32_t KeptBytes(const Segment& segment, uint32_t row) const;
 

@@ -1,7 +1,8 @@
 // Rows of a table that another AEU takes over: lent as a copy from an end of the range, then
 // forgotten, or taken back. A loan is a range of keys (of a heap table rows of segments) and
-// nothing else: the rows stay where they are, and compaction treats them as any others. Forgetting
-// them is an erase. Paper: ERIS 3.3.2.
+// nothing else: the rows stay where they are, and no row is compacted meanwhile. Forgetting them is
+// an erase at the epoch at which they were born at the other AEU, which may lie behind: a snapshot
+// that was taken since finds them there. Paper: ERIS 3.3.2.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -292,6 +293,7 @@ void TablePartition::Body::TakeBack() {
 void TablePartition::Body::Forget(const SnapshotView& snapshots) {
   if (!loan_) return;
   const Loan loan = *std::exchange(loan_, std::nullopt);
+  const uint64_t died = loan.died.value_or(snapshots.epoch);
   uint64_t words[kPieceRows];
   // In the order of the index, which Kill does not change; the scan stands behind what is erased.
   ScanCursor cursor{.rest = loan.lent, .done = !keys_ || loan.rows == 0};
@@ -306,7 +308,7 @@ void TablePartition::Body::Forget(const SnapshotView& snapshots) {
     keys_->Scan(cursor, rows);
     (void)ReserveDeaths(rows.rows, snapshots);
     keys_->Erase({rows.rows, heads, tails}, states);
-    for (uint32_t i = 0; i < rows.rows; ++i) Kill(words[i], snapshots);
+    for (uint32_t i = 0; i < rows.rows; ++i) Kill(words[i], snapshots, died);
   }
   for (const HeapRows& lent : loan.heap) {
     Segment& segment = *segments_[segments_.LowerBound(lent.number)];
@@ -315,7 +317,7 @@ void TablePartition::Body::Forget(const SnapshotView& snapshots) {
       const uint32_t end = std::min(row + kPieceRows, lent.end);
       (void)ReserveDeaths(end - row, snapshots);
       for (; row < end; ++row) {
-        if (!segment.versions().Dead(row)) Kill(segment.WordOf(row), snapshots);
+        if (!segment.versions().Dead(row)) Kill(segment.WordOf(row), snapshots, died);
       }
     }
   }

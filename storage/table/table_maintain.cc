@@ -89,6 +89,8 @@ bool TablePartition::Body::WantsCompaction(const Segment& segment) const {
 }
 
 bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
+  // What is lent may die at an epoch that lies behind: its place may not be younger than that.
+  if (loan_) return false;
   uint32_t budget = rows_max;
   if (!compacting_) {
     if (changes_seen_ == changes_ && maintain_at_ == 0) return false;

@@ -61,6 +61,8 @@ absl::Status TablePartition::Lend(const Range& leaving, End from, uint32_t rows_
                                   ExchangeChunk& out) {
   return body_->Lend(leaving, from, rows_max, out);
 }
+void TablePartition::SetDeath(uint64_t epoch) { body_->SetDeath(epoch); }
+
 bool TablePartition::Forget(const SnapshotView& snapshots, uint32_t) {
   body_->Forget(snapshots);
   return false;

@@ -87,6 +87,7 @@ class TablePartition final : public Partition {
   // All in this call, which needs no memory: as for an erase, it is the snapshots that see a row
   // that are given up where there is none.
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void SetDeath(uint64_t epoch) override;
   void TakeBack() override;
   // The rows are born at the epoch of the view (SetSnapshots). Of a heap table: an append. Errors:
   // also FailedPrecondition (a loan is out).

@@ -1,18 +1,18 @@
 /* Tables that change hands under the eyes of snapshots: Lend, Ingest, Forget of storage/table/, the
- * epoch gate of the coordinator in engine/, the members of an object (engine/object_entry.h).
- * docs/balancing.md has the rule; handover.pml has the hand-over itself.
+ * gate between steps and scans in engine/, the members of an object (engine/object_entry.h).
+ * docs/tables.md has the rule; handover.pml has the hand-over itself.
  *
  * AEUS AEUs and a table of ROWS rows, each in a chunk of its own. A coordinator moves rows, MOVES
- * times in all. While a step is under way it holds the gate, and no snapshot begins, so that the
- * epoch E stands still: the target stores the row as born in its turn's epoch, the source
- * marks its own dead in its turn's epoch, and old snapshots go on finding it there. The target may
- * refuse (REFUSALS). A writer changes rows, WRITES times in all, by a table that it has read
- * before: along the stub or by the table its commands go on. SCANS scans take a snapshot each, ask
- * all members of the object, AEUs that ever had a part of it, and end their snapshot. A turn of an
- * AEU: take a command, read E, execute it under that E.
+ * times in all. The target stores the row as born in its turn's epoch, the source marks its own
+ * dead in the same one when it hears of it, and older snapshots go on finding it there. Snapshots
+ * begin at any time; but a scan of one that began after the step under way waits for its end. The
+ * target may refuse (REFUSALS). A writer changes rows, WRITES times in all, by a table that it has
+ * read before: along the stub or by the table its commands go on. SCANS scans take a snapshot each,
+ * pass the gate, ask all members of the object, AEUs that ever had a part of it, and end their
+ * snapshot. A turn of an AEU: take a command, read E, execute it under that E.
  *
  * Abstracted: turns of more than one command (snapshot.pml); pieces of a scan's part; a row that
- * was dead before (a move copies living rows only); hops. Of dead rows that is kept which a held
+ * was dead before (a move copies living rows only); who passes the gate first. Of dead rows that is kept which a held
  * snapshot sees, which is decided when they die.
  * Sequentially consistent (see README.md).
  *
@@ -25,7 +25,8 @@
  * Planted bugs (-D): NO_GATE, GATE_TAKEN_LATE (when the source has been told), GATE_OPENED_EARLY
  * (before the source has heard the conclusion), OWNERS_ASKED (instead of members),
  * MEMBERS_READ_FIRST (before the snapshot begins), ROWS_FREED (the source keeps nothing for
- * snapshots), BIRTHS_KEPT (the target stores rows as born when the source's were).
+ * snapshots), BIRTHS_KEPT (the target stores rows as born when the source's were), DIES_LATER (the
+ * source marks its rows dead in the epoch of its own turn).
  */
 #ifndef AEUS
 #define AEUS 3
@@ -51,7 +52,7 @@
 #define NO_ROW ROWS
 
 byte E = 1;
-bool gate;
+byte since; /* the epoch at which the step under way began; 0: none is */
 byte table[ROWS];
 bool member[AEUS];
 
@@ -80,6 +81,7 @@ byte step_outcome;
 byte step_target;
 byte step_value;
 byte step_birth;
+byte step_born; /* when the row was born at the target */
 bool step_over;
 byte refusals = REFUSALS;
 
@@ -188,6 +190,7 @@ inline hand_over() {
 #else
     birth[AT(me, row)] = e;
 #endif
+    step_born = e;
     step_outcome = INSTALLED
   fi
 }
@@ -195,6 +198,9 @@ inline hand_over() {
 inline conclude() {
   if
   :: step_outcome == INSTALLED ->
+#ifndef DIES_LATER
+    e = step_born;
+#endif
 #ifndef ROWS_FREED
     die();
 #endif
@@ -250,7 +256,7 @@ proctype Writer() {
 #ifdef NO_GATE
 #define TAKE_GATE skip
 #else
-#define TAKE_GATE atomic { !gate -> gate = true }
+#define TAKE_GATE atomic { assert(since == 0); since = E }
 #endif
 
 proctype Coordinator() {
@@ -282,7 +288,7 @@ proctype Coordinator() {
     atomic { step_outcome == INSTALLED -> table[which] = step_target }
       unless { step_outcome == RETURNED };
 #ifdef GATE_OPENED_EARLY
-    gate = false;
+    since = 0;
 #endif
     atomic { queue[source]!CONCLUDE, which };
     atomic {
@@ -292,11 +298,12 @@ proctype Coordinator() {
       step_target = 0;
       step_value = 0;
       step_birth = 0;
+      step_born = 0;
       source = 0;
       which = 0
     };
 #ifndef GATE_OPENED_EARLY
-    gate = false
+    since = 0
 #else
     skip
 #endif
@@ -326,7 +333,7 @@ proctype Scan(byte me) {
 #ifdef MEMBERS_READ_FIRST
   atomic { read_members() };
 #endif
-  atomic { !gate ->
+  atomic {
     snapshot[me] = E;
     E++;
     i = 0;
@@ -336,6 +343,7 @@ proctype Scan(byte me) {
     od;
     i = 0
   };
+  (since == 0 || snapshot[me] < since);
 #ifndef MEMBERS_READ_FIRST
   atomic { read_members() };
 #endif

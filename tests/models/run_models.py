@@ -190,6 +190,7 @@ RUNS = {
         ("MEMBERS_READ_FIRST SCANS=1 WRITES=1", r"found\["),
         ("ROWS_FREED SCANS=1 WRITES=1", r"found\["),
         ("BIRTHS_KEPT SCANS=1 WRITES=1", r"found\["),
+        ("DIES_LATER SCANS=1 WRITES=1", r"found\["),
     ],
     "order": [
         ("COMMANDS=4 MOVES=2", None),

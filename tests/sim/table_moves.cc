@@ -172,16 +172,22 @@ std::vector<size_t> TableMoves::Members() const {
 }
 
 void TableMoves::TakeSnapshot() {
-  if (!steps_.empty() && fault_ != TableMovesFault::kTwoEpochs) return;  // it would wait
   auto snapshot = std::make_unique<Snapshot>();
   snapshot->held = *registry_->Begin();
   snapshot->complete = !inside_turn_;
   if (snapshot->complete) snapshot->rows = model_;
   coverage_.taken_inside_turns += inside_turn_;
+  coverage_.taken_in_steps += !steps_.empty();
   snapshot->scans_left = random_.Between(1, 4);
-  OpenScan(*snapshot);
+  MayScan(*snapshot) ? OpenScan(*snapshot) : void(++coverage_.waited);
   snapshots_.push_back(std::move(snapshot));
   if (fault_ == TableMovesFault::kEndEarly) LetGo(*snapshots_.back());
+}
+
+bool TableMoves::MayScan(const Snapshot& snapshot) const {
+  if (fault_ == TableMovesFault::kGateOpen) return true;
+  return std::all_of(steps_.begin(), steps_.end(),
+                     [&](const auto& step) { return snapshot.held.epoch < step->since; });
 }
 
 void TableMoves::OpenScan(Snapshot& snapshot) {
@@ -275,7 +281,8 @@ void TableMoves::BeginStep() {
   // The slot comes before the first rows.
   coverage_.new_members += !owners_[to]->member;
   owners_[to]->member = true;
-  steps_.push_back(std::make_unique<Step>(Step{.from = from, .to = to}));
+  steps_.push_back(
+      std::make_unique<Step>(Step{.from = from, .to = to, .since = registry_->Now().epoch}));
 }
 
 void TableMoves::AdvanceSteps(Owner& owner) {
@@ -321,6 +328,7 @@ void TableMoves::Install(Owner& owner, Step& step) {
     return;
   }
   step.state = Step::State::kInstalled;
+  step.born = owner.view.epoch;
   const storage::SnapshotView* const view =
       fault_ == TableMovesFault::kOldBirths ? &no_snapshots_ : &owner.view;
   const Range& covers = step.chunk.covers;
@@ -344,6 +352,7 @@ void TableMoves::Install(Owner& owner, Step& step) {
 
 void TableMoves::Conclude(Owner& owner, Step& step) {
   if (step.state == Step::State::kInstalled) {
+    if (fault_ != TableMovesFault::kDiesLater) step.lender->SetDeath(step.born);
     step.lender->Forget(fault_ == TableMovesFault::kDropOldRows ? no_snapshots_ : owner.view, 1);
   } else {
     step.lender->TakeBack();
@@ -364,7 +373,9 @@ void TableMoves::Conclude(Owner& owner, Step& step) {
   // Done. At times the same range goes straight on.
   const bool again = step.state == Step::State::kInstalled && !draining_ && random_.OneIn(4);
   coverage_.returned_at_once += again;
-  step = again ? Step{.from = step.to, .to = step.from} : Step{.from = kOwners, .to = kOwners};
+  const uint64_t now = registry_->Now().epoch;
+  step = again ? Step{.from = step.to, .to = step.from, .since = now}
+               : Step{.from = kOwners, .to = kOwners, .since = now};
 }
 
 void TableMoves::DropParts(Owner& owner) {
@@ -401,7 +412,7 @@ void TableMoves::ReadSome(Owner& owner) {
   // Its scans' commands come after it: no turn sees them that does not know of it.
   if (!snapshot.complete || snapshot.held.epoch >= owner.view.epoch) return;
   coverage_.reads_in_steps += !steps_.empty();
-  if (snapshot.scans_left > 0 && random_.OneIn(3)) OpenScan(snapshot);
+  if (snapshot.scans_left > 0 && random_.OneIn(3) && MayScan(snapshot)) OpenScan(snapshot);
   for (size_t i = 0; i < snapshot.scans.size() && error_.empty(); ++i) {
     Scan& scan = *snapshot.scans[i];
     bool all_done = true;

@@ -3,10 +3,10 @@
 // everything, and per snapshot a map of the rows that were there when it was taken.
 //
 // Each owner reads the registry once a turn and stamps its writes with that epoch; snapshots are
-// taken between turns and inside them, but not while a step of a transfer is under way: from before
-// its source's turn until its source has heard how it ended. A scan asks all members, from when the
-// snapshot was taken on; each walks its partitions by number, and stands at (partition, segment,
-// row) between its turns, whatever becomes of the partitions.
+// taken between turns and inside them, whatever is under way. A scan asks all members, and does not
+// begin while a step of a transfer is under way that began before its snapshot was taken: until its
+// source has heard how it ended. Each member walks its partitions by number, and stands at
+// (partition, segment, row) between its turns, whatever becomes of the partitions.
 #ifndef ERIS_TESTS_SIM_TABLE_MOVES_H_
 #define ERIS_TESTS_SIM_TABLE_MOVES_H_
 
@@ -29,7 +29,8 @@ namespace eris::sim {
 // Bugs on purpose, each found within some seeds.
 enum class TableMovesFault : uint8_t {
   kNone,
-  kTwoEpochs,      // snapshots begin while a step is under way
+  kGateOpen,       // scans begin while a step is under way that their snapshot does not precede
+  kDiesLater,      // rows die where they were in another epoch than they are born in
   kDropOldRows,    // who forgets rows keeps none for snapshots
   kOldBirths,      // who ingests rows takes them for older than every snapshot
   kTakeBackLoses,  // a loan that is taken back lacks a row
@@ -46,7 +47,8 @@ class TableMoves {
   struct Coverage {
     uint64_t chunks = 0, low_ends = 0, refused = 0, returned_at_once = 0;
     uint64_t new_members = 0, parts_gone = 0, adjacent = 0;
-    uint64_t scans = 0, sums = 0, tokens = 0, taken_inside_turns = 0, reads_in_steps = 0;
+    uint64_t scans = 0, sums = 0, tokens = 0, taken_inside_turns = 0, taken_in_steps = 0,
+             waited = 0, reads_in_steps = 0;
   };
 
   TableMoves(uint64_t seed, TableMovesFault fault);
@@ -74,6 +76,8 @@ class TableMoves {
     enum class State : uint8_t { kBegun, kLent, kInstalled, kReturned };
     size_t from;
     size_t to;
+    uint64_t since;     // the epoch at which it began
+    uint64_t born = 0;  // ... at which its rows are born at the target
     State state = State::kBegun;
     storage::TablePartition* lender = nullptr;
     storage::ExchangeChunk chunk{};
@@ -113,6 +117,7 @@ class TableMoves {
   void Turn(Owner& owner);
   void Act(Owner& owner);
   void TakeSnapshot();
+  bool MayScan(const Snapshot& snapshot) const;
   void OpenScan(Snapshot& snapshot);
   void LetGo(Snapshot& snapshot);
   void Write(Owner& owner, bool erase);

@@ -41,19 +41,22 @@ TEST(TableMovesTest, NoSeedFails) {
     all.sums += one.sums;
     all.tokens += one.tokens;
     all.taken_inside_turns += one.taken_inside_turns;
+    all.taken_in_steps += one.taken_in_steps;
+    all.waited += one.waited;
     all.reads_in_steps += one.reads_in_steps;
   }
   std::printf(
       "%lu chunks, %lu of low ends, %lu taken back, %lu sent back at once, %lu new members, "
       "%lu partitions gone, %lu adjacent, %lu scans, %lu sums, %lu with tokens, %lu snapshots "
-      "inside "
-      "turns, %lu reads during steps\n",
+      "inside turns, %lu during steps, %lu scans waited, %lu reads during steps\n",
       all.chunks, all.low_ends, all.refused, all.returned_at_once, all.new_members, all.parts_gone,
-      all.adjacent, all.scans, all.sums, all.tokens, all.taken_inside_turns, all.reads_in_steps);
+      all.adjacent, all.scans, all.sums, all.tokens, all.taken_inside_turns, all.taken_in_steps,
+      all.waited, all.reads_in_steps);
   if (seeds < kSeeds) return;
-  for (const uint64_t times : {all.chunks, all.low_ends, all.refused, all.returned_at_once,
-                               all.new_members, all.parts_gone, all.adjacent, all.scans, all.sums,
-                               all.tokens, all.taken_inside_turns, all.reads_in_steps}) {
+  for (const uint64_t times :
+       {all.chunks, all.low_ends, all.refused, all.returned_at_once, all.new_members,
+        all.parts_gone, all.adjacent, all.scans, all.sums, all.tokens, all.taken_inside_turns,
+        all.taken_in_steps, all.waited, all.reads_in_steps}) {
     EXPECT_GT(times, 0u);
   }
 }
@@ -72,20 +75,21 @@ TEST_P(TableMovesFaultTest, IsFound) {
 }
 
 std::string NameOf(const testing::TestParamInfo<TableMovesFault>& of) {
-  constexpr const char* kNames[] = {"None",          "TwoEpochs",     "DropOldRows",
-                                    "OldBirths",     "TakeBackLoses", "OwnersOnly",
-                                    "MembersEarly",  "PlaceByRange",  "PartGoesEarly",
-                                    "StaleRegistry", "EndEarly"};
+  constexpr const char* kNames[] = {"None",          "GateOpen",      "DiesLater",
+                                    "DropOldRows",   "OldBirths",     "TakeBackLoses",
+                                    "OwnersOnly",    "MembersEarly",  "PlaceByRange",
+                                    "PartGoesEarly", "StaleRegistry", "EndEarly"};
   return kNames[static_cast<size_t>(of.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, TableMovesFaultTest,
-    testing::Values(TableMovesFault::kTwoEpochs, TableMovesFault::kDropOldRows,
-                    TableMovesFault::kOldBirths, TableMovesFault::kTakeBackLoses,
-                    TableMovesFault::kOwnersOnly, TableMovesFault::kMembersEarly,
-                    TableMovesFault::kPlaceByRange, TableMovesFault::kPartGoesEarly,
-                    TableMovesFault::kStaleRegistry, TableMovesFault::kEndEarly),
+    testing::Values(TableMovesFault::kGateOpen, TableMovesFault::kDiesLater,
+                    TableMovesFault::kDropOldRows, TableMovesFault::kOldBirths,
+                    TableMovesFault::kTakeBackLoses, TableMovesFault::kOwnersOnly,
+                    TableMovesFault::kMembersEarly, TableMovesFault::kPlaceByRange,
+                    TableMovesFault::kPartGoesEarly, TableMovesFault::kStaleRegistry,
+                    TableMovesFault::kEndEarly),
     NameOf);
 
 }  // namespace

@@ -84,11 +84,16 @@ class PlayedAeus final : public StepSender {
     under_way_ = &step;
     Take(object, step);
     if (object.is_table()) {
-      // A snapshot that begins now has to wait for the conclusion.
-      std::thread([this] {
-        core_.epoch_gate.Pass([&] { return ++snapshots_begun; });
+      // A scan at a snapshot that begins now has to wait for the conclusion, one at an older one
+      // not.
+      StepGate& gate = object.step_gate();
+      const uint64_t now = core_.directory.snapshots().Now().epoch;
+      gate.Pass(now - 1);
+      std::thread([this, &gate, now] {
+        gate.Pass(now);
+        ++scans_begun;
       }).swap(beginner_);
-      while (core_.epoch_gate.waiting() == 0) std::this_thread::yield();
+      while (gate.waiting() == 0) std::this_thread::yield();
     }
     if (step.outcome == StepOutcome::kReturned) {
       step.status = absl::ResourceExhaustedError("AEU 1 has no memory left");
@@ -113,7 +118,7 @@ class PlayedAeus final : public StepSender {
       EXPECT_EQ(VersionOf(object), version_before_);
       rows.insert(step.chunk.keys.begin(), step.chunk.keys.end());
     }
-    EXPECT_EQ(snapshots_begun.load(), snapshots_ended_);
+    EXPECT_EQ(scans_begun.load(), scans_ended_);
     under_way_ = nullptr;
   }
   // The AEU need not ask for memory.
@@ -133,7 +138,7 @@ class PlayedAeus final : public StepSender {
   void JoinBeginner() {
     if (!beginner_.joinable()) return;
     beginner_.join();
-    ++snapshots_ended_;
+    ++scans_ended_;
   }
   ~PlayedAeus() override { JoinBeginner(); }
 
@@ -147,7 +152,7 @@ class PlayedAeus final : public StepSender {
   int gives = 0, concludes = 0, releases = 0;
   bool makes_no_progress = false;  // a step ends when it is given up
   std::vector<uint32_t> rows_max{};
-  std::atomic<int> snapshots_begun{0};
+  std::atomic<int> scans_begun{0};
 
  private:
   static uint64_t VersionOf(const ObjectEntry& object) { return object.route.Pin()->version(); }
@@ -184,7 +189,7 @@ class PlayedAeus final : public StepSender {
   const TransferStep* under_way_ = nullptr;
   uint64_t version_before_ = 0;
   std::thread beginner_;
-  int snapshots_ended_ = 0;
+  int scans_ended_ = 0;
 };
 
 class TransferExecutorTest : public testing::Test {
@@ -500,7 +505,7 @@ TEST_F(TransferExecutorTest, ADeadlineEndsWaitingForTheRate) {
   ExpectTableAndRowsAgree();
 }
 
-TEST_F(TransferExecutorTest, OfATableNoSnapshotBeginsWithinAStep) {
+TEST_F(TransferExecutorTest, OfATableNoScanOfALaterSnapshotBeginsWithinAStep) {
   const auto layout = storage::TableLayout::Create(
       {.columns = {{.name = "k", .type = ColumnType::kUint64}}, .key = {0}});
   ASSERT_TRUE(layout.ok()) << layout.status();
@@ -513,7 +518,7 @@ TEST_F(TransferExecutorTest, OfATableNoSnapshotBeginsWithinAStep) {
   ASSERT_TRUE(result.status.ok()) << result.status;
   aeus_.JoinBeginner();
   // One in each step, and each was let in at its end.
-  EXPECT_EQ(aeus_.snapshots_begun.load(), aeus_.gives);
+  EXPECT_EQ(aeus_.scans_begun.load(), aeus_.gives);
   ExpectTableAndRowsAgree();
 }
 
