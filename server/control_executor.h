@@ -1,12 +1,13 @@
-// One thread for calls that may block in the engine: creating, dropping, listing, statistics; and
-// one, another, for those that move ranges. gRPC's few threads stay free for data calls. Any
-// thread.
+// Threads for calls that may block in the engine, so that gRPC's few stay free for data calls: one
+// for creating, dropping, listing and statistics; others for calls that move ranges, which may take
+// long. Any thread.
 #ifndef ERIS_SERVER_CONTROL_EXECUTOR_H_
 #define ERIS_SERVER_CONTROL_EXECUTOR_H_
 
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -16,11 +17,14 @@ class ControlExecutor {
  public:
   static constexpr uint32_t kWaitingMax = 1024;
 
-  ControlExecutor() : pool_(1) {}
+  // Calls that move ranges at once: of different objects, since those of one take turns.
+  static constexpr size_t kMovesAtOnce = 16;
+
+  explicit ControlExecutor(size_t threads) : pool_(threads) {}
   ~ControlExecutor() { pool_.join(); }
 
-  // Runs `work` after what was posted before. False, and `work` is dropped, when kWaitingMax wait
-  // already.
+  // Runs `work` after what was posted before has begun. False, and `work` is dropped, when
+  // kWaitingMax wait already.
   template <class Work>
   [[nodiscard]] bool TryPost(Work work) {
     // relaxed: a count that bounds the queue; the queue itself synchronises.

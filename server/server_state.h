@@ -53,8 +53,8 @@ struct ServerState {
   LeaseTimer lease_timer;  // of snapshots that clients hold
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client
-  ControlExecutor control;
-  ControlExecutor moves;  // calls that move ranges, which may take long
+  ControlExecutor control{1};
+  ControlExecutor moves{ControlExecutor::kMovesAtOnce};  // calls that move ranges
 
   ArrivalGate& arrivals(CallWay way) {
     return way == CallWay::kWrite  ? writes_arriving

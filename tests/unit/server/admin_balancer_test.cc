@@ -321,6 +321,16 @@ TEST_F(AdminBalancerTest, LongMovesHoldNobodyUpAndEndWithAPause) {
 TEST_F(AdminBalancerTest, MoveThatIsGivenUpStopsAndTheNextOneGoesOn) {
   grpc::ClientContext context;
   std::future<grpc::Status> moved = MoveHeld(&context);
+TEST_F(AdminBalancerTest, MovesDoNotWaitForEachOther) {
+  grpc::ClientContext context, other_context;
+  std::future<grpc::Status> moved = MoveHeld(&context);
+  std::future<grpc::Status> other = MoveHeld(&other_context);
+  EXPECT_EQ(engine.moving(), 2);
+  engine.HoldMoves(false);
+  EXPECT_TRUE(moved.get().ok());
+  EXPECT_TRUE(other.get().ok());
+}
+
   grpc::ClientContext next_context;
   std::future<grpc::Status> next = std::async(std::launch::async, [&] {
     v1::MoveRangeResponse response;
