@@ -39,8 +39,8 @@ struct OwnedRange {
   bool settled() const { return !lends && !forgets; }
 };
 
-// A range that was given away and that no table shows with its new owner yet. The target will own it
-// by `version`; commands of older tables go there at once: behind the range, in one stream.
+// A range that was given away and that no table shows with its new owner yet. The target will own
+// it by `version`; commands of older tables go there at once: behind the range, in one stream.
 struct Stub {
   storage::Range range;
   AeuId target;

@@ -155,6 +155,8 @@ bool TransferRunner::Advance() {
     return true;
   }
   if (!Prepare(*owned, given)) {
+    // relaxed: see the step. The source alone writes it.
+    step.turns.store(step.turns.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     watch.Stop(step.source_cpu_ns, step.source_wall_ns);
     return true;
   }
@@ -187,6 +189,7 @@ bool TransferRunner::Advance() {
   // Where rows have keys, these go to the target from now on, behind the record.
   if (HasKeys(slot)) slot.SetStub(Stub{step.covers, step.target, step.version});
   giving_.out = true;
+  step.left.store(true, std::memory_order_relaxed);  // see the step
   host_.RangesChanged(slot);
   stepped_ = true;
   // Sent over at the turn's end: the target does not see the step before.
@@ -388,10 +391,10 @@ void TransferRunner::Conclude(const CommandHeader* command) {
     OwnedRange& lender = *slot.Find(given.lender);
     lender.lends = false;
     if (installed) {
+      lender.partition->SetDeath(step->born);
       BeginForgetting(slot, lender);
     } else {
       lender.partition->TakeBack();
-      lender.partition->SetDeath(step->born);
       if (slot.prepared().partition == given.lender) slot.prepared() = {};
       host_.SettleVersions(lender);
       SettleLoad(lender);
@@ -478,10 +481,10 @@ void TransferRunner::TakeIn(const CommandHeader* command) {
   step.outcome = status.ok() ? StepOutcome::kInstalled : StepOutcome::kReturned;
   step.status = status;
   if (status.ok()) {
+    step.born = snapshots_.epoch;
     if (HasKeys(*slot)) slot->history().TookIn(step.covers, step.version);
     host_.RangesChanged(*slot);
   }
-    step.born = snapshots_.epoch;
   stepped_ = true;
   watch.Stop(step.target_cpu_ns, step.target_wall_ns);
   acknowledgements_.Add(command->complete, command->context, 1);

@@ -63,6 +63,21 @@ TransferOutcome OutcomeFrom(v1::TransferOutcome outcome) {
   }
 }
 
+TransferPhase PhaseFrom(v1::TransferPhase phase) {
+  switch (phase) {
+    case v1::TRANSFER_PHASE_OTHER_TRANSFER:
+      return TransferPhase::kOtherTransfer;
+    case v1::TRANSFER_PHASE_SOURCE:
+      return TransferPhase::kSource;
+    case v1::TRANSFER_PHASE_TARGET:
+      return TransferPhase::kTarget;
+    case v1::TRANSFER_PHASE_CONCLUSION:
+      return TransferPhase::kConclusion;
+    default:
+      return TransferPhase::kBetweenSteps;
+  }
+}
+
 }  // namespace
 
 Transfer TransferFrom(const v1::Transfer& message) {
@@ -83,6 +98,8 @@ Transfer TransferFrom(const v1::Transfer& message) {
   record.duration_us = message.duration_us();
   record.longest_pause_us = message.longest_pause_us();
   record.longest_pause_wall_us = message.longest_pause_wall_us();
+  record.phase = PhaseFrom(message.phase());
+  record.idle_us = message.idle_us();
   return out;
 }
 
@@ -140,10 +157,11 @@ Balance BalanceFrom(const v1::GetBalancerResponse& message) {
                               .loads = {object.loads().begin(), object.loads().end()},
                               .reason = object.reason()});
   }
-  if (message.has_running()) {
-    Transfer running = TransferFrom(message.running());
-    out.running_key_type = running.key_type;
-    status.running = std::move(running.record);
+  status.stalls = message.stalls();
+  for (const v1::Transfer& each : message.running()) {
+    Transfer running = TransferFrom(each);
+    out.running_key_types.push_back(running.key_type);
+    status.running.push_back(std::move(running.record));
   }
   return out;
 }

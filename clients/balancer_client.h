@@ -56,7 +56,7 @@ struct Plan {
 };
 struct Balance {
   BalancerStatus status;
-  KeyType running_key_type = KeyType::kUint64;
+  std::vector<KeyType> running_key_types{};  // of status.running
 };
 
 // Out of messages; any thread.

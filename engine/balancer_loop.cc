@@ -341,6 +341,7 @@ BalancerStatus BalancerLoop::Status() const {
   status.copies = totals.copies;
   status.rows_moved = totals.rows_moved;
   status.bytes_copied = totals.bytes_copied;
+  status.stalls = totals.stalls;
   status.running = executor_.history().Running();
   base::MutexLock lock(&mu_);
   status.options = options_;

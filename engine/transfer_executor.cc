@@ -103,6 +103,7 @@ class TransferRun {
 
  private:
   bool heap() const { return object_.kind == ObjectKind::kHeapTable; }
+  void SetPhase(TransferPhase phase) { executor_.history_.SetPhase(id_, phase); }
   uint32_t max_pause_us() const { return executor_.max_pause_us_.load(std::memory_order_relaxed); }
 
   std::optional<TransferPiece> Next() {
@@ -124,6 +125,7 @@ class TransferRun {
       ERIS_RETURN_IF_ERROR(TakeStep(piece, stopped));
       // A step of another object may be under way there: it is not this transfer's end.
       if (step_.outcome != StepOutcome::kRefused || !absl::IsUnavailable(step_.status)) break;
+      SetPhase(TransferPhase::kOtherTransfer);
       stopped = true;
       ERIS_RETURN_IF_ERROR(executor_.AwaitSource(object_, ticket_));
       stopped = false;
@@ -157,7 +159,9 @@ class TransferRun {
     publish(transfer_.to);
 #endif
     absl::Status why_stopped;
+    SetPhase(TransferPhase::kSource);
     ERIS_RETURN_IF_ERROR(executor_.sender_.Give(object_, step_, [&] {
+      executor_.history_.Look(id_, step_);
       if (why_stopped.ok()) why_stopped = executor_.MayGoOn(object_, ticket_);
       return why_stopped.ok();
     }));
@@ -167,9 +171,13 @@ class TransferRun {
     const StepOutcome outcome = step_.outcome;
     if (outcome == StepOutcome::kInstalled) Publish();
     executor_.Account(step_);
-    if (outcome != StepOutcome::kRefused) executor_.sender_.Conclude(object_, step_);
+    if (outcome != StepOutcome::kRefused) {
+      SetPhase(TransferPhase::kConclusion);
+      executor_.sender_.Conclude(object_, step_);
+    }
     if (outcome == StepOutcome::kReturned) PublishReturned();
     executor_.history_.Add(id_, step_);  // with what the conclusion took
+    if (outcome != StepOutcome::kRefused) SetPhase(TransferPhase::kBetweenSteps);
     if (outcome == StepOutcome::kRefused && !why_stopped.ok()) {
       stopped = true;
       return why_stopped;
@@ -234,15 +242,17 @@ class TransferRun {
     ClearChunk(step_.chunk);
     if (step_.kind == TransferKind::kCopy) PrepareChunk();
     step_.covers = {};
+    step_.born = 0;
     step_.rows = step_.bytes = 0;
     step_.source_cpu_ns = step_.source_wall_ns = 0;
     step_.target_cpu_ns = step_.target_wall_ns = 0;
     step_.forget_cpu_ns = step_.forget_wall_ns = 0;
-    step_.give_up.store(false, std::memory_order_relaxed);  // the commands publish it
+    step_.give_up.store(false, std::memory_order_relaxed);  // the commands publish these
+    step_.turns.store(0, std::memory_order_relaxed);
+    step_.left.store(false, std::memory_order_relaxed);
     step_.outcome = StepOutcome::kUnderWay;
     step_.status = absl::OkStatus();
   }
-    step_.born = 0;
 
   // The target has it.
   void Publish() {

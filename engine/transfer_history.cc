@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "aeu/clock.h"
 #include "base/check.h"
 
 namespace eris::engine {
@@ -22,7 +21,7 @@ uint64_t TransferHistory::Begin(absl::string_view object, const PlannedTransfer&
   base::MutexLock lock(&mu_);
   const uint64_t id = ++last_id_;
   Run& run = running_[id];
-  run.begun_ns = aeu::NowNs();
+  run.begun_ns = run.progress_ns = clock_();
   run.record.id = id;
   run.record.object = std::string(object);
   run.record.kind = transfer.kind;
@@ -33,10 +32,55 @@ uint64_t TransferHistory::Begin(absl::string_view object, const PlannedTransfer&
   return id;
 }
 
+void TransferHistory::SetPhase(uint64_t id, TransferPhase phase) {
+  base::MutexLock lock(&mu_);
+  const auto run = running_.find(id);
+  ERIS_CHECK(run != running_.end());
+  TransferPhase& now = run->second.record.phase;
+  if (now == phase) return;
+  // It has waited for no AEU. A step that is tried again is the same wait.
+  if (now == TransferPhase::kBetweenSteps) NoteProgress(run->second);
+  if (phase == TransferPhase::kSource) run->second.turns = 0;
+  now = phase;
+}
+
+void TransferHistory::Look(uint64_t id, const routing::TransferStep& step) {
+  base::MutexLock lock(&mu_);
+  const auto found = running_.find(id);
+  ERIS_CHECK(found != running_.end());
+  Run& run = found->second;
+  // relaxed: figures, no data.
+  const uint32_t turns = step.turns.load(std::memory_order_relaxed);
+  const bool left = step.left.load(std::memory_order_relaxed);
+  if (turns != run.turns || (left && run.record.phase == TransferPhase::kSource)) NoteProgress(run);
+  run.turns = turns;
+  if (left) run.record.phase = TransferPhase::kTarget;
+  CountStall(run, clock_());
+}
+
+bool TransferHistory::Stalled(const Run& run, uint64_t now_ns) {
+  return run.record.phase != TransferPhase::kBetweenSteps &&
+         now_ns - run.progress_ns >= 1000 * uint64_t{kTransferStallUs};
+}
+
+void TransferHistory::CountStall(Run& run, uint64_t now_ns) {
+  if (run.stalled || !Stalled(run, now_ns)) return;
+  run.stalled = true;
+  ++totals_.stalls;
+}
+
+void TransferHistory::NoteProgress(Run& run) {
+  const uint64_t now_ns = clock_();
+  CountStall(run, now_ns);
+  run.stalled = false;
+  run.progress_ns = now_ns;
+}
+
 void TransferHistory::Add(uint64_t id, const routing::TransferStep& step) {
   base::MutexLock lock(&mu_);
   const auto run = running_.find(id);
   ERIS_CHECK(run != running_.end());
+  if (step.outcome != routing::StepOutcome::kRefused) NoteProgress(run->second);
   TransferRecord& record = run->second.record;
   const bool installed = step.outcome == routing::StepOutcome::kInstalled;
   if (installed) {
@@ -60,7 +104,10 @@ TransferRecord TransferHistory::End(uint64_t id, TransferOutcome outcome, std::s
   base::MutexLock lock(&mu_);
   const auto run = running_.find(id);
   ERIS_CHECK(run != running_.end());
+  CountStall(run->second, clock_());
   TransferRecord record = RecordOf(run->second);
+  record.phase = TransferPhase::kBetweenSteps;
+  record.idle_us = 0;
   running_.erase(run);
   record.outcome = outcome;
   record.reason = std::move(reason);
@@ -72,10 +119,11 @@ TransferRecord TransferHistory::End(uint64_t id, TransferOutcome outcome, std::s
   return record;
 }
 
-std::optional<TransferRecord> TransferHistory::Running() const {
+std::vector<TransferRecord> TransferHistory::Running() const {
   base::MutexLock lock(&mu_);
-  if (running_.empty()) return std::nullopt;
-  return RecordOf(running_.begin()->second);
+  std::vector<TransferRecord> records;
+  for (const auto& [id, run] : running_) records.push_back(RecordOf(run));
+  return records;
 }
 
 std::vector<TransferRecord> TransferHistory::Newest() const {
@@ -85,12 +133,17 @@ std::vector<TransferRecord> TransferHistory::Newest() const {
 
 TransferHistory::Totals TransferHistory::totals() const {
   base::MutexLock lock(&mu_);
-  return totals_;
+  Totals totals = totals_;
+  const uint64_t now_ns = clock_();
+  for (const auto& [id, run] : running_) totals.stalls += !run.stalled && Stalled(run, now_ns);
+  return totals;
 }
 
-TransferRecord TransferHistory::RecordOf(const Run& run) {
+TransferRecord TransferHistory::RecordOf(const Run& run) const {
   TransferRecord record = run.record;
-  record.duration_us = static_cast<int64_t>((aeu::NowNs() - run.begun_ns) / 1000);
+  const uint64_t now_ns = clock_();
+  record.duration_us = static_cast<int64_t>((now_ns - run.begun_ns) / 1000);
+  record.idle_us = static_cast<int64_t>((now_ns - run.progress_ns) / 1000);
   return record;
 }
 

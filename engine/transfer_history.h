@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "aeu/clock.h"
 #include "base/mutex.h"
 #include "eris/balancer.h"
 #include "routing/transfer_step.h"
@@ -22,25 +24,41 @@ class TransferHistory {
     uint64_t copies = 0;
     uint64_t rows_moved = 0;
     uint64_t bytes_copied = 0;
+    uint64_t stalls = 0;
   };
+
+  explicit TransferHistory(aeu::WorkClock clock = aeu::NowNs) : clock_(clock) {}
 
   // A transfer begins; its id.
   uint64_t Begin(absl::string_view object, const PlannedTransfer& transfer);
-  // A step of it has been published.
+  // From now on it waits for something else.
+  void SetPhase(uint64_t id, TransferPhase phase);
+  // While a step of it is with the source or the target: asked now and then.
+  void Look(uint64_t id, const routing::TransferStep& step);
+  // A step of it has ended.
   void Add(uint64_t id, const routing::TransferStep& step);
   // It has ended. REQUIRES: it runs.
   TransferRecord End(uint64_t id, TransferOutcome outcome, std::string reason);
 
-  std::optional<TransferRecord> Running() const;  // the oldest
-  std::vector<TransferRecord> Newest() const;     // those that have ended, newest first
+  std::vector<TransferRecord> Running() const;  // the oldest first
+  std::vector<TransferRecord> Newest() const;   // those that have ended, newest first
   Totals totals() const;
 
  private:
   struct Run {
     TransferRecord record;
     uint64_t begun_ns = 0;
+    uint64_t progress_ns = 0;  // when an AEU has done something for it, or it has begun to wait
+    uint32_t turns = 0;        // of the step, as last seen
+    bool stalled = false;      // and counted
   };
-  static TransferRecord RecordOf(const Run& run);
+  TransferRecord RecordOf(const Run& run) const;
+  static bool Stalled(const Run& run, uint64_t now_ns);
+  // It goes on: what has been a stall is counted.
+  void NoteProgress(Run& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountStall(Run& run, uint64_t now_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const aeu::WorkClock clock_;
 
   mutable base::Mutex mu_;
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;

@@ -52,6 +52,10 @@ class TransferStep : public Reply {
   // Shared: set by the engine at any time, read by the source, which then refuses the step unless
   // the rows have left. relaxed: a request, no data.
   std::atomic<bool> give_up{false};
+  // Shared: written by the source, read by the engine at any time. Turns that have worked on the
+  // step, and whether the rows have left. relaxed: figures for operators, no data.
+  std::atomic<uint32_t> turns{0};
+  std::atomic<bool> left{false};
 
   // The source. What changes hands: a partition, or rows.
   std::unique_ptr<storage::Partition> partition;
@@ -68,11 +72,11 @@ class TransferStep : public Reply {
   uint64_t forget_wall_ns = 0;
 
   // The target.
+  uint64_t born = 0;  // the epoch of the turn that has installed it
   uint64_t target_cpu_ns = 0;
   uint64_t target_wall_ns = 0;
 
   // Who ends it.
-  uint64_t born = 0;  // the epoch of the turn that has installed it
   StepOutcome outcome = StepOutcome::kUnderWay;
   absl::Status status;  // why not
 };

@@ -39,6 +39,22 @@ v1::TransferOutcome ToMessage(TransferOutcome outcome) {
   return v1::TRANSFER_OUTCOME_UNSPECIFIED;
 }
 
+v1::TransferPhase ToMessage(TransferPhase phase) {
+  switch (phase) {
+    case TransferPhase::kBetweenSteps:
+      return v1::TRANSFER_PHASE_BETWEEN_STEPS;
+    case TransferPhase::kOtherTransfer:
+      return v1::TRANSFER_PHASE_OTHER_TRANSFER;
+    case TransferPhase::kSource:
+      return v1::TRANSFER_PHASE_SOURCE;
+    case TransferPhase::kTarget:
+      return v1::TRANSFER_PHASE_TARGET;
+    case TransferPhase::kConclusion:
+      return v1::TRANSFER_PHASE_CONCLUSION;
+  }
+  return v1::TRANSFER_PHASE_UNSPECIFIED;
+}
+
 // A bound as it stands in the message, as the engine's word.
 absl::StatusOr<uint64_t> WordFrom(const BoundType& type, absl::string_view name, uint64_t key) {
   if (!type.narrow) return key;
@@ -202,6 +218,9 @@ void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Tra
   message->set_duration_us(record.duration_us);
   message->set_longest_pause_us(record.longest_pause_us);
   message->set_longest_pause_wall_us(record.longest_pause_wall_us);
+  if (record.outcome != TransferOutcome::kRunning) return;
+  message->set_phase(ToMessage(record.phase));
+  message->set_idle_us(record.idle_us);
 }
 
 void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan* message) {
@@ -248,7 +267,10 @@ void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
     to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
     to->set_reason(from.reason);
   }
-  if (status.running) FillTransfer(*status.running, types, response->mutable_running());
+  response->set_stalls(status.stalls);
+  for (const TransferRecord& record : status.running) {
+    FillTransfer(record, types, response->add_running());
+  }
 }
 
 }  // namespace eris::server

@@ -67,6 +67,56 @@ Json ToJson(const client::Transfer& transfer) {
       {"longest_pause_wall_us", record.longest_pause_wall_us}};
 }
 
+std::vector<client::Transfer> RunningOf(const client::Balance& balance) {
+  std::vector<client::Transfer> running;
+  for (size_t i = 0; i < balance.status.running.size(); ++i) {
+    client::Transfer transfer{.record = balance.status.running[i]};
+    if (i < balance.running_key_types.size()) transfer.key_type = balance.running_key_types[i];
+    running.push_back(std::move(transfer));
+  }
+  return running;
+}
+
+const char* PhaseName(TransferPhase phase) {
+  switch (phase) {
+    case TransferPhase::kBetweenSteps:
+      return "between_steps";
+    case TransferPhase::kOtherTransfer:
+      return "other_transfer";
+    case TransferPhase::kSource:
+      return "source";
+    case TransferPhase::kTarget:
+      return "target";
+    case TransferPhase::kConclusion:
+      return "conclusion";
+  }
+  return "unknown";
+}
+
+// Empty: it goes on.
+std::string StallText(const TransferRecord& record) {
+  if (record.phase == TransferPhase::kBetweenSteps || record.idle_us < kTransferStallUs) return {};
+  std::string why;
+  switch (record.phase) {
+    case TransferPhase::kBetweenSteps:
+      break;
+    case TransferPhase::kOtherTransfer:
+      why = absl::StrCat("AEU ", record.from.value, " gives a range of another object");
+      break;
+    case TransferPhase::kSource:
+      why = absl::StrCat("AEU ", record.from.value, " has not given the rows");
+      break;
+    case TransferPhase::kTarget:
+      why = absl::StrCat("AEU ", record.to.value, " has not taken the rows");
+      break;
+    case TransferPhase::kConclusion:
+      why = absl::StrCat("AEU ", record.from.value, " has not heard how the step has ended");
+      break;
+  }
+  return absl::StrCat("transfer ", record.id, " has made no progress for ",
+                      Microseconds(record.idle_us), ": ", why, "\n");
+}
+
 }  // namespace
 
 std::string OutcomeName(TransferOutcome outcome) {
@@ -154,16 +204,14 @@ std::string ToText(const client::Balance& balance, bool loads) {
   std::string text = absl::StrCat(status.paused ? "paused; " : "", ToText(status.options));
   absl::StrAppend(&text, status.cycles, " cycles, ", status.links, " links, ", status.copies,
                   " copies, ", status.rows_moved, " rows moved, ", FormatBytes(status.bytes_copied),
-                  " copied\n");
+                  " copied", status.stalls > 0 ? absl::StrCat(", ", status.stalls, " stalls") : "",
+                  "\n");
   absl::StrAppend(&text, "\n", ObjectsText(status.objects));
   for (const ObjectBalance& object : status.objects) {
     if (loads) text += LoadsText(object);
   }
-  if (status.running) {
-    absl::StrAppend(&text, "\nmoving now\n",
-                    ToText(std::vector<client::Transfer>{
-                        {.record = *status.running, .key_type = balance.running_key_type}}));
-  }
+  if (!status.running.empty()) absl::StrAppend(&text, "\nmoving now\n", ToText(RunningOf(balance)));
+  for (const TransferRecord& record : status.running) text += StallText(record);
   return text;
 }
 
@@ -177,10 +225,12 @@ Json ToJson(const client::Balance& balance) {
                        {"loads", object.loads},
                        {"reason", object.reason}});
   }
-  Json running = nullptr;
-  if (status.running) {
-    running =
-        ToJson(client::Transfer{.record = *status.running, .key_type = balance.running_key_type});
+  Json running = Json::Array();
+  for (const client::Transfer& transfer : RunningOf(balance)) {
+    Json json = ToJson(transfer);
+    json["phase"] = PhaseName(transfer.record.phase);
+    json["idle_us"] = std::to_string(transfer.record.idle_us);
+    running.push_back(std::move(json));
   }
   return {{"options", ToJson(status.options)},
           {"paused", status.paused},
@@ -189,6 +239,7 @@ Json ToJson(const client::Balance& balance) {
           {"copies", std::to_string(status.copies)},
           {"rows_moved", std::to_string(status.rows_moved)},
           {"bytes_copied", std::to_string(status.bytes_copied)},
+          {"stalls", std::to_string(status.stalls)},
           {"objects", std::move(objects)},
           {"running", std::move(running)}};
 }

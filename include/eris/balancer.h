@@ -91,6 +91,15 @@ enum class TransferOutcome : uint8_t {
   kRefused = 3,  // for want of memory or room; as kStopped
 };
 
+// What a transfer that runs waits for.
+enum class TransferPhase : uint8_t {
+  kBetweenSteps = 0,   // max_bytes_per_s, or memory for the next step
+  kOtherTransfer = 1,  // the source, which gives a range of another object
+  kSource = 2,         // the source, which has not given the rows yet
+  kTarget = 3,         // the target: they are on their way to it
+  kConclusion = 4,     // the source, which has not heard yet how the step has ended
+};
+
 struct TransferRecord {
   uint64_t id = 0;  // ascending
   std::string object{};
@@ -109,7 +118,15 @@ struct TransferRecord {
   // thread, and by the clock on the wall.
   uint32_t longest_pause_us = 0;
   uint32_t longest_pause_wall_us = 0;
+  // While it runs: what it waits for, and how long ago an AEU has done something for it, or it has
+  // begun to wait for one.
+  TransferPhase phase = TransferPhase::kBetweenSteps;
+  int64_t idle_us = 0;
 };
+
+// A transfer that has waited for its AEUs so long has stalled: an AEU that works takes a step
+// within some turns.
+inline constexpr int64_t kTransferStallUs = 1'000'000;
 
 struct ObjectBalance {
   std::string object;
@@ -129,7 +146,8 @@ struct BalancerStatus {
   uint64_t rows_moved = 0;
   uint64_t bytes_copied = 0;
   std::vector<ObjectBalance> objects{};  // by name; none while not enabled. A pause shows them
-  std::optional<TransferRecord> running{};
+  uint64_t stalls = 0;  // how often a transfer has stalled, those that have just now included
+  std::vector<TransferRecord> running{};  // the oldest first
 };
 
 inline constexpr size_t kTransferHistoryMax = 1024;

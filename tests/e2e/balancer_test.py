@@ -64,8 +64,8 @@ def test_moved_ranges_are_where_they_should_be_and_nothing_is_lost(programs):
     with server_of(programs) as server:
         load(server, "o", rows, "--expect", "0:400000000")
         before = status(server)
-        harness.check_equal((before["links"], before["copies"], before["running"], before["paused"]),
-                            ("0", "0", None, False), "status of a server in which nothing moved")
+        harness.check_equal((before["links"], before["copies"], before["running"], before["stalls"], before["paused"]),
+                            ("0", "0", [], "0", False), "status of a server in which nothing moved")
         harness.check_equal(server.eris_json("balancer", "history"), [], "history")
         lo, hi = 50_000_000, 150_000_000
         inside = sum(lo <= key < hi for key, _ in rows)
@@ -204,18 +204,18 @@ def test_slow_copies_can_be_interrupted(programs):
         def begin():
             process = subprocess.Popen(command, env=server.env, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True)
-            harness.wait_until(lambda: status(server)["running"] is not None, "the move to begin")
+            harness.wait_until(lambda: status(server)["running"], "the move to begin")
             return process
 
         move = begin()
-        running = status(server)["running"]
+        running, = status(server)["running"]
         harness.check_equal((running["object"], running["kind"], running["outcome"]),
                             ("o", "copy", "running"), "running")
         harness.check("moving now" in server.eris("balancer", "status").stdout, "status as text")
         check_rows(server, "o", rows)
         move.send_signal(signal.SIGINT)
         move.communicate(timeout=60)
-        harness.wait_until(lambda: status(server)["running"] is None, "the move to stop")
+        harness.wait_until(lambda: not status(server)["running"], "the move to stop")
         record = newest(server)
         harness.check_equal(record["outcome"], "stopped", "outcome")
         harness.check("the caller gave up" in record["reason"], f"reason {record['reason']!r}")
@@ -235,7 +235,7 @@ def test_slow_copies_can_be_interrupted(programs):
         late = server.eris("balancer", "move", "o", "--from", "1000", "--aeu", "0", "--kind", "copy",
                            "--timeout", "0.5", code=UNAVAILABLE)
         harness.check("eris: " in late.stderr, late.stderr)
-        harness.wait_until(lambda: status(server)["running"] is None, "the move to end")
+        harness.wait_until(lambda: not status(server)["running"], "the move to end")
         reason = newest(server)["reason"]
         harness.check("the caller gave up" in reason, f"reason {reason!r} at a deadline")
         check_rows(server, "o", rows)

@@ -73,7 +73,7 @@ TEST(TransfersOfObjectsTest, OneThatTakesLongHoldsUpNoOtherObjects) {
     moved = engine->MoveRange("slow", {.lo = 0, .hi = 30'000}, {3}, TransferKind::kCopy);
     ended.store(true);
   });
-  while (!engine->Balancer().running && !ended.load()) absl::SleepFor(absl::Milliseconds(1));
+  while (engine->Balancer().running.empty() && !ended.load()) absl::SleepFor(absl::Milliseconds(1));
   const absl::Time begin = absl::Now();
   for (int i = 0; i < 10; ++i) {
     const uint32_t to = i % 2 == 0 ? 1 : 0;
@@ -220,7 +220,7 @@ class TransferEndTest : public testing::Test {
     });
     for (;;) {
       const BalancerStatus status = engine_->Balancer();
-      if (status.running && status.running->chunks == 1) break;
+      if (!status.running.empty() && status.running[0].chunks == 1) break;
       std::this_thread::yield();
     }
   }
@@ -282,7 +282,7 @@ TEST_F(TransferEndTest, ADeadlineStopsItAndThoseThatWaitForTheirTurn) {
   BeginEndlessCopy();
   EXPECT_TRUE(absl::IsDeadlineExceeded(
       engine_->MoveRange("o", {.lo = 0}, {2}, std::nullopt, absl::Now() + absl::Milliseconds(5))));
-  EXPECT_EQ(engine_->Balancer().running->to, AeuId{3});
+  EXPECT_EQ(engine_->Balancer().running.at(0).to, AeuId{3});
   engine_->PauseBalancer();
   mover_.join();
   ExpectAllRows();
@@ -298,7 +298,7 @@ TEST_F(TransferEndTest, WhoGivesUpEndsHisOwnCallAlone) {
   stop.Stop(absl::CancelledError("the caller gave up"));
   waiter.join();
   EXPECT_EQ(waited, absl::CancelledError("the caller gave up"));
-  EXPECT_EQ(engine_->Balancer().running->to, AeuId{3});
+  EXPECT_EQ(engine_->Balancer().running.at(0).to, AeuId{3});
   engine_->PauseBalancer();
   mover_.join();
   ExpectAllRows();

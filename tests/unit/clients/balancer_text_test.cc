@@ -72,9 +72,37 @@ TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
   EXPECT_THAT(text, Not(HasSubstr("paused")));
   EXPECT_THAT(text, Not(HasSubstr("moving now")));
   balance.status.paused = true;
-  balance.status.running = Copy({}, KeyType::kUint64).record;
+  balance.status.running = {Copy({}, KeyType::kUint64).record};
   EXPECT_THAT(ToText(balance, false), HasSubstr("paused; enabled"));
   EXPECT_THAT(ToText(balance, false), HasSubstr("moving now\n"));
+  EXPECT_THAT(ToText(balance, false), Not(HasSubstr("progress")));
+}
+
+TEST(BalancerTextTest, AStallSaysWhoIsWaitedFor) {
+  client::Balance balance;
+  TransferRecord& record = balance.status.running.emplace_back();
+  record = Copy({}, KeyType::kUint64).record;
+  record.id = 7;
+  record.from = AeuId{3};
+  record.to = AeuId{4};
+  const auto text = [&](TransferPhase phase, int64_t idle_us) {
+    record.phase = phase;
+    record.idle_us = idle_us;
+    return ToText(balance, false);
+  };
+  balance.status.stalls = 2;
+  EXPECT_THAT(text(TransferPhase::kTarget, 12'300'000), HasSubstr("copied, 2 stalls\n"));
+  EXPECT_THAT(
+      text(TransferPhase::kTarget, 12'300'000),
+      HasSubstr("transfer 7 has made no progress for 12.3 s: AEU 4 has not taken the rows\n"));
+  EXPECT_THAT(text(TransferPhase::kSource, 1'000'000), HasSubstr("AEU 3 has not given the rows\n"));
+  EXPECT_THAT(text(TransferPhase::kConclusion, 1'000'000),
+              HasSubstr("AEU 3 has not heard how the step has ended\n"));
+  EXPECT_THAT(text(TransferPhase::kOtherTransfer, 1'000'000),
+              HasSubstr("AEU 3 gives a range of another object\n"));
+  EXPECT_THAT(text(TransferPhase::kSource, 999'999), Not(HasSubstr("progress")));
+  // The rate decides how long that takes.
+  EXPECT_THAT(text(TransferPhase::kBetweenSteps, 12'300'000), Not(HasSubstr("progress")));
 }
 
 TEST(BalancerTextTest, OptionsSayWhatIsInForce) {

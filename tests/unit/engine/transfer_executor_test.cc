@@ -106,6 +106,7 @@ class PlayedAeus final : public StepSender {
   void Conclude(ObjectEntry& object, TransferStep& step) override {
     EXPECT_EQ(under_way_, &step);
     ++concludes;
+    if (on_conclude) on_conclude();
     const bool heap = object.kind == ObjectKind::kHeapTable;
     if (step.outcome == StepOutcome::kInstalled) {
       if (heap) {
@@ -148,6 +149,7 @@ class PlayedAeus final : public StepSender {
   uint64_t row_ns = 100;
   std::function<StepOutcome(int)> outcome = [](int) { return StepOutcome::kInstalled; };
   std::function<void(TransferStep&)> on_give = nullptr;
+  std::function<void()> on_conclude;
   absl::Status reserve_status, give_status;
   int gives = 0, concludes = 0, releases = 0;
   bool makes_no_progress = false;  // a step ends when it is given up
@@ -487,7 +489,7 @@ TEST_F(TransferExecutorTest, WaitingForTheRateEndsWhenAnythingHappens) {
     aeus_.on_give = [&](TransferStep&) { given.store(true); };
     absl::Status status;
     std::thread thread([&] { status = Run(Copy(Keys(0)), absl::InfiniteFuture(), &*stop).status; });
-    while (!executor_.history().Running() ||
+    while (executor_.history().Running().empty() ||
            (!given.load() && executor_.history().totals().bytes_copied == 0)) {
       std::this_thread::yield();
     }
@@ -589,7 +591,67 @@ TEST_F(TransferExecutorTest, TheHistoryHasTheNewestFirstAndABound) {
   EXPECT_EQ(history.front().id, kTransferHistoryMax + 10);
   EXPECT_EQ(history.back().id, 11u);
   EXPECT_EQ(executor_.history().totals().links, kTransferHistoryMax + 10);
-  EXPECT_FALSE(executor_.history().Running().has_value());
+  EXPECT_TRUE(executor_.history().Running().empty());
+}
+
+TEST_F(TransferExecutorTest, TheHistorySaysWhoIsWaitedFor) {
+  const auto phase = [&] { return executor_.history().Running().at(0).phase; };
+  std::vector<TransferPhase> phases;
+  aeus_.on_give = [&](TransferStep&) { phases.push_back(phase()); };
+  aeus_.on_conclude = [&] { phases.push_back(phase()); };
+  ASSERT_TRUE(Run(Copy(Keys(0, 1))).status.ok());
+  EXPECT_EQ(phases, (std::vector{TransferPhase::kSource, TransferPhase::kConclusion}));
+  EXPECT_EQ(executor_.history().Newest().at(0).phase, TransferPhase::kBetweenSteps);
+}
+
+uint64_t test_now_ns = 0;  // of the clock below
+
+TEST(TransferHistoryTest, AStepThatMakesNoProgressIsAStallOfThatLength) {
+  constexpr uint64_t kSecond = 1000 * uint64_t{kTransferStallUs};
+  test_now_ns = 1;
+  TransferHistory history([] { return test_now_ns; });
+  TransferStep step;
+  const uint64_t id = history.Begin("o", {.range = Keys(0, 9)});
+  const auto idle = [&] { return history.Running().at(0).idle_us; };
+  // The rate has it wait: no stall, however long.
+  test_now_ns += 5 * kSecond;
+  EXPECT_EQ(history.totals().stalls, 0u);
+  history.SetPhase(id, TransferPhase::kSource);
+  EXPECT_EQ(idle(), 0);
+  // A hash that prepares works in each turn.
+  for (uint32_t turn = 1; turn < 5; ++turn) {
+    test_now_ns += kSecond - 1;
+    EXPECT_EQ(idle(), kTransferStallUs - 1);
+    step.turns.store(turn);
+    history.Look(id, step);
+    EXPECT_EQ(idle(), 0);
+  }
+  EXPECT_EQ(history.totals().stalls, 0u);
+  // Nothing moves; another transfer's step is in its way, and it is tried again.
+  test_now_ns += kSecond / 2;
+  history.Look(id, step);
+  history.SetPhase(id, TransferPhase::kOtherTransfer);
+  history.SetPhase(id, TransferPhase::kSource);
+  test_now_ns += kSecond / 2;
+  EXPECT_EQ(idle(), kTransferStallUs);
+  EXPECT_EQ(history.totals().stalls, 1u);  // although nobody has looked
+  history.Look(id, step);
+  history.Look(id, step);
+  EXPECT_EQ(history.totals().stalls, 1u);  // the same one
+  // The rows leave, which is progress, and then the target takes its time.
+  step.left.store(true);
+  history.Look(id, step);
+  EXPECT_EQ(idle(), 0);
+  EXPECT_EQ(history.Running().at(0).phase, TransferPhase::kTarget);
+  test_now_ns += 2 * kSecond;
+  EXPECT_EQ(history.totals().stalls, 2u);
+  history.SetPhase(id, TransferPhase::kConclusion);
+  EXPECT_EQ(idle(), 2 * kTransferStallUs);
+  step.outcome = StepOutcome::kInstalled;
+  history.Add(id, step);
+  EXPECT_EQ(idle(), 0);
+  EXPECT_EQ(history.End(id, TransferOutcome::kDone, "").idle_us, 0);
+  EXPECT_EQ(history.totals().stalls, 2u);
 }
 
 }  // namespace

@@ -113,7 +113,10 @@ TEST_F(AdminBalancerTest, EveryFigureOfTheStatusArrives) {
   EXPECT_EQ(json["options"]["max_bytes_per_s"], "5");
   EXPECT_EQ(json["objects"][0]["loads"][1], 0.0625);
   EXPECT_EQ(json["objects"][0]["reason"], "too little");
-  EXPECT_EQ(json["running"]["started"], "2023-11-14T22:13:20.000057Z");
+  EXPECT_EQ(json["stalls"], "46");
+  EXPECT_EQ(json["running"][0]["started"], "2023-11-14T22:13:20.000057Z");
+  EXPECT_EQ(json["running"][0]["phase"], "target");
+  EXPECT_EQ(json["running"][0]["idle_us"], "1500000");
 }
 
 TEST_F(AdminBalancerTest, EveryFigureOfThePlanArrives) {
@@ -318,9 +321,6 @@ TEST_F(AdminBalancerTest, LongMovesHoldNobodyUpAndEndWithAPause) {
   EXPECT_TRUE(Move(MoveOf("orders", 1, 2, 1)).ok());
 }
 
-TEST_F(AdminBalancerTest, MoveThatIsGivenUpStopsAndTheNextOneGoesOn) {
-  grpc::ClientContext context;
-  std::future<grpc::Status> moved = MoveHeld(&context);
 TEST_F(AdminBalancerTest, MovesDoNotWaitForEachOther) {
   grpc::ClientContext context, other_context;
   std::future<grpc::Status> moved = MoveHeld(&context);
@@ -331,6 +331,9 @@ TEST_F(AdminBalancerTest, MovesDoNotWaitForEachOther) {
   EXPECT_TRUE(other.get().ok());
 }
 
+TEST_F(AdminBalancerTest, MoveThatIsGivenUpStopsAndTheNextOneGoesOn) {
+  grpc::ClientContext context;
+  std::future<grpc::Status> moved = MoveHeld(&context);
   grpc::ClientContext next_context;
   std::future<grpc::Status> next = std::async(std::launch::async, [&] {
     v1::MoveRangeResponse response;

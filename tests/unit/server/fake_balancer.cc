@@ -44,7 +44,13 @@ BalancerStatus FakeEngine::Balancer() {
                                      .imbalance = 0.625,
                                      .loads = {1.25, 0.0625},
                                      .reason = "too little"}}};
-  if (!history_.empty()) status.running = history_.front();
+  status.stalls = 46;
+  if (!history_.empty()) {
+    status.running = {history_.front()};
+    status.running[0].outcome = TransferOutcome::kRunning;
+    status.running[0].phase = TransferPhase::kTarget;
+    status.running[0].idle_us = 1'500'000;
+  }
   return status;
 }
 
