@@ -4,7 +4,8 @@
 // compares; the halves change roles in the order open, publish, close; the owner never waits for a
 // writer inside a turn. What one thread writes is taken in the order of its calls.
 //
-//   descriptor: | 63 active | 62..31 offset in bytes | 30..16 generation | 15..0 writers |
+//   descriptor: | 63 active | 62..35 offset in words of 8 bytes | 34..10 generation | 9..0 writers
+//   |
 //
 // The generation counts the changes of role; its low bit is the half.
 #ifndef ERIS_ROUTING_INCOMING_BUFFER_H_
@@ -26,7 +27,7 @@ template <class Memory>
 class BasicIncomingBuffer {
  public:
   // `memory`: 2 * half_bytes, aligned to a cache line, owned by the caller and outliving the
-  // buffer. half_bytes: a multiple of 8, at most 2^32 - 8.
+  // buffer. half_bytes: a multiple of 8, below 2 GiB.
   BasicIncomingBuffer(std::byte* memory, size_t half_bytes);
   BasicIncomingBuffer(const BasicIncomingBuffer&) = delete;
   BasicIncomingBuffer& operator=(const BasicIncomingBuffer&) = delete;
@@ -36,7 +37,7 @@ class BasicIncomingBuffer {
   std::span<const std::byte> memory() const { return {memory_, 2 * half_bytes_}; }
 
   // Any thread. Copies `records` (whole records, a multiple of 8 bytes, at most half_bytes) as one
-  // run. False when the writable half has no room (or 65535 writers just now): nothing was written,
+  // run. False when the writable half has no room (or 1023 writers just now): nothing was written,
   // the caller keeps its records. Never blocks. One CAS, whatever the number of records.
   [[nodiscard]] bool TryWrite(std::span<const std::byte> records);
 
@@ -57,8 +58,8 @@ class BasicIncomingBuffer {
   using Atomic = typename Memory::template Atomic<T>;
 
   static constexpr uint64_t kActive = uint64_t{1} << 63;
-  static constexpr int kOffsetShift = 31;
-  static constexpr int kGenerationShift = 16;
+  static constexpr int kOffsetShift = 35;
+  static constexpr int kGenerationShift = 10;
   static constexpr uint64_t kWritersMask = (uint64_t{1} << kGenerationShift) - 1;
   static constexpr uint64_t kGenerationMask = (uint64_t{1} << kOffsetShift) - 1 - kWritersMask;
   // How often TryTake looks at a writer that is still copying before it leaves it to the next turn:
@@ -66,11 +67,17 @@ class BasicIncomingBuffer {
   static constexpr int kWriterSpins = 64;
 
   static constexpr uint64_t OffsetOf(uint64_t descriptor) {
-    return (descriptor & ~kActive) >> kOffsetShift;
+    return (descriptor & ~kActive) >> kOffsetShift << 3;
   }
-  // What an empty, open half looks like in its generation. A writer that held an older one for a
-  // whole round of the counter (32768 changes of role, between two of its instructions) would take
-  // it for its own: its record would still be taken once, perhaps before an older one.
+  // What a write of so many bytes adds to a descriptor.
+  static constexpr uint64_t Reservation(uint64_t bytes) {
+    return (bytes << (kOffsetShift - 3)) + 1;
+  }
+  // What an empty, open half looks like in its generation. A writer that stood still between two of
+  // its instructions for a whole round of the counter, 2^25 changes of role, would take it for its
+  // own: its record would still be taken once, but perhaps behind its next one. A turn takes a
+  // microsecond at least, so that is half a minute in which the AEU has something to take in each
+  // turn; and the moment between opening a half and publishing it has to be met.
   static constexpr uint64_t Opened(uint32_t generation) {
     return kActive | ((uint64_t{generation} << kGenerationShift) & kGenerationMask);
   }
@@ -99,7 +106,7 @@ template <class Memory>
 BasicIncomingBuffer<Memory>::BasicIncomingBuffer(std::byte* memory, size_t half_bytes)
     : memory_(memory), half_bytes_(half_bytes) {
   ERIS_CHECK(half_bytes % 8 == 0);
-  ERIS_CHECK(half_bytes < (uint64_t{1} << 32));  // 32 bits of offset
+  ERIS_CHECK(half_bytes < (uint64_t{1} << 31));  // 28 bits of words
   // relaxed: nobody else knows the buffer yet.
   halves_[0].descriptor.store(Opened(0), std::memory_order_relaxed);
 }
@@ -122,7 +129,7 @@ bool BasicIncomingBuffer<Memory>::TryWrite(std::span<const std::byte> records) {
       if (offset + size > half_bytes_ || (seen & kWritersMask) == kWritersMask) return false;
       // acquire: the owner has finished reading this half before it was opened (release in
       // TryTake). seq_cst rather than acq_rel for the Waker's argument.
-      if (descriptor.compare_exchange_weak(seen, seen + (size << kOffsetShift) + 1,
+      if (descriptor.compare_exchange_weak(seen, seen + Reservation(size),
                                            std::memory_order_seq_cst, std::memory_order_relaxed)) {
         // From here to the decrement nothing may throw, block or return: the owner waits for it.
         Memory::Copy(HalfMemory(half) + offset, records.data(), size);

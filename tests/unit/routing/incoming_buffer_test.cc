@@ -10,9 +10,12 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <random>
+#include <semaphore>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/incoming_buffer_model.h"
@@ -171,6 +174,69 @@ TEST(IncomingBufferTest, AWriterStoppedInItsCopyHoldsUpNeitherTheOwnerNorOtherWr
   checker.ExpectAll(0, 1);
   checker.ExpectAll(1, 1);
   EXPECT_EQ(checker.error(), "");
+}
+
+// Stops a thread at a load or a store of a 32-bit word, the generation.
+struct StoppingMemory : base::RealMemory {
+  static inline thread_local std::function<void()> after_load;
+  static inline thread_local std::function<void()> before_store;
+
+  template <class T>
+  struct Atomic : std::atomic<T> {
+    using std::atomic<T>::atomic;
+    T load(std::memory_order order) const {
+      const T value = std::atomic<T>::load(order);
+      if (sizeof(T) == 4 && after_load) std::exchange(after_load, nullptr)();
+      return value;
+    }
+    void store(T value, std::memory_order order) {
+      if (sizeof(T) == 4 && before_store) std::exchange(before_store, nullptr)();
+      std::atomic<T>::store(value, order);
+    }
+  };
+};
+
+// A writer reads the generation and stands still. It goes on when its half has been opened again
+// and is not published: if its record went there, its next one would be read first.
+TEST(IncomingBufferTest, AWriterThatSleepsThroughManyChangesOfRoleKeepsItsOrder) {
+  alignas(64) static std::byte memory[2 * 128];
+  for (const uint32_t changes : {2u, 1u << 15, 1u << 16}) {
+    SCOPED_TRACE(changes);
+    BasicIncomingBuffer<StoppingMemory> buffer(memory, sizeof memory / 2);
+    std::binary_semaphore asleep(0), goes_on(0), done(0);
+    std::thread writer([&] {
+      StoppingMemory::after_load = [&] {
+        asleep.release();
+        goes_on.acquire();
+      };
+      for (uint64_t sequence = 0; sequence < 2; ++sequence) {
+        EXPECT_TRUE(buffer.TryWrite(BytesOf(Record(0, sequence, 3))));
+      }
+      done.release();
+    });
+    asleep.acquire();
+    const auto other = Record(1, 0, 3);
+    for (uint32_t i = 1; i < changes; ++i) {
+      ASSERT_TRUE(buffer.TryWrite(BytesOf(other)));
+      ASSERT_TRUE(buffer.TryTake());
+    }
+    ASSERT_TRUE(buffer.TryWrite(BytesOf(other)));
+    StoppingMemory::before_store = [&] {
+      goes_on.release();
+      done.acquire();
+    };
+    std::vector<uint64_t> sequences;
+    for (int turn = 0; turn < 4; ++turn) {
+      const auto taken = buffer.TryTake();
+      for (size_t at = 0; taken && at < taken->size(); at += 24) {
+        uint64_t header[2];  // the writer below, then the sequence
+        std::memcpy(header, taken->data() + at, sizeof header);
+        if (static_cast<uint32_t>(header[0]) == 0) sequences.push_back(header[1]);
+      }
+    }
+    writer.join();
+    EXPECT_EQ(sequences, (std::vector<uint64_t>{0, 1}));
+  }
 }
 
 TEST(IncomingBufferTest, ManyWritersLoseDoubleAndTearNothing) {
