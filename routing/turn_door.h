@@ -30,14 +30,17 @@ class TurnRunner {
   ~TurnRunner() = default;
 };
 
-// Whether the calling thread runs turns of AEUs that sleep on its core.
+// Whether the calling thread runs turns of AEUs that sleep on its core. Not while it runs one: what
+// a turn's answers set going is sent from inside it.
 class TurnVisits {
  public:
   static bool wanted() { return wanted_; }
   static void Want(bool wanted) { wanted_ = wanted; }
 
  private:
+  friend class TurnDoor;
   static inline thread_local bool wanted_ = false;
+  static inline thread_local bool inside_ = false;  // of some door
 };
 
 class TurnDoor {
@@ -59,20 +62,29 @@ class TurnDoor {
 
   // The AEU's thread: in after waking, out before sleeping. Enter blocks while a visitor runs a
   // turn.
-  void Enter() ABSL_EXCLUSIVE_LOCK_FUNCTION(mu_) { mu_.Lock(); }
-  void Leave() ABSL_UNLOCK_FUNCTION(mu_) { mu_.Unlock(); }
+  void Enter() ABSL_EXCLUSIVE_LOCK_FUNCTION(mu_) {
+    mu_.Lock();
+    TurnVisits::inside_ = true;
+  }
+  void Leave() ABSL_UNLOCK_FUNCTION(mu_) {
+    TurnVisits::inside_ = false;
+    mu_.Unlock();
+  }
 
   // Whether the AEU is at home on the calling thread's core: a hint.
   bool MayOpenHere() const {
     const int32_t cpu = cpu_.load(std::memory_order_relaxed);  // as SetRunner
     return cpu >= 0 && sched_getcpu() == cpu;
   }
-  // Anybody who has published work for the AEU. Never blocks.
+  // Anybody who has published work for the AEU. Never blocks. Shut for who is inside, of this door
+  // or another one: a thread must not try a mutex that it holds, and turns do not nest.
   Visit Try() {
-    if (!MayOpenHere() || !mu_.TryLock()) return Visit::kShut;
+    if (TurnVisits::inside_ || !MayOpenHere() || !mu_.TryLock()) return Visit::kShut;
+    TurnVisits::inside_ = true;
     const Visit visit = runner_ == nullptr   ? Visit::kShut
                         : runner_->RunTurn() ? Visit::kMoreToDo
                                              : Visit::kNothingLeft;
+    TurnVisits::inside_ = false;
     mu_.Unlock();
     return visit;
   }

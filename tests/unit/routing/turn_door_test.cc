@@ -97,6 +97,36 @@ TEST(TurnDoorTest, IsShutWhileTheThreadIsInsideAndAfterTheRunnersEnd) {
   EXPECT_EQ(runner.turns, 0);
 }
 
+// What a turn answers may send, and so come to doors, its own among them.
+TEST(TurnDoorTest, TurnsDoNotNest) {
+  const StayHere here;
+  TurnDoor door, other;
+  CountingRunner inner;
+  struct Outer final : TurnRunner {
+    bool RunTurn() noexcept override {
+      for (TurnDoor* const each : doors) visits.push_back(each->Try());
+      return false;
+    }
+    std::vector<TurnDoor*> doors;
+    std::vector<Visit> visits;
+  } outer;
+  outer.doors = {&door, &other};
+  const auto enter = [&](TurnDoor& which, TurnRunner& runner) {
+    which.Enter();
+    which.SetRunner(&runner, here.cpu());
+    which.Leave();
+  };
+  enter(door, outer);
+  enter(other, inner);
+  EXPECT_EQ(door.Try(), Visit::kNothingLeft);
+  door.Enter();  // the AEU's own thread
+  outer.RunTurn();
+  door.Leave();
+  EXPECT_EQ(outer.visits, std::vector<Visit>(4, Visit::kShut));
+  EXPECT_EQ(inner.turns, 0);
+  EXPECT_EQ(other.Try(), Visit::kNothingLeft);
+}
+
 TEST(TurnDoorTest, TurnsNeverRunAtOnce) {
   const StayHere here;
   TurnDoor door;
