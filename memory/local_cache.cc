@@ -408,8 +408,12 @@ void LocalCache::AddTo(ObjectAccount& account) const {
   for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     const ClassFigures& figures = figures_[size_class];
     const ClassState& state = classes_[size_class];
-    const auto in_magazine = static_cast<uint64_t>(state.top.load(std::memory_order_relaxed) -
-                                                   state.begin.load(std::memory_order_relaxed));
+    // The owner sets one after the other when it makes the magazine: it is empty until both are
+    // set.
+    void* const* const top = state.top.load(std::memory_order_relaxed);
+    void* const* const begin = state.begin.load(std::memory_order_relaxed);
+    const auto in_magazine =
+        top == nullptr || begin == nullptr ? 0 : static_cast<uint64_t>(top - begin);
     const uint64_t used = figures.out.Read() - in_magazine + figures.balance.Read();
     const uint64_t cached = figures.capacity.Read() - used;
     account.classes[size_class].used_blocks += used;
