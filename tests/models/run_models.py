@@ -57,6 +57,16 @@ RUNS = {
         ("STORE_FOR_CAS", r"at_work"),
         ("CANCEL_FORGOTTEN", r"state==0"),
     ],
+    "turn_door": [
+        ("VISITORS=2 SENDERS=1 RECORDS=2", None),
+        ("VISITORS=3 SENDERS=0 RECORDS=2", None),
+        ("LIVENESS VISITORS=2 SENDERS=1 RECORDS=1", None),
+        ("NO_LOCK", r"in_turn"),
+        ("SHUT_UNSAID", DEADLOCK),
+        ("MORE_UNSAID", r"asleep"),
+        ("CHECK_BEFORE_PREPARE", DEADLOCK),
+        ("RUNNER_KEPT", r"in_turn"),
+    ],
     "ingress": [
         ("RECORDS=3", None),
         ("RECORDS=2 STOPS=1", None),
