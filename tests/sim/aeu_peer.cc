@@ -6,8 +6,6 @@
 
 #include "base/check.h"
 #include "memory/memory_manager.h"
-#include "storage/index_partition.h"
-#include "storage/versioned_partition.h"
 
 namespace eris::aeu {
 namespace {
@@ -28,11 +26,10 @@ void Insert(ObjectSlot& slot, std::unique_ptr<storage::Partition> partition) {
   ranges.insert(after, OwnedRange{std::move(partition), std::move(load)});
 }
 
-// As the AEU makes them.
-std::unique_ptr<storage::Partition> NewPartition(const Range& range, memory::LocalCache& cache) {
-  auto rows = storage::IndexPartition::Create(range, cache);
-  ERIS_CHECK(rows.ok());
-  auto partition = storage::VersionedPartition::Create(*std::move(rows), cache, {});
+// As the AEU makes them. Tables alone look at snapshots by themselves.
+std::unique_ptr<storage::Partition> NewPartition(const Range& range, ObjectSlot& slot) {
+  static const storage::SnapshotView kNoSnapshots;
+  auto partition = slot.MakePartition(range, kNoSnapshots);
   ERIS_CHECK(partition.ok());
   return *std::move(partition);
 }
@@ -50,12 +47,15 @@ ObjectSlot* AeuTestPeer::SlotOf(Aeu& aeu, const routing::ObjectRoute& route) {
   return slot != nullptr && slot->object() == route.object() ? slot : nullptr;
 }
 
-ObjectSlot& AeuTestPeer::MakeSlot(Aeu& aeu, const routing::ObjectRoute& route,
-                                  memory::MemoryManager& manager) {
+ObjectSlot& AeuTestPeer::MakeSlot(Aeu& aeu, const routing::InstallSegment& install) {
+  const routing::ObjectRoute& route = *install.route;
   if (aeu.slots_.size() <= route.slot()) aeu.slots_.resize(route.slot() + 1);
   auto& slot = aeu.slots_[route.slot()];
   if (slot == nullptr) {
-    slot = std::make_unique<ObjectSlot>(route.object(), route, *manager.NewCache());
+    const bool copies_bytes = install.value_type == ValueType::kBytes;
+    slot = std::make_unique<ObjectSlot>(route.object(), route, *install.manager->NewCache(),
+                                        copies_bytes, PartitionSpec(install));
+    aeu.byte_objects_ += copies_bytes;
   }
   ERIS_CHECK(slot->object() == route.object());
   return *slot;
@@ -107,7 +107,7 @@ void AeuTestPeer::GiveRange(ObjectSlot& slot, const storage::ExchangeChunk& rows
       return;
     }
   }
-  auto partition = NewPartition(Range{covers.lo, covers.lo}, slot.cache());
+  auto partition = NewPartition(Range{covers.lo, covers.lo}, slot);
   ERIS_CHECK(partition->Ingest(rows).ok());
   Insert(slot, std::move(partition));
 }
@@ -118,7 +118,7 @@ bool AeuTestPeer::AddEmptyRange(ObjectSlot& slot, uint64_t key) {
     const Range& range = RangeOf(owned);
     if (range.lo == at || range.Contains(at) || range.hi == at) return false;
   }
-  Insert(slot, NewPartition(Range{at, at}, slot.cache()));
+  Insert(slot, NewPartition(Range{at, at}, slot));
   return true;
 }
 

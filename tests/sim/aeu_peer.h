@@ -21,8 +21,7 @@ struct AeuTestPeer {
   }
   static bool HasBuffered(const Aeu& aeu) { return aeu.port_.HasBuffered(); }
   // As SlotOf, made where there is none.
-  static ObjectSlot& MakeSlot(Aeu& aeu, const routing::ObjectRoute& route,
-                              memory::MemoryManager& manager);
+  static ObjectSlot& MakeSlot(Aeu& aeu, const routing::InstallSegment& install);
 
   // Takes [lo, hi) out of the AEU's ranges, cutting them at its ends; false: it does not own all of
   // it in one range, nothing has changed. `leave_empty`: a range given whole leaves an empty one.

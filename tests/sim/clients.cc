@@ -60,7 +60,8 @@ void Simulation::ClientStep(uint32_t client) {
   if (dice < 28) {
     if (self.scan != nullptr) {
       ReadScan(client);
-    } else if (SimObject* object = random_.OneIn(2) ? PickLive() : nullptr) {
+    } else if (SimObject* object = random_.OneIn(2) ? PickLive() : nullptr;
+               object != nullptr && !object->hash()) {
       StartScan(client, *object, /*whole=*/false);
     }
     return;
@@ -117,6 +118,7 @@ void Simulation::StartBatch(uint32_t client) {
   batch->client = client;
   batch->session = clients_[client].session;
   batch->kind = static_cast<Kind>(random_.Below(static_cast<uint64_t>(Kind::kCount)));
+  if (object->form == Form::kBytes && batch->kind == Kind::kAdd) batch->kind = Kind::kLookup;
   const auto universe = static_cast<uint32_t>(object->universe.size());
   const uint64_t count = random_.Between(1, plan_.batch_keys_max);
   // A run of neighbours, or keys from anywhere; twice the same key is allowed.
@@ -179,16 +181,20 @@ void Simulation::SendNow(SessionOrder& order, Batch& batch) {
   if (!batch.detached) ++order.out;
   batch.out = true;
   const std::vector<uint32_t> positions = std::exchange(batch.to_send, {});
-  std::vector<uint64_t> keys, values, expected;
+  const SimObject& object = *batch.object;
+  std::vector<uint64_t> keys, seconds, values, expected;
   for (const uint32_t position : positions) {
     batch.request->states[position] = KeyState::kPending;
     batch.request->recorded[position] = 0;
     batch.sent[position] = now_;
-    keys.push_back(batch.object->universe[batch.keys[position]]);
-    if (!batch.values.empty()) values.push_back(batch.values[position]);
-    if (!batch.expected.empty()) expected.push_back(batch.expected[position]);
+    const storage::Key& key = object.universe[batch.keys[position]];
+    keys.push_back(key.head);
+    if (object.two_parts()) seconds.push_back(key.tail);
+    if (!batch.values.empty()) values.push_back(WordOf(object, batch.values[position]));
+    if (!batch.expected.empty()) expected.push_back(WordOf(object, batch.expected[position]));
   }
   batch.request->owed = static_cast<uint32_t>(positions.size());
+  MayFlush(batch.client);
   const bool from_zero = positions.size() == batch.keys.size() && random_.OneIn(2);
   const uint32_t refused =
       client.port->SendBy(*order.table, batch.object->world.route,
@@ -198,9 +204,11 @@ void Simulation::SendNow(SessionOrder& order, Batch& batch) {
                            .positions = from_zero ? std::span<const uint32_t>() : positions,
                            .complete = &SimRequest::Answered,
                            .context = batch.request.get(),
-                           .expected = expected},
+                           .expected = expected,
+                           .seconds = seconds},
                           KeyState::kRefused);
   if (refused > 0) batch.request->AddAnswers(refused);
+  batch.waiting.Begin(turns_);
   if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(batch.client);
 }
 
@@ -253,6 +261,7 @@ bool Simulation::GoOn(SessionOrder& order, uint32_t client, SimObject& object) {
 }
 
 void Simulation::FlushClient(uint32_t client) {
+  MayFlush(client);
   if (!clients_[client].port->Flush()) Fail("a Port outside could not hand its blocks over");
 }
 
@@ -285,6 +294,7 @@ void Simulation::KillPort(uint32_t client) {
   outcome_.coverage.Add(Event::kPortDeaths);
   if (self.port->HasBuffered()) outcome_.coverage.Add(Event::kPortDeathsBuffered);
   if (outstanding) outcome_.coverage.Add(Event::kPortDeathsOutstanding);
+  MayFlush(client);
   self.port = world_.MakePort();
 }
 
@@ -294,7 +304,7 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
   --batch.object->under_way[batch.keys[position]];
   Note("answer", batch.keys[position], static_cast<uint64_t>(state), batch.sent[position]);
   const auto illegal = [&](const char* why) {
-    Fail("key " + std::to_string(object.universe[batch.keys[position]]) + " sent in step " +
+    Fail("key " + TextOf(object.universe[batch.keys[position]]) + " sent in step " +
          std::to_string(batch.sent[position]) + " was answered with state " +
          std::to_string(static_cast<int>(state)) + ": " + why);
   };
@@ -311,10 +321,12 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       if (!batch.values.empty()) event.value = batch.values[position];
       if (!batch.expected.empty()) event.expected = batch.expected[position];
       if (event.conditional() && (event.found || batch.kind == Kind::kAdd)) {
-        event.answer = batch.request->values[position];
+        event.answer = ValueIn(object, batch.request->values[position]);
       }
       event.swapped = batch.kind == Kind::kCompareAndSet && state == KeyState::kPresent;
-      if (batch.kind == Kind::kLookup && event.found) event.value = batch.request->values[position];
+      if (batch.kind == Kind::kLookup && event.found) {
+        event.value = ValueIn(object, batch.request->values[position]);
+      }
       event.sent = batch.sent[position];
       event.answered = now_;
       // What a session sends on a key takes effect in its order, whatever moves.
@@ -359,10 +371,29 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       return;
     case KeyState::kPending:
       return;
-    case KeyState::kNoRoom:  // there are no byte strings
+    case KeyState::kNoRoom:  // there is room for all answers
       break;
   }
   illegal("no such state");
+}
+
+void Simulation::LookUpAll(SimObject& object) {
+  auto batch = std::make_unique<Batch>();
+  batch->object = &object;
+  batch->session = clients_[0].session;
+  const auto n = static_cast<uint32_t>(object.universe.size());
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < n; ++i) {
+    all.push_back(i);
+    batch->keys.push_back(i);
+    batch->sequence.push_back(next_sequence_++);
+    ++object.under_way[i];
+  }
+  batch->sent.resize(n);
+  batch->request = std::make_unique<SimRequest>(ledger_, n);
+  batch->request->batch = batch.get();
+  batches_.push_back(std::move(batch));
+  SendInOrder(*batches_.back(), std::move(all));
 }
 
 void Simulation::LetGo(size_t batch) {

@@ -50,8 +50,12 @@ enum class Event : uint8_t {
   kScanPartsRefused,
   kMovesInsideTurns,
   kTransfers,
-  kLinks,   // installed
-  kCopies,  // chunks of them, installed
+  kLinks,         // installed
+  kCopies,        // chunks of them, installed
+  kStepsOfBytes,  // of both, installed
+  kStepsOfTwoParts,
+  kStepsOfHashes,
+  kReleases,  // of what a hash has made ready
   kStepsRefused,
   kStepsReturned,
   kTransfersStopped,
@@ -102,6 +106,10 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "transfers",
                                               "links",
                                               "chunks of copies",
+                                              "steps of byte strings",
+                                              "steps of two-part keys",
+                                              "chunks of hashes",
+                                              "hashes released",
                                               "steps refused",
                                               "steps returned",
                                               "transfers stopped",

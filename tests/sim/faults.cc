@@ -105,7 +105,7 @@ void Simulation::MoveRange() {
   if (range.Empty()) return;
   // All of it, or from or to a key.
   const auto cut = [&] {
-    return Key::FromU64(object->universe[random_.Below(object->universe.size())] +
+    return Key::FromU64(object->universe[random_.Below(object->universe.size())].head +
                         random_.Below(2));
   };
   if (random_.OneIn(2)) {
@@ -120,18 +120,19 @@ void Simulation::MoveRange() {
   if (to >= from) ++to;
   Note("a range moves", from, to, range.lo.head);
 
-  aeu::ObjectSlot& target = AeuTestPeer::MakeSlot(world_[to], route, *object->world.manager);
+  aeu::ObjectSlot& target = AeuTestPeer::MakeSlot(world_[to], object->Install());
   object->holders[to] = 1;
   AeuTestPeer::FailAllocationsFrom(*source, 0);
   AeuTestPeer::FailAllocationsFrom(target, 0);
   storage::ExchangeChunk rows;
-  const bool early = options_.bug == PlantedBug::kPublishEarly;
+  const bool early = options_.bug == PlantedBug::kPublishEarly && plan_.form != Form::kBytes;
   const bool keeps = options_.bug == PlantedBug::kServeAfterHandOver && random_.OneIn(4);
   if (!AeuTestPeer::TakeRange(*source, range, random_.OneIn(2), keeps, rows)) return;
   if (early) {
     late_rows_.push_back({object, rows, now_ + static_cast<uint32_t>(random_.Between(1, 30))});
     rows.keys.clear();
     rows.values.clear();
+    rows.seconds.clear();
   }
   if (options_.bug == PlantedBug::kLeaveVersions) rows.versions = {};
   AeuTestPeer::GiveRange(target, rows, random_.OneIn(2));
@@ -162,12 +163,12 @@ bool Simulation::PublishOne(SimObject& object) {
 
 void Simulation::SplitOrMerge() {
   SimObject* object = PickLive();
-  if (object == nullptr) return;
+  if (object == nullptr || object->hash()) return;
   const auto aeu = static_cast<uint32_t>(random_.Below(world_.aeus()));
   aeu::ObjectSlot* slot = AeuTestPeer::SlotOf(world_[aeu], object->world.route);
   if (slot == nullptr) return;
   AeuTestPeer::FailAllocationsFrom(*slot, 0);
-  const uint64_t key = object->universe[random_.Below(object->universe.size())];
+  const uint64_t key = object->universe[random_.Below(object->universe.size())].head;
   if (random_.OneIn(8)) {
     if (!AeuTestPeer::AddEmptyRange(*slot, key)) return;
     Note("an empty range", aeu, key);
@@ -209,7 +210,8 @@ void Simulation::EndAllocationFaults(SimObject& object) {
 }
 
 void Simulation::CreateObject(uint32_t slot) {
-  std::vector<uint64_t> universe = MakeUniverse(random_, plan_.universe_keys);
+  std::vector<Key> universe =
+      MakeUniverse(random_, plan_.universe_keys, plan_.form == Form::kTwoParts);
   const auto ranges = static_cast<uint32_t>(random_.Between(1, 2 * world_.aeus() + 1));
   std::vector<uint64_t> starts = MakeStarts(random_, universe, ranges);
   std::vector<AeuId> owners;
@@ -217,8 +219,9 @@ void Simulation::CreateObject(uint32_t slot) {
     owners.push_back({static_cast<uint32_t>(random_.Below(world_.aeus()))});
   }
   const ObjectId id{next_object_++};
-  objects_.push_back(std::make_unique<SimObject>(slot, id, std::move(universe), std::move(starts),
-                                                 std::move(owners), world_.pool()));
+  objects_.push_back(std::make_unique<SimObject>(slot, id, plan_.form, std::move(universe),
+                                                 std::move(starts), std::move(owners),
+                                                 world_.pool()));
   SimObject& object = *objects_.back();
   slots_[slot] = &object;
   object.holders.resize(world_.aeus());
@@ -257,6 +260,7 @@ bool Simulation::ControlStep(SimObject& object) {
   const auto bytes_of = [](const auto& segment) {
     return std::span(reinterpret_cast<const std::byte*>(&segment), sizeof segment);
   };
+  if (!object.to_send.empty()) object.waiting.Begin(turns_);
   std::vector<uint32_t> refused;
   if (!creates && random_.OneIn(2)) {
     std::vector<AeuId> targets, without;
@@ -269,10 +273,9 @@ bool Simulation::ControlStep(SimObject& object) {
     for (const AeuId aeu : without) refused.push_back(aeu.value);
   } else {
     for (const uint32_t i : object.to_send) {
-      const routing::InstallSegment install{.range = creates ? table->RangeOf(i) : Range{},
-                                            .manager = object.world.manager.get(),
-                                            .route = &route,
-                                            .position = i};
+      routing::InstallSegment install = object.Install();
+      if (creates) install.range = table->RangeOf(i);
+      install.position = i;
       const AeuId to = creates ? table->owners()[i] : AeuId{i};
       const routing::DropSegment drop{};
       const bool sent = creates ? control_->SendTo(to, header, bytes_of(install))

@@ -1,7 +1,9 @@
 // Planted bugs on the way to an AEU: what waits for its turn is taken out, tampered with and put
 // back.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <string>
 
 #include "tests/sim/aeu_peer.h"
 #include "tests/sim/simulation.h"
@@ -11,6 +13,7 @@ namespace eris::sim {
 using aeu::AeuTestPeer;
 using routing::CommandHeader;
 using routing::CommandType;
+using storage::Key;
 using storage::KeyState;
 
 namespace {
@@ -50,7 +53,13 @@ void Simulation::Interpose(uint32_t aeu) {
     LateRows late = std::move(late_rows_[i]);
     late_rows_.erase(late_rows_.begin() + static_cast<ptrdiff_t>(i));
     for (size_t row = 0; row < late.rows.keys.size(); ++row) {
-      WriteBehindTheBack(*late.object, late.rows.keys[row], late.rows.values[row]);
+      const Key key{late.rows.keys[row], late.rows.seconds.empty() ? 0 : late.rows.seconds[row]};
+      if (late.rows.offsets.empty()) {
+        WriteBehindTheBack(*late.object, key, late.rows.values[row]);
+      } else {
+        const std::string text = late.rows.bytes.substr(late.rows.offsets[row]);
+        WriteBehindTheBack(*late.object, key, std::strtoull(text.c_str(), nullptr, 10));
+      }
     }
   }
   TamperStep(records);
@@ -108,7 +117,7 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
       }
       return true;
     case PlantedBug::kAcknowledgeEarly: {
-      if (slot == nullptr || foreign > 0 ||
+      if (plan_.form != Form::kIndex || slot == nullptr || foreign > 0 ||
           (command->type != CommandType::kUpsert && command->type != CommandType::kErase)) {
         return false;
       }
@@ -148,22 +157,24 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
   }
 }
 
-void Simulation::WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value,
+void Simulation::WriteBehindTheBack(SimObject& object, const Key& key, uint64_t value,
                                     storage::Operation operation) {
+  const uint64_t word = WordOf(object, value);
   for (uint32_t i = 0; i < world_.aeus(); ++i) {
     aeu::ObjectSlot* slot = AeuTestPeer::SlotOf(world_[i], object.world.route);
-    aeu::OwnedRange* owned = slot == nullptr ? nullptr : slot->Find(key);
+    aeu::OwnedRange* owned = slot == nullptr ? nullptr : slot->Find(key.head);
     if (owned == nullptr) continue;
     AeuTestPeer::FailAllocationsFrom(*slot, 0);
     const uint32_t position = 0;
     uint64_t answer = 0;
     KeyState state = KeyState::kPending;
     const storage::BatchPart part{.count = 1,
-                                  .keys = &key,
-                                  .values_in = &value,
+                                  .keys = &key.head,
+                                  .values_in = &word,
                                   .positions = &position,
                                   .values_out = &answer,
-                                  .states_out = &state};
+                                  .states_out = &state,
+                                  .seconds = object.two_parts() ? &key.tail : nullptr};
     owned->partition->Execute({operation, std::span(&part, 1)});
     return;
   }

@@ -17,6 +17,10 @@ constexpr size_t kRecordBytesMin =
 static_assert(kRecordBytesMin % 8 == 0 && kRecordBytesMin <= 160);
 static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 2) <=
               kRecordBytesMin);
+static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 1, 0, 2) <=
+              kRecordBytesMin);
+
+constexpr const char* kForms[] = {"an index", "byte strings", "two-part keys", "a hash"};
 
 }  // namespace
 
@@ -60,9 +64,13 @@ Plan::Plan(Random& random) {
   client_weight = static_cast<uint32_t>(random.Between(1, 8));
   fault_weight = static_cast<uint32_t>(random.Between(1, 3));
   busy_turns = random.OneIn(2) ? static_cast<uint32_t>(random.Between(1, 4)) : 0;
-  // A draw from a copy: lives without transfers are those that the seeds have always had.
+  // Draws from a copy: lives of an index without transfers are those that the seeds have always
+  // had.
   Random aside = random;
   transfers = moves && aside.OneIn(2);
+  if (aside.OneIn(2)) form = static_cast<Form>(aside.Between(1, 3));
+  // A hash can be cut by those alone that prepare it.
+  if (form == Form::kHash && moves) transfers = true;
 }
 
 std::string Plan::Text() const {
@@ -73,8 +81,8 @@ std::string Plan::Text() const {
       " clients (outgoing " + std::to_string(world.port_outgoing_bytes) + " of " +
       std::to_string(world.port_pool_bytes) + ", " + std::to_string(batches_per_client) +
       " batches of up to " + std::to_string(batch_keys_max) + " keys), " + std::to_string(slots) +
-      " slots, " + std::to_string(universe_keys) + " keys, " + std::to_string(steps) +
-      " steps; faults:";
+      " slots of " + kForms[static_cast<size_t>(form)] + ", " + std::to_string(universe_keys) +
+      " keys, " + std::to_string(steps) + " steps; faults:";
   const auto add = [&](bool on, const char* name) {
     if (on) text += std::string(" ") + name;
   };
@@ -91,8 +99,9 @@ std::string Plan::Text() const {
   return text;
 }
 
-std::vector<uint64_t> MakeUniverse(Random& random, uint32_t keys) {
+std::vector<storage::Key> MakeUniverse(Random& random, uint32_t keys, bool two_parts) {
   std::set<uint64_t> chosen;
+  if (two_parts) keys = (keys + 1) / 2;
   if (random.OneIn(2)) chosen.insert(0);
   if (random.OneIn(2)) chosen.insert(kKeyMax);
   while (chosen.size() < keys) {
@@ -102,15 +111,23 @@ std::vector<uint64_t> MakeUniverse(Random& random, uint32_t keys) {
     if (random.OneIn(6)) run = 1;
     for (uint64_t i = 0; i < run && chosen.size() < keys; ++i) chosen.insert(base + i * stride);
   }
-  return {chosen.begin(), chosen.end()};
+  std::set<storage::Key> universe;
+  for (const uint64_t head : chosen) {
+    if (!two_parts) universe.insert(storage::Key::FromU64(head));
+    for (uint64_t i = two_parts ? random.Between(1, 4) : 0; i > 0; --i) {
+      constexpr uint64_t kTails[] = {0, 1, 7, kKeyMax};
+      universe.insert({head, random.OneIn(2) ? random.Of(kTails) : random.Next()});
+    }
+  }
+  return {universe.begin(), universe.end()};
 }
 
-std::vector<uint64_t> MakeStarts(Random& random, const std::vector<uint64_t>& universe,
+std::vector<uint64_t> MakeStarts(Random& random, const std::vector<storage::Key>& universe,
                                  uint32_t ranges) {
   std::set<uint64_t> starts{0};
   for (uint32_t i = 1; i < ranges; ++i) {
     // At a key, right behind one, or anywhere.
-    uint64_t start = universe[random.Below(universe.size())] + random.Below(2);
+    uint64_t start = universe[random.Below(universe.size())].head + random.Below(2);
     if (random.OneIn(4)) start = random.Next();
     if (random.OneIn(16)) start = kKeyMax;
     starts.insert(start);

@@ -7,10 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "storage/key.h"
 #include "tests/sim/random.h"
 #include "tests/sim/world.h"
 
 namespace eris::sim {
+
+// What the objects of a life are. All have the same oracle: a register per key.
+enum class Form : uint8_t { kIndex, kBytes, kTwoParts, kHash };
 
 struct Plan {
   explicit Plan(Random& random);
@@ -22,6 +26,7 @@ struct Plan {
   bool may_refuse() const { return tight_ports; }
 
   WorldOptions world;
+  Form form = Form::kIndex;
   uint32_t clients = 1;
   uint32_t slots = 1;               // of data objects
   uint32_t steps = 0;               // until the faults stop
@@ -47,12 +52,13 @@ struct Plan {
   uint32_t fault_weight = 1;
 };
 
-// Distinct keys, ascending: clusters, sparse ones, both ends of the key space.
-std::vector<uint64_t> MakeUniverse(Random& random, uint32_t keys);
+// Distinct keys, ascending: clusters, sparse ones, both ends of the key space. Of two parts: some
+// with the same first part.
+std::vector<storage::Key> MakeUniverse(Random& random, uint32_t keys, bool two_parts);
 
 // Starts of ranges, ascending, the first one 0: at keys of the universe, beside them, at the end of
 // the key space.
-std::vector<uint64_t> MakeStarts(Random& random, const std::vector<uint64_t>& universe,
+std::vector<uint64_t> MakeStarts(Random& random, const std::vector<storage::Key>& universe,
                                  uint32_t ranges);
 
 }  // namespace eris::sim

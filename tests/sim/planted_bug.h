@@ -52,6 +52,9 @@ enum class PlantedBug : uint8_t {
   kSendAgainUnsorted,    // a client sends refused batches again in another order
   kTablesMixed,          // a client goes by a newer table while batches by an older are out
   kForgetTakenIn,        // an AEU takes commands of older tables than it took the range in by
+  kForgetPrepared,       // what a hash has made ready to leave is forgotten in every turn
+  kHandOverLost,         // a range never arrives
+  kLeaveOtherVersions,   // a chunk of byte strings or two-part keys leaves its versions behind
   kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
   kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
   kSecondDrain,          // a turn drains its sources twice under one epoch
@@ -89,6 +92,9 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "send-again-unsorted",
                                                    "tables-mixed",
                                                    "forget-taken-in",
+                                                   "forget-prepared",
+                                                   "hand-over-lost",
+                                                   "leave-other-versions",
                                                    "epoch-before-cut",
                                                    "registry-before-epoch",
                                                    "second-drain"};

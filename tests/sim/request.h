@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "routing/reply.h"
+#include "routing/reply_bytes.h"
 
 namespace eris::sim {
 
@@ -22,6 +23,7 @@ struct SimRequest final : routing::Reply {
       : ledger(of), value_column(keys, 0), state_column(keys), recorded(keys, 0) {
     values = value_column.data();
     states = state_column.data();
+    bytes_sink = &strings;
   }
 
   // The completion function.
@@ -44,7 +46,8 @@ struct SimRequest final : routing::Reply {
   }
 
   Ledger& ledger;
-  Batch* batch = nullptr;  // nullptr once the client has let go of it
+  Batch* batch = nullptr;                // nullptr once the client has let go of it
+  routing::ReplyBytes strings{1 << 20};  // where answers are byte strings
   std::vector<uint64_t> value_column;
   std::vector<storage::KeyState> state_column;
   std::vector<uint8_t> recorded;  // by position: its answer has been taken note of

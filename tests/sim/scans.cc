@@ -18,17 +18,21 @@ using storage::KeyState;
 using storage::Range;
 
 void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
-  auto scan =
-      std::make_unique<Scan>(static_cast<uint32_t>(random_.Between(1, 3)),
-                             static_cast<uint32_t>(random_.Between(1, 9)), world_.snapshots());
+  auto scan = std::make_unique<Scan>(static_cast<uint32_t>(random_.Between(1, 3)),
+                                     static_cast<uint32_t>(random_.Between(1, 9)),
+                                     object.two_parts(), world_.snapshots());
   scan->object = &object;
   scan->client = client;
   if (!whole) {
+    // At a key, or right behind it.
     const auto pick = [&] {
-      return object.universe[random_.Below(object.universe.size())] + random_.Below(2);
+      Key key = object.universe[random_.Below(object.universe.size())];
+      uint64_t& last = object.two_parts() ? key.tail : key.head;
+      last += random_.Below(2);
+      return key;
     };
-    scan->rest.lo = Key::FromU64(random_.OneIn(4) ? 0 : pick());
-    if (!random_.OneIn(4)) scan->rest.hi = Key::FromU64(std::max(pick(), scan->rest.lo.head));
+    if (!random_.OneIn(4)) scan->rest.lo = pick();
+    if (!random_.OneIn(4)) scan->rest.hi = std::max(pick(), scan->rest.lo);
     if (random_.OneIn(4)) scan->rows_left = random_.Between(1, 20);
   }
   Note("client starts a scan", client, scan->rest.lo.head, scan->rest.hi ? scan->rest.hi->head : 0);
@@ -75,6 +79,7 @@ void Simulation::SendScanPart(Scan& scan) {
                              .complete = &test::TestScanPart::Answered,
                              .context = &scan.part,
                              .count = 1};
+  MayFlush(scan.client);
   const bool sent =
       client.port->SendTo(table.owners()[partition], header,
                           {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
@@ -85,6 +90,7 @@ void Simulation::SendScanPart(Scan& scan) {
   }
   ++scan.parts;
   scan.out = true;
+  scan.waiting.Begin(turns_);
   outcome_.coverage.Add(Event::kScanParts);
   if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(scan.client);
 }
@@ -100,28 +106,35 @@ void Simulation::ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t s
 }
 
 void Simulation::ObserveScan(Scan& scan) {
-  std::vector<std::pair<uint64_t, uint64_t>> rows;
+  const uint32_t cursor_before = scan.cursor;
+  std::vector<std::pair<Key, uint64_t>> rows;
   for (size_t i = 0; i < scan.seen.size(); ++i) {
     const storage::ScanRows& chunk = scan.part.chunks[i].rows;
     for (; scan.seen[i] < chunk.rows; ++scan.seen[i]) {
-      rows.emplace_back(chunk.keys[scan.seen[i]], chunk.values[scan.seen[i]]);
+      const uint32_t row = scan.seen[i];
+      rows.emplace_back(Key{chunk.keys[row], chunk.seconds == nullptr ? 0 : chunk.seconds[row]},
+                        ValueIn(*scan.object, chunk.values[row]));
     }
   }
   std::sort(rows.begin(), rows.end());  // chunks are not in the order of their keys
   for (const auto& [key, value] : rows) {
     const uint32_t index = scan.object->IndexOf(key);
     if (index == scan.object->universe.size() || scan.object->universe[index] != key) {
-      return Fail("a scan found key " + std::to_string(key) + ", which nobody ever wrote");
+      return Fail("a scan found key " + TextOf(key) + ", which nobody ever wrote");
     }
-    if (index < scan.cursor) return Fail("a scan found key " + std::to_string(key) + " too late");
-    if (!scan.asked.ContainsU64(key)) {
-      return Fail("a scan found key " + std::to_string(key) + " outside its range");
+    if (index < scan.cursor) return Fail("a scan found key " + TextOf(key) + " too late");
+    if (!scan.asked.Contains(key)) {
+      return Fail("a scan found key " + TextOf(key) + " outside its range");
     }
     while (scan.cursor < index) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
     ObserveKey(scan, scan.cursor++, value, now_);
     scan.last_step = now_;
     ++scan.rows_seen;
     outcome_.coverage.Add(Event::kScanRows);
+  }
+  // Without an empty chunk it is the reader who is waited for, and under a stub the transfer.
+  if (scan.cursor != cursor_before || !scan.part.HasEmpty() || Transfers(*scan.object)) {
+    scan.waiting.Begin(turns_);
   }
   if (scan.part.ended == scan.parts) EndScanPart(scan);
   if (scan.part.ended > scan.parts) Fail("a scan part has ended twice");
@@ -170,7 +183,8 @@ bool Simulation::ReadScan(uint32_t client) {
   Scan& scan = *clients_[client].scan;
   while (auto* chunk = scan.part.TakeFilled()) {
     for (uint32_t i = 0; i < chunk->rows.rows; ++i) {
-      const uint64_t key = chunk->rows.keys[i];
+      const Key key{chunk->rows.keys[i],
+                    chunk->rows.seconds == nullptr ? 0 : chunk->rows.seconds[i]};
       if (scan.last_read && key <= *scan.last_read) Fail("a scan's rows are not in key order");
       scan.last_read = key;
       ++scan.rows_read;

@@ -38,6 +38,7 @@ struct Arguments {
 struct Shared {
   uint64_t seed = 0;  // under way
   uint64_t failures = 0;
+  uint64_t longest_wait = 0;
   Coverage coverage;
 };
 
@@ -103,6 +104,7 @@ void NoteProgress(const std::string& path, const char* word, uint64_t seed) {
   for (; shared.seed < end; ++shared.seed) {
     const Outcome outcome = Simulate(memory, shared.seed, arguments.run);
     shared.coverage.Add(outcome.coverage);
+    shared.longest_wait = std::max(shared.longest_wait, outcome.longest_wait);
     if (arguments.run.trace) std::printf("%s", outcome.trace.c_str());
     if (outcome.error.empty()) continue;
     ++shared.failures;
@@ -144,7 +146,8 @@ int Main(int argc, char** argv) {
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - begun;
   const uint64_t seeds = end > first ? end - first : 0;
-  std::printf("%s%llu seeds, %llu failed, %.3f ms a seed\n", shared.coverage.Text().c_str(),
+  std::printf("%slongest wait: %llu turns\n%llu seeds, %llu failed, %.3f ms a seed\n",
+              shared.coverage.Text().c_str(), static_cast<unsigned long long>(shared.longest_wait),
               static_cast<unsigned long long>(seeds),
               static_cast<unsigned long long>(shared.failures),
               elapsed.count() / static_cast<double>(std::max<uint64_t>(seeds, 1)));

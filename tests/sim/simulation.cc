@@ -2,7 +2,10 @@
 #include "tests/sim/simulation.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 
+#include "storage/byte_value.h"
 #include "tests/sim/aeu_peer.h"
 
 namespace eris::sim {
@@ -18,7 +21,35 @@ constexpr int kDrainRoundsMax = 3000;
 
 }  // namespace
 
-uint32_t SimObject::IndexOf(uint64_t key) const {
+routing::InstallSegment SimObject::Install() const {
+  routing::InstallSegment install;
+  install.manager = world.manager.get();
+  install.route = &world.route;
+  install.kind = hash() ? ObjectKind::kHash : ObjectKind::kIndex;
+  install.value_type = form == Form::kBytes ? ValueType::kBytes : ValueType::kUint64;
+  install.two_parts = two_parts();
+  install.seed = world.route.object().value;
+  return install;
+}
+
+std::string TextOf(const storage::Key& key) {
+  return std::to_string(key.head) + (key.tail == 0 ? "" : "/" + std::to_string(key.tail));
+}
+
+uint64_t Strings::WordOf(uint64_t value) {
+  std::string text = std::to_string(value);
+  text.resize(std::max<size_t>(text.size(), value % 3 == 0 ? 1 + value % 40 : 1), '.');
+  if (text.size() <= storage::kShortBytesMax) return storage::ShortWord(text);
+  std::vector<uint64_t>& record = records_[value];
+  if (record.empty()) record.resize(storage::RecordBytes(text.size()) / sizeof(uint64_t));
+  return storage::WriteRecord(record.data(), text);
+}
+
+uint64_t Strings::ValueIn(uint64_t word) {
+  return std::strtoull(std::string(storage::BytesOf(word)).c_str(), nullptr, 10);
+}
+
+uint32_t SimObject::IndexOf(const storage::Key& key) const {
   return static_cast<uint32_t>(std::lower_bound(universe.begin(), universe.end(), key) -
                                universe.begin());
 }
@@ -30,6 +61,7 @@ Simulation::Simulation(test::LabMemory& memory, uint64_t seed, const RunOptions&
       plan_(random_),
       slots_(plan_.slots, nullptr),
       paused_until_(plan_.world.aeus, 0),
+      turns_(plan_.world.aeus, 0),
       world_(memory, plan_.world),
       control_(world_.MakePort()),
       clients_(plan_.clients) {
@@ -97,6 +129,7 @@ void Simulation::OneStep() {
     FaultStep();
   }
   EndStep();
+  CheckLiveness();
 }
 
 void Simulation::StepAeu(uint32_t aeu) {
@@ -106,6 +139,13 @@ void Simulation::StepAeu(uint32_t aeu) {
   if (options_.bug != PlantedBug::kNone && !IsOfTurn(options_.bug)) Interpose(aeu);
   const uint64_t forwarded = world_[aeu].Routing().forwarded;
   Turns(aeu, whole_scans, ingress_bytes);
+  ++turns_[aeu];
+  if (options_.bug == PlantedBug::kForgetPrepared) {
+    for (const auto& object : objects_) {
+      aeu::ObjectSlot* const slot = AeuTestPeer::SlotOf(world_[aeu], object->world.route);
+      if (slot != nullptr) slot->prepared() = {};
+    }
+  }
   ObserveStubs(aeu, forwarded);
   if (AeuTestPeer::HasBuffered(world_[aeu])) outcome_.coverage.Add(Event::kAeuFlushesFailed);
   for (Client& client : clients_) {
@@ -203,7 +243,7 @@ void Simulation::Drain() {
   for (const auto& object : objects_) {
     if (failed() || object->phase != SimObject::Phase::kLive) continue;
     ++now_;
-    StartScan(0, *object, /*whole=*/true);
+    object->hash() ? LookUpAll(*object) : StartScan(0, *object, /*whole=*/true);
     settle();
   }
 }
@@ -233,7 +273,7 @@ void Simulation::CheckEnd() {
       const std::string error = CheckHistory(std::move(object->histories[key]));
       if (error.empty()) continue;
       return Fail("object " + std::to_string(object->world.route.object().value) + ", key " +
-                  std::to_string(object->universe[key]) + ": " + error);
+                  TextOf(object->universe[key]) + ": " + error);
     }
   }
 }

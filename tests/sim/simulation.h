@@ -9,8 +9,10 @@
 #ifndef ERIS_TESTS_SIM_SIMULATION_H_
 #define ERIS_TESTS_SIM_SIMULATION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,10 +38,33 @@ struct RunOptions {
 };
 
 struct Outcome {
-  std::string error;         // empty: nothing was wrong
-  uint64_t fingerprint = 0;  // of all decisions and answers
+  std::string error;          // empty: nothing was wrong
+  uint64_t fingerprint = 0;   // of all decisions and answers
+  uint64_t longest_wait = 0;  // of anything, in turns
   Coverage coverage;
   std::string trace;
+};
+
+// What is with AEUs has to end when each of those has turned so often: the oracle for liveness.
+// None of the turns has to do anything, as long as the AEU is not paused.
+class Waiting {
+ public:
+  // Nothing is with an AEU, or it has just been sent, or has gone on.
+  void Begin(const std::vector<uint64_t>& turns) { since_ = turns; }
+  void End() { since_.clear(); }
+  bool any() const { return !since_.empty(); }
+  // Of all AEUs the fewest.
+  uint64_t Turns(const std::vector<uint64_t>& turns) const {
+    uint64_t fewest = ~uint64_t{0};
+    for (size_t i = 0; i < since_.size(); ++i) fewest = std::min(fewest, turns[i] - since_[i]);
+    return fewest;
+  }
+  uint64_t Turns(const std::vector<uint64_t>& turns, AeuId a, AeuId b) const {
+    return std::min(turns[a.value] - since_[a.value], turns[b.value] - since_[b.value]);
+  }
+
+ private:
+  std::vector<uint64_t> since_;  // turns of each AEU; empty: nothing waits
 };
 
 // A range that has changed hands and stands in no table yet.
@@ -79,8 +104,10 @@ struct SimTransfer {
   Phase phase = Phase::kReserve;
   SimStep* step = nullptr;
   bool published = false;  // the step
+  bool released = false;   // of a hash: it has been told that what it has made ready stays
   bool went_well = false;
   bool had_stub = false;
+  Waiting waiting;  // for its AEUs
   std::unique_ptr<test::TestReply> reply;
   std::shared_ptr<const routing::RangeTable> base;  // in force when it began
 };
@@ -88,19 +115,24 @@ struct SimTransfer {
 struct SimObject {
   enum class Phase : uint8_t { kCreating, kLive, kDropping, kGone };
 
-  SimObject(uint32_t slot, ObjectId id, std::vector<uint64_t> keys, std::vector<uint64_t> starts,
-            std::vector<AeuId> owners, memory::NumaNodePool& pool)
+  SimObject(uint32_t slot, ObjectId id, Form of, std::vector<storage::Key> keys,
+            std::vector<uint64_t> starts, std::vector<AeuId> owners, memory::NumaNodePool& pool)
       : world(slot, id, std::move(starts), std::move(owners), pool),
+        form(of),
         universe(std::move(keys)),
         histories(universe.size()),
         under_way(universe.size(), 0) {}
 
+  bool two_parts() const { return form == Form::kTwoParts; }
+  bool hash() const { return form == Form::kHash; }
+  // What every AEU is told that gets a part of it.
+  routing::InstallSegment Install() const;
   // The index of `key`, or of the next above it.
-  uint32_t IndexOf(uint64_t key) const;
-  uint32_t IndexOf(const storage::Key& key) const { return IndexOf(key.head); }
+  uint32_t IndexOf(const storage::Key& key) const;
 
   WorldObject world;
-  const std::vector<uint64_t> universe;
+  const Form form;
+  const std::vector<storage::Key> universe;
   std::vector<std::vector<KeyEvent>> histories;  // by key
   std::vector<uint32_t> under_way;               // operations of each key
   Phase phase = Phase::kCreating;
@@ -110,6 +142,7 @@ struct SimObject {
   std::vector<uint32_t> to_send;
   std::unique_ptr<test::TestReply> control_reply;
   uint32_t control_expected = 0;
+  Waiting waiting;  // for answers to those
   uint32_t dropped_step = 0;
 };
 
@@ -124,6 +157,7 @@ struct Batch {
   std::vector<uint32_t> sequence;  // by position; kept where it is sent again
   std::vector<uint32_t> to_send;   // positions, while it is held
   bool out = false;                // sent, and its answers not looked at
+  Waiting waiting;                 // for answers
   std::unique_ptr<SimRequest> request;
   uint32_t client = 0;
   uint32_t session = 0;
@@ -132,8 +166,8 @@ struct Batch {
 };
 
 struct Scan {
-  Scan(uint32_t chunks, uint32_t rows, routing::SnapshotRegistry& snapshots)
-      : part(chunks, rows), seen(chunks, 0), registry(snapshots) {}
+  Scan(uint32_t chunks, uint32_t rows, bool two_parts, routing::SnapshotRegistry& snapshots)
+      : part(chunks, rows, two_parts), seen(chunks, 0), registry(snapshots) {}
   // No part is out then.
   ~Scan() { LetSnapshotGo(); }
   void LetSnapshotGo() {
@@ -151,6 +185,7 @@ struct Scan {
   std::optional<uint64_t> rows_left;
   uint32_t parts = 0;  // sent
   bool out = false;    // a part is with an AEU
+  Waiting waiting;     // ... which has a chunk to fill
   bool cancelled = false;
   uint32_t cursor = 0;     // first key of the universe whose row or absence has not been seen
   uint32_t last_step = 0;  // when the cursor came here
@@ -160,7 +195,21 @@ struct Scan {
   std::optional<routing::SnapshotRegistry::Held> snapshot;
   uint32_t snapshot_taken = 0;
   bool let_go = false;
-  std::optional<uint64_t> last_read;
+  std::optional<storage::Key> last_read;
+};
+
+// "7", of two parts "7/3".
+std::string TextOf(const storage::Key& key);
+
+// Values as byte strings, and back: of 1 to 40 bytes, so that short and long ones come. Words of
+// strings that a life has written, or compares with, stay as long as it does.
+class Strings {
+ public:
+  uint64_t WordOf(uint64_t value);
+  static uint64_t ValueIn(uint64_t word);
+
+ private:
+  std::map<uint64_t, std::vector<uint64_t>> records_;  // by value; of long ones
 };
 
 class Simulation {
@@ -191,6 +240,10 @@ class Simulation {
   void OneStep();
   void StepAeu(uint32_t aeu);
   void EndStep();  // holds the answers of this step against the columns
+  // --- liveness.cc: what waits too long
+  void CheckLiveness();
+  // What the client has buffered may be on its way from now on.
+  void MayFlush(uint32_t client);
   void Drain();
   bool DrainRound();
   void CheckEnd();
@@ -226,6 +279,15 @@ class Simulation {
   // A value that a compare-and-set of the key may find.
   uint64_t Guess(const SimObject& object, uint32_t key);
   void LetGo(size_t batch);  // the client is done with it
+  // What stands in a column of values for one, and the other way round.
+  uint64_t WordOf(const SimObject& object, uint64_t value) {
+    return object.form == Form::kBytes ? strings_.WordOf(value) : value;
+  }
+  static uint64_t ValueIn(const SimObject& object, uint64_t word) {
+    return object.form == Form::kBytes ? Strings::ValueIn(word) : word;
+  }
+  // Of a hash, which has no scans: everything that is left.
+  void LookUpAll(SimObject& object);
 
   // --- scans.cc
   void StartScan(uint32_t client, SimObject& object, bool whole);
@@ -270,7 +332,7 @@ class Simulation {
   // --- interpose.cc: planted bugs on the way to an AEU
   void Interpose(uint32_t aeu);
   bool Tamper(uint32_t aeu, std::vector<Record>& records, size_t at);
-  void WriteBehindTheBack(SimObject& object, uint64_t key, uint64_t value,
+  void WriteBehindTheBack(SimObject& object, const storage::Key& key, uint64_t value,
                           storage::Operation operation = storage::Operation::kUpsert);
 
   const RunOptions options_;
@@ -286,11 +348,13 @@ class Simulation {
   std::vector<SimObject*> slots_;                    // by slot: the object in it
   uint32_t next_object_ = 1;
   uint64_t next_value_ = 1;
+  Strings strings_;
   uint32_t next_sequence_ = 1;
   bool allocation_failed_ = false;
   std::vector<std::unique_ptr<SimTransfer>> transfers_;
   std::vector<std::unique_ptr<SimStep>> steps_;  // that there have been
   std::vector<uint32_t> paused_until_;           // by AEU
+  std::vector<uint64_t> turns_;                  // by AEU
   std::vector<uint32_t> aeu_weights_;
 
   std::vector<std::unique_ptr<Batch>> batches_;

@@ -59,16 +59,20 @@ void Simulation::StartTransfer() {
   transfer->kind = random_.OneIn(2) ? TransferKind::kLink : TransferKind::kCopy;
   transfer->end = random_.OneIn(2) ? Partition::End::kLow : Partition::End::kHigh;
   transfer->rows_max = static_cast<uint32_t>(random_.Between(1, 9));
+  if (object->hash()) transfer->kind = TransferKind::kCopy;
   Range& rest = transfer->rest = table->RangeOf(partition);
   const auto cut = [&] {
-    return Key::FromU64(object->universe[random_.Below(object->universe.size())] +
+    return Key::FromU64(object->universe[random_.Below(object->universe.size())].head +
                         random_.Below(2));
   };
-  if (random_.OneIn(2)) {
+  // Of a hash an end leaves.
+  const bool low_stays = !object->hash() || transfer->end == Partition::End::kHigh;
+  const bool high_stays = !object->hash() || transfer->end == Partition::End::kLow;
+  if (low_stays && random_.OneIn(2)) {
     const Key key = cut();
     if (rest.Contains(key)) rest.lo = key;
   }
-  if (random_.OneIn(2)) {
+  if (high_stays && random_.OneIn(2)) {
     const Key key = cut();
     if (rest.lo < key && rest.Contains(key)) rest.hi = key;
   }
@@ -110,9 +114,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
   SimStep* const step = transfer.step;
   switch (transfer.phase) {
     case Phase::kReserve: {
-      routing::InstallSegment install;
-      install.manager = object.world.manager.get();
-      install.route = &route;
+      routing::InstallSegment install = object.Install();
       install.slot_only = true;
       transfer.reply = std::make_unique<test::TestReply>(1);
       if (!SendControl(transfer, transfer.to, CommandType::kInstall, transfer.reply.get(),
@@ -121,6 +123,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       }
       object.holders[transfer.to.value] = 1;
       transfer.phase = Phase::kReserving;
+      transfer.waiting.Begin(turns_);
       return true;
     }
     case Phase::kReserving:
@@ -131,12 +134,17 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
     case Phase::kGive: {
       // At the border of a chunk nothing is under way.
       if (draining_ || random_.OneIn(8)) {
-        outcome_.coverage.Add(Event::kTransfersStopped);
-        transfer.phase = Phase::kDone;
-        return true;
+        const bool releases = object.hash() && !transfer.released && !random_.OneIn(4);
+        if (!transfer.released) outcome_.coverage.Add(Event::kTransfersStopped);
+        transfer.released = true;
+        if (!releases) {
+          transfer.phase = Phase::kDone;
+          return true;
+        }
       }
       steps_.push_back(std::make_unique<SimStep>());
       transfer.step = steps_.back().get();
+      transfer.step->release = transfer.released;
       transfer.step->source = transfer.from;
       transfer.step->target = transfer.to;
       transfer.step->kind = transfer.kind;
@@ -152,6 +160,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       }
       transfer.published = false;
       transfer.phase = Phase::kGiven;
+      transfer.waiting.Begin(turns_);
       FailTransfer(transfer);
       Note("a step is given", transfer.from.value, transfer.to.value, transfer.rest.lo.head);
       return true;
@@ -178,6 +187,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         return false;
       }
       transfer.phase = Phase::kConcluding;
+      transfer.waiting.Begin(turns_);
       return true;
     }
     case Phase::kConcluding: {
@@ -252,6 +262,9 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
   switch (step.outcome) {
     case StepOutcome::kInstalled:
       outcome_.coverage.Add(link ? Event::kLinks : Event::kCopies);
+      if (plan_.form == Form::kBytes) outcome_.coverage.Add(Event::kStepsOfBytes);
+      if (plan_.form == Form::kTwoParts) outcome_.coverage.Add(Event::kStepsOfTwoParts);
+      if (plan_.form == Form::kHash) outcome_.coverage.Add(Event::kStepsOfHashes);
       transfer.phase = Phase::kPublish;
       break;
     case StepOutcome::kReturned:
@@ -260,14 +273,14 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
       transfer.phase = Phase::kConclude;
       break;
     case StepOutcome::kRefused:
-      outcome_.coverage.Add(Event::kStepsRefused);
+      outcome_.coverage.Add(step.release ? Event::kReleases : Event::kStepsRefused);
       if (absl::IsResourceExhausted(step.status) && !allocation_failed_) {
         Fail("a range was refused where there was memory");
       }
       if (absl::IsResourceExhausted(step.status) && options_.bug == PlantedBug::kLoseRowsAtSplit) {
         // What a split has cut off before it failed.
-        for (const uint64_t key : transfer.object->universe) {
-          if (!transfer.rest.ContainsU64(key)) continue;
+        for (const Key& key : transfer.object->universe) {
+          if (!transfer.rest.Contains(key)) continue;
           WriteBehindTheBack(*transfer.object, key, 0, storage::Operation::kErase);
         }
       }
@@ -311,7 +324,7 @@ void Simulation::ObserveStubs(uint32_t aeu, uint64_t forwarded_before) {
           scan->cursor >= scan->object->universe.size()) {
         continue;
       }
-      const uint64_t near = scan->object->universe[scan->cursor];
+      const uint64_t near = scan->object->universe[scan->cursor].head;
       if (scan->part.HasEmpty() && slot->UnderStub(near) && world_[aeu].scans_running() > 0) {
         outcome_.coverage.Add(Event::kScansWaiting);
       }
@@ -322,11 +335,19 @@ void Simulation::ObserveStubs(uint32_t aeu, uint64_t forwarded_before) {
 void Simulation::TamperStep(std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     if (HeaderOf(records[i])->type != CommandType::kHandOver) continue;
+    if (options_.bug == PlantedBug::kHandOverLost) {
+      records.erase(records.begin() + static_cast<ptrdiff_t>(i));
+      return;
+    }
     auto* const segment =
         reinterpret_cast<const routing::TransferSegment*>(HeaderOf(records[i]) + 1);
     routing::TransferStep& step = *segment->step;
     if (step.kind != TransferKind::kCopy) continue;
-    if (options_.bug == PlantedBug::kLeaveChunkVersions) step.chunk.versions = {};
+    const bool other_form = plan_.form == Form::kBytes || plan_.form == Form::kTwoParts;
+    if (options_.bug == PlantedBug::kLeaveChunkVersions ||
+        (options_.bug == PlantedBug::kLeaveOtherVersions && other_form)) {
+      step.chunk.versions = {};
+    }
     if (options_.bug == PlantedBug::kHandOverBehindKeys && i + 1 < records.size()) {
       // The keys behind it run first, and then its rows come on top.
       for (const auto& object : objects_) {

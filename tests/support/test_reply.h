@@ -38,13 +38,19 @@ struct TestReply final : routing::Reply {
 
 // A scan part with chunks of its own.
 struct TestScanPart final : routing::ScanPart {
-  explicit TestScanPart(uint32_t chunk_count = 1, uint32_t chunk_rows = routing::kScanChunkRows)
-      : keys(size_t{chunk_count} * chunk_rows), row_values(keys.size()), chunks(chunk_count) {
+  explicit TestScanPart(uint32_t chunk_count = 1, uint32_t chunk_rows = routing::kScanChunkRows,
+                        bool two_parts = false)
+      : keys(size_t{chunk_count} * chunk_rows),
+        row_values(keys.size()),
+        row_seconds(two_parts ? keys.size() : 0),
+        chunks(chunk_count) {
     for (uint32_t i = 0; i < chunk_count; ++i) {
-      chunks[i].rows = {.keys = keys.data() + size_t{i} * chunk_rows,
-                        .values = row_values.data() + size_t{i} * chunk_rows,
-                        .capacity = chunk_rows,
-                        .rows = 0};
+      chunks[i].rows = {
+          .keys = keys.data() + size_t{i} * chunk_rows,
+          .values = row_values.data() + size_t{i} * chunk_rows,
+          .capacity = chunk_rows,
+          .rows = 0,
+          .seconds = two_parts ? row_seconds.data() + size_t{i} * chunk_rows : nullptr};
     }
   }
   void GiveAll() {
@@ -58,6 +64,7 @@ struct TestScanPart final : routing::ScanPart {
 
   std::vector<uint64_t> keys;
   std::vector<uint64_t> row_values;
+  std::vector<uint64_t> row_seconds;  // of two-part keys
   std::vector<routing::ScanChunkBuffer> chunks;
   uint64_t ended = 0;
   uint64_t calls = 0;
