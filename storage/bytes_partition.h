@@ -49,7 +49,8 @@ class BytesPartition final : public Partition {
   }
   absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
   absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
-  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override {
     return rows_->Forget(snapshots, rows_max);
   }

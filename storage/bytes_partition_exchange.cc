@@ -36,7 +36,8 @@ absl::Status CheckOffsets(const ExchangeChunk& chunk) {
 }
 
 // How many of the rows at that end a chunk holds, and their bytes.
-uint32_t RowsThatFit(const std::vector<uint64_t>& words, Partition::End from, uint64_t& total) {
+uint32_t RowsThatFit(const std::vector<uint64_t>& words, Partition::End from, uint64_t bytes_max,
+                     uint64_t& total) {
   const auto count = static_cast<uint32_t>(words.size());
   constexpr uint32_t kAhead = 16;
   const auto at = [&](uint32_t i) -> const uint64_t& {
@@ -45,7 +46,7 @@ uint32_t RowsThatFit(const std::vector<uint64_t>& words, Partition::End from, ui
   for (uint32_t i = 0; i < count; ++i) {
     if (i + kAhead < count) PrefetchRecord(at(i + kAhead));
     const uint64_t length = BytesOf(at(i)).size();
-    if (i > 0 && total + length > kBatchValueBytesMax) return i;
+    if (i > 0 && total + length > bytes_max) return i;
     total += length;
   }
   return count;
@@ -68,11 +69,11 @@ absl::Status BytesPartition::Absorb(Partition& other) {
   return rows_->Absorb(*bytes->rows_);
 }
 
-absl::Status BytesPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+absl::Status BytesPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                   ExchangeChunk& out) {
-  ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, rows_max, out));
+  ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, limit, out));
   uint64_t total = 0;
-  const uint32_t rows = RowsThatFit(out.values, from, total);
+  const uint32_t rows = RowsThatFit(out.values, from, limit.bytes, total);
   if (rows < out.keys.size()) {
     rows_->TakeBack();
     ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, rows, out));

@@ -96,7 +96,8 @@ class HashPartition final : public Partition {
   // As Partition says, of the range that has been prepared, or what is left of it: `leaving` is
   // that. The last chunk takes the rest of it along, and when it is forgotten the preparation has
   // ended.
-  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
   void TakeBack() override;
   // Frees what Forget has left.

@@ -110,7 +110,7 @@ absl::StatusOr<bool> HashPartition::CancelExtract(uint32_t rows_max) {
   return true;
 }
 
-absl::Status HashPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+absl::Status HashPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                  ExchangeChunk& out) {
   if (leaving_ == nullptr || leaving_->given_up || !leaving_->walk.done) {
     return absl::FailedPreconditionError(
@@ -120,7 +120,7 @@ absl::Status HashPartition::Lend(const Range& leaving, End from, uint32_t rows_m
     return absl::InvalidArgumentError(
         absl::StrCat(Text(leaving), " is not what is prepared to leave: ", Text(leaving_->range)));
   }
-  ERIS_RETURN_IF_ERROR(loan_.Lend(leaving_->rows, leaving, from, rows_max, range_, out));
+  ERIS_RETURN_IF_ERROR(loan_.Lend(leaving_->rows, leaving, from, limit.rows, range_, out));
   CutOff(leaving_->range, out.covers);
   return absl::OkStatus();
 }

@@ -49,7 +49,8 @@ class IndexPartition final : public Partition {
   absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
   absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
   // Needs memory for the copies alone: rows leave also where the tree has none to split itself.
-  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
   void TakeBack() override;
   absl::Status Ingest(const ExchangeChunk& chunk) override;

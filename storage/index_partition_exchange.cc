@@ -53,9 +53,9 @@ absl::Status IndexPartition::PrepareExtract(const Range& leaving) {
   return CheckEnd(leaving, range_);
 }
 
-absl::Status IndexPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+absl::Status IndexPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                   ExchangeChunk& out) {
-  return loan_.Lend(tree_, leaving, from, rows_max, range_, out);
+  return loan_.Lend(tree_, leaving, from, limit.rows, range_, out);
 }
 
 bool IndexPartition::Forget(const SnapshotView&, uint32_t rows_max) {

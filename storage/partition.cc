@@ -35,7 +35,7 @@ absl::Status Partition::Extract(uint32_t rows_max, ExchangeChunk& out) {
   return absl::OkStatus();
 }
 
-absl::Status Partition::Lend(const Range&, End, uint32_t, ExchangeChunk&) {
+absl::Status Partition::Lend(const Range&, End, const ChunkLimit&, ExchangeChunk&) {
   return absl::FailedPreconditionError("this kind of partition lends nothing");
 }
 

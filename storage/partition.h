@@ -5,6 +5,7 @@
 #ifndef ERIS_STORAGE_PARTITION_H_
 #define ERIS_STORAGE_PARTITION_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "eris/types.h"
 #include "storage/batch.h"
 #include "storage/key.h"
 #include "storage/scan.h"
@@ -34,6 +36,31 @@ struct VersionColumns {
   std::vector<uint64_t> offsets{};
   std::string bytes{};
   uint64_t lost_before = 0;  // snapshots below it cannot be read in this range
+
+  // Empties it; its memory stays.
+  void Clear() {
+    keys.clear();
+    seconds.clear();
+    ends.clear();
+    values.clear();
+    offsets.clear();
+    bytes.clear();
+    lost_before = 0;
+  }
+};
+
+// What a version counts as where ranges change hands, in rows: it is looked up, copied, added and
+// freed by itself, rows in runs.
+inline constexpr uint32_t kRowsPerVersion = 16;
+
+// The most that a chunk has; but one key in any case, and of two-part keys one first part.
+struct ChunkLimit {
+  constexpr ChunkLimit(uint32_t rows_max,  // NOLINT: the usual limit is a number of rows
+                       uint64_t bytes_max = kBatchValueBytesMax)
+      : rows(rows_max), bytes(bytes_max) {}
+
+  uint32_t rows;   // and versions, each of which counts as kRowsPerVersion rows
+  uint64_t bytes;  // of the rows' strings, and as many of the versions' strings
 };
 
 // Rows of a table on their way: in Arrow's layout, owned; living ones only, in the order of the
@@ -58,12 +85,17 @@ struct ExchangeChunk {
   VersionColumns versions{};
   ExchangeRows rows{};  // of tables
 
+  // What it counts as of ChunkLimit::rows.
+  uint64_t weight() const {
+    return std::max<uint64_t>(keys.size(), rows.count) +  // a heap table has no keys
+           uint64_t{kRowsPerVersion} * versions.keys.size();
+  }
   // Leaves keys and values alone, whose memory the next rows can have as it is.
   void ClearExtras() {
     offsets.clear();
     bytes.clear();
     seconds.clear();
-    versions = {};
+    versions.Clear();
     rows = {};
   }
 };
@@ -122,23 +154,25 @@ class Partition {
 
   // How a range changes hands as a copy, in steps that can be taken back (docs/balancing.md).
   //
-  // Lend copies rows of the end `from` of range() into `out` and cuts them off the range: about
-  // `rows_max` rows; of two-part keys whole first parts, one at least; of byte strings at most
-  // kBatchValueBytesMax bytes, but one row at least. Nothing outside `leaving`, which is that end
-  // of the range or all of it. When no row of `leaving` is left behind, the rest of it goes with
-  // the chunk. The rows stay here, untouched and out of everybody's sight, until Forget or
-  // TakeBack; one loan at a time, and no SplitAt, Absorb or Ingest meanwhile (FailedPrecondition).
-  // Of a heap table, whose range stays: rows of its last segments. Kinds that need it are prepared
+  // Lend copies rows of the end `from` of range() into `out`, with the versions that snapshots need
+  // of them and of erased rows between them, and cuts them off the range: as many as `limit` has
+  // room for, but one key at least, with all of its versions; of two-part keys whole first parts.
+  // The work is bounded by the limit. Nothing outside `leaving`, which is that end of the range or
+  // all of it. When no row and no version of `leaving` is left behind, the rest of it goes with the
+  // chunk. The rows stay here, untouched and out of everybody's sight, until Forget or TakeBack;
+  // one loan at a time, and no SplitAt, Absorb or Ingest meanwhile (FailedPrecondition). Of a heap
+  // table, whose range stays: rows of its last segments. Kinds that need it are prepared
   // before (PrepareExtract of `leaving`). `out` may have been used before: its memory is used
   // again. Errors: ResourceExhausted (no memory for the copy), FailedPrecondition (a loan is out;
   // not prepared), InvalidArgument (not an end of the range); only `out` has changed then.
   enum class End : uint8_t { kLow, kHigh };
-  virtual absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out);
-  // Whoever borrowed the rows keeps them. Frees them here, about `rows_max` a call; needs no
-  // memory. True: there are more, for which it is called again, or Maintain, between other calls.
-  // The next loan need not wait for that: while it is out Maintain alone goes on, as Forget is its
-  // end. Of tables: all of them in this call, marked dead as SetDeath has said, so that older
-  // snapshots go on seeing them here.
+  virtual absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                            ExchangeChunk& out);
+  // Whoever borrowed the rows keeps them. Frees them here, about `rows_max` a call, or as many
+  // versions as count as that (kRowsPerVersion); needs no memory. True: there are more, for which
+  // it is called again, or Maintain, between other calls. The next loan need not wait for that:
+  // while it is out Maintain alone goes on, as Forget is its end. Of tables: all of them in this
+  // call, marked dead as SetDeath has said, so that older snapshots go on seeing them here.
   virtual bool Forget(const SnapshotView& snapshots, uint32_t rows_max);
   // Of tables, before Forget: the epoch at which the borrower's rows were born, not above that of
   // the turn. Without it: that of the turn.

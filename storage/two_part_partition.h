@@ -46,9 +46,10 @@ class TwoPartPartition final : public Partition {
   absl::Status PrepareExtract(const Range& leaving) override;
   absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
   absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
-  // Whole groups leave: as many as have no more than rows_max rows together, but one at least,
+  // Whole groups leave: as many as have no more than limit.rows rows together, but one at least,
   // which may have more.
-  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
   void TakeBack() override;
   absl::Status Ingest(const ExchangeChunk& chunk) override;

@@ -131,18 +131,18 @@ absl::Status TwoPartPartition::PrepareExtract(const Range& leaving) {
   return CheckEnd(leaving, range_);
 }
 
-absl::Status TwoPartPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+absl::Status TwoPartPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                     ExchangeChunk& out) {
   ERIS_RETURN_IF_ERROR(loan_.CanLend(leaving, from, range_));
   out.ClearExtras();
   EndGroups groups;
   try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    if (!leaving.Empty()) groups = TakeEnd(firsts_, leaving, from, rows_max);
+    if (!leaving.Empty()) groups = TakeEnd(firsts_, leaving, from, limit.rows);
     out.keys.resize(groups.rows);
     out.seconds.resize(groups.rows);
     out.values.resize(groups.rows);
   } catch (const std::bad_alloc&) {
-    return NoMemory(absl::StrCat("lend ", rows_max, " rows"));
+    return NoMemory(absl::StrCat("lend ", limit.rows, " rows"));
   }
   loan_.Settle(firsts_);  // when nothing can be refused any more
   size_t at = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 #include <new>
 #include <utility>
@@ -16,7 +15,6 @@ namespace eris::storage {
 namespace {
 
 constexpr uint32_t kGroupMax = VersionTable::kGroupMax;
-constexpr uint32_t kAll = std::numeric_limits<uint32_t>::max();
 
 // Where byte strings are looked up to, until their records are made.
 class ScratchSink final : public BytesSink {
@@ -166,7 +164,7 @@ bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint
     const uint64_t* expected = part.expected == nullptr ? nullptr : part.expected + index[i];
     old_value.keep = Writes(batch.operation, old_value, expected, form_.byte_strings);
   }
-  versions_->Add({needed, keys, group_seconds}, needed_newest, old_values, epoch, kept);
+  versions_->Add({needed, keys, group_seconds}, needed_newest, old_values, *batch.snapshots, kept);
   bool refused = false;
   for (uint32_t i = 0; i < needed; ++i) {
     if (kept[i] && states[i] != KeyState::kNoRoom) continue;
@@ -182,11 +180,11 @@ bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint
 
 void VersionedPartition::LoseVersions() {
   lost_before_ = std::max(lost_before_, versions_->newest_end());
-  versions_->FreeAll();
+  versions_->DetachAll();
 }
 
 absl::StatusOr<std::unique_ptr<Partition>> VersionedPartition::SplitAt(const Key& key) {
-  FreeForgotten(kAll);
+  FreeLeftForgotten();
   absl::StatusOr<std::unique_ptr<VersionedPartition>> upper = Create(nullptr, *cache_, form_);
   if (!upper.ok()) return upper.status();
   absl::StatusOr<std::unique_ptr<Partition>> rows = rows_->SplitAt(key);
@@ -201,8 +199,8 @@ absl::Status VersionedPartition::Absorb(Partition& other) {
   auto* versioned = dynamic_cast<VersionedPartition*>(&other);
   if (versioned == nullptr) return absl::InvalidArgumentError("not a partition with versions");
   if (versioned == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
-  FreeForgotten(kAll);
-  versioned->FreeForgotten(kAll);
+  FreeLeftForgotten();
+  versioned->FreeLeftForgotten();
   const Range before = range();
   const Range absorbed = other.range();
   if (absl::Status status = rows_->Absorb(*versioned->rows_); !status.ok()) return status;
@@ -214,6 +212,8 @@ absl::Status VersionedPartition::Absorb(Partition& other) {
     versioned->LoseVersions();
     lost_before_ = std::max(lost_before_, versioned->lost_before_);
     LoseVersions();
+    // What they were is freed here by and by: the other one may end now.
+    ERIS_CHECK(versions_->Absorb(boundary, *versioned->versions_));
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -56,9 +57,10 @@ class VersionedPartition final : public Partition {
   absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override {
     return rows_->CancelExtract(rows_max);
   }
-  // The chunk has the versions of all that it covers, erased rows too. Errors: ResourceExhausted
-  // also for want of memory to copy them.
-  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  // The chunk has the versions of all that it covers, erased rows too, and is bounded by both
+  // together. Errors: ResourceExhausted also for want of memory to copy them.
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
   void TakeBack() override;
   absl::Status Ingest(const ExchangeChunk& chunk) override;
@@ -95,13 +97,22 @@ class VersionedPartition final : public Partition {
   void Walk(ScanCursor& cursor, const ScanBudget& budget, Sink& sink) const;
   struct RowsSink;
   struct AggregateSink;
-  // All records go; snapshots that began before the newest one's end cannot be read here.
+  // All records go, and are freed by and by; snapshots that began before the newest one's end
+  // cannot be read here.
   void LoseVersions();
-  // Those of a range (versioned_partition_exchange.cc). False: no memory.
+
+  // Of a chunk (versioned_partition_exchange.cc).
+  // How much of `leaving` a chunk may have by its versions and, unless it is nullptr, by rows with
+  // these keys, which are all that there are there. Looks at no more versions than the limit has
+  // room for.
+  Range LimitEnd(const Range& leaving, End from, const ChunkLimit& limit,
+                 const std::vector<uint64_t>* row_keys) const;
+  // Those of a range. False: no memory.
   bool CopyVersions(Range range, VersionColumns& out) const;
-  // Of what was forgotten. True: there are more.
-  bool FreeForgotten(uint32_t records_max);
-  bool AddVersions(const VersionColumns& versions);
+  // Of what was forgotten, as many as count as `rows_max` rows. True: there may be more.
+  bool FreeForgotten(uint32_t rows_max);
+  // All at once of what there was no memory to detach: one chunk's at most.
+  void FreeLeftForgotten();
 
   std::unique_ptr<Partition> rows_;
   std::unique_ptr<VersionTable> versions_;
@@ -109,7 +120,8 @@ class VersionedPartition final : public Partition {
   const Form form_;
   uint64_t lost_before_ = 0;  // snapshots below it cannot be read here
   std::optional<Range> lent_;
-  std::optional<Range> forgotten_;  // whose versions are still to be freed
+  // Whose versions are still in the table: there was no memory to detach them.
+  std::optional<Range> forgotten_;
 };
 
 }  // namespace eris::storage

@@ -1,12 +1,13 @@
 // How ranges of a VersionedPartition change hands by copy: versions travel beside the rows.
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "storage/byte_value.h"
 #include "storage/range_ops.h"
@@ -16,7 +17,6 @@ namespace eris::storage {
 namespace {
 
 constexpr uint32_t kChunkGroupMax = VersionTable::kGroupMax;
-constexpr uint32_t kWholeChunk = std::numeric_limits<uint32_t>::max();
 
 absl::Status CheckVersions(const VersionColumns& versions, const Range& covers, bool two_parts,
                            bool byte_strings) {
@@ -77,25 +77,112 @@ bool VersionedPartition::CopyVersions(Range range, VersionColumns& out) const {
   return true;
 }
 
-absl::Status VersionedPartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+Range VersionedPartition::LimitEnd(const Range& leaving, End from, const ChunkLimit& limit,
+                                   const std::vector<uint64_t>* row_keys) const {
+  const bool low = from == End::kLow;
+  const std::vector<uint64_t> none;
+  const std::vector<uint64_t>& keys = row_keys == nullptr ? none : *row_keys;
+  // Rows from that end on: those of a first part and of the ones before it, and those before it.
+  const auto not_below = [&](uint64_t first) {
+    return std::lower_bound(keys.begin(), keys.end(), first);
+  };
+  const auto above = [&](uint64_t first) {
+    return std::upper_bound(keys.begin(), keys.end(), first);
+  };
+  const auto through = [&](uint64_t first) {
+    return static_cast<uint64_t>(low ? above(first) - keys.begin() : keys.end() - not_below(first));
+  };
+  const auto before = [&](uint64_t first) {
+    return static_cast<uint64_t>(low ? not_below(first) - keys.begin() : keys.end() - above(first));
+  };
+  const auto row = [&](uint64_t i) { return keys[low ? i : keys.size() - 1 - i]; };
+
+  std::optional<uint64_t> outermost;  // first part that is nearest to the end
+  if (!keys.empty()) outermost = row(0);
+  std::optional<uint64_t> current;  // first part at hand
+  uint64_t done = 0;                // weight of the versions of the first parts before it
+  uint64_t weight = 0;              // of all versions so far
+  uint64_t bytes = 0;
+  uint64_t keys_kept = 0;  // without the rows: each key may have one
+  bool full = false;
+  Range rest = leaving;
+  while (!full) {
+    VersionTable::KeptKey kept[kChunkGroupMax];
+    const uint32_t count = versions_->Keys(
+        rest, low ? ScanDirection::kForward : ScanDirection::kBackward, kChunkGroupMax, kept);
+    for (uint32_t i = 0; i < count && !full; ++i) {
+      const uint64_t first = kept[i].key.head;
+      if (current != first) {
+        current = first;
+        done = weight;
+        if (!outermost || (low ? first < *outermost : first > *outermost)) outermost = first;
+      }
+      const uint64_t rows = row_keys == nullptr ? ++keys_kept : through(first);
+      for (const VersionRecord* record = kept[i].newest; record && !full; record = record->older) {
+        weight += kRowsPerVersion;
+        if (form_.byte_strings && record->present()) bytes += BytesOf(record->value).size();
+        full = rows + weight > limit.rows || bytes > limit.bytes;
+      }
+    }
+    if (full || count < kChunkGroupMax) break;
+    const Key& last = kept[count - 1].key;
+    if (!low) {
+      rest.hi = last;
+    } else if (const std::optional<Key> next = KeyAfter(last, form_.two_parts)) {
+      rest.lo = *next;
+    } else {
+      break;
+    }
+  }
+  if (!full) done = weight;
+  if (!full && keys.size() + done <= limit.rows) return leaving;
+  // What comes behind as many rows stays here, or what comes from the first part at hand on.
+  const uint64_t rows_max = limit.rows - std::min<uint64_t>(limit.rows, done);
+  const uint64_t rows_before = full ? before(*current) : keys.size();
+  const uint64_t cut = rows_before <= rows_max ? *current : row(rows_max);
+  if (cut != *outermost) {
+    return low ? Range{leaving.lo, Key::FromU64(cut)} : Range{Key::FromU64(cut + 1), leaving.hi};
+  }
+  // One first part at least.
+  if (!low) return {std::max(leaving.lo, Key::FromU64(cut)), leaving.hi};
+  const std::optional<Key> behind = KeyAfter({cut, 0}, /*two_parts=*/false);
+  return !behind || !leaving.Contains(*behind) ? leaving : Range{leaving.lo, *behind};
+}
+
+absl::Status VersionedPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                       ExchangeChunk& out) {
-  ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, rows_max, out));
-  if (!CopyVersions(out.covers, out.versions)) {
+  const bool any = !lent_ && !versions_->Empty();
+  if (any) ERIS_RETURN_IF_ERROR(CheckEnd(leaving, range()));
+  VersionColumns versions = std::exchange(out.versions, {});  // its memory has pages
+  versions.Clear();
+  // No more than has room for its versions alone, and then as much of that as has room for both.
+  const Range first = any ? LimitEnd(leaving, from, limit, nullptr) : leaving;
+  ERIS_RETURN_IF_ERROR(rows_->Lend(first, from, limit, out));
+  if (any) {
+    const Range both = LimitEnd(out.covers, from, limit, &out.keys);
+    if (both != out.covers) {
+      rows_->TakeBack();
+      ERIS_RETURN_IF_ERROR(rows_->Lend(both, from, limit, out));
+    }
+  }
+  if (!CopyVersions(out.covers, versions)) {
     rows_->TakeBack();
     return NoMemory(absl::StrCat("lend the versions of ", out.keys.size(), " rows"));
   }
-  out.versions.lost_before = lost_before_;
+  versions.lost_before = lost_before_;
+  out.versions = std::move(versions);
   lent_ = out.covers;
   return absl::OkStatus();
 }
 
 bool VersionedPartition::Forget(const SnapshotView& snapshots, uint32_t rows_max) {
   if (lent_) {
-    FreeForgotten(kWholeChunk);
-    forgotten_ = std::exchange(lent_, std::nullopt);
+    FreeLeftForgotten();
+    if (!versions_->Detach(*lent_)) forgotten_ = lent_;
+    lent_.reset();
   }
-  const bool more_rows = rows_->Forget(snapshots, rows_max);
-  return FreeForgotten(rows_max) || more_rows;
+  // One kind of work after the other: a call is for one of them.
+  return rows_->Forget(snapshots, rows_max) || FreeForgotten(rows_max);
 }
 
 void VersionedPartition::TakeBack() {
@@ -104,13 +191,19 @@ void VersionedPartition::TakeBack() {
 }
 
 bool VersionedPartition::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
-  const bool more_rows = rows_->Maintain(snapshots, rows_max);
-  return FreeForgotten(rows_max) || more_rows;
+  return rows_->Maintain(snapshots, rows_max) || FreeForgotten(rows_max);
 }
 
-bool VersionedPartition::FreeForgotten(uint32_t records_max) {
+bool VersionedPartition::FreeForgotten(uint32_t rows_max) {
+  const uint32_t records_max = std::max<uint32_t>(rows_max / kRowsPerVersion, 1);
+  if (versions_->FreeDetached(records_max)) return true;
   if (forgotten_ && !versions_->FreeRange(*forgotten_, records_max)) forgotten_.reset();
   return forgotten_.has_value();
+}
+
+void VersionedPartition::FreeLeftForgotten() {
+  if (forgotten_) versions_->FreeRange(*forgotten_);
+  forgotten_.reset();
 }
 
 absl::Status VersionedPartition::Rehome(memory::LocalCache& cache) {
@@ -120,37 +213,15 @@ absl::Status VersionedPartition::Rehome(memory::LocalCache& cache) {
   return absl::OkStatus();
 }
 
-bool VersionedPartition::AddVersions(const VersionColumns& versions) {
-  for (size_t i = 0; i < versions.keys.size(); ++i) {
-    VersionTable::OldValue value{.keep = true, .present = (versions.ends[i] & 1) != 0};
-    std::unique_ptr<std::byte[]> record;
-    if (!form_.byte_strings) {
-      value.value = versions.values[i];
-    } else if (value.present) {
-      const absl::string_view bytes(versions.bytes.data() + versions.offsets[i],
-                                    versions.offsets[i + 1] - versions.offsets[i]);
-      if (bytes.size() <= kShortBytesMax) {
-        value.value = ShortWord(bytes);
-      } else {
-        record.reset(new (std::nothrow) std::byte[BlockBytes(bytes.size())]);
-        if (record == nullptr) return false;
-        value.value = WriteRecord(record.get(), bytes);
-      }
-    }
-    const Key key{versions.keys[i], form_.two_parts ? versions.seconds[i] : 0};
-    if (!versions_->AddOldest(key, versions.ends[i] >> 1, value)) return false;
-  }
-  return true;
-}
-
 absl::Status VersionedPartition::Ingest(const ExchangeChunk& chunk) {
   ERIS_RETURN_IF_ERROR(
       CheckVersions(chunk.versions, chunk.covers, form_.two_parts, form_.byte_strings));
-  FreeForgotten(kWholeChunk);
+  FreeLeftForgotten();
   ERIS_RETURN_IF_ERROR(rows_->Ingest(chunk));
   lost_before_ = std::max(lost_before_, chunk.versions.lost_before);
-  if (AddVersions(chunk.versions)) return absl::OkStatus();
+  if (versions_->AddChains(chunk.versions)) return absl::OkStatus();
   for (const uint64_t end : chunk.versions.ends) lost_before_ = std::max(lost_before_, end >> 1);
+  // The chunk's, of which there are no more than in any: at once.
   versions_->FreeRange(chunk.covers);
   return absl::OkStatus();
 }

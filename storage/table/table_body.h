@@ -62,7 +62,7 @@ class TablePartition::Body {
   // --- ranges (table_loan.cc, table_ingest.cc)
   // Whether it is an end of the range, or all of it.
   absl::Status CheckLeaving(const Range& leaving) const;
-  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out);
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit, ExchangeChunk& out);
   void SetDeath(uint64_t epoch) {
     if (loan_) loan_->died = epoch;
   }
@@ -139,8 +139,8 @@ class TablePartition::Body {
   // Frees the segment if none of its rows is needed any more. True: it is gone.
   bool Reap(uint32_t i);
 
-  // `rows_max` rows of a heap table's last segments, or all of them; made in `chunk`.
-  absl::Status LendLast(uint32_t rows_max, ExchangeChunk chunk, ExchangeChunk& out);
+  // As many rows of a heap table's last segments, or all of them; made in `chunk`.
+  absl::Status LendLast(const ChunkLimit& limit, ExchangeChunk chunk, ExchangeChunk& out);
   // Throws std::bad_alloc.
   void ReadEnd(const Range& leaving, End from, uint32_t rows_max, EndRows& out);
   // How many of the next rows are put at once where nothing may grow.

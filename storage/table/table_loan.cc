@@ -198,7 +198,7 @@ absl::Status TablePartition::Body::CheckLeaving(const Range& leaving) const {
       absl::StrCat(Text(leaving), " is not an end of ", Text(range_)));
 }
 
-absl::Status TablePartition::Body::Lend(const Range& leaving, End from, uint32_t rows_max,
+absl::Status TablePartition::Body::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                         ExchangeChunk& out) {
   if (loan_) {
     return absl::FailedPreconditionError(
@@ -210,12 +210,13 @@ absl::Status TablePartition::Body::Lend(const Range& leaving, End from, uint32_t
         absl::StrCat(Text(leaving), " is the other end of ", Text(range_)));
   }
   // A caller that wants all says so with any number.
-  rows_max =
-      static_cast<uint32_t>(std::clamp<uint64_t>(rows_max, 1, std::max<uint64_t>(size(), 1)));
+  const auto rows_max =
+      static_cast<uint32_t>(std::clamp<uint64_t>(limit.rows, 1, std::max<uint64_t>(size(), 1)));
+  const uint64_t bytes_max = std::min(limit.bytes, kChunkStringBytes);
   ExchangeChunk chunk;
   chunk.rows = std::exchange(out.rows, {});  // its memory has pages
   try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    if (!keys_) return LendLast(rows_max, std::move(chunk), out);
+    if (!keys_) return LendLast({rows_max, bytes_max}, std::move(chunk), out);
     EndRows end{.heads = std::exchange(out.keys, {}),
                 .tails = std::exchange(out.seconds, {}),
                 .words = std::exchange(out.values, {})};
@@ -225,7 +226,7 @@ absl::Status TablePartition::Body::Lend(const Range& leaving, End from, uint32_t
       for (size_t i = 0; i < end.heads.size(); ++i) {
         if (i + kAhead < end.words.size()) PrefetchOffsets(*layout_, end.words[i + kAhead]);
         bytes += StringBytesOf(*layout_, {Segment::Of(end.words[i]), Segment::RowOf(end.words[i])});
-        if (i == 0 || bytes <= kChunkStringBytes) continue;
+        if (i == 0 || bytes <= bytes_max) continue;
         end.CutBefore(i);
         break;
       }
@@ -253,8 +254,9 @@ absl::Status TablePartition::Body::Lend(const Range& leaving, End from, uint32_t
   return absl::OkStatus();
 }
 
-absl::Status TablePartition::Body::LendLast(uint32_t rows_max, ExchangeChunk chunk,
+absl::Status TablePartition::Body::LendLast(const ChunkLimit& limit, ExchangeChunk chunk,
                                             ExchangeChunk& out) {
+  uint32_t rows_max = limit.rows;
   Loan loan{.before = range_, .lent = {range_.lo, range_.lo}};
   std::vector<RowAt> rows;
   uint64_t bytes = 0;
@@ -269,7 +271,7 @@ absl::Status TablePartition::Body::LendLast(uint32_t rows_max, ExchangeChunk chu
       const RowAt at{&segment, row - 1};
       if (segment.versions().Dead(at.row)) continue;
       if (strings) bytes += StringBytesOf(*layout_, at);
-      if (bytes > kChunkStringBytes && !rows.empty()) rows_max = 0;  // it ends before this one
+      if (bytes > limit.bytes && !rows.empty()) rows_max = 0;  // it ends before this one
       if (rows_max == 0) break;
       rows.push_back(at);
     }

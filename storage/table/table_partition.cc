@@ -57,9 +57,9 @@ uint64_t TablePartition::version_bytes() const { return body_->version_bytes(); 
 
 void TablePartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows&) { cursor.End(); }
 
-absl::Status TablePartition::Lend(const Range& leaving, End from, uint32_t rows_max,
+absl::Status TablePartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                   ExchangeChunk& out) {
-  return body_->Lend(leaving, from, rows_max, out);
+  return body_->Lend(leaving, from, limit, out);
 }
 void TablePartition::SetDeath(uint64_t epoch) { body_->SetDeath(epoch); }
 

@@ -81,9 +81,11 @@ class TablePartition final : public Partition {
   //
   // Rows are lent from either end, of a heap table from its last segments; nothing has to be
   // prepared. Lent rows stay where they are and move with compaction; no keyed command may ask for
-  // them. A chunk has at most some 16 MiB of strings, more where rows of one first part have more.
+  // them. A chunk has at most 16 MiB of strings, however much `limit` says, more where rows of one
+  // first part have more.
   // A heap table's covers nothing.
-  absl::Status Lend(const Range& leaving, End from, uint32_t rows_max, ExchangeChunk& out) override;
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
   // All in this call, which needs no memory: as for an erase, it is the snapshots that see a row
   // that are given up where there is none.
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;

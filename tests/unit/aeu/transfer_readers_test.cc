@@ -191,6 +191,7 @@ TEST_F(HandOverSnapshotTest, OldRowsMoveAlongAndTheAccountsAddUp) {
       const int64_t kept = registry().version_bytes();
       EXPECT_GT(kept, 0);
       TransferDriver::Transfer transfer = link ? Linked(100, 200) : Copy(100, 200);
+      transfer.rows_max = 100 * (1 + storage::kRowsPerVersion);  // one chunk
       if (returned) transfer.to = 2;
       EXPECT_EQ(driver().Run(transfer), returned ? 0u : 1u);
       EXPECT_EQ(Read(held.epoch), then);
@@ -239,7 +240,8 @@ TEST_F(HandOverSnapshotTest, OldRowsThatNobodyNeedsAnyMoreAreFreedByTheNewOwner)
 }
 
 TEST_F(HandOverSnapshotTest, ADropTakesWhatIsKeptOutOfTheAccounts) {
-  for (const auto& transfer : Both(100, 200)) {
+  for (auto transfer : Both(100, 200)) {
+    transfer.rows_max = 100 * (1 + storage::kRowsPerVersion);  // one chunk
     Build(U64());
     model_.clear();
     Put(Dense(0, 400));
