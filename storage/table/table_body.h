@@ -55,7 +55,8 @@ class TablePartition::Body {
   bool Maintain(const SnapshotView& snapshots, uint32_t rows_max);
   uint64_t version_bytes() const { return record_bytes_; }
   bool CanGo(const SnapshotView& snapshots) const {
-    return range_.Empty() && size() == 0 && !loan_ && records_ == 0 &&
+    // Dead segments are freed one after the other (Maintain), not all with the partition.
+    return range_.Empty() && size() == 0 && !loan_ && records_ == 0 && segments_.size() <= 1 &&
            !snapshots.AnyBefore(lost_before_);
   }
 

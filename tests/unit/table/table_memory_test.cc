@@ -111,6 +111,44 @@ TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
   EXPECT_EQ(world.partition->version_bytes(), 0u);
 }
 
+// A partition whose rows have all gone is many segments still, which are not freed in one turn.
+TEST(TableEndTest, APartitionGoesWhenItsDeadSegmentsHaveBeenFreedOneByOne) {
+  constexpr size_t kStringBytes = 60'000;
+  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
+                                 {.name = "s", .type = ColumnType::kString}},
+                     .key = {0}};
+  TableWorld world(schema, 1);
+  std::vector<Row> rows;
+  for (int64_t i = 0; i < 250; ++i) {
+    std::string text = std::to_string(i);
+    text.resize(kStringBytes, 'x');
+    rows.push_back({CellOf(i), text});
+  }
+  EXPECT_EQ(world.Put(rows), 0u);
+  auto target = *TablePartition::Create(Range{Key{}, Key{}}, world.memory.cache, world.layout);
+  target->SetSnapshots(&world.view);
+  world.BeginTurn();
+  ExchangeChunk chunk;
+  ASSERT_TRUE(
+      world.partition->Lend(world.partition->range(), Partition::End::kLow, 1'000, chunk).ok());
+  ASSERT_TRUE(target->Ingest(chunk).ok());
+  const uint64_t segments = target->segment_end() - 1;
+  EXPECT_GE(segments, 10u);  // of a turn's worth each
+  ExchangeChunk back;
+  ASSERT_TRUE(target->Lend(target->range(), Partition::End::kLow, 1'000, back).ok());
+  target->Forget(world.view, 1'000);
+  EXPECT_EQ(target->size(), 0u);
+  EXPECT_FALSE(target->CanGo(world.view));
+  uint64_t calls = 1;
+  for (uint64_t before = world.memory.cache.used_bytes(); target->Maintain(world.view, 1);
+       ++calls) {
+    EXPECT_LE(before - world.memory.cache.used_bytes(), 2u << 20);  // one segment
+    before = world.memory.cache.used_bytes();
+  }
+  EXPECT_GE(calls, segments - 1);
+  EXPECT_TRUE(target->CanGo(world.view));
+}
+
 TEST_P(TableMemoryTest, RefusedBackgroundWorkChangesNothing) {
   SCOPED_TRACE(SeedText());
   TableWorld world(Schema(GetParam()), Seed());
