@@ -338,8 +338,8 @@ absl::Status TransferRunner::Lend(OwnedRange& owned, const Range& given) {
     }
   }
   // The chunk's memory is the engine's, made ready before.
-  ERIS_RETURN_IF_ERROR(
-      lender->Lend(given, step.from, std::max<uint32_t>(step.rows_max, 1), step.chunk));
+  const storage::ChunkLimit limit(std::max<uint32_t>(step.rows_max, 1), step.bytes_max);
+  ERIS_RETURN_IF_ERROR(lender->Lend(given, step.from, limit, step.chunk));
   giving_.lender = lender;
   OwnedRange& lends = *slot.Find(lender);
   lends.lends = true;
@@ -349,6 +349,7 @@ absl::Status TransferRunner::Lend(OwnedRange& owned, const Range& given) {
   step.covers = step.chunk.covers;
   step.rows = RowsOf(step.chunk);
   step.bytes = BytesOf(step.chunk);
+  step.filled = HasKeys(slot) && step.covers != given;
   if (PreparedRows& prepared = slot.prepared(); prepared.partition == lender) {
     if (prepared.leaving == step.covers) {
       prepared = {};

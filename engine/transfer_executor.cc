@@ -32,7 +32,7 @@ void ClearChunk(storage::ExchangeChunk& chunk) {
   chunk.offsets.clear();
   chunk.bytes.clear();
   chunk.seconds.clear();
-  chunk.versions = {};
+  chunk.versions.Clear();
   chunk.rows.count = 0;
   for (ColumnBuffers& column : chunk.rows.columns) {
     column.values.clear();
@@ -133,8 +133,10 @@ class TransferRun {
     if (step_.outcome != StepOutcome::kInstalled) return WhyNot();
     rows_ += step_.rows;
     if (transfer_.kind == TransferKind::kCopy) {
-      chunk_size_.Learn(step_.rows, step_.bytes, std::max(step_.source_cpu_ns, step_.target_cpu_ns),
-                        max_pause_us());
+      // With its versions: a chunk of erased rows may have nothing else.
+      chunk_size_.Learn(step_.chunk.weight(), step_.bytes,
+                        std::max(step_.source_cpu_ns, step_.target_cpu_ns), max_pause_us(),
+                        step_.filled);
     }
     if (!heap() && step_.covers.Empty()) {
       return absl::InternalError("a step of a transfer has moved no range");
@@ -185,10 +187,17 @@ class TransferRun {
     return absl::OkStatus();
   }
 
-  // What the next chunk may need, which has twice the rows of the last one at most.
+  // What the next chunk may need, which has twice the rows of the last one at most: the target for
+  // its rows and versions. The source needs little, for what its tree is cut with; of a table under
+  // snapshots for a record of each row that dies there, of a hash for the rows that are made ready.
   void PrepareMemory() {
     constexpr uint64_t kLeastBytes = 8u << 20;  // sizes that it has no blocks of yet
     executor_.sender_.PrepareMemory(transfer_.to, kLeastBytes + 2 * step_.bytes);
+    if (transfer_.kind != TransferKind::kCopy) return;
+    constexpr uint64_t kRecordBytes = 32;
+    const bool hash = object_.kind == ObjectKind::kHash;
+    const uint64_t rows = hash ? transfer_.rows : object_.is_table() ? chunk_size_.rows() : 0;
+    executor_.sender_.PrepareMemory(transfer_.from, kLeastBytes + kRecordBytes * rows);
   }
 
   // Room for the next chunk, whose pages come here and not in the AEU's turn. Strings are taken to
@@ -206,6 +215,7 @@ class TransferRun {
     try {
       MakeRoom(chunk.keys, rows);
       MakeRoom(chunk.values, rows);
+      if (object_.kind == ObjectKind::kIndex) MakeVersionRoom(rows / storage::kRowsPerVersion + 1);
       if (object_.has_two_words()) MakeRoom(chunk.seconds, rows);
       if (object_.value_type == ValueType::kBytes) {
         MakeRoom(chunk.offsets, rows);
@@ -225,6 +235,20 @@ class TransferRun {
     }
   }
 
+  // Of strings as much as the last chunk had, and a half.
+  void MakeVersionRoom(uint64_t versions) {
+    storage::VersionColumns& columns = step_.chunk.versions;
+    MakeRoom(columns.keys, versions);
+    MakeRoom(columns.ends, versions);
+    if (object_.has_two_words()) MakeRoom(columns.seconds, versions);
+    if (object_.value_type != ValueType::kBytes) {
+      MakeRoom(columns.values, versions);
+    } else {
+      MakeRoom(columns.offsets, versions + 1);
+      MakeRoom(columns.bytes, version_bytes_ + version_bytes_ / 2);
+    }
+  }
+
   void PrepareStep(const TransferPiece& piece) {
     step_.source = transfer_.from;
     step_.target = transfer_.to;
@@ -233,17 +257,20 @@ class TransferRun {
     step_.version = heap() ? 0 : object_.route.version() + 1;  // nobody else publishes meanwhile
     step_.from = piece.from;
     step_.rows_max = chunk_size_.rows();
+    step_.bytes_max = chunk_size_.bytes_max();
     if (heap()) {
       step_.rows_max =
           static_cast<uint32_t>(std::min<uint64_t>(step_.rows_max, transfer_.rows - rows_));
     }
     step_.turn_cpu_ns_max = 1000 * uint64_t{max_pause_us()};
     step_.partition = nullptr;
+    version_bytes_ = step_.chunk.versions.bytes.size();
     ClearChunk(step_.chunk);
     if (step_.kind == TransferKind::kCopy) PrepareChunk();
     step_.covers = {};
     step_.born = 0;
     step_.rows = step_.bytes = 0;
+    step_.filled = false;
     step_.source_cpu_ns = step_.source_wall_ns = 0;
     step_.target_cpu_ns = step_.target_wall_ns = 0;
     step_.forget_cpu_ns = step_.forget_wall_ns = 0;
@@ -305,8 +332,9 @@ class TransferRun {
   const uint64_t id_;
 
   ChunkSize& chunk_size_;
-  TransferStep step_;  // one after the other
-  uint64_t rows_ = 0;  // moved
+  TransferStep step_;           // one after the other
+  uint64_t rows_ = 0;           // moved
+  uint64_t version_bytes_ = 0;  // strings of the last chunk's versions
 };
 
 TransferExecutor::Result TransferExecutor::Run(ObjectEntry& object, const PlannedTransfer& transfer,

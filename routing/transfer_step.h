@@ -40,7 +40,9 @@ class TransferStep : public Reply {
   // one range of the source or all of it.
   storage::Range leaving;
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
-  uint32_t rows_max = 0;                                         // kCopy: of this chunk
+  // kCopy: of this chunk (storage::ChunkLimit).
+  uint32_t rows_max = 0;
+  uint64_t bytes_max = kBatchValueBytesMax;
   // The object's next table version: by it the target will own what leaves, or the source what
   // comes back. 0 for heap tables.
   uint64_t version = 0;
@@ -63,6 +65,8 @@ class TransferStep : public Reply {
   storage::Range covers;
   uint64_t rows = 0;
   uint64_t bytes = 0;  // copied
+  // kCopy, of keys: more was to leave from there, so that the limit is what has ended the chunk.
+  bool filled = false;
   // What the step cost the turn it was in: CPU time of the thread, and by the clock.
   uint64_t source_cpu_ns = 0;
   uint64_t source_wall_ns = 0;

@@ -16,7 +16,7 @@ ROUNDS = int(os.environ.get("ERIS_LINEARIZABLE_ROUNDS", "30"))
 AEUS = {"8 AEUs": "8_aeus", "64 AEUs": "64_aeus"}
 BATCHES = ("batch_1", "batch_256")
 OBJECTS = ("index", "two_part", "hash", "bytes_2000", "bytes_1mib", "table_8_columns", "table_200_columns", "table_strings",
-           "heap_8_columns", "heap_200_columns")
+           "heap_8_columns", "heap_200_columns", "index_updated", "index_erased", "two_part_erased", "bytes_2000_erased")
 
 
 def linearizable(run):

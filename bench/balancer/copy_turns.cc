@@ -4,8 +4,10 @@
 // nobody else uses them.
 //
 //   copy_turns [--kind index|two_part|bytes|hash|table|heap] [--rows 1000000] [--columns 8]
-//              [--string 0] [--pause-us 200] [--turns 200] [--rounds 3]
+//              [--string 0] [--old none|updated|erased] [--pause-us 200] [--turns 200] [--rounds 3]
 //
+// `old`: of indexes, what has become of all rows while a snapshot is held: their versions change
+// hands with them, and where they are erased nothing else does.
 // `columns`: of tables, numbers. `string`: of byte strings the length of a value; of tables of one
 // more column, 0: none. Half of the strings of tables are all different, half are one of eight.
 // Each round is of a new object, whose cost nobody knows, and lasts for at least `turns` turns of
@@ -39,6 +41,7 @@ struct LabOptions {
   uint64_t rows = 1'000'000;
   uint32_t columns = 8;
   uint32_t string = 0;
+  std::string old = "none";
   uint32_t pause_us = 200;
   uint64_t turns = 200;
   uint32_t rounds = 3;
@@ -71,6 +74,7 @@ class Lab {
     options.memory_limit_bytes = uint64_t{4} << 30;
     // No keeper thread gives memory back here, and the AEUs' turns shall not do it either.
     options.memory_kept_bytes_max = options.memory_limit_bytes;
+    options.version_bytes_max = options.memory_limit_bytes;
     options.balancer.max_pause_us = lab.pause_us;
     options.balancer.enabled = false;
     auto opened = EngineImpl::Open(options, EngineImpl::Threads::kNone);
@@ -109,6 +113,7 @@ class Lab {
         {"rows", lab_.rows},
         {"columns", lab_.is_table() ? lab_.columns : 0},
         {"string_bytes", lab_.string},
+        {"old", lab_.old},
         {"pause_us", lab_.pause_us},
         {"turns", all.size()},
         {"median_us", us(0.5)},
@@ -153,6 +158,13 @@ class Lab {
   void Round() {
     Create();
     Fill();
+    std::shared_ptr<Snapshot> held;
+    if (lab_.old != "none") {
+      auto snapshot = engine_->TakeSnapshot();
+      Must(snapshot.status());
+      held = *std::move(snapshot);
+      lab_.old == "erased" ? Erase() : Fill();
+    }
     absl::SleepFor(absl::Milliseconds(50));
     turns_counted_.store(0);
     measured_.store(true);
@@ -169,6 +181,7 @@ class Lab {
       absl::SleepFor(absl::Milliseconds(100));
     }
     measured_.store(false);
+    if (held != nullptr && held->aborted()) Die("copy_turns: the snapshot was given up");
     Must(engine_->Drop(kObject));
   }
 
@@ -207,6 +220,19 @@ class Lab {
     for (uint64_t row = 0; row < lab_.rows; row += batch) {
       const uint64_t end = std::min(lab_.rows, row + batch);
       lab_.is_table() ? FillTable(row, end) : FillIndex(row, end);
+    }
+  }
+
+  void Erase() {
+    constexpr uint64_t kBatch = 65536;
+    for (uint64_t row = 0; row < lab_.rows; row += kBatch) {
+      std::vector<uint64_t> keys, seconds;
+      for (uint64_t i = row; i < std::min(lab_.rows, row + kBatch); ++i) {
+        keys.push_back(lab_.kind == "two_part" ? i / kSecondParts * kSecondParts : i);
+        seconds.push_back(i % kSecondParts);
+      }
+      Must(session_->Erase(kObject,
+                           lab_.kind == "two_part" ? KeyColumns{keys, seconds} : KeyColumns{keys}));
     }
   }
 
@@ -271,6 +297,8 @@ LabOptions Parse(int argc, char** argv) {
       lab.columns = static_cast<uint32_t>(number);
     } else if (flag == "--string") {
       lab.string = static_cast<uint32_t>(number);
+    } else if (flag == "--old") {
+      lab.old = value;
     } else if (flag == "--pause-us") {
       lab.pause_us = static_cast<uint32_t>(number);
     } else if (flag == "--turns") {
@@ -285,6 +313,10 @@ LabOptions Parse(int argc, char** argv) {
   const std::vector<std::string> kinds = {"index", "two_part", "bytes", "hash", "table", "heap"};
   if (std::find(kinds.begin(), kinds.end(), lab.kind) == kinds.end()) {
     Die("copy_turns: no kind " + lab.kind);
+  }
+  const bool no_index = lab.is_table() || lab.kind == "hash";
+  if (lab.old != "none" && (no_index || (lab.old != "updated" && lab.old != "erased"))) {
+    Die("copy_turns: no old rows that are " + lab.old + " in " + lab.kind);
   }
   if (lab.rows < 64 || lab.columns < 2) Die("copy_turns: 64 rows, two columns at least");
   return lab;

@@ -131,7 +131,10 @@ def copy(options, found):
 
 
 # Objects of each kind for copy_turns: rows of many columns and long strings included.
+# Of indexes also ranges whose rows have all been written or erased under a snapshot that is held.
 TURNS = {"index": ("index", 1_000_000, 0, 0), "two_part": ("two_part", 1_000_000, 0, 0), "hash": ("hash", 1_000_000, 0, 0),
+         "index_updated": ("index", 200_000, 0, 0, "updated"), "index_erased": ("index", 200_000, 0, 0, "erased"),
+         "two_part_erased": ("two_part", 200_000, 0, 0, "erased"), "bytes_2000_erased": ("bytes", 30_000, 0, 2000, "erased"),
          "bytes_2000": ("bytes", 60_000, 0, 2000), "bytes_1mib": ("bytes", 256, 0, 1 << 20),
          "table_8_columns": ("table", 500_000, 8, 0), "table_200_columns": ("table", 30_000, 200, 0),
          "table_strings": ("table", 200_000, 4, 100), "heap_8_columns": ("heap", 500_000, 8, 0),
@@ -139,9 +142,9 @@ TURNS = {"index": ("index", 1_000_000, 0, 0), "two_part": ("two_part", 1_000_000
 
 
 def turns(options, found):
-    for name, (kind, rows, columns, string) in TURNS.items():
+    for name, (kind, rows, columns, string, *old) in TURNS.items():
         found[name] = run([f"{options.build}/bench/balancer/copy_turns", "--kind", kind, "--rows", str(max(rows // options.turns_share, 64)),
-                           "--columns", str(columns or 8), "--string", str(string)])
+                           "--columns", str(columns or 8), "--string", str(string), "--old", *(old or ["none"])])
 
 
 def cycles_to(max_over_mean, limit):

@@ -133,7 +133,8 @@ TREE = "--out {work}/trace --keys 20000,5000,2000 --records 20000 --sections 1"
 PROGRAMS = {
     "balancer/monitor_bench": [Call("--rounds=1 --rows=65536", lines_like(r"keys a command: lookup +[\d.]+ ns", 4))],
     "balancer/copy_turns": [Call("--kind table --rows 2000 --columns 8 --string 100", one_object("over_allowed", "turns")),
-                              Call("--kind hash --rows 2000", one_object("over_allowed", "turns"))],
+                              Call("--kind hash --rows 2000", one_object("over_allowed", "turns")),
+                              Call("--kind index --rows 4000 --old erased --pause-us 20 --turns 20", one_object("over_allowed", "turns"))],
     "balancer/shifting_load": [
         Call("--keys 65536 --phases 1 --phase-s 0.2 --period-ms 50 --load middle", one_object("keys/*", "phases/*/batch_p99_us")),
         Call("--copy --keys 65536 --rounds 1 --steady-s 0.05 --batch 256", one_object("steady/p99_us", "transfers/*/rows"))],

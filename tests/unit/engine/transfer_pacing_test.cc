@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tests/support/seed.h"
@@ -56,6 +57,38 @@ TEST(ChunkSizeTest, ADearChunkIsRememberedForAWhile) {
   for (int i = 0; i < 10; ++i)
     size.Learn(size.rows(), 16 * size.rows(), CostNs(size.rows(), 50), kPauseUs);
   EXPECT_GE(size.rows(), before * 9 / 10);
+}
+
+// Strings that become a thousand times as long: a chunk has fewer rows, and no turn is longer.
+TEST(ChunkSizeTest, LongerStringsMakeNoLongerChunk) {
+  const auto cost_ns = [](uint64_t rows, uint64_t bytes) { return 3'000 + rows * 60 + bytes / 8; };
+  for (const uint64_t long_bytes : {2'000, 100'000, 1'000'000}) {
+    ChunkSize size;
+    for (int i = 0; i < 200; ++i) {
+      const uint64_t length = i < 60 || i >= 130 ? 100 : long_bytes;
+      const uint64_t fit = std::max<uint64_t>(size.bytes_max() / length, 1);
+      const uint64_t rows = std::min<uint64_t>(size.rows(), fit);
+      const uint64_t bytes = rows * length;
+      const uint64_t took_ns = cost_ns(rows, bytes);
+      if (rows > 1) EXPECT_LE(took_ns, kPauseUs * 1'200) << "chunk " << i << " of " << rows;
+      // What is reached after a while is worth it.
+      if (i == 59 || i == 129 || i == 199) {
+        EXPECT_TRUE(rows == 1 || took_ns >= kPauseUs * 300) << "chunk " << i << " of " << rows;
+      }
+      size.Learn(rows, bytes + 24 * rows, took_ns, kPauseUs, /*filled=*/true);
+    }
+  }
+}
+
+// One that ends where the next key has more versions than there is room for.
+TEST(ChunkSizeTest, AFilledChunkCountsAlsoWhereItHasFewer) {
+  ChunkSize size;
+  for (int i = 0; i < 10; ++i) size.Learn(size.rows() - 30, 16 * size.rows(), 1'000, kPauseUs);
+  EXPECT_EQ(size.rows(), ChunkSize::kRowsMin);
+  for (int i = 0; i < 10; ++i) {
+    size.Learn(size.rows() - 30, 16 * size.rows(), 1'000, kPauseUs, /*filled=*/true);
+  }
+  EXPECT_GT(size.rows(), 10 * ChunkSize::kRowsMin);
 }
 
 TEST(ChunkSizeTest, NeverFallsBelowTheLeast) {
