@@ -97,13 +97,13 @@ bool Aeu::Step(const StepBudget& budget) {
   }
   // A turn that has done a piece of a transfer has spent what it may: the rest is for the next one.
   if (!transfers_.stepped()) {
-    if (free_versions_) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
+    if (free_versions_.slots_left > 0) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
     if (transfers_.forgets()) {
       transfers_.Forget(worked ? TransferRunner::kForgottenPerTurn
                                : TransferRunner::kForgottenPerIdleTurn);
     } else if (transfers_.releases()) {
       transfers_.Release();
-    } else if (maintain_) {
+    } else if (maintain_.slots_left > 0) {
       Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
     }
   }
@@ -146,7 +146,7 @@ bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
          port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || table_scans_.Runnable() ||
          idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits() ||
-         free_versions_ || maintain_ || transfers_.HasWork() ||
+         free_versions_.slots_left > 0 || maintain_.slots_left > 0 || transfers_.HasWork() ||
          (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
 }
 
@@ -193,7 +193,7 @@ void Aeu::ReadSnapshots() {
     ERIS_AT_TURN_POINT(kBeforeRegistry);
     registry_.Read(mark, snapshots_);
     snapshots_mark_ = mark;
-    free_versions_ = version_bytes_ > 0;
+    if (version_bytes_ > 0) Want(free_versions_);
   }
   ERIS_AT_TURN_POINT(kSnapshotsRead);
 }
@@ -215,88 +215,13 @@ void Aeu::ReleaseVersions(OwnedRange& owned) {
 void Aeu::RangesChanged(ObjectSlot& slot) {
   MemoryFreed(slot);
   // What has come along may be older than what this AEU has looked through.
-  free_versions_ |= version_bytes_ > 0;
-  maintain_ |= slot.copies_bytes();  // rows that were given away leave segments to be compacted
+  if (version_bytes_ > 0) Want(free_versions_);
+  if (slot.copies_bytes()) Want(maintain_);  // rows that were given away leave segments to compact
 }
 
 void Aeu::MemoryFreed(ObjectSlot& slot) {
   slot.cache().EndTurn();
   trim_worthwhile_ |= slot.cache().TrimWorthwhile();
-}
-
-void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
-  bool given_up = registry_.GiveUpForMemory(snapshots_);
-  const uint64_t age_ns = registry_.age_ns_max();
-  // The registry is looked through now and then only.
-  if (!snapshots_.active.empty() && now_ns - ages_checked_ns_ > age_ns / 16) {
-    ages_checked_ns_ = now_ns;
-    given_up |= now_ns > age_ns && registry_.AbortBegunBefore(now_ns - age_ns);
-  }
-  // What has begun since the cut does no harm in the view: rows are kept for it too early.
-  if (!given_up) return;
-  registry_.Read(snapshots_mark_, snapshots_);
-  // Others keep rows for it, too, and may sleep. Rare.
-  for (uint32_t i = 0; i < directory_.size(); ++i) {
-    if (AeuId{i} != id_) directory_[AeuId{i}].waker.Wake();
-  }
-}
-
-void Aeu::Maintain(uint32_t rows_max) {
-  // Once around from where the last turn stopped, or until one has used the turn's share up.
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (maintain_slot_ >= slots_.size()) maintain_slot_ = 0;
-    ObjectSlot* const slot = slots_[maintain_slot_].get();
-    bool more = false;
-    if (slot != nullptr && slot->copies_bytes()) {
-      WorkPace& pace = slot->paces().maintain;
-      const uint32_t rows = pace.Rows(transfers_.turn_cpu_ns_max(), rows_max);
-      const uint64_t began_ns = work_clock_();
-      for (size_t range = 0; range < slot->ranges().size() && !more; ++range) {
-        OwnedRange& owned = slot->ranges()[range];
-        more = owned.partition->Maintain(snapshots_, rows);
-        SettleVersions(owned);
-      }
-      slot->cache().EndTurn();
-      pace.Learn(rows, work_clock_() - began_ns, !more);
-      trim_worthwhile_ |= slot->cache().TrimWorthwhile();
-    }
-    if (more) return;
-    ++maintain_slot_;
-  }
-  maintain_ = false;
-}
-
-void Aeu::FreeVersions(uint32_t records_max) {
-  // Once around from where the last turn stopped, or until the turn's share is used up.
-  constexpr uint64_t kRecordBytes = 32;
-  const auto bytes_max = static_cast<int64_t>(records_max * kRecordBytes);
-  const uint64_t bytes_before = version_bytes_;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (free_slot_ >= slots_.size()) free_slot_ = 0;
-    ObjectSlot* const slot = slots_[free_slot_].get();
-    bool enough = false;
-    const uint64_t began_ns = work_clock_();
-    uint32_t records = 0;
-    for (size_t range = 0; slot != nullptr && range < slot->ranges().size() && !enough; ++range) {
-      OwnedRange& owned = slot->ranges()[range];
-      if (owned.partition->version_bytes() == 0) continue;
-      records = slot->paces().free_versions.Rows(transfers_.turn_cpu_ns_max(), records_max);
-      enough = owned.partition->FreeVersions(snapshots_, records);
-      SettleVersions(owned);
-      enough |= static_cast<int64_t>(bytes_before - version_bytes_) >= bytes_max;
-      maintain_ |= slot->copies_bytes();  // segments may be worth compacting now
-    }
-    if (slot != nullptr) {
-      if (slot->spec().is_table()) transfers_.RemoveEmpty(*slot);
-      slot->cache().EndTurn();
-      if (records > 0) {
-        slot->paces().free_versions.Learn(records, work_clock_() - began_ns, !enough);
-      }
-    }
-    if (enough) return;
-    ++free_slot_;
-  }
-  free_versions_ = false;
 }
 
 void Aeu::Execute(std::span<const std::byte> records) {
@@ -388,7 +313,7 @@ void Aeu::RunGroup(const CommandGroup& group) {
       if (rows > rows_before) slot->accesses()->RecordAdded(parts, rows - rows_before);
       owned.load->SetSize(rows);
       SettleVersions(owned);
-      maintain_ |= slot->copies_bytes();
+      if (slot->copies_bytes()) Want(maintain_);
     }
   }
   if (writes) {
@@ -548,7 +473,13 @@ void Aeu::Install(const CommandHeader* command) {
 }
 
 bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment& install) {
-  if (slots_.size() <= command->slot) slots_.resize(command->slot + 1);
+  if (slots_.size() <= command->slot) {
+    slots_.resize(command->slot + 1);
+    // A round under way counts the slots that there were.
+    for (Round* const round : {&free_versions_, &maintain_}) {
+      if (round->slots_left > 0) Want(*round);
+    }
+  }
   std::unique_ptr<ObjectSlot>& slot = slots_[command->slot];
   if (slot == nullptr) {
     memory::LocalCache* cache = install.manager->NewCache();
@@ -592,29 +523,6 @@ void Aeu::RemoveSlot(const CommandHeader* command) {
   byte_objects_ -= slot->copies_bytes();
   // No row is touched: its memory goes back with the object's manager.
   slots_[command->slot].reset();
-}
-
-bool Aeu::CollectMemory() {
-  bool any = false;
-  collect_again_ = false;
-  for (const auto& slot : slots_) {
-    if (slot == nullptr || !slot->cache().Collect()) continue;
-    any = true;
-    collect_again_ |= slot->cache().CollectsMore();
-    trim_worthwhile_ |= slot->cache().TrimWorthwhile();
-  }
-  return any;
-}
-
-void Aeu::TrimMemory() {
-  const auto shrunk = std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) {
-    return slot != nullptr && slot->cache().TrimWorthwhile();
-  });
-  if (shrunk == slots_.end()) {
-    trim_worthwhile_ = false;
-  } else {
-    (*shrunk)->cache().Trim();
-  }
 }
 
 Aeu::PublishedLoad& Aeu::PublishedOf(const ObjectSlot& slot) {

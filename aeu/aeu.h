@@ -42,6 +42,21 @@ class IdleWork {
   virtual bool Run(uint64_t deadline_ns) = 0;
 };
 
+// What bounds a turn:
+//
+//   commands            blocks of `ingress_bytes`, one half of the incoming buffer; of byte strings
+//                       and tables as many blocks as copy `copied_bytes`
+//   appends of rows     a command has 4096 rows or 1 MiB (storage/table/append_pieces.h)
+//   scans, joins        `scan_ns`, looked at after each run of rows or versions, or some blocks
+//   steps of transfers  a link is O(depth); a chunk storage::ChunkLimit, from max_pause_us
+//   what follows them   a WorkPace for each object and kind of work, in turns without a step
+//   old rows, segments  the same; and half of max_pause_us for all objects together
+//   memory from others  LocalCache::Collect's bound for each object; the same for all together
+//   drops               no row and no version is touched
+//   snapshots' limits   O(snapshots): 1024
+//
+// What one block of commands may copy is bounded by the lengths of its keys' values alone: erases
+// of long byte strings under a snapshot copy each of them, and their turn may be long.
 struct StepBudget {
   // One turn's slice of scans, joins and table scans together.
   uint64_t scan_ns = 100'000;
@@ -120,9 +135,25 @@ class Aeu final : private TransferHost {
   void MemoryFreed(ObjectSlot& slot) override;
   // Gives up what the limits of memory and age do not allow.
   void EnforceSnapshotLimits(uint64_t now_ns);
-  // Frees old rows that no snapshot needs, a bounded piece of them.
+
+  // Background work on all ranges, some in each turn: where it goes on, and how many slots are
+  // still to be looked at since somebody wanted it.
+  struct Round {
+    uint32_t slot = 0;
+    size_t range = 0;
+    size_t slots_left = 0;
+  };
+  // A slot that it stands within comes once more at the end, for the ranges before.
+  void Want(Round& round) const { round.slots_left = slots_.size() + (round.range > 0); }
+  // Of slots_[round.slot]; nullptr: each has been looked at.
+  OwnedRange* NextOf(Round& round);
+  // Whether background work that began then has taken half of what a turn may spend: with many
+  // objects each of which has little to do, their number is what bounds a round.
+  bool ShareIsSpent(uint64_t began_ns) const;
+  // Frees old rows that no snapshot needs: a piece of one range, or as many ranges as have nothing
+  // to free and fit the turn's share.
   void FreeVersions(uint32_t records_max);
-  // Background work of partitions that have been written to, at most so many rows of each.
+  // The same of background work of partitions that have been written to.
   void Maintain(uint32_t rows_max);
   // Groups a run of records; what cannot be grouped is executed at once.
   void Execute(std::span<const std::byte> records);
@@ -187,10 +218,9 @@ class Aeu final : private TransferHost {
   routing::SnapshotRegistry::Mark snapshots_mark_;
   uint64_t ages_checked_ns_ = 0;
   uint64_t version_bytes_ = 0;  // of all ranges, as settled
-  bool free_versions_ = false;
-  uint32_t free_slot_ = 0;  // where FreeVersions goes on
-  bool maintain_ = false;
-  uint32_t maintain_slot_ = 0;  // where Maintain goes on
+  Round free_versions_;
+  Round maintain_;
+  size_t collect_slot_ = 0;  // that CollectMemory looked at last
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 
