@@ -86,7 +86,7 @@ bool Aeu::Step(const StepBudget& budget) {
   worked |= TakeCommands(budget);
   worked |= transfers_.Advance();
   // Before the answers: whoever has one may begin a snapshot, which is not to pay for older rows.
-  if (version_bytes_ > 0) EnforceSnapshotLimits(begin_ns);
+  if (version_bytes_ > 0 || !snapshots_.active.empty()) EnforceSnapshotLimits(begin_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it. And
   // before the slice of the scans: a look-up waits for the one that was under way, not for two.
   acknowledgements_.Send();

@@ -133,7 +133,8 @@ class Aeu final : private TransferHost {
   void LoadRemoved(ObjectSlot& slot, const OwnedRange& owned) override;
   void ReserveLoads(ObjectSlot& slot, size_t more) override;
   void MemoryFreed(ObjectSlot& slot) override;
-  // Gives up what the limits of memory and age do not allow.
+  // Gives up what the limits of memory and age do not allow. The age also where no old rows are
+  // kept: a scan at that snapshot shall end.
   void EnforceSnapshotLimits(uint64_t now_ns);
 
   // Background work on all ranges, some in each turn: where it goes on, and how many slots are

@@ -8,7 +8,7 @@
 namespace eris::aeu {
 
 void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
-  bool given_up = registry_.GiveUpForMemory(snapshots_);
+  bool given_up = version_bytes_ > 0 && registry_.GiveUpForMemory(snapshots_);
   const uint64_t age_ns = registry_.age_ns_max();
   // The registry is looked through now and then only.
   if (!snapshots_.active.empty() && now_ns - ages_checked_ns_ > age_ns / 16) {

@@ -1,16 +1,28 @@
 #include "engine/balancer_loop.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "aeu/clock.h"
 #include "balancer/imbalance.h"
 #include "base/status_macros.h"
 #include "engine/balancer_limits.h"
 #include "engine/plan_world.h"
+#include "engine/snapshot.h"
 
 namespace eris::engine {
+namespace {
+
+// A snapshot may get so much older than it is allowed to, a sixteenth or as an AEU finds it.
+absl::Duration AgesEvery(const Core& core) {
+  const uint64_t age_ms = core.directory.snapshots().age_ns_max() / 1'000'000;
+  return absl::Milliseconds(std::clamp<uint64_t>(age_ms / 16, 10, 60'000));
+}
+
+}  // namespace
 
 BalancerLoop::BalancerLoop(Core& core, TransferExecutor& executor, Sampler sampler, Quiet quiet,
                            Busiest busiest, balancer::PlanWorld machine,
@@ -36,6 +48,8 @@ void BalancerLoop::Stop() {
 
 void BalancerLoop::Run() {
   absl::Time looked = absl::Now();
+  absl::Time ages_looked = looked;
+  const absl::Duration ages_every = AgesEvery(core_);
   for (;;) {
     const uint64_t seen = core_.transfer_stop.changes();
     if (core_.transfer_stop.closed()) return;
@@ -43,8 +57,13 @@ void BalancerLoop::Run() {
     if (!now.enabled) ForgetLoads();
     const absl::Time next =
         now.enabled ? looked + absl::Milliseconds(now.period_ms) : absl::InfiniteFuture();
+    // Here, since AEUs that sleep look at nothing.
+    if (absl::Now() >= ages_looked + ages_every) {
+      GiveUpAged(core_, aeu::NowNs());
+      ages_looked = absl::Now();
+    }
     if (absl::Now() < next) {
-      core_.transfer_stop.Wait(seen, next);
+      core_.transfer_stop.Wait(seen, std::min(next, ages_looked + ages_every));
       continue;
     }
     RunCycle();

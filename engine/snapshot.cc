@@ -9,11 +9,19 @@
 
 namespace eris::engine {
 
+namespace {
+
+// Those that keep old rows may free some, and may sleep.
+void WakeForOldRows(const Core& core) {
+  if (core.directory.snapshots().version_bytes() <= 0) return;
+  for (uint32_t i = 0; i < core.directory.size(); ++i) core.directory[AeuId{i}].waker.Wake();
+}
+
+}  // namespace
+
 SnapshotImpl::~SnapshotImpl() {
-  routing::SnapshotRegistry& registry = core_.directory.snapshots();
-  registry.End(held_.slot);
-  if (registry.version_bytes() <= 0) return;
-  for (uint32_t i = 0; i < core_.directory.size(); ++i) core_.directory[AeuId{i}].waker.Wake();
+  core_.directory.snapshots().End(held_.slot);
+  WakeForOldRows(core_);
 }
 
 bool SnapshotImpl::aborted() const {
@@ -21,6 +29,14 @@ bool SnapshotImpl::aborted() const {
   if (registry.aborted(held_.slot)) return true;
   if (aeu::NowNs() - begun_ns_ <= registry.age_ns_max()) return false;
   registry.Abort(held_.slot);
+  return true;
+}
+
+bool GiveUpAged(Core& core, uint64_t now_ns) {
+  routing::SnapshotRegistry& registry = core.directory.snapshots();
+  const uint64_t age_ns = registry.age_ns_max();
+  if (now_ns <= age_ns || !registry.AbortBegunBefore(now_ns - age_ns)) return false;
+  WakeForOldRows(core);
   return true;
 }
 

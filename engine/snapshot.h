@@ -24,7 +24,7 @@ class SnapshotImpl final : public Snapshot {
 
   // S: what is read at it goes out with commands.
   uint64_t epoch() const override { return held_.epoch; }
-  // Gives it up itself when it has got too old. AEUs do, too, while they write.
+  // Gives it up itself when it has got too old. AEUs do, too, in turns with work, and GiveUpAged.
   bool aborted() const override;
   uint64_t begun_ns() const { return begun_ns_; }
 
@@ -38,6 +38,10 @@ class SnapshotImpl final : public Snapshot {
 // after the call. Never blocks. Errors: ResourceExhausted (as many are held as there can be),
 // Unavailable (closing).
 absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core);
+
+// Gives up the snapshots that are older at `now_ns` than snapshot_age_ms_max, whether or not old
+// rows are kept for them. Any thread; O(snapshots). True: there were some.
+bool GiveUpAged(Core& core, uint64_t now_ns);
 
 // What a scan reads at: `given`, or one that is taken for it. Errors: as TakeSnapshot; Aborted
 // (`given` has been given up).

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "aeu/clock.h"
 #include "routing/snapshot_registry.h"
 #include "tests/support/aeu_lab.h"
 
@@ -174,6 +175,26 @@ TEST_F(SnapshotTurnTest, AgedOnesAreGivenUpWhereOldRowsAreKept) {
   Upsert({1}, {10});
   EXPECT_TRUE(registry().aborted(old.slot));
   registry().End(old.slot);
+}
+
+// An age of a minute; the clock is when a snapshot says that it has begun.
+TEST_F(SnapshotTurnTest, AgedOnesAreGivenUpWhereNoOldRowsAreKept) {
+  constexpr uint64_t kAgeNs = 60'000'000'000;
+  Upsert({1, 2}, {10, 20});
+  registry().SetLimits(~uint64_t{0}, kAgeNs);
+  const auto old = *registry().Begin(NowNs() - kAgeNs - 1);
+  const auto young = *registry().Begin(NowNs());
+  ASSERT_EQ(registry().version_bytes(), 0);
+  TestScanPart part(1, 100);
+  part.GiveAll();
+  lab_.SendQuery(route_, {0}, {}, part, {}, /*aggregate=*/false, old.epoch);
+  lab_.Step(0);
+  EXPECT_TRUE(registry().aborted(old.slot));
+  EXPECT_EQ(part.outcome(), PartOutcome::kAborted);
+  EXPECT_FALSE(registry().aborted(young.slot));
+  EXPECT_EQ(Read(young.epoch), (Rows{{1, 10}, {2, 20}}));
+  registry().End(old.slot);
+  registry().End(young.slot);
 }
 
 TEST_F(SnapshotTurnTest, ADropForgetsTheOldRows) {
