@@ -55,14 +55,14 @@ size_t RunEnd(const std::vector<RowAt>& rows, size_t i) {
 
 // Rows that were written in another order than that of their keys lie all over the segments: what
 // is read next is fetched ahead. In two steps, as RowPick does for strings.
-constexpr size_t kAhead = 12;
+constexpr size_t kRowsAhead = 12;
 void PrefetchFrom(const std::vector<RowAt>& rows, size_t i, uint32_t column, uint32_t width) {
-  if (i + 2 * kAhead >= rows.size()) return;
+  if (i + 2 * kRowsAhead >= rows.size()) return;
   const auto source = [&](const RowAt& at) {
     return ColumnSource::Of(at.segment->views()[column]);
   };
-  const RowAt& far = rows[i + 2 * kAhead];
-  const RowAt& near = rows[i + kAhead];
+  const RowAt& far = rows[i + 2 * kRowsAhead];
+  const RowAt& near = rows[i + kRowsAhead];
   if (width > 0) {
     base::Prefetch(static_cast<const char*>(source(near).values) + size_t{near.row} * width);
     return;
@@ -224,7 +224,7 @@ absl::Status TablePartition::Body::Lend(const Range& leaving, End from, const Ch
     uint64_t bytes = 0;
     if (HasStrings(*layout_)) {
       for (size_t i = 0; i < end.heads.size(); ++i) {
-        if (i + kAhead < end.words.size()) PrefetchOffsets(*layout_, end.words[i + kAhead]);
+        if (i + kRowsAhead < end.words.size()) PrefetchOffsets(*layout_, end.words[i + kRowsAhead]);
         bytes += StringBytesOf(*layout_, {Segment::Of(end.words[i]), Segment::RowOf(end.words[i])});
         if (i == 0 || bytes <= bytes_max) continue;
         end.CutBefore(i);

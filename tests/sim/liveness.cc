@@ -7,9 +7,9 @@
 namespace eris::sim {
 namespace {
 
-// Of each AEU. Lives are short, so this has to be little more than it takes: of 100,000 lives the
-// longest wait was of 15 turns.
-constexpr uint64_t kTurnsMax = 30;
+// Of each AEU. Lives are short, so this has to be little more than it takes: of half a million lives
+// the longest wait was of 23 turns.
+constexpr uint64_t kTurnsMax = 40;
 
 }  // namespace
 

@@ -122,8 +122,9 @@ class JoinLab {
         core_.directory.table_readers());
   }
   aeu::ObjectSlot& Slot(engine::ObjectEntry& object, AeuId aeu) {
-    return aeu::AeuTestPeer::MakeSlot(*aeus_[aeu.value], object.route,
-                                      object.ManagerOn(memory_.pool, {}));
+    return aeu::AeuTestPeer::MakeSlot(
+        *aeus_[aeu.value],
+        {.range = {}, .manager = &object.ManagerOn(memory_.pool, {}), .route = &object.route});
   }
   // Sends the drop; AEUs have not seen it yet.
   void Drop(engine::ObjectEntry& object) {

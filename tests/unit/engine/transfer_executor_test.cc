@@ -611,7 +611,7 @@ TEST(TransferHistoryTest, AStepThatMakesNoProgressIsAStallOfThatLength) {
   test_now_ns = 1;
   TransferHistory history([] { return test_now_ns; });
   TransferStep step;
-  const uint64_t id = history.Begin("o", {.range = Keys(0, 9)});
+  const uint64_t id = history.Begin("o", {.range = Keys(0, 9), .from = AeuId{0}, .to = AeuId{1}});
   const auto idle = [&] { return history.Running().at(0).idle_us; };
   // The rate has it wait: no stall, however long.
   test_now_ns += 5 * kSecond;
