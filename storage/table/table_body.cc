@@ -122,11 +122,9 @@ bool TablePartition::Body::Append(const RowBatch& rows, uint64_t first, uint32_t
   const uint32_t open_rows = open == nullptr ? 0 : open->rows();
   for (uint32_t done = 0; done < count;) {
     const uint32_t at = static_cast<uint32_t>(first) + done;
-    uint32_t piece = std::min({kPieceRows, count - done, Room(growth)});
-    if (growth == Growth::kNone) {
-      piece = FixedPiece({sources.data(), layout_->columns()}, at, piece);
-    }
-    const RowPick pick{piece, at, nullptr};
+    RowPick pick{std::min({kPieceRows, count - done, Room(growth)}), at, nullptr};
+    if (growth == Growth::kNone) pick = FixedPiece({sources.data(), layout_->columns()}, pick);
+    const uint32_t piece = pick.count;
     Segment* const segment = Put({sources.data(), layout_->columns()}, pick, snapshots, growth);
     if (segment == nullptr) {
       while (segments_.size() > segments) {
@@ -315,12 +313,15 @@ bool TablePartition::Body::Move(Segment& segment, const uint32_t* rows, uint32_t
   }
   const std::span<const ColumnSource> sources{columns.data(), segment.columns()};
   for (uint32_t begin = 0; begin < count;) {
-    const uint32_t some = std::min({kPieceRows, count - begin, Room()});
+    const RowPick pick = FixedPiece(
+        sources,
+        RowPick::Of(rows + begin, std::min({kPieceRows, count - begin, Room(Growth::kNone)})));
+    const uint32_t some = pick.count;
     uint64_t heads[kPieceRows];
     uint64_t tails[kPieceRows];
     uint64_t words[kPieceRows];
     if (!ReserveDeaths(some, snapshots)) return false;
-    Segment* const to = Put(sources, RowPick::Of(rows + begin, some), snapshots);
+    Segment* const to = Put(sources, pick, snapshots, Growth::kNone);
     if (to == nullptr) return false;
     for (uint32_t i = 0; i < some; ++i) {
       const Key key = KeyOfRow(*layout_, columns.data(), rows[begin + i]);

@@ -126,7 +126,8 @@ class TablePartition::Body {
   // What a record of that row keeps.
   uint32_t KeptBytes(const Segment& segment, uint32_t row) const;
 
-  // Appends rows of a segment anew, at the turn's epoch, and kills them where they stood. False: no
+  // Appends rows of a segment anew, at the turn's epoch, and kills them where they stood. What that
+  // costs depends on these rows alone: no segment grows for them (Growth::kNone). False: no
   // memory; rows moved before have moved. REQUIRES: alive.
   bool Move(Segment& segment, const uint32_t* rows, uint32_t count, const SnapshotView& snapshots);
   bool WantsCompaction(const Segment& segment) const;
@@ -144,8 +145,8 @@ class TablePartition::Body {
   absl::Status LendLast(const ChunkLimit& limit, ExchangeChunk chunk, ExchangeChunk& out);
   // Throws std::bad_alloc.
   void ReadEnd(const Range& leaving, End from, uint32_t rows_max, EndRows& out);
-  // How many of the next rows are put at once where nothing may grow.
-  uint32_t FixedPiece(std::span<const ColumnSource> sources, uint32_t first, uint32_t count);
+  // As many of the picked rows, from the first on, as are put at once where nothing may grow.
+  RowPick FixedPiece(std::span<const ColumnSource> sources, RowPick pick);
   absl::Status IngestKeys(const ExchangeChunk& chunk, std::span<const ColumnSource> sources);
   // Rows that were ingested in this turn, which nobody has seen: their keys and they themselves go.
   void Undo(const ExchangeChunk& chunk, uint32_t count);

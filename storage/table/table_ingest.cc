@@ -16,10 +16,11 @@
 namespace eris::storage {
 namespace {
 
-// Rows that come from another AEU are part of what a turn may spend on a transfer: they are
-// written, and nothing else is moved for them. So segments that they begin have all of their
-// arrays from the first row on, and another one begins where those are full: each has as many rows
-// as there are by then, up to so many bytes, which memory that was made ready before has room for.
+// Rows that come from another AEU, or that compaction appends anew, are part of what a turn may
+// spend in the background: they are written, and nothing else is moved for them. So segments that
+// they begin have all of their arrays from the first row on, and another one begins where those are
+// full: each has as many rows as there are by then, up to so many bytes, which memory that was made
+// ready before has room for.
 constexpr uint64_t kFixedSegmentBytes = 3u << 19;
 // Strings of one column that are put at once. What is longer is a row by itself.
 constexpr uint32_t kFixedPieceBytes = 1u << 20;
@@ -52,6 +53,18 @@ absl::Status CheckBuffers(const TableLayout& layout, const ExchangeRows& rows) {
     }
   }
   return absl::OkStatus();
+}
+
+// Of a column of strings: what the picked rows have.
+uint64_t StringBytes(const ColumnSource& source, const RowPick& pick) {
+  if (source.dictionary == nullptr && pick.positions == nullptr) {
+    return source.offsets[pick.first + pick.count] - source.offsets[pick.first];
+  }
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < pick.count; ++i) {
+    if (!source.IsNull(pick[i])) bytes += source.StringAt(pick[i]).size();
+  }
+  return bytes;
 }
 
 ColumnView ViewOf(const ColumnBuffers& buffers, ColumnType type) {
@@ -131,14 +144,14 @@ absl::Status TablePartition::Body::Ingest(const ExchangeChunk& chunk) {
   return absl::OkStatus();
 }
 
-uint32_t TablePartition::Body::FixedPiece(std::span<const ColumnSource> sources, uint32_t first,
-                                          uint32_t count) {
+RowPick TablePartition::Body::FixedPiece(std::span<const ColumnSource> sources, RowPick pick) {
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
     if (layout_->column(i).type != ColumnType::kString) continue;
-    const uint32_t* const offsets = sources[i].offsets + first;
-    while (count > 1 && offsets[count] - offsets[0] > kFixedPieceBytes) count = (count + 1) / 2;
+    while (pick.count > 1 && StringBytes(sources[i], pick) > kFixedPieceBytes) {
+      pick.count = (pick.count + 1) / 2;
+    }
   }
-  return count;
+  return pick;
 }
 
 Segment* TablePartition::Body::NewFixedSegment(std::span<const ColumnSource> sources,
@@ -147,7 +160,7 @@ Segment* TablePartition::Body::NewFixedSegment(std::span<const ColumnSource> sou
   uint64_t all_bytes = uint64_t{pick.count} * row_bytes_;
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
     if (layout_->column(i).type != ColumnType::kString) continue;
-    bytes[i] = sources[i].offsets[pick.first + pick.count] - sources[i].offsets[pick.first];
+    bytes[i] = StringBytes(sources[i], pick);
     all_bytes += bytes[i];
   }
   const uint64_t fit = kFixedSegmentBytes * pick.count / all_bytes;
@@ -170,12 +183,12 @@ absl::Status TablePartition::Body::IngestKeys(const ExchangeChunk& chunk,
                                               std::span<const ColumnSource> sources) {
   const auto count = static_cast<uint32_t>(chunk.keys.size());
   for (uint32_t begin = 0; begin < count;) {
-    const uint32_t some =
-        FixedPiece(sources, begin, std::min({kPieceRows, count - begin, Room(Growth::kNone)}));
+    const RowPick pick = FixedPiece(
+        sources, {std::min({kPieceRows, count - begin, Room(Growth::kNone)}), begin, nullptr});
+    const uint32_t some = pick.count;
     const KeyPick keys{some, chunk.keys.data() + begin,
                        layout_->two_words() ? chunk.seconds.data() + begin : nullptr};
-    Segment* const segment =
-        Put(sources, RowPick{some, begin, nullptr}, snapshots(), Growth::kNone);
+    Segment* const segment = Put(sources, pick, snapshots(), Growth::kNone);
     bool refused = segment == nullptr;
     if (!refused) {
       uint64_t words[kPieceRows];

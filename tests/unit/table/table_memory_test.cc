@@ -149,6 +149,41 @@ TEST(TableEndTest, APartitionGoesWhenItsDeadSegmentsHaveBeenFreedOneByOne) {
   EXPECT_TRUE(target->CanGo(world.view));
 }
 
+// The segment that compaction begins has no more memory than a turn can ask for, however many rows
+// the table has.
+TEST(TableCompactionTest, APieceTakesALittleMemoryHoweverLargeTheTable) {
+  constexpr int64_t kRows = 20'000;
+  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
+  for (int i = 1; i < 30; ++i) {
+    schema.columns.push_back({.name = "c" + std::to_string(i), .type = ColumnType::kInt64});
+  }
+  TableWorld world(schema, 1);
+  std::vector<Row> erased;
+  for (int64_t from = 0; from < kRows; from += 1'000) {
+    std::vector<Row> rows;
+    for (int64_t i = from; i < from + 1'000; ++i) {
+      rows.emplace_back(30, CellOf(i));
+      if (i % 3 != 0) erased.push_back(rows.back());
+    }
+    ASSERT_EQ(world.Put(rows), 0u);
+  }
+  ASSERT_EQ(world.Erase(erased), 0u);
+  world.BeginTurn();
+  constexpr uint64_t kTableBytes = kRows * 30 * sizeof(int64_t);
+  constexpr uint64_t kPieceBytes = 1'750'000;  // a segment of 1.5 MiB, by size classes
+  static_assert(kPieceBytes * 2 < kTableBytes);
+  const uint64_t first = world.partition->segment_end();
+  uint64_t before = world.memory.cache.used_bytes();
+  for (bool more = true; more;) {
+    more = world.partition->Maintain(world.view, 64);
+    EXPECT_LE(world.memory.cache.used_bytes(), before + kPieceBytes);
+    before = world.memory.cache.used_bytes();
+  }
+  EXPECT_GT(world.partition->segment_end(), first + 1);
+  EXPECT_LT(before, kTableBytes);
+  EXPECT_EQ(world.Differences(), "");
+}
+
 TEST_P(TableMemoryTest, RefusedBackgroundWorkChangesNothing) {
   SCOPED_TRACE(SeedText());
   TableWorld world(Schema(GetParam()), Seed());
