@@ -207,8 +207,12 @@ class TransferRun {
     constexpr uint64_t kMostBytes = 32u << 20;
     storage::ExchangeChunk& chunk = step_.chunk;
     // Any column of strings may have nearly all of a row's bytes.
-    const uint64_t columns = object_.is_table() ? object_.layout->columns() : 1;
-    const uint64_t row_bytes = 3 * sizeof(uint64_t) + chunk_size_.row_bytes() * columns;
+    uint64_t row_bytes = 3 * sizeof(uint64_t);
+    if (!object_.is_table()) row_bytes += chunk_size_.row_bytes();
+    for (uint32_t i = 0; object_.is_table() && i < object_.layout->columns(); ++i) {
+      const uint32_t width = ColumnValueBytes(object_.layout->column(i).type);
+      row_bytes += 1 + (width > 0 ? width : sizeof(uint32_t) + chunk_size_.row_bytes());
+    }
     const uint64_t rows = std::min(uint64_t{chunk_size_.rows()} + 1,
                                    kMostBytes / row_bytes);  // Lend looks at one more
     const uint64_t bytes = rows * chunk_size_.row_bytes();

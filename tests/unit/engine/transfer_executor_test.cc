@@ -127,6 +127,10 @@ class PlayedAeus final : public StepSender {
     if (step.rows_max > 4096) return;  // beyond a bound there is less
     EXPECT_GT(step.chunk.keys.capacity(), step.rows_max);
     EXPECT_GT(step.chunk.values.capacity(), step.rows_max);
+    if (object.kind == ObjectKind::kIndex) {
+      EXPECT_GT(step.chunk.versions.keys.capacity(), step.rows_max / storage::kRowsPerVersion);
+      EXPECT_GT(step.chunk.versions.values.capacity(), step.rows_max / storage::kRowsPerVersion);
+    }
     if (!object.is_table()) return;
     ASSERT_EQ(step.chunk.rows.columns.size(), object.layout->columns());
     for (uint32_t i = 0; i < object.layout->columns(); ++i) {
@@ -553,6 +557,30 @@ TEST_F(TransferExecutorTest, OfATablesFirstChunkSoMuchIsMadeReadyAndNoMore) {
   EXPECT_TRUE(Run(Copy(Keys(0))).status.ok());
   EXPECT_GT(made_ready, 1u << 20);
   EXPECT_LT(made_ready, 64u << 20);
+}
+
+// Columns of numbers are as wide as they are, however long a row may be.
+TEST_F(TransferExecutorTest, OfATableOfManyColumnsAllOfAChunkIsMadeReady) {
+  TableSchema schema{.key = {0}};
+  for (int i = 0; i < 200; ++i) {
+    schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});
+  }
+  const auto layout = storage::TableLayout::Create(schema);
+  ASSERT_TRUE(layout.ok()) << layout.status();
+  object_ =
+      std::make_unique<ObjectEntry>("t", ObjectKind::kTable, 0, ObjectId{1},
+                                    std::make_unique<routing::RangeTable>(
+                                        1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
+                                    KeyTypes{}, ValueType::kUint64, *layout);
+  {
+    base::MutexLock lock(&object_->publisher_mu());
+    ChunkSize& size = object_->chunk_size();
+    while (size.rows() < 1'000) size.Learn(size.rows(), 1'600 * size.rows(), 1, 1'000'000);
+  }
+  // What is ready, PlayedAeus looks at.
+  EXPECT_TRUE(Run(Copy(Keys(0))).status.ok());
+  EXPECT_GE(aeus_.rows_max.front(), 1'000u);
+  ExpectTableAndRowsAgree();
 }
 
 TEST_F(TransferExecutorTest, OfAHeapTableSoManyRowsMoveAndTheTargetBecomesAHolder) {
