@@ -42,6 +42,9 @@ struct AeuTestPeer {
   // A second drain of the turn that is under way.
   static void DrainAgain(Aeu& aeu) { aeu.TakeCommands({}); }
 
+  // As a drop of the slot's object does it.
+  static void EndTransfers(Aeu& aeu, const ObjectSlot& slot) { aeu.transfers_.EndAll(&slot); }
+
   // From the n-th on all of the AEU's allocations for the object fail; 0: none.
   static void FailAllocationsFrom(ObjectSlot& slot, uint64_t nth);
 };

@@ -222,8 +222,9 @@ bool Simulation::SendAgain(Batch& batch) {
     // An answer, which the caller may take as final.
     if (state == KeyState::kRefused && !draining_) refused.push_back(i);
   }
-  if (std::exchange(batch.out, false) && !batch.detached) --order.out;
   const bool in_order = !moved.empty();
+  const bool keeps_credit = options_.bug == PlantedBug::kLoseCredit && in_order;
+  if (std::exchange(batch.out, false) && !batch.detached && !keeps_credit) --order.out;
   if (in_order) {
     order.draining = true;
     batch.to_send = std::move(moved);

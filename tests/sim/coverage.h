@@ -59,6 +59,9 @@ enum class Event : uint8_t {
   kStepsRefused,
   kStepsReturned,
   kTransfersStopped,
+  kStepsGivenUp,          // by the source, which was asked to
+  kDropsInTransfers,      // of the object that moves: at once
+  kDropsBehindTransfers,  // ... when no step is under way any more
   kForwardsBesideStubs,  // by AEUs that have one
   kScansWaiting,         // turns that left a scan waiting for a conclusion
   kCount,
@@ -113,6 +116,9 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "steps refused",
                                               "steps returned",
                                               "transfers stopped",
+                                              "steps given up",
+                                              "drops in transfers",
+                                              "drops behind transfers",
                                               "keys forwarded beside stubs",
                                               "scans waiting at stubs"};
 static_assert(sizeof kEventNames / sizeof *kEventNames == static_cast<size_t>(Event::kCount));

@@ -72,7 +72,9 @@ void Simulation::FaultStep() {
       const auto slot = static_cast<uint32_t>(random_.Below(slots_.size()));
       SimObject& object = *slots_[slot];
       if (object.phase == Phase::kLive) {
-        if (plan_.drops && random_.OneIn(3) && !Transfers(object)) DropObject(object);
+        // With that bug a range may still be on its way when the object's memory goes.
+        const bool drops = plan_.drops && options_.bug != PlantedBug::kDropStubEarly;
+        if (drops && random_.OneIn(3)) AskToDrop(object);
       } else if (object.phase == Phase::kGone) {
         CreateObject(slot);
       } else {
@@ -233,6 +235,23 @@ void Simulation::CreateObject(uint32_t slot) {
   ControlStep(object);
 }
 
+void Simulation::AskToDrop(SimObject& object) {
+  if (!Transfers(object)) return DropObject(object);
+  if (object.drop_asked) return;
+  const auto transfer = std::find_if(transfers_.begin(), transfers_.end(),
+                                     [&](const auto& one) { return one->object == &object; });
+  // A slot that is being reserved would be made behind the drop.
+  const bool reserves = (*transfer)->phase <= SimTransfer::Phase::kReserving;
+  if (!reserves && random_.OneIn(2)) {
+    outcome_.coverage.Add(Event::kDropsInTransfers);
+    return DropObject(object);
+  }
+  Note("a drop waits for a transfer", object.world.route.object().value);
+  outcome_.coverage.Add(Event::kDropsBehindTransfers);
+  object.drop_asked = true;
+  if ((*transfer)->step != nullptr) (*transfer)->step->give_up.store(true);
+}
+
 void Simulation::DropObject(SimObject& object) {
   Note("an object is dropped", object.world.route.slot(), object.world.route.object().value);
   object.phase = Phase::kDropping;
@@ -290,6 +309,8 @@ bool Simulation::ControlStep(SimObject& object) {
   if (object.control_reply->answered > object.control_expected)
     Fail("a control command was answered twice");
   if (object.control_reply->answered < object.control_expected) return true;
+  // What comes back to the source lives in the object's memory until it hears of that.
+  if (!creates && Transfers(object)) return true;
   for (const storage::KeyState state : object.control_reply->state_column) {
     if (state != storage::KeyState::kAbsent) Fail("a control command was refused");
   }

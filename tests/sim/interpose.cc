@@ -157,6 +157,14 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
   }
 }
 
+void Simulation::HurtOthersByDrop(uint32_t aeu) {
+  for (const auto& object : objects_) {
+    if (aeu::ObjectSlot* const slot = AeuTestPeer::SlotOf(world_[aeu], object->world.route)) {
+      AeuTestPeer::EndTransfers(world_[aeu], *slot);
+    }
+  }
+}
+
 void Simulation::WriteBehindTheBack(SimObject& object, const Key& key, uint64_t value,
                                     storage::Operation operation) {
   const uint64_t word = WordOf(object, value);

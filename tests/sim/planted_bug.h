@@ -53,8 +53,10 @@ enum class PlantedBug : uint8_t {
   kTablesMixed,          // a client goes by a newer table while batches by an older are out
   kForgetTakenIn,        // an AEU takes commands of older tables than it took the range in by
   kForgetPrepared,       // what a hash has made ready to leave is forgotten in every turn
-  kHandOverLost,         // a range never arrives
+  kHandOverLost,         // a range never arrives: its transfer would wait for ever
   kLeaveOtherVersions,   // a chunk of byte strings or two-part keys leaves its versions behind
+  kDropEndsOthers,       // an object's drop ends what other objects' transfers have under way
+  kLoseCredit,           // a batch that is sent again counts as under way for ever
   kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
   kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
   kSecondDrain,          // a turn drains its sources twice under one epoch
@@ -95,6 +97,8 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "forget-prepared",
                                                    "hand-over-lost",
                                                    "leave-other-versions",
+                                                   "drop-ends-others",
+                                                   "lose-credit",
                                                    "epoch-before-cut",
                                                    "registry-before-epoch",
                                                    "second-drain"};

@@ -138,7 +138,16 @@ void Simulation::StepAeu(uint32_t aeu) {
   Note("AEU turns", aeu, whole_scans, ingress_bytes);
   if (options_.bug != PlantedBug::kNone && !IsOfTurn(options_.bug)) Interpose(aeu);
   const uint64_t forwarded = world_[aeu].Routing().forwarded;
+  std::vector<SimObject*> held;  // before the turn
+  if (options_.bug == PlantedBug::kDropEndsOthers) {
+    for (SimObject* const object : slots_) {
+      if (AeuTestPeer::SlotOf(world_[aeu], object->world.route) != nullptr) held.push_back(object);
+    }
+  }
   Turns(aeu, whole_scans, ingress_bytes);
+  for (SimObject* const object : held) {
+    if (AeuTestPeer::SlotOf(world_[aeu], object->world.route) == nullptr) HurtOthersByDrop(aeu);
+  }
   ++turns_[aeu];
   if (options_.bug == PlantedBug::kForgetPrepared) {
     for (const auto& object : objects_) {
@@ -192,8 +201,7 @@ bool Simulation::DrainRound() {
     while (object->phase == SimObject::Phase::kLive && PublishOne(*object)) moved = true;
   }
   for (const auto& transfer : transfers_) AdvanceTransfer(*transfer);
-  std::erase_if(transfers_,
-                [](const auto& one) { return one->phase == SimTransfer::Phase::kDone; });
+  EndTransfers();
   moved |= !transfers_.empty();
   for (uint32_t i = 0; i < clients_.size() && !failed(); ++i) {
     if (clients_[i].port->HasBuffered()) moved = true;

@@ -142,8 +142,9 @@ struct SimObject {
   std::vector<uint32_t> to_send;
   std::unique_ptr<test::TestReply> control_reply;
   uint32_t control_expected = 0;
+  // Live, and to be dropped as soon as no transfer of it is under way.
+  bool drop_asked = false;
   Waiting waiting;  // for answers to those
-  uint32_t dropped_step = 0;
 };
 
 // Keys of one operation of one client, sent and sent again until each has its answer.
@@ -308,7 +309,12 @@ class Simulation {
   void FailAllocations();
   void EndAllocationFaults(SimObject& object);
   void CreateObject(uint32_t slot);
+  // As the engine does it, behind the transfer that is under way, which is asked to give up; or at
+  // once, among its commands.
+  void AskToDrop(SimObject& object);
   void DropObject(SimObject& object);
+  // A planted bug: what a drop at the AEU may do to transfers of other objects.
+  void HurtOthersByDrop(uint32_t aeu);
   // Sends what is left of a create or drop and looks whether it is done. True: it did anything.
   bool ControlStep(SimObject& object);
   SimObject* PickLive();
@@ -318,6 +324,8 @@ class Simulation {
   void StartTransfer();
   // True: it has moved.
   bool AdvanceTransfer(SimTransfer& transfer);
+  // Forgets transfers that are done, and drops what has waited for that.
+  void EndTransfers();
   // Now and then, the allocations of one of its two AEUs.
   void FailTransfer(const SimTransfer& transfer);
   bool AwaitStep(SimTransfer& transfer);

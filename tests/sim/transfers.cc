@@ -27,10 +27,17 @@ void Simulation::TransferStep() {
     for (size_t i = 0; i < transfers_.size(); ++i) {
       if (AdvanceTransfer(*transfers_[(first + i) % transfers_.size()])) break;
     }
-    std::erase_if(transfers_, [](const auto& one) { return one->phase == Phase::kDone; });
-    return;
+    return EndTransfers();
   }
   StartTransfer();
+}
+
+void Simulation::EndTransfers() {
+  std::erase_if(transfers_, [](const auto& one) { return one->phase == Phase::kDone; });
+  for (SimObject* const object : slots_) {
+    const bool live = object->phase == SimObject::Phase::kLive;
+    if (live && object->drop_asked && !Transfers(*object)) DropObject(*object);
+  }
 }
 
 bool Simulation::Transfers(const SimObject& object) const {
@@ -40,7 +47,9 @@ bool Simulation::Transfers(const SimObject& object) const {
 
 void Simulation::StartTransfer() {
   SimObject* object = PickLive();
-  if (object == nullptr || world_.aeus() < 2 || Transfers(*object)) return;
+  if (object == nullptr || world_.aeus() < 2 || object->drop_asked || Transfers(*object)) {
+    return;
+  }
   const auto busy = [&](uint32_t aeu) {
     return std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& one) {
       return one->from.value == aeu || one->to.value == aeu;
@@ -133,7 +142,11 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       return true;
     case Phase::kGive: {
       // At the border of a chunk nothing is under way.
-      if (draining_ || random_.OneIn(8)) {
+      if (object.phase != SimObject::Phase::kLive) {
+        transfer.phase = Phase::kDone;
+        return true;
+      }
+      if (draining_ || object.drop_asked || random_.OneIn(8)) {
         const bool releases = object.hash() && !transfer.released && !random_.OneIn(4);
         if (!transfer.released) outcome_.coverage.Add(Event::kTransfersStopped);
         transfer.released = true;
@@ -192,7 +205,10 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
     }
     case Phase::kConcluding: {
       if (transfer.reply->answered == 0) return false;
-      if (transfer.reply->state_column[0] != KeyState::kAbsent) Fail("a conclusion was refused");
+      if (transfer.reply->state_column[0] != KeyState::kAbsent &&
+          object.phase == SimObject::Phase::kLive) {
+        Fail("a conclusion was refused");
+      }
       Note("a step is concluded", transfer.from.value, transfer.went_well);
       if (!transfer.went_well && !step->covers.Empty()) {
         // The source has it again, by a table that comes after that.
@@ -242,7 +258,10 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
   if (step.ended == 0) {
     aeu::ObjectSlot* source =
         AeuTestPeer::SlotOf(world_[transfer.from.value], transfer.object->world.route);
-    if (source == nullptr || !source->stub()) return false;
+    if (source == nullptr || !source->stub()) {
+      if (random_.OneIn(16)) step.give_up.store(true);
+      return false;
+    }
     // It is on its way.
     if (options_.bug == PlantedBug::kPublishUnacknowledged && !transfer.published) {
       PublishStep(transfer);
@@ -259,6 +278,9 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
   if (step.ended > 1) Fail("a step has ended twice");
   Note("a step has ended", static_cast<uint64_t>(step.outcome), step.covers.lo.head, step.rows);
   const bool link = step.kind == TransferKind::kLink;
+  const bool live = transfer.object->phase == SimObject::Phase::kLive;
+  const bool source_has_it =
+      AeuTestPeer::SlotOf(world_[transfer.from.value], transfer.object->world.route) != nullptr;
   switch (step.outcome) {
     case StepOutcome::kInstalled:
       outcome_.coverage.Add(link ? Event::kLinks : Event::kCopies);
@@ -268,12 +290,16 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
       transfer.phase = Phase::kPublish;
       break;
     case StepOutcome::kReturned:
-      if (!allocation_failed_) Fail("a range came back: " + step.status.ToString());
+      if (!allocation_failed_ && live) Fail("a range came back: " + step.status.ToString());
       outcome_.coverage.Add(Event::kStepsReturned);
       transfer.phase = Phase::kConclude;
       break;
     case StepOutcome::kRefused:
       outcome_.coverage.Add(step.release ? Event::kReleases : Event::kStepsRefused);
+      if (absl::IsCancelled(step.status)) outcome_.coverage.Add(Event::kStepsGivenUp);
+      if (absl::IsNotFound(step.status) && live && source_has_it) {
+        Fail("a source knows nothing of the object that it has");
+      }
       if (absl::IsResourceExhausted(step.status) && !allocation_failed_) {
         Fail("a range was refused where there was memory");
       }
