@@ -208,7 +208,7 @@ void Simulation::SendNow(SessionOrder& order, Batch& batch) {
                            .seconds = seconds},
                           KeyState::kRefused);
   if (refused > 0) batch.request->AddAnswers(refused);
-  batch.waiting.Begin(turns_);
+  batch.waiting.Begin(turns_, now_);
   if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(batch.client);
 }
 

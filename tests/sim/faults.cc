@@ -279,7 +279,7 @@ bool Simulation::ControlStep(SimObject& object) {
   const auto bytes_of = [](const auto& segment) {
     return std::span(reinterpret_cast<const std::byte*>(&segment), sizeof segment);
   };
-  if (!object.to_send.empty()) object.waiting.Begin(turns_);
+  if (!object.to_send.empty()) object.waiting.Begin(turns_, now_);
   std::vector<uint32_t> refused;
   if (!creates && random_.OneIn(2)) {
     std::vector<AeuId> targets, without;

@@ -90,7 +90,7 @@ void Simulation::SendScanPart(Scan& scan) {
   }
   ++scan.parts;
   scan.out = true;
-  scan.waiting.Begin(turns_);
+  scan.waiting.Begin(turns_, now_);
   outcome_.coverage.Add(Event::kScanParts);
   if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(scan.client);
 }
@@ -134,7 +134,7 @@ void Simulation::ObserveScan(Scan& scan) {
   }
   // Without an empty chunk it is the reader who is waited for, and under a stub the transfer.
   if (scan.cursor != cursor_before || !scan.part.HasEmpty() || Transfers(*scan.object)) {
-    scan.waiting.Begin(turns_);
+    scan.waiting.Begin(turns_, now_);
   }
   if (scan.part.ended == scan.parts) EndScanPart(scan);
   if (scan.part.ended > scan.parts) Fail("a scan part has ended twice");

@@ -239,10 +239,7 @@ void Simulation::Drain() {
   const auto settle = [&] {
     while (!failed() && DrainRound()) {
       if (++rounds == kDrainRoundsMax) {
-        uint64_t owed = 0;
-        for (const auto& batch : batches_) owed += batch->request->owed;
-        return Fail("something never ends: " + std::to_string(batches_.size()) + " batches, " +
-                    std::to_string(owed) + " keys owed");
+        return Fail("something never ends:" + UnderWay());
       }
     }
   };

@@ -50,9 +50,13 @@ struct Outcome {
 class Waiting {
  public:
   // Nothing is with an AEU, or it has just been sent, or has gone on.
-  void Begin(const std::vector<uint64_t>& turns) { since_ = turns; }
+  void Begin(const std::vector<uint64_t>& turns, uint32_t step) {
+    since_ = turns;
+    step_ = step;
+  }
   void End() { since_.clear(); }
   bool any() const { return !since_.empty(); }
+  uint32_t step() const { return step_; }
   // Of all AEUs the fewest.
   uint64_t Turns(const std::vector<uint64_t>& turns) const {
     uint64_t fewest = ~uint64_t{0};
@@ -65,6 +69,7 @@ class Waiting {
 
  private:
   std::vector<uint64_t> since_;  // turns of each AEU; empty: nothing waits
+  uint32_t step_ = 0;
 };
 
 // A range that has changed hands and stands in no table yet.
@@ -243,6 +248,8 @@ class Simulation {
   void EndStep();  // holds the answers of this step against the columns
   // --- liveness.cc: what waits too long
   void CheckLiveness();
+  // What is under way, for a life that does not come to rest.
+  std::string UnderWay() const;
   // What the client has buffered may be on its way from now on.
   void MayFlush(uint32_t client);
   void Drain();

@@ -132,7 +132,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       }
       object.holders[transfer.to.value] = 1;
       transfer.phase = Phase::kReserving;
-      transfer.waiting.Begin(turns_);
+      transfer.waiting.Begin(turns_, now_);
       return true;
     }
     case Phase::kReserving:
@@ -173,7 +173,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       }
       transfer.published = false;
       transfer.phase = Phase::kGiven;
-      transfer.waiting.Begin(turns_);
+      transfer.waiting.Begin(turns_, now_);
       FailTransfer(transfer);
       Note("a step is given", transfer.from.value, transfer.to.value, transfer.rest.lo.head);
       return true;
@@ -200,7 +200,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         return false;
       }
       transfer.phase = Phase::kConcluding;
-      transfer.waiting.Begin(turns_);
+      transfer.waiting.Begin(turns_, now_);
       return true;
     }
     case Phase::kConcluding: {

@@ -53,6 +53,7 @@ class World {
 
   uint32_t aeus() const { return static_cast<uint32_t>(aeus_.size()); }
   aeu::Aeu& operator[](uint32_t aeu) { return *aeus_[aeu]; }
+  const aeu::Aeu& operator[](uint32_t aeu) const { return *aeus_[aeu]; }
   memory::NumaNodePool& pool() { return memory_.pool; }
   routing::SnapshotRegistry& snapshots() { return endpoints_.directory().snapshots(); }
 
