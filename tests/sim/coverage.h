@@ -42,6 +42,9 @@ enum class Event : uint8_t {
   kAllocationFaults,
   kScans,
   kSnapshotScans,
+  kBackwardScans,
+  kFilteredScans,
+  kScansResumed,  // behind their limits
   kScansCancelled,
   kScanRows,
   kScanParts,
@@ -62,8 +65,8 @@ enum class Event : uint8_t {
   kStepsGivenUp,          // by the source, which was asked to
   kDropsInTransfers,      // of the object that moves: at once
   kDropsBehindTransfers,  // ... when no step is under way any more
-  kForwardsBesideStubs,  // by AEUs that have one
-  kScansWaiting,         // turns that left a scan waiting for a conclusion
+  kForwardsBesideStubs,   // by AEUs that have one
+  kScansWaiting,          // turns that left a scan waiting for a conclusion
   kCount,
 };
 
@@ -99,6 +102,9 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "allocation faults",
                                               "scans",
                                               "scans at a snapshot",
+                                              "backward scans",
+                                              "filtered scans",
+                                              "scans resumed",
                                               "scans cancelled",
                                               "scan rows",
                                               "scan parts",

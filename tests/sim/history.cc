@@ -54,7 +54,7 @@ class Checker {
   void ForgetUnseenValues() {
     std::vector<uint64_t> seen;
     for (const KeyEvent& event : events_) {
-      if (event.kind == Kind::kAdd) return;
+      if (event.kind == Kind::kAdd || event.filter != ValueRange{}) return;
       if (event.kind == Kind::kLookup) seen.push_back(event.value);
       if (event.conditional()) seen.insert(seen.end(), {event.answer, event.expected});
     }
@@ -170,7 +170,7 @@ class Checker {
   // False: the operation cannot take effect here.
   bool Apply(State& state, uint32_t place) const {
     const KeyEvent& event = *open_[place];
-    const bool found = state.value != kNoRow;
+    const bool found = state.value != kNoRow && event.filter.Contains(state.value);
     const uint64_t after = After(event, state.value);
     if (event.answered != kNeverAnswered) {
       if (event.found != found) return false;
@@ -211,6 +211,9 @@ std::string KeyEvent::Text() const {
                      kNames[static_cast<int>(kind)];
   if (kind != Kind::kLookup && kind != Kind::kErase) text += " of " + std::to_string(value);
   if (kind == Kind::kCompareAndSet) text += " for " + std::to_string(expected);
+  if (filter != ValueRange{}) {
+    text += " in " + std::to_string(filter.lo) + " to " + std::to_string(filter.last);
+  }
   if (answered == kNeverAnswered) return text;
   text += found ? " found a row" : " found none";
   if (kind == Kind::kLookup && found) text += ": " + std::to_string(value);

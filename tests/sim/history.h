@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "eris/types.h"
+
 namespace eris::sim {
 
 // A value of 0 stands for "no row": the simulation writes none.
@@ -42,6 +44,7 @@ struct KeyEvent {
   uint64_t expected = kNoRow;  // compare-and-set
   uint64_t answer = kNoRow;    // conditional writes: the row before; add: the sum
   bool swapped = false;        // compare-and-set: the answer
+  ValueRange filter{};         // lookup: a row with another value counts as none
 
   bool conditional() const { return kind >= Kind::kInsertIfAbsent; }
   std::string Text() const;

@@ -45,6 +45,20 @@ TEST(HistoryTest, AnAnsweredWriteIsSeenByEveryLaterLookup) {
   EXPECT_FALSE(Possible({Lookup(1, 2, 7), Upsert(3, 4, 7, false)}));
 }
 
+TEST(HistoryTest, AFilteredLookupSeesTheValuesThatItAsksFor) {
+  const auto filtered = [](uint64_t value, uint64_t lo, uint64_t last) {
+    KeyEvent event = Lookup(3, 4, value);
+    event.filter = {lo, last};
+    return event;
+  };
+  EXPECT_TRUE(Possible({Upsert(1, 2, 7, false), filtered(7, 7, 9)}));
+  EXPECT_TRUE(Possible({Upsert(1, 2, 7, false), filtered(kNoRow, 8, 9)}));
+  EXPECT_FALSE(Possible({Upsert(1, 2, 7, false), filtered(kNoRow, 7, 9)}));
+  EXPECT_FALSE(Possible({Upsert(1, 2, 7, false), filtered(7, 8, 9)}));
+  // Nobody has seen the value, and still it matters which it is.
+  EXPECT_FALSE(Possible({Upsert(1, 2, 7, false), filtered(kNoRow, 1, 7), Lookup(5, 6, 7)}));
+}
+
 TEST(HistoryTest, OverlappingOperationsTakeEitherOrderButOneOrder) {
   EXPECT_TRUE(Possible({Upsert(1, 9, 7, false), Lookup(2, 3, kNoRow), Lookup(4, 5, 7)}));
   EXPECT_TRUE(Possible({Upsert(1, 9, 7, false), Lookup(2, 3, kNoRow), Lookup(4, 5, kNoRow)}));

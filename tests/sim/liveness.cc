@@ -7,14 +7,14 @@
 namespace eris::sim {
 namespace {
 
-// Of each AEU. Lives are short, so this has to be little more than it takes: of half a million lives
-// the longest wait was of 23 turns.
+// Of each AEU. Lives are short, so this has to be little more than it takes: of half a million
+// lives the longest wait was of 23 turns.
 constexpr uint64_t kTurnsMax = 40;
 
 std::string TextOf(const SimTransfer& transfer) {
   static constexpr const char* kPhases[] = {
-      "about to reserve a slot", "reserving a slot", "about to give",     "giving",
-      "about to publish",        "about to conclude", "concluding", "done"};
+      "about to reserve a slot", "reserving a slot",  "about to give", "giving",
+      "about to publish",        "about to conclude", "concluding",    "done"};
   return "a transfer of object " + std::to_string(transfer.object->world.route.object().value) +
          " from AEU " + std::to_string(transfer.from.value) + " to " +
          std::to_string(transfer.to.value) + " (" + kPhases[static_cast<size_t>(transfer.phase)] +
@@ -85,8 +85,7 @@ void Simulation::CheckLiveness() {
     }
     if (phase == SimTransfer::Phase::kGiven && transfer->step->ended > 0) continue;
     if (phase != SimTransfer::Phase::kGiven && transfer->reply->answered > 0) continue;
-    too_long(transfer->waiting,
-             transfer->waiting.Turns(turns_, transfer->from, transfer->to),
+    too_long(transfer->waiting, transfer->waiting.Turns(turns_, transfer->from, transfer->to),
              TextOf(*transfer));
   }
   for (const auto& batch : batches_) {
@@ -97,7 +96,8 @@ void Simulation::CheckLiveness() {
   for (const Client& client : clients_) {
     if (client.scan == nullptr || !client.scan->out || client.port->HasBuffered()) continue;
     const Waiting& waiting = client.scan->waiting;
-    too_long(waiting, waiting.Turns(turns_), "a scan of client " + std::to_string(client.scan->client));
+    too_long(waiting, waiting.Turns(turns_),
+             "a scan of client " + std::to_string(client.scan->client));
   }
   for (const auto& object : objects_) {
     const bool control = object->phase == SimObject::Phase::kCreating ||

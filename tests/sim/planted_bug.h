@@ -56,6 +56,9 @@ enum class PlantedBug : uint8_t {
   kHandOverLost,         // a range never arrives: its transfer would wait for ever
   kLeaveOtherVersions,   // a chunk of byte strings or two-part keys leaves its versions behind
   kDropEndsOthers,       // an object's drop ends what other objects' transfers have under way
+  kSkipBackwardRow,      // a backward scan whose part has moved goes on one key too far
+  kSkipResumedRow,       // a scan that goes on behind its limit leaves a key out
+  kNarrowFilter,         // a filter leaves its lowest value out
   kLoseCredit,           // a batch that is sent again counts as under way for ever
   kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
   kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
@@ -98,6 +101,9 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "hand-over-lost",
                                                    "leave-other-versions",
                                                    "drop-ends-others",
+                                                   "skip-backward-row",
+                                                   "skip-resumed-row",
+                                                   "narrow-filter",
                                                    "lose-credit",
                                                    "epoch-before-cut",
                                                    "registry-before-epoch",

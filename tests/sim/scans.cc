@@ -17,6 +17,34 @@ using storage::Key;
 using storage::KeyState;
 using storage::Range;
 
+namespace {
+
+// The index of the first key behind the range.
+uint32_t EndOf(const SimObject& object, const Range& range) {
+  return range.hi ? object.IndexOf(*range.hi) : static_cast<uint32_t>(object.universe.size());
+}
+
+// Whether `rest` is what a scan of `asked` comes to last.
+bool IsEndOf(const Range& asked, const Range& rest, bool backward) {
+  if (!backward) return rest.hi == asked.hi && asked.Contains(rest.lo);
+  return rest.lo == asked.lo && (!asked.hi || (rest.hi && *rest.hi <= *asked.hi));
+}
+
+// Leaves out all up to `key`, and the key itself. False: nothing is behind it.
+bool GoBehind(Scan& scan, Key key) {
+  if (scan.query.Backward()) {
+    scan.rest.hi = key;
+    return scan.rest.lo < key;
+  }
+  // The next one that the object can have.
+  uint64_t& last = scan.object->two_parts() ? key.tail : key.head;
+  if (++last == 0 && (!scan.object->two_parts() || ++key.head == 0)) return false;
+  scan.rest.lo = key;
+  return !scan.rest.Empty();
+}
+
+}  // namespace
+
 void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
   auto scan = std::make_unique<Scan>(static_cast<uint32_t>(random_.Between(1, 3)),
                                      static_cast<uint32_t>(random_.Between(1, 9)),
@@ -34,17 +62,24 @@ void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
     if (!random_.OneIn(4)) scan->rest.lo = pick();
     if (!random_.OneIn(4)) scan->rest.hi = std::max(pick(), scan->rest.lo);
     if (random_.OneIn(4)) scan->rows_left = random_.Between(1, 20);
+    if (random_.OneIn(3)) scan->query.direction = ScanDirection::kBackward;
+    if (object.form != Form::kBytes && random_.OneIn(6)) {
+      scan->query.values.lo = 1 + random_.Below(next_value_);
+      if (random_.OneIn(2)) scan->query.values.last = scan->query.values.lo + random_.Below(50);
+    }
   }
   Note("client starts a scan", client, scan->rest.lo.head, scan->rest.hi ? scan->rest.hi->head : 0);
   if (scan->rest.Empty()) return;
   outcome_.coverage.Add(Event::kScans);
+  if (scan->query.Backward()) outcome_.coverage.Add(Event::kBackwardScans);
+  if (scan->query.Filters()) outcome_.coverage.Add(Event::kFilteredScans);
   if (!whole && random_.OneIn(2)) {
     scan->snapshot = world_.snapshots().Begin();
     scan->snapshot_taken = now_;
     outcome_.coverage.Add(Event::kSnapshotScans);
     if (options_.bug == PlantedBug::kEndSnapshotEarly) scan->LetSnapshotGo();
   }
-  scan->cursor = object.IndexOf(scan->rest.lo);
+  scan->cursor = scan->query.Backward() ? EndOf(object, scan->rest) : object.IndexOf(scan->rest.lo);
   scan->last_step = now_;
   scan->part.GiveAll();
   clients_[client].scan = std::move(scan);
@@ -57,20 +92,28 @@ void Simulation::SendScanPart(Scan& scan) {
   const routing::ObjectRoute& view = ViewOf(client, *scan.object);
   const auto pin = view.Pin();
   const routing::RangeTable& table = *pin;
-  const size_t partition = table.PartitionOf(scan.rest.lo.head);
+  const bool backward = scan.query.Backward();
+  const size_t partition =
+      table.PartitionOf(backward ? storage::LastFirstPartOf(scan.rest) : scan.rest.lo.head);
   scan.asked = scan.rest;
   // One partition at a time, as the engine does; or as far as the AEU can answer.
   const Range owned = table.RangeOf(partition);
-  const bool beyond = owned.hi && (!scan.asked.hi || *owned.hi < *scan.asked.hi);
+  const bool beyond = backward ? scan.asked.lo < owned.lo
+                               : owned.hi && (!scan.asked.hi || *owned.hi < *scan.asked.hi);
   scan.wide = beyond && random_.OneIn(4);
-  if (beyond && !scan.wide) scan.asked.hi = owned.hi;
-  // What lies between two parts was passed, too.
-  while (scan.cursor < scan.object->IndexOf(scan.asked.lo)) {
-    ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+  if (beyond && !scan.wide) {
+    backward ? void(scan.asked.lo = owned.lo) : void(scan.asked.hi = owned.hi);
   }
+  // What lies between two parts was passed, too.
+  PassTo(scan, backward ? EndOf(*scan.object, scan.asked) : scan.object->IndexOf(scan.asked.lo));
   scan.last_step = now_;
+  storage::ScanQuery query = scan.query;
+  if (options_.bug == PlantedBug::kNarrowFilter && query.Filters() &&
+      query.values.lo < query.values.last) {
+    ++query.values.lo;
+  }
   const routing::ScanSegment segment{
-      scan.asked, scan.rows_left.value_or(std::numeric_limits<uint64_t>::max()), &scan.part};
+      scan.asked, scan.rows_left.value_or(std::numeric_limits<uint64_t>::max()), &scan.part, query};
   const CommandHeader header{.type = CommandType::kScan,
                              .slot = view.slot(),
                              .object = view.object(),
@@ -100,9 +143,18 @@ void Simulation::ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t s
   KeyEvent event;
   event.found = value != kNoRow;
   event.value = value;
+  event.filter = scan.query.values;
   event.sent = scan.snapshot ? scan.snapshot_taken : since;
   event.answered = scan.snapshot ? scan.snapshot_taken : now_;
   scan.object->histories[key].push_back(event);
+}
+
+void Simulation::PassTo(Scan& scan, size_t key) {
+  if (scan.query.Backward()) {
+    while (scan.cursor > key) ObserveKey(scan, --scan.cursor, kNoRow, scan.last_step);
+  } else {
+    while (scan.cursor < key) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+  }
 }
 
 void Simulation::ObserveScan(Scan& scan) {
@@ -117,17 +169,24 @@ void Simulation::ObserveScan(Scan& scan) {
     }
   }
   std::sort(rows.begin(), rows.end());  // chunks are not in the order of their keys
+  const bool backward = scan.query.Backward();
+  if (backward) std::reverse(rows.begin(), rows.end());
   for (const auto& [key, value] : rows) {
     const uint32_t index = scan.object->IndexOf(key);
     if (index == scan.object->universe.size() || scan.object->universe[index] != key) {
       return Fail("a scan found key " + TextOf(key) + ", which nobody ever wrote");
     }
-    if (index < scan.cursor) return Fail("a scan found key " + TextOf(key) + " too late");
+    if (backward ? index >= scan.cursor : index < scan.cursor) {
+      return Fail("a scan found key " + TextOf(key) + " too late");
+    }
+    if (!scan.query.values.Contains(value) && scan.query.Filters()) {
+      return Fail("a scan found key " + TextOf(key) + ", whose value it has not asked for");
+    }
     if (!scan.asked.Contains(key)) {
       return Fail("a scan found key " + TextOf(key) + " outside its range");
     }
-    while (scan.cursor < index) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
-    ObserveKey(scan, scan.cursor++, value, now_);
+    PassTo(scan, index + backward);
+    ObserveKey(scan, backward ? --scan.cursor : scan.cursor++, value, now_);
     scan.last_step = now_;
     ++scan.rows_seen;
     outcome_.coverage.Add(Event::kScanRows);
@@ -145,7 +204,9 @@ void Simulation::EndScanPart(Scan& scan) {
   const std::optional<Range>& rest = scan.part.rest();
   Note("a scan part ends", static_cast<uint64_t>(outcome), rest ? rest->lo.head : 0);
   scan.out = false;
-  std::optional<Key> answered_to = scan.asked.hi;
+  const bool backward = scan.query.Backward();
+  // Where the answered rows end.
+  size_t end = backward ? scan.object->IndexOf(scan.asked.lo) : EndOf(*scan.object, scan.asked);
   switch (outcome) {
     case PartOutcome::kAnswered:
       if (scan.rows_left && scan.rows_seen == *scan.rows_left) return;  // the limit ended it
@@ -153,10 +214,10 @@ void Simulation::EndScanPart(Scan& scan) {
     case PartOutcome::kMoved:
       outcome_.coverage.Add(Event::kScanPartsMoved);
       if (!plan_.may_move() && !scan.wide) return Fail("a scan part moved, but no range ever does");
-      if (!rest || rest->hi != scan.asked.hi || !scan.asked.Contains(rest->lo)) {
+      if (!rest || rest->Empty() || !IsEndOf(scan.asked, *rest, backward)) {
         return Fail("a scan part's rest is not the end of what was asked for");
       }
-      answered_to = rest->lo;
+      end = backward ? EndOf(*scan.object, *rest) : scan.object->IndexOf(rest->lo);
       break;
     case PartOutcome::kNoObject:
       outcome_.coverage.Add(Event::kScanPartsNoObject);
@@ -173,19 +234,38 @@ void Simulation::EndScanPart(Scan& scan) {
     case PartOutcome::kRefused:
       return Fail("a scan part ended as outcome " + std::to_string(static_cast<int>(outcome)));
   }
-  const uint32_t end = answered_to ? scan.object->IndexOf(*answered_to)
-                                   : static_cast<uint32_t>(scan.object->universe.size());
-  while (scan.cursor < end) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+  PassTo(scan, end);
+}
+
+Range Simulation::Moved(const Scan& scan) const {
+  Range rest = scan.rest;
+  if (scan.query.Backward()) {
+    rest.hi = scan.part.rest()->hi;
+    if (options_.bug == PlantedBug::kSkipBackwardRow) {
+      const uint32_t end = EndOf(*scan.object, rest);
+      if (end > 0) rest.hi = std::max(scan.object->universe[end - 1], rest.lo);
+    }
+    return rest;
+  }
+  rest.lo = scan.part.rest()->lo;
+  if (options_.bug == PlantedBug::kSkipScanRow) ++rest.lo.head;
+  // Its place was in the tree that has been cut: it comes to the end of that one.
+  if (options_.bug == PlantedBug::kPointerCursor && scan.asked.hi) rest.lo = *scan.asked.hi;
+  return rest;
 }
 
 bool Simulation::ReadScan(uint32_t client) {
   if (clients_[client].scan == nullptr) return false;
   Scan& scan = *clients_[client].scan;
+  const bool backward = scan.query.Backward();
   while (auto* chunk = scan.part.TakeFilled()) {
     for (uint32_t i = 0; i < chunk->rows.rows; ++i) {
       const Key key{chunk->rows.keys[i],
                     chunk->rows.seconds == nullptr ? 0 : chunk->rows.seconds[i]};
-      if (scan.last_read && key <= *scan.last_read) Fail("a scan's rows are not in key order");
+      const auto in_order = [&](const Key& before) {
+        return backward ? key < before : before < key;
+      };
+      if (scan.last_read && !in_order(*scan.last_read)) Fail("a scan's rows are not in key order");
       scan.last_read = key;
       ++scan.rows_read;
     }
@@ -212,16 +292,15 @@ bool Simulation::ReadScan(uint32_t client) {
   bool over = false;
   if (scan.parts > 0 && scan.part.outcome() != PartOutcome::kRunning) {
     const PartOutcome outcome = scan.part.outcome();
+    const Range before = scan.rest;
     over = outcome == PartOutcome::kNoObject || outcome == PartOutcome::kCancelled ||
            outcome == PartOutcome::kAborted;
     if (outcome == PartOutcome::kMoved) {
-      scan.rest.lo = scan.part.rest()->lo;
-      if (options_.bug == PlantedBug::kSkipScanRow) ++scan.rest.lo.head;
-      // Its place was in the tree that has been cut: it comes to the end of that one.
-      if (options_.bug == PlantedBug::kPointerCursor && scan.asked.hi) {
-        scan.rest.lo = *scan.asked.hi;
-      }
+      scan.rest = Moved(scan);
       if (random_.OneIn(2)) RefreshView(clients_[client], *scan.object);
+    } else if (!over && backward) {
+      over = scan.asked.lo == scan.rest.lo;
+      if (!over) scan.rest.hi = scan.asked.lo;
     } else if (!over) {
       over = scan.asked.hi == scan.rest.hi;
       if (!over) scan.rest.lo = *scan.asked.hi;
@@ -229,7 +308,23 @@ bool Simulation::ReadScan(uint32_t client) {
     if (scan.rows_left) {
       *scan.rows_left -= scan.rows_seen;
       scan.rows_seen = scan.rows_read = 0;
-      over |= *scan.rows_left == 0;
+    }
+    if (scan.rows_left && *scan.rows_left == 0) {
+      const bool answered = outcome == PartOutcome::kAnswered;
+      if ((answered || outcome == PartOutcome::kMoved) && !scan.cancelled && random_.OneIn(2)) {
+        // It goes on behind the last row, as with a token.
+        scan.rows_left = random_.Between(1, 20);
+        if (answered) {
+          scan.rest = before;
+          over = !GoBehind(scan, *scan.last_read);
+          if (options_.bug == PlantedBug::kSkipResumedRow && !over) {
+            over = !GoBehind(scan, backward ? *scan.rest.hi : scan.rest.lo);
+          }
+        }
+        outcome_.coverage.Add(Event::kScansResumed);
+      } else {
+        over = true;
+      }
     }
     scan.part.Reset();
   }
@@ -239,9 +334,7 @@ bool Simulation::ReadScan(uint32_t client) {
                         !(scan.rows_left && *scan.rows_left == 0);
   if (over && told_all) {
     // The client takes the range to be answered: what it has not been told of was not there.
-    const size_t end =
-        scan.rest.hi ? scan.object->IndexOf(*scan.rest.hi) : scan.object->universe.size();
-    while (scan.cursor < end) ObserveKey(scan, scan.cursor++, kNoRow, scan.last_step);
+    PassTo(scan, backward ? scan.object->IndexOf(scan.rest.lo) : EndOf(*scan.object, scan.rest));
   }
   if (over) {
     clients_[client].scan.reset();

@@ -146,12 +146,13 @@ int Main(int argc, char** argv) {
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - begun;
   const uint64_t seeds = end > first ? end - first : 0;
-  std::printf("%slongest wait: %llu turns\n%llu seeds, %llu failed, %.3f ms a seed, %.0f seeds per second\n",
-              shared.coverage.Text().c_str(), static_cast<unsigned long long>(shared.longest_wait),
-              static_cast<unsigned long long>(seeds),
-              static_cast<unsigned long long>(shared.failures),
-              elapsed.count() / static_cast<double>(std::max<uint64_t>(seeds, 1)),
-              1000.0 * static_cast<double>(seeds) / elapsed.count());
+  std::printf(
+      "%slongest wait: %llu turns\n%llu seeds, %llu failed, %.3f ms a seed, %.0f seeds per "
+      "second\n",
+      shared.coverage.Text().c_str(), static_cast<unsigned long long>(shared.longest_wait),
+      static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(shared.failures),
+      elapsed.count() / static_cast<double>(std::max<uint64_t>(seeds, 1)),
+      1000.0 * static_cast<double>(seeds) / elapsed.count());
   return shared.failures == 0 ? 0 : 1;
 }
 

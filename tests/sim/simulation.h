@@ -193,7 +193,10 @@ struct Scan {
   bool out = false;    // a part is with an AEU
   Waiting waiting;     // ... which has a chunk to fill
   bool cancelled = false;
-  uint32_t cursor = 0;     // first key of the universe whose row or absence has not been seen
+  storage::ScanQuery query;  // direction and filter
+  // First key of the universe whose row or absence has not been seen; of a backward scan the one
+  // above the last of those.
+  uint32_t cursor = 0;
   uint32_t last_step = 0;  // when the cursor came here
   uint64_t rows_seen = 0, rows_read = 0;
   // All that it sees is of the moment when it was taken.
@@ -306,6 +309,10 @@ class Simulation {
   void ObserveScan(Scan& scan);
   void ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t since);
   void EndScanPart(Scan& scan);
+  // What is left of it once a part has moved.
+  storage::Range Moved(const Scan& scan) const;
+  // None of the keys between the cursor and `key` has a row that the scan asks for.
+  void PassTo(Scan& scan, size_t key);
 
   // --- faults.cc
   void FaultStep();

@@ -347,10 +347,11 @@ void Simulation::ObserveStubs(uint32_t aeu, uint64_t forwarded_before) {
     for (const Client& client : clients_) {
       const Scan* scan = client.scan.get();
       if (!stub || scan == nullptr || !scan->out || scan->object != transfer->object ||
-          scan->cursor >= scan->object->universe.size()) {
+          scan->cursor >= scan->object->universe.size() + scan->query.Backward() ||
+          scan->cursor < scan->query.Backward()) {
         continue;
       }
-      const uint64_t near = scan->object->universe[scan->cursor].head;
+      const uint64_t near = scan->object->universe[scan->cursor - scan->query.Backward()].head;
       if (scan->part.HasEmpty() && slot->UnderStub(near) && world_[aeu].scans_running() > 0) {
         outcome_.coverage.Add(Event::kScansWaiting);
       }
