@@ -223,7 +223,9 @@ class TransferExecutorTest : public testing::Test {
                                absl::Time deadline = absl::InfiniteFuture(),
                                MoveStop* stop = nullptr) {
     const TransferStop::Call call(core_.transfer_stop, {deadline, stop});
-    return executor_.Run(*object_, transfer, call.ticket());
+    TransferExecutor::Result result = executor_.Run(*object_, transfer, call.ticket());
+    aeus_.JoinBeginner();  // which waits at the object's gate
+    return result;
   }
   // Whoever owns the keys by the table has the rows; none is lost, none is there twice.
   void ExpectTableAndRowsAgree() {
