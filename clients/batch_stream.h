@@ -59,7 +59,7 @@ class UpsertStream {
   UpsertStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
   ~UpsertStream();
 
-  // As LookupStream::Send. Of a key that stands in two batches under way at once either may win.
+  // As LookupStream::Send. If a key is in two batches under way at once, the later one wins.
   absl::Status Send(const std::string& object, const KeyColumns& keys,
                     absl::Span<const uint64_t> values, const KeyTypes& key_type = {});
   absl::Status AwaitRoom();
@@ -76,8 +76,7 @@ class WriteStream {
   WriteStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
   ~WriteStream();
 
-  // As LookupStream::Send, with columns as Client::Write. Batches under way at once may be executed
-  // in any order.
+  // As LookupStream::Send, with columns as Client::Write.
   absl::Status Send(const std::string& object, WriteMode mode, const KeyColumns& keys,
                     absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected = {},
                     const KeyTypes& key_type = {});
