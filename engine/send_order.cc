@@ -34,7 +34,11 @@ void SendOrder::Send(Request& request) {
 }
 
 bool SendOrder::SendNow(Request& request, bool held) {
+#ifdef ERIS_PLANTED_SENT_TWICE
+  const bool again = false;  // keys that have been executed go again with those that moved
+#else
   const bool again = request.in_order().refused;
+#endif
   // acquire: what went by the old version has been executed.
   if (out_.load(std::memory_order_acquire) == 0 && NewerTable()) table_ = object_->route.Pin();
   out_.fetch_add(1, std::memory_order_relaxed);

@@ -33,7 +33,7 @@ def linearizable(run):
                 raise Absent(said)
             raise OSError(f"{HISTORIES.relative_to(ROOT)} ended with {done.returncode}: {said}")
         report = json.loads(path.read_text(encoding="utf-8"))
-    failed = report["illegal_rounds"] + report["unknown_rounds"] + len(report["not_counting"])
+    failed = report["illegal_rounds"] + report["unknown_rounds"] + len(report["not_counting"]) + (report["wrong_rows"] > 0)
     if run.tiny and report["illegal_rounds"]:
         raise ValueError(f"a history is not linearizable: {said}")
     run.goal(name, failed if report["unanswered"] > 0 else rounds,

@@ -23,7 +23,7 @@ void Mover::Run() {
     owners_[options_.keys[i]] = static_cast<uint32_t>(i) % options_.aeus;
   }
   for (bool link = true; !stop_.load(std::memory_order_relaxed); link = !link) {
-    status_ = MoveOne(link ? TransferKind::kLink : TransferKind::kCopy);
+    status_ = MoveOne(link && options_.links ? TransferKind::kLink : TransferKind::kCopy);
     if (!status_.ok()) return;
     absl::SleepFor(options_.pause);
   }
@@ -33,7 +33,7 @@ uint64_t Mover::DrawBorder(size_t key) {
   const uint64_t at = options_.keys[key];
   // As far as the next key, which is included; behind the last one there is nothing.
   const uint64_t gap = key + 1 < options_.keys.size() ? options_.keys[key + 1] - at : 0;
-  const uint64_t reaches[] = {0, 1, options_.rows_beside + 1, gap};
+  const uint64_t reaches[] = {0, 1, options_.rows_behind + 1, gap};
   const uint64_t reach = std::min(reaches[random_() % std::size(reaches)], gap);
   return reach < 2 ? at + reach : at + random_() % reach;
 }
@@ -52,7 +52,12 @@ absl::Status Mover::MoveOne(TransferKind kind) {
   if (border == lo) hi = lo == options_.keys[last] ? std::nullopt : std::optional(lo + 1);
   if (key + 3 > last && random_() % 2 == 0) hi = std::nullopt;
 
-  const uint32_t owner = std::prev(owners_.upper_bound(lo))->second;
+  auto range = std::prev(owners_.upper_bound(lo));
+  const uint32_t owner = range->second;
+  if (!options_.links) {
+    while (range != owners_.begin() && std::prev(range)->second == owner) --range;
+    lo = range->first;
+  }
   uint32_t to = 0;
   if (kind == TransferKind::kLink) {
     const uint32_t side = options_.aeus_per_numa_node;

@@ -22,10 +22,11 @@ namespace eris {
 
 struct MoverOptions {
   std::string object;
-  // In use; ascending, from 0 to the largest there is. Where this begins the range from key i to
-  // the next one belongs to AEU i % aeus.
+  // In use; ascending, from 0 to the largest number. At the beginning the range from key i to the
+  // next one belongs to AEU i % aeus.
   std::vector<uint64_t> keys;
-  uint32_t rows_beside = 0;  // behind each key
+  uint32_t rows_behind = 0;  // each key
+  bool links = true;         // else ranges move by copy alone, and from an end of their owner's range
   uint32_t aeus = 4;
   uint32_t aeus_per_numa_node = 2;  // links stay inside one
   uint64_t seed = 1;
@@ -40,7 +41,7 @@ class Mover {
 
  private:
   void Run();
-  // Behind key number `key`: at it, one further, among the rows beside it, or anywhere up to the
+  // Behind key number `key`: at it, one further, among the rows behind it, or anywhere up to the
   // next key.
   uint64_t DrawBorder(size_t key);
   uint32_t DrawOtherThan(uint32_t owner, uint32_t first, uint32_t count);

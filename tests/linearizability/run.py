@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Rounds of reads and writes on single keys while ranges change hands, each judged by porcupine.
+"""Rounds of reads and writes of a few keys while ranges change hands, each judged by porcupine.
 
-A server of four AEUs on two NumaNodes, whose balancer moves nothing of itself. In each round
-linearizability_load moves ranges by link and by copy, one after another, under its clients, and
-notes what these did and were told; checker/ says whether that can have been so. Some writes have so
-little time that nobody knows whether they were done: how many is the machine's luck, one at least in
-all rounds. A round in which too little has moved, or which was too short, does not count and fails;
-so does one after which rows that nobody wrote to are others than before.
+A server of four AEUs on two NumaNodes, and in each round an object of another kind. In the first half
+of a round linearizability_load moves ranges by link and by copy, one after another, under its clients;
+in the second the balancer does, every 10 ms. It notes what the clients did and were told; checker/ says
+whether that can have been so. Some writes have so little time that nobody knows whether they were done:
+how many is the machine's luck, one at least in all rounds. A round in which too little has moved, or
+which was too short, does not count and fails; so does one in which rows that nobody changes were others
+than before.
 
   run.py --build build/dev --rounds 200 --json out.json
-  run.py --build build/dev --planted          # a server with a fault, which has to be found
+  run.py --build build/dev --planted sent_twice  # a server with a fault, which has to be found
   run.py --build build/dev --test-checker     # the checker's own tests
   run.py --build build --fetch                # only what they need from the Go proxy (./dev deps)
 """
@@ -30,8 +31,10 @@ CHECKER = os.path.join(HERE, "checker")
 MODULES = os.path.join(HERE, "..", "..", "build", "go-modules")
 AEUS = 4
 AEUS_PER_NUMA_NODE = 2
-COLUMNS = ("round", "operations", "links", "copies", "refused", "unanswered", "illegal", "unknown",
-           "seconds", "checked in")
+# The kind of a round's object, in turn, and whether its ranges move by link.
+KINDS = {"index": True, "hash": False, "bytes": True, "two_part": True, "table": False}
+COLUMNS = ("round", "kind", "operations", "streamed", "doubled", "links", "copies", "balanced", "refused",
+           "unanswered", "wrong rows", "illegal", "unknown", "seconds", "checked in")
 
 
 def arguments(parser):
@@ -39,10 +42,12 @@ def arguments(parser):
     parser.add_argument("--operations", type=int, default=20_000)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seconds-min", type=int, default=3)
-    parser.add_argument("--transfers-min", type=int, default=100, help="of each kind, in each round")
+    parser.add_argument("--transfers-min", type=int, default=50, help="by hand, of each kind, in each round")
+    parser.add_argument("--balanced-min", type=int, default=5, help="transfers by the balancer, in each round")
+    parser.add_argument("--kinds", type=lambda text: text.split(","), default=list(KINDS), help="of objects, in turn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", help="file to write")
-    parser.add_argument("--planted", action="store_true",
+    parser.add_argument("--planted", choices=("early_table", "sent_twice"),
                         help="a server with a planted fault: ends well once it is found")
     parser.add_argument("--test-checker", action="store_true", help="only its own tests")
     parser.add_argument("--fetch", action="store_true", help="only porcupine; nothing when it is there")
@@ -80,12 +85,13 @@ def judge(checker, history):
 def run_round(args, programs, server, checker, number):
     history = os.path.join(server.directory.name, f"history-{number}")
     load = os.path.join(programs.build, "tests", "linearizability", "linearizability_load")
-    options = {"object": f"round-{number}", "history": history, "clients": args.clients,
+    kind = args.kinds[(number - 1) % len(args.kinds)]
+    options = {"object": f"round-{number}", "kind": kind, "history": history, "clients": args.clients,
                "operations": args.operations, "seconds-min": args.seconds_min, "aeus": AEUS,
                "aeus-per-numa-node": AEUS_PER_NUMA_NODE, "seed": args.seed * 10_000 + number}
     done = server.run(load, *(f"--{name}={value}" for name, value in options.items()))
     print(done.stderr, end="", flush=True)
-    result = {"round": number, **json.loads(done.stdout)}
+    result = {"round": number, "kind": kind, **json.loads(done.stdout)}
     verdict = judge(checker, history)
     harness.check_equal(verdict["operations"], result["operations"], "operations checked")
     result.update(illegal=verdict["illegal"], unknown=verdict["unknown"],
@@ -102,8 +108,10 @@ def run_round(args, programs, server, checker, number):
 
 def counts(args, result):
     """Whether a round says anything: enough has moved, in enough time."""
+    links_min = args.transfers_min if KINDS[result["kind"]] else 0
     return (result["operations"] == args.operations and result["seconds"] >= args.seconds_min and
-            min(result["links"], result["copies"]) >= args.transfers_min)
+            result["links"] >= links_min and result["copies"] >= args.transfers_min and
+            result["balanced"] >= args.balanced_min)
 
 
 def run_rounds(args, programs, checker):
@@ -129,18 +137,23 @@ def main():
         sys.exit(subprocess.run([go, "test", "-count=1", "-v", "."], cwd=CHECKER, env=env).returncode)
     programs = harness.Programs(args.build)
     if args.planted:
-        programs.eris = os.path.join(programs.build, "tests", "linearizability", "eris_planted")
+        programs.eris = os.path.join(programs.build, "tests", "linearizability", f"eris_planted_{args.planted}")
     checker = build_checker(args.build)
     begin = time.monotonic()
     results = run_rounds(args, programs, checker)
     summary = {
         "rounds": len(results),
         "operations": sum(one["operations"] for one in results),
-        "links_min": min(one["links"] for one in results),
+        "kinds": sorted({one["kind"] for one in results}),
+        "links_min": min((one["links"] for one in results if KINDS[one["kind"]]), default=0),
         "copies_min": min(one["copies"] for one in results),
+        "balanced_min": min(one["balanced"] for one in results),
+        "streamed": sum(one["streamed"] for one in results),
+        "doubled": sum(one["doubled"] for one in results),
         "unanswered": sum(one["unanswered"] for one in results),
         "unanswered_min": min(one["unanswered"] for one in results),
         "checked_in_max": max(one["checked_in"] for one in results),
+        "wrong_rows": sum(one["wrong_rows"] for one in results),
         "illegal_rounds": sum(one["illegal"] > 0 for one in results),
         "unknown_rounds": sum(one["unknown"] > 0 for one in results),
         "not_counting": [one["round"] for one in results if not counts(args, one)],
@@ -154,8 +167,8 @@ def main():
         harness.check(summary["illegal_rounds"] > 0, "the planted fault was not found")
         return
     harness.check_equal(summary["not_counting"], [], "rounds that do not count")
-    harness.check_equal((summary["illegal_rounds"], summary["unknown_rounds"]), (0, 0),
-                        "rounds with an illegal, an unknown history")
+    harness.check_equal((summary["illegal_rounds"], summary["unknown_rounds"], summary["wrong_rows"]), (0, 0, 0),
+                        "rounds with an illegal, an unknown history; lookups of rows that have changed by themselves")
     harness.check(summary["unanswered"] > 0, "no write had an unknown outcome")
 
 

@@ -10,7 +10,7 @@ import (
 
 // Operation is a line of a history; tests/linearizability/history.h describes it.
 type Operation struct {
-	Client   int
+	Lane     int
 	Verb     string
 	Key      uint64
 	Value    uint64
@@ -20,10 +20,11 @@ type Operation struct {
 	Answer   string
 	Was      bool
 	Read     uint64
+	Order    uint64
 }
 
 var verbs = map[string]bool{
-	"get": true, "scan": true, "upsert": true, "insert": true, "cas": true, "erase": true,
+	"get": true, "scan": true, "upsert": true, "insert": true, "replace": true, "cas": true, "add": true, "erase": true,
 }
 
 var answers = map[string]bool{"yes": true, "no": true, "refused": true, "unknown": true}
@@ -44,11 +45,11 @@ func ReadHistory(in io.Reader) ([]Operation, error) {
 
 func parse(line string) (Operation, error) {
 	fields := strings.Fields(line)
-	if len(fields) != 10 {
-		return Operation{}, fmt.Errorf("%d fields, expected 10", len(fields))
+	if len(fields) != 11 {
+		return Operation{}, fmt.Errorf("%d fields, expected 11", len(fields))
 	}
-	var numbers [10]uint64
-	for _, i := range []int{0, 2, 3, 4, 5, 6, 8, 9} {
+	var numbers [11]uint64
+	for _, i := range []int{0, 2, 3, 4, 5, 6, 8, 9, 10} {
 		number, err := strconv.ParseUint(fields[i], 10, 64)
 		if err != nil {
 			return Operation{}, err
@@ -56,9 +57,10 @@ func parse(line string) (Operation, error) {
 		numbers[i] = number
 	}
 	one := Operation{
-		Client: int(numbers[0]), Verb: fields[1], Key: numbers[2], Value: numbers[3],
+		Lane: int(numbers[0]), Verb: fields[1], Key: numbers[2], Value: numbers[3],
 		Expected: numbers[4], Begin: int64(numbers[5]), End: int64(numbers[6]),
 		Answer: fields[7], Was: numbers[8] != 0, Read: numbers[9],
+		Order: numbers[10],
 	}
 	switch {
 	case !verbs[one.Verb]:

@@ -1,7 +1,8 @@
-// Checks histories of clients (tests/linearizability/history.h) for linearizability: a register a
-// key, absent at the beginning. Prints one line of JSON: operations, the keys whose history is
-// illegal, those that the time did not suffice for, seconds. Exit code 1 if there are illegal ones,
-// 2 if what was given cannot be checked, 3 if time did not suffice, else 0.
+// Checks histories of clients (tests/linearizability/history.h) for linearizability: each key is a
+// register, absent at the beginning, and operations of one lane take effect in their order. Prints
+// one line of JSON: operations, the keys whose history is illegal, those that the time did not
+// suffice for, seconds. Exit code 1 if there are illegal ones, 2 if what was given cannot be
+// checked, 3 if time did not suffice, else 0.
 package main
 
 import (

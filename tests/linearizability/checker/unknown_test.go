@@ -52,7 +52,7 @@ func loadedKey(seed int64) []string {
 			if value == 0 {
 				answer = "no"
 			}
-			lines = append(lines, fmt.Sprintf("%d get 5 0 0 %d %d %s 0 %d", one.client, one.begin, one.end, answer, value))
+			lines = append(lines, fmt.Sprintf("%d get 5 0 0 %d %d %s 0 %d 0", one.client, one.begin, one.end, answer, value))
 			continue
 		case one.insert && value != 0:
 			answer, read = "no", value
@@ -66,7 +66,7 @@ func loadedKey(seed int64) []string {
 		if one.lost {
 			was, answer, read = 0, "unknown", 0
 		}
-		lines = append(lines, fmt.Sprintf("%d %s 5 %d 0 %d %d %s %d %d", one.client, verb, one.value, one.begin, one.end, answer, was, read))
+		lines = append(lines, fmt.Sprintf("%d %s 5 %d 0 %d %d %s %d %d 0", one.client, verb, one.value, one.begin, one.end, answer, was, read))
 	}
 	return lines
 }
@@ -79,7 +79,7 @@ func TestUnknownWritesOfALoadedKeyAreDecided(t *testing.T) {
 		}
 		// One of its reads is of what nobody has written.
 		for i := len(lines) * int(seed) / 21; ; i++ {
-			var fields [10]string
+			var fields [11]string
 			if copy(fields[:], strings.Fields(lines[i])); fields[1] == "get" {
 				fields[7], fields[9] = "yes", "999999"
 				lines[i] = strings.Join(fields[:], " ")
