@@ -30,6 +30,12 @@ CommandType TypeOf(Kind kind) {
   return kTypes[static_cast<int>(kind)];
 }
 
+// Rows of tables are stored, erased and looked up.
+CommandType TypeOf(const SimObject& object, Kind kind) {
+  if (!object.is_table() || kind == Kind::kErase) return TypeOf(kind);
+  return kind == Kind::kLookup ? CommandType::kLookupRows : CommandType::kPutRows;
+}
+
 std::unique_ptr<routing::RangeTable> CopyOf(const routing::RangeTable& table) {
   return std::make_unique<routing::RangeTable>(table.version(), table.starts(), table.owners());
 }
@@ -60,9 +66,12 @@ void Simulation::ClientStep(uint32_t client) {
   if (dice < 28) {
     if (self.scan != nullptr) {
       ReadScan(client);
+    } else if (self.table_scan != nullptr) {
+      ReadTableScan(client);
     } else if (SimObject* object = random_.OneIn(2) ? PickLive() : nullptr;
                object != nullptr && !object->hash()) {
-      StartScan(client, *object, /*whole=*/false);
+      object->is_table() ? StartTableScan(client, *object, /*whole=*/false)
+                         : StartScan(client, *object, /*whole=*/false);
     }
     return;
   }
@@ -113,12 +122,14 @@ uint64_t Simulation::Guess(const SimObject& object, uint32_t key) {
 void Simulation::StartBatch(uint32_t client) {
   SimObject* object = PickObject();
   if (object == nullptr) return;
+  if (object->heap()) return StartAppend(client, *object);
   auto batch = std::make_unique<Batch>();
   batch->object = object;
   batch->client = client;
   batch->session = clients_[client].session;
   batch->kind = static_cast<Kind>(random_.Below(static_cast<uint64_t>(Kind::kCount)));
   if (object->form == Form::kBytes && batch->kind == Kind::kAdd) batch->kind = Kind::kLookup;
+  if (object->is_table()) batch->kind = static_cast<Kind>(static_cast<int>(batch->kind) % 3);
   const auto universe = static_cast<uint32_t>(object->universe.size());
   const uint64_t count = random_.Between(1, plan_.batch_keys_max);
   // A run of neighbours, or keys from anywhere; twice the same key is allowed.
@@ -134,20 +145,36 @@ void Simulation::StartBatch(uint32_t client) {
     if (routing::HasValues(TypeOf(batch->kind))) batch->values.push_back(next_value_++);
     if (batch->kind == Kind::kCompareAndSet) batch->expected.push_back(Guess(*object, key));
   }
+  if (batch->keys.empty()) return;
+  outcome_.coverage.Add(Event::kBatches);
+  Note("client starts a batch", client, static_cast<uint64_t>(batch->kind), batch->keys.size());
+  AddBatch(std::move(batch));
+}
+
+void Simulation::ShowRows(Batch& batch) {
+  SimRequest& request = *batch.request;
+  if (batch.kind == Kind::kLookup) return request.AnswerRows();
+  if (batch.kind == Kind::kErase) return;
+  TableRows& rows = request.StoreRows();
+  for (size_t i = 0; i < batch.keys.size(); ++i) {
+    rows.Add(batch.object->universe[batch.keys[i]], batch.values[i]);
+  }
+  request.rows = &rows.Batch();
+}
+
+void Simulation::AddBatch(std::unique_ptr<Batch> batch) {
   const size_t n = batch->keys.size();
-  if (n == 0) return;
   batch->sent.resize(n);
   batch->sequence.resize(n);
   batch->request = std::make_unique<SimRequest>(ledger_, static_cast<uint32_t>(n));
   batch->request->batch = batch.get();
-  outcome_.coverage.Add(Event::kBatches);
-  Note("client starts a batch", client, static_cast<uint64_t>(batch->kind), n);
+  if (batch->object->is_table()) ShowRows(*batch);
   batches_.push_back(std::move(batch));
   std::vector<uint32_t> all(n);
   for (uint32_t i = 0; i < n; ++i) {
     all[i] = i;
     batches_.back()->sequence[i] = next_sequence_++;
-    ++object->under_way[batches_.back()->keys[i]];
+    ++batches_.back()->object->under_way[batches_.back()->keys[i]];
   }
   SendInOrder(*batches_.back(), std::move(all));
 }
@@ -189,8 +216,9 @@ void Simulation::SendNow(SessionOrder& order, Batch& batch) {
     batch.sent[position] = now_;
     const storage::Key& key = object.universe[batch.keys[position]];
     keys.push_back(key.head);
-    if (object.two_parts()) seconds.push_back(key.tail);
-    if (!batch.values.empty()) values.push_back(WordOf(object, batch.values[position]));
+    if (object.two_parts) seconds.push_back(key.tail);
+    if (!batch.values.empty() && !object.is_table())
+      values.push_back(WordOf(object, batch.values[position]));
     if (!batch.expected.empty()) expected.push_back(WordOf(object, batch.expected[position]));
   }
   batch.request->owed = static_cast<uint32_t>(positions.size());
@@ -198,7 +226,7 @@ void Simulation::SendNow(SessionOrder& order, Batch& batch) {
   const bool from_zero = positions.size() == batch.keys.size() && random_.OneIn(2);
   const uint32_t refused =
       client.port->SendBy(*order.table, batch.object->world.route,
-                          {.type = TypeOf(batch.kind),
+                          {.type = TypeOf(object, batch.kind),
                            .keys = keys,
                            .values = values,
                            .positions = from_zero ? std::span<const uint32_t>() : positions,
@@ -215,7 +243,9 @@ void Simulation::SendNow(SessionOrder& order, Batch& batch) {
 bool Simulation::SendAgain(Batch& batch) {
   SessionOrder& order = OrderOf(batch);
   std::vector<uint32_t> moved, refused;
-  const bool again = !batch.detached && batch.object->phase == SimObject::Phase::kLive;
+  // An append goes nowhere else: what was refused is refused.
+  const bool again =
+      !batch.detached && batch.object->phase == SimObject::Phase::kLive && !batch.object->heap();
   for (uint32_t i = 0; again && i < batch.keys.size(); ++i) {
     const KeyState state = batch.request->states[i];
     if (state == KeyState::kMoved) moved.push_back(i);
@@ -300,12 +330,13 @@ void Simulation::KillPort(uint32_t client) {
 }
 
 void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
+  if (batch.object->heap()) RecordAppend(batch, position);
   const KeyState state = batch.request->states[position];
   const SimObject& object = *batch.object;
   --batch.object->under_way[batch.keys[position]];
   Note("answer", batch.keys[position], static_cast<uint64_t>(state), batch.sent[position]);
   const auto illegal = [&](const char* why) {
-    Fail("key " + TextOf(object.universe[batch.keys[position]]) + " sent in step " +
+    Fail(object.NameOf(batch.keys[position]) + " sent in step " +
          std::to_string(batch.sent[position]) + " was answered with state " +
          std::to_string(static_cast<int>(state)) + ": " + why);
   };
@@ -327,11 +358,13 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       event.swapped = batch.kind == Kind::kCompareAndSet && state == KeyState::kPresent;
       if (batch.kind == Kind::kLookup && event.found) {
         event.value = ValueIn(object, batch.request->values[position]);
+        const TableAnswers* const row = batch.request->answers.get();
+        if (row != nullptr && !row->Whole(position)) return illegal("its row is torn");
       }
       event.sent = batch.sent[position];
       event.answered = now_;
       // What a session sends on a key takes effect in its order, whatever moves.
-      event.lane = 1 + batch.session * plan_.clients + batch.client;
+      if (!object.heap()) event.lane = 1 + batch.session * plan_.clients + batch.client;
       event.sequence = batch.sequence[position];
       batch.object->histories[batch.keys[position]].push_back(event);
       outcome_.coverage.Add(Event::kKeysExecuted);
@@ -382,19 +415,8 @@ void Simulation::LookUpAll(SimObject& object) {
   auto batch = std::make_unique<Batch>();
   batch->object = &object;
   batch->session = clients_[0].session;
-  const auto n = static_cast<uint32_t>(object.universe.size());
-  std::vector<uint32_t> all;
-  for (uint32_t i = 0; i < n; ++i) {
-    all.push_back(i);
-    batch->keys.push_back(i);
-    batch->sequence.push_back(next_sequence_++);
-    ++object.under_way[i];
-  }
-  batch->sent.resize(n);
-  batch->request = std::make_unique<SimRequest>(ledger_, n);
-  batch->request->batch = batch.get();
-  batches_.push_back(std::move(batch));
-  SendInOrder(*batches_.back(), std::move(all));
+  for (uint32_t i = 0; i < object.universe.size(); ++i) batch->keys.push_back(i);
+  AddBatch(std::move(batch));
 }
 
 void Simulation::LetGo(size_t batch) {

@@ -51,6 +51,12 @@ enum class Event : uint8_t {
   kScanPartsMoved,
   kScanPartsNoObject,
   kScanPartsRefused,
+  kTableScans,
+  kTableRows,
+  kTableSums,     // and then the rows, at the same snapshot
+  kScansAtGates,  // of tables, that had to wait for a step
+  kAppends,       // pieces
+  kAppendsRefused,
   kMovesInsideTurns,
   kTransfers,
   kLinks,         // installed
@@ -58,7 +64,9 @@ enum class Event : uint8_t {
   kStepsOfBytes,  // of both, installed
   kStepsOfTwoParts,
   kStepsOfHashes,
-  kReleases,  // of what a hash has made ready
+  kStepsOfTables,
+  kStepsOfHeaps,  // with any rows
+  kReleases,      // of what a hash has made ready
   kStepsRefused,
   kStepsReturned,
   kTransfersStopped,
@@ -111,6 +119,12 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "scan parts moved",
                                               "scan parts without object",
                                               "scan parts refused",
+                                              "table scans",
+                                              "table rows",
+                                              "tables added up",
+                                              "table scans waiting at gates",
+                                              "appends",
+                                              "appends refused",
                                               "moves inside turns",
                                               "transfers",
                                               "links",
@@ -118,6 +132,8 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "steps of byte strings",
                                               "steps of two-part keys",
                                               "chunks of hashes",
+                                              "chunks of tables",
+                                              "chunks of heap tables",
                                               "hashes released",
                                               "steps refused",
                                               "steps returned",

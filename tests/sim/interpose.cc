@@ -32,6 +32,10 @@ bool Overlap(Record& a, Record& b) {
   return false;
 }
 
+bool Stores(CommandType type) {
+  return type == CommandType::kUpsert || type == CommandType::kPutRows;
+}
+
 }  // namespace
 
 void Simulation::Interpose(uint32_t aeu) {
@@ -64,8 +68,10 @@ void Simulation::Interpose(uint32_t aeu) {
   }
   TamperStep(records);
   for (size_t at = 0; at < records.size(); ++at) {
-    if (!routing::IsKeyed(HeaderOf(records[at])->type) || !random_.OneIn(kOneIn)) continue;
-    if (Tamper(aeu, records, at)) break;
+    const CommandType type = HeaderOf(records[at])->type;
+    const bool appends = type == CommandType::kAppendRows;
+    if ((!routing::IsKeyed(type) && !appends) || !random_.OneIn(kOneIn)) continue;
+    if (appends ? TamperAppend(records, at) : Tamper(aeu, records, at)) break;
   }
   world_.PutRecords(aeu, records);
 }
@@ -90,7 +96,7 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
     case PlantedBug::kSwapRecords:
       for (size_t other = at + 1; other < records.size(); ++other) {
         CommandHeader* second = HeaderOf(records[other]);
-        if (second->type != CommandType::kUpsert || command->type != CommandType::kUpsert ||
+        if (second->type != command->type || !Stores(command->type) ||
             second->object != command->object || !Overlap(records[at], records[other])) {
           continue;
         }
@@ -157,6 +163,40 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
   }
 }
 
+bool Simulation::TamperAppend(std::vector<Record>& records, size_t at) {
+  CommandHeader* const command = HeaderOf(records[at]);
+  auto* const append = reinterpret_cast<routing::AppendSegment*>(command + 1);
+  // Nobody looks at its answers; the rows are the request's.
+  const auto sink = [&]() -> routing::Reply* {
+    append_sinks_.push_back(std::make_unique<test::TestReply>(append->position + 1));
+    append_sinks_.back()->rows = command->context->rows;
+    return append_sinks_.back().get();
+  };
+  switch (options_.bug) {
+    case PlantedBug::kAppendTwice: {
+      // In the same block, so that the request is there still.
+      Record again = records[at];
+      HeaderOf(again)->context = sink();
+      HeaderOf(again)->complete = &test::TestReply::Answered;
+      records.insert(records.begin() + static_cast<ptrdiff_t>(at), std::move(again));
+      return true;
+    }
+    case PlantedBug::kAppendInPart:
+      if (append->count == 1) return false;
+      --append->count;
+      return true;
+    case PlantedBug::kStoreRefusedAppend:
+      if (!plan_.may_refuse() || plan_.free_at_once) return false;
+      command->context->states[append->position] = KeyState::kRefused;
+      command->complete(command->context, 1);
+      command->context = sink();
+      command->complete = &test::TestReply::Answered;
+      return true;
+    default:
+      return false;
+  }
+}
+
 void Simulation::HurtOthersByDrop(uint32_t aeu) {
   for (const auto& object : objects_) {
     if (aeu::ObjectSlot* const slot = AeuTestPeer::SlotOf(world_[aeu], object->world.route)) {
@@ -176,13 +216,18 @@ void Simulation::WriteBehindTheBack(SimObject& object, const Key& key, uint64_t 
     const uint32_t position = 0;
     uint64_t answer = 0;
     KeyState state = KeyState::kPending;
+    TableRows rows;
+    rows.Add(key, value);
+    const bool stores = object.is_table() && operation != storage::Operation::kErase;
+    if (stores) operation = storage::Operation::kPutRows;
     const storage::BatchPart part{.count = 1,
                                   .keys = &key.head,
                                   .values_in = &word,
                                   .positions = &position,
                                   .values_out = &answer,
                                   .states_out = &state,
-                                  .seconds = object.two_parts() ? &key.tail : nullptr};
+                                  .seconds = object.two_parts ? &key.tail : nullptr,
+                                  .rows = stores ? &rows.Batch() : nullptr};
     owned->partition->Execute({operation, std::span(&part, 1)});
     return;
   }

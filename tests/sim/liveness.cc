@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/sim/simulation.h"
+#include "tests/sim/table_scans.h"
 
 namespace eris::sim {
 namespace {
@@ -27,6 +28,11 @@ std::string TextOf(const Batch& batch) {
          std::to_string(batch.to_send.size()) + " to be sent again)";
 }
 
+std::string TextOf(const SimTableScan& scan) {
+  return "a table scan of client " + std::to_string(scan.client) +
+         (scan.phase == SimTableScan::Phase::kAtGate ? " (at the gate)" : "");
+}
+
 std::string TextOf(const SimObject& object) {
   return std::string(object.phase == SimObject::Phase::kCreating ? "the create" : "the drop") +
          " of object " + std::to_string(object.world.route.object().value);
@@ -45,6 +51,9 @@ std::string Simulation::UnderWay() const {
   for (const Client& client : clients_) {
     if (client.scan != nullptr) {
       add(client.scan->waiting, "a scan of client " + std::to_string(client.scan->client));
+    }
+    if (client.table_scan != nullptr) {
+      add(client.table_scan->waiting, TextOf(*client.table_scan));
     }
   }
   for (const auto& object : objects_) {
@@ -98,6 +107,11 @@ void Simulation::CheckLiveness() {
     const Waiting& waiting = client.scan->waiting;
     too_long(waiting, waiting.Turns(turns_),
              "a scan of client " + std::to_string(client.scan->client));
+  }
+  for (const Client& client : clients_) {
+    const SimTableScan* const scan = client.table_scan.get();
+    if (scan == nullptr || !scan->WaitsForAeus()) continue;
+    too_long(scan->waiting, scan->waiting.Turns(turns_), TextOf(*scan));
   }
   for (const auto& object : objects_) {
     const bool control = object->phase == SimObject::Phase::kCreating ||

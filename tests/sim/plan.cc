@@ -20,7 +20,8 @@ static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 2)
 static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 1, 0, 2) <=
               kRecordBytesMin);
 
-constexpr const char* kForms[] = {"an index", "byte strings", "two-part keys", "a hash"};
+constexpr const char* kForms[] = {"an index", "byte strings",      "two-part keys",
+                                  "a hash",   "a clustered table", "a heap table"};
 
 }  // namespace
 
@@ -68,9 +69,10 @@ Plan::Plan(Random& random) {
   // had.
   Random aside = random;
   transfers = moves && aside.OneIn(2);
-  if (aside.OneIn(2)) form = static_cast<Form>(aside.Between(1, 3));
-  // A hash can be cut by those alone that prepare it.
-  if (form == Form::kHash && moves) transfers = true;
+  if (aside.OneIn(2)) form = static_cast<Form>(aside.Between(1, 5));
+  // These move by copies alone, which take steps.
+  if (form >= Form::kHash && moves) transfers = true;
+  two_words = form == Form::kTable && aside.OneIn(2);
 }
 
 std::string Plan::Text() const {

@@ -13,8 +13,9 @@
 
 namespace eris::sim {
 
-// What the objects of a life are. All have the same oracle: a register per key.
-enum class Form : uint8_t { kIndex, kBytes, kTwoParts, kHash };
+// What the objects of a life are. All have the same oracle: a register per key, or per append to a
+// heap table.
+enum class Form : uint8_t { kIndex, kBytes, kTwoParts, kHash, kTable, kHeap };
 
 struct Plan {
   explicit Plan(Random& random);
@@ -22,11 +23,13 @@ struct Plan {
   std::string Text() const;
   // A table can be older than what the AEUs know.
   bool may_move() const { return moves || stale_views; }
+  bool two_parts() const { return form == Form::kTwoParts || two_words; }
   // A client's Port can be without a block.
   bool may_refuse() const { return tight_ports; }
 
   WorldOptions world;
   Form form = Form::kIndex;
+  bool two_words = false;  // kTable: keys of two columns
   uint32_t clients = 1;
   uint32_t slots = 1;               // of data objects
   uint32_t steps = 0;               // until the faults stop

@@ -60,6 +60,14 @@ enum class PlantedBug : uint8_t {
   kSkipResumedRow,       // a scan that goes on behind its limit leaves a key out
   kNarrowFilter,         // a filter leaves its lowest value out
   kLoseCredit,           // a batch that is sent again counts as under way for ever
+  kScanPastGate,         // a scan of a table begins in the middle of a step
+  kRowsDieLater,         // a chunk's rows die later at the source than they are born at the target
+  kTearRow,              // a row of a chunk on its way gets a cell of another value
+  kLoseTableRow,         // a row of a table's chunk is lost on its way
+  kAppendTwice,          // an append is executed twice
+  kAppendInPart,         // an append lacks a row
+  kStoreRefusedAppend,   // an append is refused and stored
+  kOwnersOnly,           // a scan of a table asks those that own ranges, not all members
   kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
   kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
   kSecondDrain,          // a turn drains its sources twice under one epoch
@@ -105,6 +113,14 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "skip-resumed-row",
                                                    "narrow-filter",
                                                    "lose-credit",
+                                                   "scan-past-gate",
+                                                   "rows-die-later",
+                                                   "tear-row",
+                                                   "lose-table-row",
+                                                   "append-twice",
+                                                   "append-in-part",
+                                                   "store-refused-append",
+                                                   "owners-only",
                                                    "epoch-before-cut",
                                                    "registry-before-epoch",
                                                    "second-drain"};

@@ -5,10 +5,12 @@
 #define ERIS_TESTS_SIM_REQUEST_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "routing/reply.h"
 #include "routing/reply_bytes.h"
+#include "tests/sim/table_columns.h"
 
 namespace eris::sim {
 
@@ -45,14 +47,23 @@ struct SimRequest final : routing::Reply {
     return sum;
   }
 
+  // Of a table: the rows of a write, or where lookups are answered.
+  TableRows& StoreRows() { return *(stored = std::make_unique<TableRows>()); }
+  void AnswerRows() {
+    answers = std::make_unique<TableAnswers>(value_column.size(), value_column.data());
+    columns_out = answers->columns();
+  }
+
   Ledger& ledger;
   Batch* batch = nullptr;                // nullptr once the client has let go of it
   routing::ReplyBytes strings{1 << 20};  // where answers are byte strings
   std::vector<uint64_t> value_column;
   std::vector<storage::KeyState> state_column;
   std::vector<uint8_t> recorded;  // by position: its answer has been taken note of
-  uint32_t owed = 0;              // answers to come
-  uint32_t answered_now = 0;      // in the step under way
+  std::unique_ptr<TableRows> stored;
+  std::unique_ptr<TableAnswers> answers;
+  uint32_t owed = 0;          // answers to come
+  uint32_t answered_now = 0;  // in the step under way
   bool in_ledger = false;
   uint64_t final_fingerprint = 0;
 };

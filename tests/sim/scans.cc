@@ -37,8 +37,8 @@ bool GoBehind(Scan& scan, Key key) {
     return scan.rest.lo < key;
   }
   // The next one that the object can have.
-  uint64_t& last = scan.object->two_parts() ? key.tail : key.head;
-  if (++last == 0 && (!scan.object->two_parts() || ++key.head == 0)) return false;
+  uint64_t& last = scan.object->two_parts ? key.tail : key.head;
+  if (++last == 0 && (!scan.object->two_parts || ++key.head == 0)) return false;
   scan.rest.lo = key;
   return !scan.rest.Empty();
 }
@@ -47,15 +47,15 @@ bool GoBehind(Scan& scan, Key key) {
 
 void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
   auto scan = std::make_unique<Scan>(static_cast<uint32_t>(random_.Between(1, 3)),
-                                     static_cast<uint32_t>(random_.Between(1, 9)),
-                                     object.two_parts(), world_.snapshots());
+                                     static_cast<uint32_t>(random_.Between(1, 9)), object.two_parts,
+                                     world_.snapshots());
   scan->object = &object;
   scan->client = client;
   if (!whole) {
     // At a key, or right behind it.
     const auto pick = [&] {
       Key key = object.universe[random_.Below(object.universe.size())];
-      uint64_t& last = object.two_parts() ? key.tail : key.head;
+      uint64_t& last = object.two_parts ? key.tail : key.head;
       last += random_.Below(2);
       return key;
     };

@@ -7,6 +7,7 @@
 
 #include "storage/byte_value.h"
 #include "tests/sim/aeu_peer.h"
+#include "tests/sim/table_scans.h"
 
 namespace eris::sim {
 
@@ -25,9 +26,13 @@ routing::InstallSegment SimObject::Install() const {
   routing::InstallSegment install;
   install.manager = world.manager.get();
   install.route = &world.route;
-  install.kind = hash() ? ObjectKind::kHash : ObjectKind::kIndex;
+  install.kind = hash()                 ? ObjectKind::kHash
+                 : form == Form::kTable ? ObjectKind::kTable
+                 : heap()               ? ObjectKind::kHeapTable
+                                        : ObjectKind::kIndex;
   install.value_type = form == Form::kBytes ? ValueType::kBytes : ValueType::kUint64;
-  install.two_parts = two_parts();
+  install.two_parts = form == Form::kTwoParts;
+  if (is_table()) install.layout = &layout();
   install.seed = world.route.object().value;
   return install;
 }
@@ -47,6 +52,10 @@ uint64_t Strings::WordOf(uint64_t value) {
 
 uint64_t Strings::ValueIn(uint64_t word) {
   return std::strtoull(std::string(storage::BytesOf(word)).c_str(), nullptr, 10);
+}
+
+std::string SimObject::NameOf(uint32_t key) const {
+  return heap() ? "append " + std::to_string(key) : "key " + TextOf(universe[key]);
 }
 
 uint32_t SimObject::IndexOf(const storage::Key& key) const {
@@ -159,6 +168,7 @@ void Simulation::StepAeu(uint32_t aeu) {
   if (AeuTestPeer::HasBuffered(world_[aeu])) outcome_.coverage.Add(Event::kAeuFlushesFailed);
   for (Client& client : clients_) {
     if (client.scan != nullptr && client.scan->out) ObserveScan(*client.scan);
+    if (client.table_scan != nullptr) ObserveTableScan(*client.table_scan);
   }
 }
 
@@ -207,6 +217,7 @@ bool Simulation::DrainRound() {
     if (clients_[i].port->HasBuffered()) moved = true;
     FlushClient(i);
     moved |= ReadScan(i);
+    moved |= ReadTableScan(i);
   }
   EndStep();
   for (size_t i = 0; i < batches_.size() && !failed();) {
@@ -248,7 +259,12 @@ void Simulation::Drain() {
   for (const auto& object : objects_) {
     if (failed() || object->phase != SimObject::Phase::kLive) continue;
     ++now_;
-    object->hash() ? LookUpAll(*object) : StartScan(0, *object, /*whole=*/true);
+    if (object->hash() || object->form == Form::kTable) LookUpAll(*object);
+    if (object->is_table()) {
+      StartTableScan(0, *object, /*whole=*/true);
+    } else if (!object->hash()) {
+      StartScan(0, *object, /*whole=*/true);
+    }
     settle();
   }
 }
@@ -274,11 +290,11 @@ void Simulation::CheckEnd() {
     outcome_.coverage.Add(Event::kKeysForwarded, routing.forwarded);
   }
   for (const auto& object : objects_) {
-    for (uint32_t key = 0; key < object->universe.size(); ++key) {
+    for (uint32_t key = 0; key < object->histories.size(); ++key) {
       const std::string error = CheckHistory(std::move(object->histories[key]));
       if (error.empty()) continue;
-      return Fail("object " + std::to_string(object->world.route.object().value) + ", key " +
-                  TextOf(object->universe[key]) + ": " + error);
+      return Fail("object " + std::to_string(object->world.route.object().value) + ", " +
+                  object->NameOf(key) + ": " + error);
     }
   }
 }

@@ -110,6 +110,8 @@ struct SimTransfer {
   SimStep* step = nullptr;
   bool published = false;  // the step
   bool released = false;   // of a hash: it has been told that what it has made ready stays
+  // Of a table: the epoch at which the step under way began, until it is concluded; 0: none is.
+  uint64_t gate_since = 0;
   bool went_well = false;
   bool had_stub = false;
   Waiting waiting;  // for its AEUs
@@ -120,29 +122,50 @@ struct SimTransfer {
 struct SimObject {
   enum class Phase : uint8_t { kCreating, kLive, kDropping, kGone };
 
-  SimObject(uint32_t slot, ObjectId id, Form of, std::vector<storage::Key> keys,
+  SimObject(uint32_t slot, ObjectId id, const Plan& plan, std::vector<storage::Key> keys,
             std::vector<uint64_t> starts, std::vector<AeuId> owners, memory::NumaNodePool& pool)
       : world(slot, id, std::move(starts), std::move(owners), pool),
-        form(of),
+        form(plan.form),
+        two_parts(plan.two_parts()),
         universe(std::move(keys)),
         histories(universe.size()),
-        under_way(universe.size(), 0) {}
+        under_way(universe.size(), 0),
+        holders(plan.world.aeus),
+        members(plan.world.aeus),
+        appended_to(plan.world.aeus) {}
 
-  bool two_parts() const { return form == Form::kTwoParts; }
   bool hash() const { return form == Form::kHash; }
+  bool heap() const { return form == Form::kHeap; }
+  bool is_table() const { return form == Form::kTable || form == Form::kHeap; }
+  // An end of a partition leaves, as a copy, and no partition is cut.
+  bool only_copies() const { return hash() || is_table(); }
+  const std::shared_ptr<const storage::TableLayout>& layout() const {
+    return LayoutOf(heap() ? 0 : two_parts ? 2 : 1);
+  }
   // What every AEU is told that gets a part of it.
   routing::InstallSegment Install() const;
+  // For messages.
+  std::string NameOf(uint32_t key) const;
   // The index of `key`, or of the next above it.
   uint32_t IndexOf(const storage::Key& key) const;
 
   WorldObject world;
   const Form form;
-  const std::vector<storage::Key> universe;
-  std::vector<std::vector<KeyEvent>> histories;  // by key
+  const bool two_parts;
+  const std::vector<storage::Key> universe;      // of a heap table none
+  std::vector<std::vector<KeyEvent>> histories;  // by key, or append
   std::vector<uint32_t> under_way;               // operations of each key
   Phase phase = Phase::kCreating;
   std::deque<Move> unpublished;
   std::vector<uint8_t> holders;  // by AEU: it has (had) a part of the object
+  // Of tables, by AEU: scans ask it; appends go there, too.
+  std::vector<uint8_t> members, appended_to;
+  // Of a heap table, by append.
+  struct Append {
+    uint32_t rows = 0;
+    bool refused = false;
+  };
+  std::vector<Append> appends;
   // Control commands under way, by AEU (drop) or partition (create).
   std::vector<uint32_t> to_send;
   std::unique_ptr<test::TestReply> control_reply;
@@ -207,6 +230,8 @@ struct Scan {
   std::optional<storage::Key> last_read;
 };
 
+struct SimTableScan;
+
 // "7", of two parts "7/3".
 std::string TextOf(const storage::Key& key);
 
@@ -242,6 +267,7 @@ class Simulation {
     std::vector<SessionOrder> orders;                          // by object
     std::vector<std::unique_ptr<routing::ObjectRoute>> views;  // by object; nullptr: none yet
     std::unique_ptr<Scan> scan;
+    std::unique_ptr<SimTableScan> table_scan;
   };
 
   // --- simulation.cc: the schedule
@@ -275,6 +301,9 @@ class Simulation {
   routing::ObjectRoute& ViewOf(Client& client, SimObject& object);
   void RefreshView(Client& client, SimObject& object);
   void StartBatch(uint32_t client);
+  // The rows that the batch's request stores, or how it is answered.
+  void ShowRows(Batch& batch);
+  void AddBatch(std::unique_ptr<Batch> batch);
   SessionOrder& OrderOf(const Batch& batch);
   // Positions of `batch`, (again,) when it is its turn.
   void SendInOrder(Batch& batch, std::vector<uint32_t> positions);
@@ -297,7 +326,7 @@ class Simulation {
   static uint64_t ValueIn(const SimObject& object, uint64_t word) {
     return object.form == Form::kBytes ? Strings::ValueIn(word) : word;
   }
-  // Of a hash, which has no scans: everything that is left.
+  // Everything that is left, by keys.
   void LookUpAll(SimObject& object);
 
   // --- scans.cc
@@ -313,6 +342,29 @@ class Simulation {
   storage::Range Moved(const Scan& scan) const;
   // None of the keys between the cursor and `key` has a row that the scan asks for.
   void PassTo(Scan& scan, size_t key);
+
+  // --- table_scans.cc
+  void StartTableScan(uint32_t client, SimObject& object, bool whole);
+  // Whether a scan at that snapshot may begin: no step of the table's transfers is in its way.
+  bool PassesGate(const SimObject& object, uint64_t snapshot) const;
+  bool ScansWaitAtGate(const SimObject& object) const;
+  void SendTableScan(SimTableScan& scan);
+  // The client's side. True: it did anything.
+  bool ReadTableScan(uint32_t client);
+  void ReadTableChunk(SimTableScan& scan);
+  void ReadTableRow(SimTableScan& scan, const storage::Key& key, uint64_t value);
+  void EndTableScan(uint32_t client);
+  void ReadTableSum(SimTableScan& scan);
+  // After an AEU's turn: chunks that it has filled.
+  void ObserveTableScan(SimTableScan& scan);
+  // What the scan says of a key, or an append: at its snapshot.
+  void ObserveAtSnapshot(SimTableScan& scan, uint32_t key, uint64_t value);
+
+  // --- appends.cc: rows of heap tables
+  void StartAppend(uint32_t client, SimObject& object);
+  void RecordAppend(Batch& batch, uint32_t position);
+  // Of an object that is being made: its partitions' ranges and owners.
+  void PlaceHeap(std::vector<uint64_t>& starts, std::vector<AeuId>& owners) const;
 
   // --- faults.cc
   void FaultStep();
@@ -350,10 +402,13 @@ class Simulation {
   bool Transfers(const SimObject& object) const;
   void ObserveStubs(uint32_t aeu, uint64_t forwarded_before);
   void TamperStep(std::vector<Record>& records);
+  // A chunk of a table, on its way.
+  void TamperRows(storage::ExchangeChunk& chunk);
 
   // --- interpose.cc: planted bugs on the way to an AEU
   void Interpose(uint32_t aeu);
   bool Tamper(uint32_t aeu, std::vector<Record>& records, size_t at);
+  bool TamperAppend(std::vector<Record>& records, size_t at);
   void WriteBehindTheBack(SimObject& object, const storage::Key& key, uint64_t value,
                           storage::Operation operation = storage::Operation::kUpsert);
 
@@ -394,6 +449,7 @@ class Simulation {
   };
   std::vector<LateRows> late_rows_;
   std::unique_ptr<test::TestReply> sink_;
+  std::vector<std::unique_ptr<test::TestReply>> append_sinks_;
 
   // The turn under way, and what a planted bug of its order keeps meanwhile.
   struct Turn {

@@ -2,6 +2,7 @@
 // waits for the outcome, publishes and concludes, one step after another, each of them whenever the
 // schedule comes to it.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "tests/sim/aeu_peer.h"
@@ -57,6 +58,8 @@ void Simulation::StartTransfer() {
   };
   const auto table = object->world.route.Pin();
   const size_t partition = random_.Below(table->size());
+  // The table of a heap table says nothing of who has a part.
+  if (object->heap() && !object->appended_to[partition]) return;
   const AeuId from = table->owners()[partition];
   auto to = static_cast<uint32_t>(random_.Below(world_.aeus() - 1));
   if (to >= from.value) ++to;
@@ -68,15 +71,17 @@ void Simulation::StartTransfer() {
   transfer->kind = random_.OneIn(2) ? TransferKind::kLink : TransferKind::kCopy;
   transfer->end = random_.OneIn(2) ? Partition::End::kLow : Partition::End::kHigh;
   transfer->rows_max = static_cast<uint32_t>(random_.Between(1, 9));
-  if (object->hash()) transfer->kind = TransferKind::kCopy;
+  if (object->only_copies()) transfer->kind = TransferKind::kCopy;
+  if (object->heap()) transfer->end = Partition::End::kHigh;
   Range& rest = transfer->rest = table->RangeOf(partition);
   const auto cut = [&] {
     return Key::FromU64(object->universe[random_.Below(object->universe.size())].head +
                         random_.Below(2));
   };
-  // Of a hash an end leaves.
-  const bool low_stays = !object->hash() || transfer->end == Partition::End::kHigh;
-  const bool high_stays = !object->hash() || transfer->end == Partition::End::kLow;
+  // Of these an end leaves; of a heap table rows do.
+  const bool ends = object->only_copies();
+  const bool low_stays = !object->heap() && (!ends || transfer->end == Partition::End::kHigh);
+  const bool high_stays = !object->heap() && (!ends || transfer->end == Partition::End::kLow);
   if (low_stays && random_.OneIn(2)) {
     const Key key = cut();
     if (rest.Contains(key)) rest.lo = key;
@@ -86,7 +91,7 @@ void Simulation::StartTransfer() {
     if (rest.lo < key && rest.Contains(key)) rest.hi = key;
   }
   // Planned by a table that has changed meanwhile: the source is not the owner.
-  if (random_.OneIn(16)) {
+  if (!object->heap() && random_.OneIn(16)) {
     transfer->from = AeuId{static_cast<uint32_t>(random_.Below(world_.aeus()))};
     if (transfer->from == transfer->to || busy(transfer->from.value)) return;
   }
@@ -124,7 +129,10 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
   switch (transfer.phase) {
     case Phase::kReserve: {
       routing::InstallSegment install = object.Install();
-      install.slot_only = true;
+      install.slot_only = !object.heap();
+      if (object.heap())
+        install.range = {Key::FromU64(transfer.to.value),
+                         Key::FromU64(uint64_t{transfer.to.value} + 1)};
       transfer.reply = std::make_unique<test::TestReply>(1);
       if (!SendControl(transfer, transfer.to, CommandType::kInstall, transfer.reply.get(),
                        &test::TestReply::Answered, bytes_of(install))) {
@@ -138,6 +146,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
     case Phase::kReserving:
       if (transfer.reply->answered == 0) return false;
       if (transfer.reply->state_column[0] != KeyState::kAbsent) Fail("a slot was refused");
+      object.members[transfer.to.value] = 1;  // now that scans can ask it
       transfer.phase = Phase::kGive;
       return true;
     case Phase::kGive: {
@@ -155,6 +164,8 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
           return true;
         }
       }
+      // Those that have waited for the last step begin before the next one.
+      if (object.is_table() && ScansWaitAtGate(object)) return false;
       steps_.push_back(std::make_unique<SimStep>());
       transfer.step = steps_.back().get();
       transfer.step->release = transfer.released;
@@ -164,7 +175,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       transfer.step->leaving = transfer.rest;
       transfer.step->from = transfer.end;
       transfer.step->rows_max = transfer.rows_max;
-      transfer.step->version = route.version() + 1;
+      transfer.step->version = object.heap() ? 0 : route.version() + 1;
       const routing::TransferSegment segment{.step = transfer.step};
       if (!SendControl(transfer, transfer.from, CommandType::kGive, transfer.step, &SimStep::Ended,
                        bytes_of(segment))) {
@@ -172,6 +183,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         return false;
       }
       transfer.published = false;
+      if (object.is_table()) transfer.gate_since = world_.snapshots().Now().epoch;
       transfer.phase = Phase::kGiven;
       transfer.waiting.Begin(turns_, now_);
       FailTransfer(transfer);
@@ -210,7 +222,8 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         Fail("a conclusion was refused");
       }
       Note("a step is concluded", transfer.from.value, transfer.went_well);
-      if (!transfer.went_well && !step->covers.Empty()) {
+      transfer.gate_since = 0;
+      if (!transfer.went_well && !step->covers.Empty() && !object.heap()) {
         // The source has it again, by a table that comes after that.
         world_.Publish(route, route.Pin()->With(step->covers, step->source));
         outcome_.coverage.Add(Event::kPublications);
@@ -223,8 +236,13 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       }
       transfer.step = nullptr;
       Range& rest = transfer.rest;
-      if (!transfer.went_well || step->covers == rest) {
+      const bool last = object.heap() ? step->rows == 0 : step->covers == rest;
+      if (!transfer.went_well || last) {
         transfer.phase = Phase::kDone;
+        return true;
+      }
+      if (object.heap()) {
+        transfer.phase = Phase::kGive;
         return true;
       }
       if (transfer.kind == TransferKind::kLink || transfer.end == Partition::End::kLow) {
@@ -287,6 +305,8 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
       if (plan_.form == Form::kBytes) outcome_.coverage.Add(Event::kStepsOfBytes);
       if (plan_.form == Form::kTwoParts) outcome_.coverage.Add(Event::kStepsOfTwoParts);
       if (plan_.form == Form::kHash) outcome_.coverage.Add(Event::kStepsOfHashes);
+      if (plan_.form == Form::kTable) outcome_.coverage.Add(Event::kStepsOfTables);
+      if (plan_.form == Form::kHeap) outcome_.coverage.Add(Event::kStepsOfHeaps, step.rows > 0);
       transfer.phase = Phase::kPublish;
       break;
     case StepOutcome::kReturned:
@@ -311,6 +331,7 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
         }
       }
       transfer.step = nullptr;
+      transfer.gate_since = 0;
       transfer.phase = Phase::kDone;
       break;
     case StepOutcome::kUnderWay:
@@ -323,6 +344,10 @@ void Simulation::PublishStep(SimTransfer& transfer) {
   if (std::exchange(transfer.published, true)) return;
   routing::ObjectRoute& route = transfer.object->world.route;
   const SimStep& step = *transfer.step;
+  if (transfer.object->heap()) {
+    transfer.object->appended_to[step.target.value] = 1;
+    return;
+  }
   const auto newest = route.Pin();
   // Of two publishers the second has not read what the first has published.
   const RangeTable& base = options_.bug == PlantedBug::kTwoPublishers ? *transfer.base : *newest;
@@ -359,9 +384,32 @@ void Simulation::ObserveStubs(uint32_t aeu, uint64_t forwarded_before) {
   }
 }
 
+void Simulation::TamperRows(storage::ExchangeChunk& chunk) {
+  std::vector<ColumnBuffers>& columns = chunk.rows.columns;
+  if (options_.bug == PlantedBug::kTearRow) columns[kTwinColumn].values[0] ^= 1;
+  if (options_.bug != PlantedBug::kLoseTableRow) return;
+  --chunk.rows.count;
+  if (!chunk.keys.empty()) chunk.keys.pop_back();
+  if (!chunk.seconds.empty()) chunk.seconds.pop_back();
+  for (uint32_t i = 0; i < kTextColumn; ++i) {
+    columns[i].values.resize(columns[i].values.size() - sizeof(uint64_t));
+  }
+  std::string& offsets = columns[kTextColumn].offsets;
+  offsets.resize(offsets.size() - sizeof(uint32_t));
+  uint32_t end = 0;
+  std::memcpy(&end, offsets.data() + offsets.size() - sizeof end, sizeof end);
+  columns[kTextColumn].values.resize(end);
+}
+
 void Simulation::TamperStep(std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
-    if (HeaderOf(records[i])->type != CommandType::kHandOver) continue;
+    const CommandType type = HeaderOf(records[i])->type;
+    if (options_.bug == PlantedBug::kRowsDieLater && type == CommandType::kConclude) {
+      auto* const segment =
+          reinterpret_cast<const routing::TransferSegment*>(HeaderOf(records[i]) + 1);
+      if (segment->step->born < world_.snapshots().Now().epoch) ++segment->step->born;
+    }
+    if (type != CommandType::kHandOver) continue;
     if (options_.bug == PlantedBug::kHandOverLost) {
       records.erase(records.begin() + static_cast<ptrdiff_t>(i));
       return;
@@ -370,6 +418,7 @@ void Simulation::TamperStep(std::vector<Record>& records) {
         reinterpret_cast<const routing::TransferSegment*>(HeaderOf(records[i]) + 1);
     routing::TransferStep& step = *segment->step;
     if (step.kind != TransferKind::kCopy) continue;
+    if (!step.chunk.rows.columns.empty() && step.rows > 0) TamperRows(step.chunk);
     const bool other_form = plan_.form == Form::kBytes || plan_.form == Form::kTwoParts;
     if (options_.bug == PlantedBug::kLeaveChunkVersions ||
         (options_.bug == PlantedBug::kLeaveOtherVersions && other_form)) {

@@ -1,0 +1,104 @@
+// A client's scan of a table: one multicast to all members of the table, at a snapshot, whose parts
+// fill chunks that the client gives back when it has read them. The engine's part of it
+// (engine/table_scan_state.h), in the simulation's own steps.
+#ifndef ERIS_TESTS_SIM_TABLE_SCANS_H_
+#define ERIS_TESTS_SIM_TABLE_SCANS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "routing/snapshot_registry.h"
+#include "routing/table_scan_part.h"
+#include "storage/table/table_plan.h"
+#include "tests/sim/simulation.h"
+
+namespace eris::sim {
+
+struct SimTablePart;
+
+struct SimTableChunk final : routing::TableChunk {
+  explicit SimTableChunk(uint32_t room);
+
+  uint64_t NumberAt(uint32_t column, uint32_t row) const { return words[column * capacity + row]; }
+  std::string TextAt(uint32_t row) const {
+    return text.substr(offsets[row], offsets[row + 1] - offsets[row]);
+  }
+
+  std::vector<uint64_t> words;  // of the first four columns
+  std::string text;
+  std::vector<uint32_t> offsets;
+  std::vector<uint64_t> validity;
+  storage::ResultColumn columns[kTableColumns];
+  SimTablePart* part = nullptr;
+};
+
+struct SimTablePart final : routing::TableScanPart {
+  static void Ended(routing::Reply* reply, uint32_t parts) noexcept {
+    static_cast<SimTablePart*>(reply)->ended += parts;
+  }
+  uint32_t ended = 0;
+  bool end_seen = false;
+  bool discarded = false;       // a chunk of it, unread
+  uint32_t with_aeu = 0;        // chunks
+  routing::TableCursor behind;  // what has been read
+};
+
+struct SimTableScan {
+  enum class Phase : uint8_t { kAtGate, kOut };
+
+  SimTableScan(SimObject& of, uint32_t by, routing::SnapshotRegistry& snapshots,
+               routing::SnapshotRegistry::Held at)
+      : object(&of), client(by), registry(snapshots), snapshot(at) {}
+  ~SimTableScan() { LetSnapshotGo(); }
+  void LetSnapshotGo() {
+    if (!std::exchange(let_go, true)) registry.End(snapshot.slot);
+  }
+  bool WaitsForAeus() const {
+    return phase == Phase::kOut && std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
+             return !part->end_seen && (adds || part->with_aeu > 0);
+           });
+  }
+
+  SimObject* const object;
+  const uint32_t client;
+  Phase phase = Phase::kAtGate;
+  Waiting waiting;
+  routing::SnapshotRegistry& registry;
+  const routing::SnapshotRegistry::Held snapshot;
+  uint32_t snapshot_taken = 0;  // step
+  size_t appends_then = 0;      // of a heap table, when it was taken
+  bool let_go = false;
+  ValueRange values{};  // only rows with these
+
+  bool adds = false;  // the rows are added up; then the scan comes once more, for the rows
+  std::shared_ptr<const storage::TablePlan> plan;
+  std::vector<AeuId> members;  // that are asked
+  std::vector<std::unique_ptr<SimTablePart>> parts;
+  std::vector<routing::TableScanPart*> part_list;
+  std::vector<std::unique_ptr<SimTableChunk>> chunks;
+  std::deque<SimTableChunk*> filled;  // to be read
+  uint32_t chunk_rows = 1;
+  uint32_t chunks_per_part = 1;
+  uint32_t parts_out = 0;
+  bool cancelled = false;
+  bool stops = false;  // to be resumed behind what has been read
+
+  std::vector<uint64_t> seen;  // by key, or append: its rows, as bits
+  struct Total {
+    uint64_t rows = 0;
+    uint64_t sum = 0;  // of their values
+    friend bool operator==(const Total&, const Total&) = default;
+  };
+  Total read;
+  std::optional<Total> added_up;
+};
+
+}  // namespace eris::sim
+
+#endif  // ERIS_TESTS_SIM_TABLE_SCANS_H_
