@@ -57,6 +57,10 @@ enum class Event : uint8_t {
   kScansAtGates,  // of tables, that had to wait for a step
   kAppends,       // pieces
   kAppendsRefused,
+  kAggregates,  // of indexes, and then the rows, at the same snapshot
+  kGivenUpForMemory,
+  kGivenUpForAge,
+  kGivenUpInTransfers,  // of the object that is scanned
   kMovesInsideTurns,
   kTransfers,
   kLinks,         // installed
@@ -125,6 +129,10 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "table scans waiting at gates",
                                               "appends",
                                               "appends refused",
+                                              "aggregates",
+                                              "snapshots given up for memory",
+                                              "snapshots given up for age",
+                                              "snapshots given up in transfers",
                                               "moves inside turns",
                                               "transfers",
                                               "links",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/check.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/sim/simulation.h"
 
@@ -40,6 +41,7 @@ std::unique_ptr<RangeTable> After(const RangeTable& table, const Move& move, boo
 }  // namespace
 
 void Simulation::FaultStep() {
+  if (plan_.gives_up == GivesUp::kForAge && random_.OneIn(12)) return AgeSnapshots();
   switch (random_.Below(10)) {
     case 0:
       if (plan_.pauses) PauseAeu();
@@ -87,6 +89,33 @@ void Simulation::FaultStep() {
 SimObject* Simulation::PickLive() {
   SimObject* object = slots_[random_.Below(slots_.size())];
   return object->phase == Phase::kLive ? object : nullptr;
+}
+
+// No clock decides: a snapshot is begun at a time that lies behind, or before, any that the AEUs
+// read, and the age that they allow is next to nothing or all.
+SimSnapshot Simulation::TakeSnapshot() {
+  const bool may_age = plan_.gives_up == GivesUp::kForAge && random_.OneIn(2);
+  const auto held = world_.snapshots().Begin(may_age ? 0 : kNeverTooOldNs);
+  ERIS_CHECK(held.has_value());
+  return {*held, now_, may_age};
+}
+
+void Simulation::AgeSnapshots() {
+  snapshots_age_ = !snapshots_age_;
+  snapshots_aged_ = true;
+  Note("snapshots age", snapshots_age_);
+  world_.snapshots().SetLimits(plan_.version_bytes_max, snapshots_age_ ? 1 : kNeverTooOldNs);
+}
+
+void Simulation::SnapshotGivenUp(const SimObject& object, const SimSnapshot& snapshot) {
+  const bool aged = snapshots_aged_ && snapshot.may_age;
+  if (aged) outcome_.coverage.Add(Event::kGivenUpForAge);
+  if (plan_.gives_up == GivesUp::kForMemory) outcome_.coverage.Add(Event::kGivenUpForMemory);
+  if (Transfers(object)) outcome_.coverage.Add(Event::kGivenUpInTransfers);
+  // Or an erase had no memory for what the snapshot needs.
+  if (!aged && plan_.gives_up != GivesUp::kForMemory && !allocation_failed_) {
+    Fail("a snapshot was given up where there was memory");
+  }
 }
 
 void Simulation::PauseAeu() {

@@ -73,6 +73,9 @@ Plan::Plan(Random& random) {
   // These move by copies alone, which take steps.
   if (form >= Form::kHash && moves) transfers = true;
   two_words = form == Form::kTable && aside.OneIn(2);
+  if (aside.OneIn(3)) gives_up = aside.OneIn(2) ? GivesUp::kForMemory : GivesUp::kForAge;
+  constexpr uint64_t kVersionBytes[] = {0, 64, 512, 2048};
+  if (gives_up == GivesUp::kForMemory) version_bytes_max = aside.Of(kVersionBytes);
 }
 
 std::string Plan::Text() const {
@@ -96,6 +99,8 @@ std::string Plan::Text() const {
   add(deaths, "deaths");
   add(cancels, "cancels");
   add(allocation_faults, "allocation-faults");
+  add(gives_up == GivesUp::kForMemory, "snapshots-for-memory");
+  add(gives_up == GivesUp::kForAge, "snapshots-for-age");
   add(lazy_flushes, "lazy-flushes");
   add(busy_turns > 0, "busy-turns");
   return text;

@@ -15,6 +15,9 @@ namespace eris::sim {
 
 // What the objects of a life are. All have the same oracle: a register per key, or per append to a
 // heap table.
+// Why the snapshots of a life may be given up while scans read at them.
+enum class GivesUp : uint8_t { kNever, kForMemory, kForAge };
+
 enum class Form : uint8_t { kIndex, kBytes, kTwoParts, kHash, kTable, kHeap };
 
 struct Plan {
@@ -46,6 +49,8 @@ struct Plan {
   bool deaths = false;
   bool cancels = false;
   bool allocation_faults = false;
+  GivesUp gives_up = GivesUp::kNever;
+  uint64_t version_bytes_max = ~uint64_t{0};
   bool lazy_flushes = false;  // clients leave commands buffered
   bool free_at_once = false;  // requests are freed with their last reference, not at the end
   uint32_t busy_turns = 0;  // others move inside an AEU's turn, at one of so many points; 0: never

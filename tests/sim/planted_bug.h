@@ -68,6 +68,9 @@ enum class PlantedBug : uint8_t {
   kAppendInPart,         // an append lacks a row
   kStoreRefusedAppend,   // an append is refused and stored
   kOwnersOnly,           // a scan of a table asks those that own ranges, not all members
+  kTakeGivenUp,          // a scan whose snapshot was given up counts as answered
+  kAddTwice,             // an aggregate's part that has moved is added up again
+  kForgetSnapshot,       // an AEU gives a snapshot up and tells nobody: its scans go on
   kEpochBeforeCut,       // a turn reads epoch and registry before it cuts its sources
   kRegistryBeforeEpoch,  // a turn reads the held snapshots before the epoch
   kSecondDrain,          // a turn drains its sources twice under one epoch
@@ -121,6 +124,9 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "append-in-part",
                                                    "store-refused-append",
                                                    "owners-only",
+                                                   "take-given-up",
+                                                   "add-twice",
+                                                   "forget-snapshot",
                                                    "epoch-before-cut",
                                                    "registry-before-epoch",
                                                    "second-drain"};

@@ -43,6 +43,15 @@ bool GoBehind(Scan& scan, Key key) {
   return !scan.rest.Empty();
 }
 
+RangeAggregate AggregateOf(const SimObject& object, const Key& key, uint64_t value) {
+  RangeAggregate one{.count = 1};
+  if (object.form == Form::kBytes) return one;
+  one.min = one.max = one.sum_low = value;
+  one.first_key = one.last_key = key.head;
+  if (object.two_parts) one.first_second = one.last_second = key.tail;
+  return one;
+}
+
 }  // namespace
 
 void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
@@ -74,13 +83,15 @@ void Simulation::StartScan(uint32_t client, SimObject& object, bool whole) {
   if (scan->query.Backward()) outcome_.coverage.Add(Event::kBackwardScans);
   if (scan->query.Filters()) outcome_.coverage.Add(Event::kFilteredScans);
   if (!whole && random_.OneIn(2)) {
-    scan->snapshot = world_.snapshots().Begin();
-    scan->snapshot_taken = now_;
+    scan->snapshot = TakeSnapshot();
+    scan->adds = !scan->rows_left && !scan->query.Backward() && random_.OneIn(3);
+    if (scan->adds) scan->added_up.emplace();
     outcome_.coverage.Add(Event::kSnapshotScans);
     if (options_.bug == PlantedBug::kEndSnapshotEarly) scan->LetSnapshotGo();
   }
   scan->cursor = scan->query.Backward() ? EndOf(object, scan->rest) : object.IndexOf(scan->rest.lo);
   scan->last_step = now_;
+  scan->whole = scan->rest;
   scan->part.GiveAll();
   clients_[client].scan = std::move(scan);
   SendScanPart(*clients_[client].scan);
@@ -105,20 +116,24 @@ void Simulation::SendScanPart(Scan& scan) {
     backward ? void(scan.asked.lo = owned.lo) : void(scan.asked.hi = owned.hi);
   }
   // What lies between two parts was passed, too.
-  PassTo(scan, backward ? EndOf(*scan.object, scan.asked) : scan.object->IndexOf(scan.asked.lo));
+  if (!scan.adds) {
+    PassTo(scan, backward ? EndOf(*scan.object, scan.asked) : scan.object->IndexOf(scan.asked.lo));
+  }
   scan.last_step = now_;
   storage::ScanQuery query = scan.query;
   if (options_.bug == PlantedBug::kNarrowFilter && query.Filters() &&
       query.values.lo < query.values.last) {
     ++query.values.lo;
   }
-  const routing::ScanSegment segment{
-      scan.asked, scan.rows_left.value_or(std::numeric_limits<uint64_t>::max()), &scan.part, query};
+  query.count_only = scan.adds && scan.object->form == Form::kBytes;
+  const routing::ScanSegment segment{scan.asked,
+                                     scan.rows_left.value_or(std::numeric_limits<uint64_t>::max()),
+                                     &scan.part, query, scan.adds};
   const CommandHeader header{.type = CommandType::kScan,
                              .slot = view.slot(),
                              .object = view.object(),
                              .table_version = table.version(),
-                             .snapshot = scan.snapshot ? scan.snapshot->epoch : 0,
+                             .snapshot = scan.snapshot ? scan.snapshot->held.epoch : 0,
                              .complete = &test::TestScanPart::Answered,
                              .context = &scan.part,
                              .count = 1};
@@ -144,8 +159,8 @@ void Simulation::ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t s
   event.found = value != kNoRow;
   event.value = value;
   event.filter = scan.query.values;
-  event.sent = scan.snapshot ? scan.snapshot_taken : since;
-  event.answered = scan.snapshot ? scan.snapshot_taken : now_;
+  event.sent = scan.snapshot ? scan.snapshot->taken : since;
+  event.answered = scan.snapshot ? scan.snapshot->taken : now_;
   scan.object->histories[key].push_back(event);
 }
 
@@ -188,6 +203,7 @@ void Simulation::ObserveScan(Scan& scan) {
     PassTo(scan, index + backward);
     ObserveKey(scan, backward ? --scan.cursor : scan.cursor++, value, now_);
     scan.last_step = now_;
+    scan.read.Add(AggregateOf(*scan.object, key, value));
     ++scan.rows_seen;
     outcome_.coverage.Add(Event::kScanRows);
   }
@@ -224,8 +240,8 @@ void Simulation::EndScanPart(Scan& scan) {
       if (scan.object->phase == SimObject::Phase::kLive) Fail("the scanned object is there");
       return;
     case PartOutcome::kAborted:
-      // An erase that had no memory for what the snapshot needs.
-      if (!allocation_failed_) Fail("a snapshot was given up where there was memory");
+      SnapshotGivenUp(*scan.object, *scan.snapshot);
+      if (options_.bug == PlantedBug::kTakeGivenUp && !scan.adds) break;
       return;
     case PartOutcome::kCancelled:
       if (!scan.cancelled) Fail("a scan part was cancelled by nobody");
@@ -234,7 +250,30 @@ void Simulation::EndScanPart(Scan& scan) {
     case PartOutcome::kRefused:
       return Fail("a scan part ended as outcome " + std::to_string(static_cast<int>(outcome)));
   }
-  PassTo(scan, end);
+  if (scan.adds) {
+    scan.added_up->Add(scan.part.aggregate());
+    const bool moved = outcome == PartOutcome::kMoved;
+    if (options_.bug == PlantedBug::kAddTwice && moved) scan.added_up->Add(scan.part.aggregate());
+  } else {
+    PassTo(scan, end);
+  }
+}
+
+bool Simulation::AddedUp(Scan& scan) {
+  if (scan.adds) {
+    scan.adds = false;
+    scan.all_added_up = true;
+    scan.rest = scan.whole;
+    outcome_.coverage.Add(Event::kAggregates);
+    return true;
+  }
+  if (scan.all_added_up && scan.read != *scan.added_up) {
+    Fail("an aggregate of " + std::to_string(scan.added_up->count) + " rows and the sum " +
+         std::to_string(scan.added_up->sum_low) + " is not that of the " +
+         std::to_string(scan.read.count) + " rows of the same snapshot, whose sum is " +
+         std::to_string(scan.read.sum_low));
+  }
+  return false;
 }
 
 Range Simulation::Moved(const Scan& scan) const {
@@ -332,6 +371,10 @@ bool Simulation::ReadScan(uint32_t client) {
   const bool told_all = scan.parts > 0 && !scan.cancelled &&
                         (last == PartOutcome::kAnswered || last == PartOutcome::kMoved) &&
                         !(scan.rows_left && *scan.rows_left == 0);
+  if (over && told_all && AddedUp(scan)) {
+    SendScanPart(scan);
+    return true;
+  }
   if (over && told_all) {
     // The client takes the range to be answered: what it has not been told of was not there.
     PassTo(scan, backward ? scan.object->IndexOf(scan.rest.lo) : EndOf(*scan.object, scan.rest));

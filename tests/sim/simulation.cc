@@ -74,6 +74,7 @@ Simulation::Simulation(test::LabMemory& memory, uint64_t seed, const RunOptions&
       world_(memory, plan_.world),
       control_(world_.MakePort()),
       clients_(plan_.clients) {
+  world_.snapshots().SetLimits(plan_.version_bytes_max, kNeverTooOldNs);
   for (Client& client : clients_) client.port = world_.MakePort();
   for (uint32_t i = 0; i < world_.aeus(); ++i) {
     aeu_weights_.push_back(static_cast<uint32_t>(random_.Between(1, 8)));

@@ -32,6 +32,9 @@
 
 namespace eris::sim {
 
+// No snapshot gets as old as that.
+inline constexpr uint64_t kNeverTooOldNs = uint64_t{1} << 62;
+
 struct RunOptions {
   PlantedBug bug = PlantedBug::kNone;
   bool trace = false;
@@ -70,6 +73,13 @@ class Waiting {
  private:
   std::vector<uint64_t> since_;  // turns of each AEU; empty: nothing waits
   uint32_t step_ = 0;
+};
+
+// A snapshot that a client holds.
+struct SimSnapshot {
+  routing::SnapshotRegistry::Held held;
+  uint32_t taken = 0;    // step
+  bool may_age = false;  // it was begun long ago by the time that snapshots age
 };
 
 // A range that has changed hands and stands in no table yet.
@@ -200,7 +210,7 @@ struct Scan {
   // No part is out then.
   ~Scan() { LetSnapshotGo(); }
   void LetSnapshotGo() {
-    if (snapshot && !let_go) registry.End(snapshot->slot);
+    if (snapshot && !let_go) registry.End(snapshot->held.slot);
     let_go = true;
   }
 
@@ -224,9 +234,14 @@ struct Scan {
   uint64_t rows_seen = 0, rows_read = 0;
   // All that it sees is of the moment when it was taken.
   routing::SnapshotRegistry& registry;
-  std::optional<routing::SnapshotRegistry::Held> snapshot;
-  uint32_t snapshot_taken = 0;
+  std::optional<SimSnapshot> snapshot;
   bool let_go = false;
+  // At a snapshot: its rows are added up; then the scan comes once more, for the rows.
+  bool adds = false;
+  storage::Range whole;  // that was asked for
+  std::optional<RangeAggregate> added_up;
+  bool all_added_up = false;
+  RangeAggregate read;  // what its rows come to
   std::optional<storage::Key> last_read;
 };
 
@@ -338,6 +353,8 @@ class Simulation {
   void ObserveScan(Scan& scan);
   void ObserveKey(Scan& scan, uint32_t key, uint64_t value, uint32_t since);
   void EndScanPart(Scan& scan);
+  // It has ended its first or second way through the range.
+  bool AddedUp(Scan& scan);
   // What is left of it once a part has moved.
   storage::Range Moved(const Scan& scan) const;
   // None of the keys between the cursor and `key` has a row that the scan asks for.
@@ -381,6 +398,11 @@ class Simulation {
   void DropObject(SimObject& object);
   // A planted bug: what a drop at the AEU may do to transfers of other objects.
   void HurtOthersByDrop(uint32_t aeu);
+  SimSnapshot TakeSnapshot();
+  // From now on snapshots that were begun long ago are too old, or no longer.
+  void AgeSnapshots();
+  // A scan has ended as aborted: whether it may.
+  void SnapshotGivenUp(const SimObject& object, const SimSnapshot& snapshot);
   // Sends what is left of a create or drop and looks whether it is done. True: it did anything.
   bool ControlStep(SimObject& object);
   SimObject* PickLive();
@@ -428,6 +450,8 @@ class Simulation {
   Strings strings_;
   uint32_t next_sequence_ = 1;
   bool allocation_failed_ = false;
+  bool snapshots_age_ = false;
+  bool snapshots_aged_ = false;  // at some time
   std::vector<std::unique_ptr<SimTransfer>> transfers_;
   std::vector<std::unique_ptr<SimStep>> steps_;  // that there have been
   std::vector<uint32_t> paused_until_;           // by AEU

@@ -80,10 +80,8 @@ SimTableChunk::SimTableChunk(uint32_t room)
 }
 
 void Simulation::StartTableScan(uint32_t client, SimObject& object, bool whole) {
-  const auto held = world_.snapshots().Begin();
-  ERIS_CHECK(held.has_value());
-  auto scan = std::make_unique<SimTableScan>(object, client, world_.snapshots(), *held);
-  scan->snapshot_taken = now_;
+  auto scan = std::make_unique<SimTableScan>(object, client, world_.snapshots(), TakeSnapshot());
+  const uint64_t epoch = scan->snapshot.held.epoch;
   scan->appends_then = object.appends.size();
   scan->seen.resize(object.histories.size());
   scan->chunk_rows = static_cast<uint32_t>(random_.Between(1, whole ? 40 : 9));
@@ -94,11 +92,11 @@ void Simulation::StartTableScan(uint32_t client, SimObject& object, bool whole) 
     if (random_.OneIn(2)) scan->values.last = scan->values.lo + random_.Below(50);
     outcome_.coverage.Add(Event::kFilteredScans);
   }
-  Note("client starts a table scan", client, held->epoch, scan->adds);
+  Note("client starts a table scan", client, epoch, scan->adds);
   outcome_.coverage.Add(Event::kTableScans);
   if (options_.bug == PlantedBug::kEndSnapshotEarly) scan->LetSnapshotGo();
   clients_[client].table_scan = std::move(scan);
-  if (!PassesGate(object, held->epoch)) {
+  if (!PassesGate(object, epoch)) {
     outcome_.coverage.Add(Event::kScansAtGates);
     return;
   }
@@ -169,7 +167,7 @@ void Simulation::SendTableScan(SimTableScan& scan) {
                                       .slot = route.slot(),
                                       .object = route.object(),
                                       .table_version = route.Pin()->version(),
-                                      .snapshot = scan.snapshot.epoch,
+                                      .snapshot = scan.snapshot.held.epoch,
                                       .complete = &SimTablePart::Ended,
                                       .count = 1};
   std::vector<AeuId> refused;
@@ -212,7 +210,7 @@ void Simulation::ObserveAtSnapshot(SimTableScan& scan, uint32_t key, uint64_t va
   event.found = value != kNoRow;
   event.value = value;
   event.filter = scan.values;
-  event.sent = event.answered = scan.snapshot_taken;
+  event.sent = event.answered = scan.snapshot.taken;
   scan.object->histories[key].push_back(event);
 }
 
@@ -292,7 +290,7 @@ bool Simulation::ReadTableScan(uint32_t client) {
   if (clients_[client].table_scan == nullptr) return false;
   SimTableScan& scan = *clients_[client].table_scan;
   if (scan.phase == Phase::kAtGate) {
-    if (PassesGate(*scan.object, scan.snapshot.epoch)) SendTableScan(scan);
+    if (PassesGate(*scan.object, scan.snapshot.held.epoch)) SendTableScan(scan);
     return true;
   }
   while (!scan.filled.empty() && !failed()) {
@@ -317,7 +315,9 @@ void Simulation::EndTableScan(uint32_t client) {
   for (const auto& part : scan.parts) {
     if (!part->status().ok()) return Fail("a table scan: " + part->status().ToString());
     const PartOutcome outcome = part->outcome();
-    all &= outcome == PartOutcome::kAnswered;
+    all &= outcome == PartOutcome::kAnswered ||
+           (outcome == PartOutcome::kAborted && options_.bug == PlantedBug::kTakeGivenUp &&
+            !scan.adds);
     resumes &= outcome == PartOutcome::kAnswered || outcome == PartOutcome::kCancelled;
     switch (outcome) {
       case PartOutcome::kAnswered:
@@ -327,7 +327,7 @@ void Simulation::EndTableScan(uint32_t client) {
         if (object.phase == SimObject::Phase::kLive) return Fail("the scanned table is there");
         break;
       case PartOutcome::kAborted:
-        if (!allocation_failed_) return Fail("a snapshot was given up where there was memory");
+        SnapshotGivenUp(object, scan.snapshot);
         break;
       case PartOutcome::kCancelled:
         if (!scan.cancelled && !scan.stops) return Fail("a table scan was cancelled by nobody");
@@ -348,7 +348,7 @@ void Simulation::EndTableScan(uint32_t client) {
   }
   if (resumes || (all && adds)) {
     scan.phase = Phase::kAtGate;
-    if (PassesGate(object, scan.snapshot.epoch)) SendTableScan(scan);
+    if (PassesGate(object, scan.snapshot.held.epoch)) SendTableScan(scan);
     return;
   }
   if (all) {

@@ -52,12 +52,11 @@ struct SimTablePart final : routing::TableScanPart {
 struct SimTableScan {
   enum class Phase : uint8_t { kAtGate, kOut };
 
-  SimTableScan(SimObject& of, uint32_t by, routing::SnapshotRegistry& snapshots,
-               routing::SnapshotRegistry::Held at)
+  SimTableScan(SimObject& of, uint32_t by, routing::SnapshotRegistry& snapshots, SimSnapshot at)
       : object(&of), client(by), registry(snapshots), snapshot(at) {}
   ~SimTableScan() { LetSnapshotGo(); }
   void LetSnapshotGo() {
-    if (!std::exchange(let_go, true)) registry.End(snapshot.slot);
+    if (!std::exchange(let_go, true)) registry.End(snapshot.held.slot);
   }
   bool WaitsForAeus() const {
     return phase == Phase::kOut && std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
@@ -70,9 +69,8 @@ struct SimTableScan {
   Phase phase = Phase::kAtGate;
   Waiting waiting;
   routing::SnapshotRegistry& registry;
-  const routing::SnapshotRegistry::Held snapshot;
-  uint32_t snapshot_taken = 0;  // step
-  size_t appends_then = 0;      // of a heap table, when it was taken
+  const SimSnapshot snapshot;
+  size_t appends_then = 0;  // of a heap table, when it was taken
   bool let_go = false;
   ValueRange values{};  // only rows with these
 

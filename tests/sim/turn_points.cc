@@ -73,6 +73,7 @@ void Simulation::AtTurnPoint(aeu::Aeu& turning, TurnPoint point) {
         AeuTestPeer::MarkOf(turning) = turn_->mark;
       }
       if (bug == PlantedBug::kRegistryBeforeEpoch) known.active = turn_->view.active;
+      if (bug == PlantedBug::kForgetSnapshot && random_.OneIn(8)) known.active.clear();
       if (turn_->drains_again) std::swap(known, turn_->view);
       break;
     case TurnPoint::kCommandsExecuted:
