@@ -25,7 +25,7 @@ constexpr const char* kForms[] = {"an index", "byte strings",      "two-part key
 
 }  // namespace
 
-Plan::Plan(Random& random) {
+Plan::Plan(Random& random, std::optional<Form> kind) {
   world.aeus = random.OneIn(32) ? 32 : static_cast<uint32_t>(random.Between(1, 8));
   constexpr size_t kOutgoing[] = {kRecordBytesMin, 160, 200, 256, 512, 1024, 4096};
   world.aeu_outgoing_bytes = random.Of(kOutgoing);
@@ -70,6 +70,7 @@ Plan::Plan(Random& random) {
   Random aside = random;
   transfers = moves && aside.OneIn(2);
   if (aside.OneIn(2)) form = static_cast<Form>(aside.Between(1, 5));
+  if (kind) form = *kind;
   // These move by copies alone, which take steps.
   if (form >= Form::kHash && moves) transfers = true;
   two_words = form == Form::kTable && aside.OneIn(2);

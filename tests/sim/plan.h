@@ -4,6 +4,7 @@
 #define ERIS_TESTS_SIM_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,13 @@ namespace eris::sim {
 // Why the snapshots of a life may be given up while scans read at them.
 enum class GivesUp : uint8_t { kNever, kForMemory, kForAge };
 
-enum class Form : uint8_t { kIndex, kBytes, kTwoParts, kHash, kTable, kHeap };
+enum class Form : uint8_t { kIndex, kBytes, kTwoParts, kHash, kTable, kHeap, kCount };
+inline constexpr const char* kFormNames[] = {"index", "bytes", "two-parts",
+                                             "hash",  "table", "heap"};
 
 struct Plan {
-  explicit Plan(Random& random);
+  // `kind`: what the objects are, whatever the seed says of that.
+  explicit Plan(Random& random, std::optional<Form> kind = std::nullopt);
 
   std::string Text() const;
   // A table can be older than what the AEUs know.

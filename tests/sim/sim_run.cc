@@ -3,6 +3,7 @@
 //   sim_run --from 1 --count 300000 --state sim.state   go on where the file says, print failures
 //   sim_run --seed 17 --trace                           what happens in seed 17, step by step
 //   sim_run --bug lose-record ...                       with a planted bug
+//   sim_run --kind table ...                            of objects; otherwise each seed decides
 //
 // The lives run in a child process: one that fails a check of the code under test, or crashes, is
 // told like any other failure, and the next ones go on. Exit status 1: a seed has failed.
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <fstream>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,8 +47,15 @@ struct Shared {
 [[noreturn]] void Usage() {
   std::fprintf(stderr,
                "usage: sim_run [--from N] [--count N] [--state FILE] [--seed N] [--trace] "
-               "[--bug NAME]\n");
+               "[--bug NAME] [--kind NAME]\n");
   std::exit(2);
+}
+
+size_t IndexIn(std::span<const char* const> names, const char* wanted) {
+  const auto name = std::find_if(names.begin(), names.end(),
+                                 [&](const char* one) { return std::strcmp(one, wanted) == 0; });
+  if (name == names.end()) Usage();
+  return static_cast<size_t>(name - names.begin());
 }
 
 Arguments Parse(int argc, char** argv) {
@@ -69,12 +78,9 @@ Arguments Parse(int argc, char** argv) {
       arguments.from = std::strtoull(value, nullptr, 10);
       arguments.count = 1;
     } else if (name == "--bug") {
-      const auto* const end = std::end(kPlantedBugNames);
-      const auto* const bug = std::find_if(std::begin(kPlantedBugNames), end, [&](const char* one) {
-        return std::strcmp(one, value) == 0;
-      });
-      if (bug == end) Usage();
-      arguments.run.bug = static_cast<PlantedBug>(bug - std::begin(kPlantedBugNames));
+      arguments.run.bug = static_cast<PlantedBug>(IndexIn(kPlantedBugNames, value));
+    } else if (name == "--kind") {
+      arguments.run.kind = static_cast<Form>(IndexIn(kFormNames, value));
     } else {
       Usage();
     }

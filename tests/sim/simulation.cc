@@ -67,7 +67,7 @@ Simulation::Simulation(test::LabMemory& memory, uint64_t seed, const RunOptions&
     : options_(options),
       seed_(seed),
       random_(seed),
-      plan_(random_),
+      plan_(random_, options.kind),
       slots_(plan_.slots, nullptr),
       paused_until_(plan_.world.aeus, 0),
       turns_(plan_.world.aeus, 0),

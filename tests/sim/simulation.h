@@ -38,6 +38,7 @@ inline constexpr uint64_t kNeverTooOldNs = uint64_t{1} << 62;
 struct RunOptions {
   PlantedBug bug = PlantedBug::kNone;
   bool trace = false;
+  std::optional<Form> kind;  // of the objects; otherwise the seed decides
 };
 
 struct Outcome {
