@@ -55,7 +55,10 @@ enum class Event : uint8_t {
   kTableRows,
   kTableSums,     // and then the rows, at the same snapshot
   kScansAtGates,  // of tables, that had to wait for a step
-  kAppends,       // pieces
+  kScansInto,     // other tables
+  kRowsInto,
+  kRowsIntoSentAgain,
+  kAppends,  // pieces
   kAppendsRefused,
   kAggregates,  // of indexes, and then the rows, at the same snapshot
   kGivenUpForMemory,
@@ -127,6 +130,9 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "table rows",
                                               "tables added up",
                                               "table scans waiting at gates",
+                                              "scans into others",
+                                              "rows into others",
+                                              "rows into others sent again",
                                               "appends",
                                               "appends refused",
                                               "aggregates",

@@ -248,6 +248,8 @@ void Simulation::CreateObject(uint32_t slot) {
   for (size_t i = 0; i < starts.size(); ++i) {
     owners.push_back({static_cast<uint32_t>(random_.Below(world_.aeus()))});
   }
+  // Rows of one table are written to others.
+  if (plan_.form == Form::kTable && !objects_.empty()) universe = objects_.front()->universe;
   if (plan_.form == Form::kHeap) {
     universe.clear();
     PlaceHeap(starts, owners);

@@ -96,8 +96,11 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
     case PlantedBug::kSwapRecords:
       for (size_t other = at + 1; other < records.size(); ++other) {
         CommandHeader* second = HeaderOf(records[other]);
-        if (second->type != command->type || !Stores(command->type) ||
-            second->object != command->object || !Overlap(records[at], records[other])) {
+        // Those of scans into other tables have no client.
+        if (command->complete != &SimRequest::Answered ||
+            second->complete != &SimRequest::Answered || second->type != command->type ||
+            !Stores(command->type) || second->object != command->object ||
+            !Overlap(records[at], records[other])) {
           continue;
         }
         const auto client_of = [](const CommandHeader* of) {

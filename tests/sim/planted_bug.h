@@ -68,6 +68,7 @@ enum class PlantedBug : uint8_t {
   kAppendInPart,         // an append lacks a row
   kStoreRefusedAppend,   // an append is refused and stored
   kOwnersOnly,           // a scan of a table asks those that own ranges, not all members
+  kTakeMovedForWritten,  // rows of a scan into another table that have moved count as written
   kTakeGivenUp,          // a scan whose snapshot was given up counts as answered
   kAddTwice,             // an aggregate's part that has moved is added up again
   kForgetSnapshot,       // an AEU gives a snapshot up and tells nobody: its scans go on
@@ -124,6 +125,7 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "append-in-part",
                                                    "store-refused-append",
                                                    "owners-only",
+                                                   "take-moved-for-written",
                                                    "take-given-up",
                                                    "add-twice",
                                                    "forget-snapshot",

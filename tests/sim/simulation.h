@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "aeu/turn_points.h"
+#include "eris/table_query.h"
 #include "routing/transfer_step.h"
 #include "tests/sim/coverage.h"
 #include "tests/sim/history.h"
@@ -177,6 +178,7 @@ struct SimObject {
     bool refused = false;
   };
   std::vector<Append> appends;
+  std::map<storage::Key, uint32_t> imported;  // rows from other tables, each an append by itself
   // Control commands under way, by AEU (drop) or partition (create).
   std::vector<uint32_t> to_send;
   std::unique_ptr<test::TestReply> control_reply;
@@ -246,6 +248,7 @@ struct Scan {
   std::optional<storage::Key> last_read;
 };
 
+struct SimTableChunk;
 struct SimTableScan;
 
 // "7", of two parts "7/3".
@@ -378,6 +381,16 @@ class Simulation {
   // What the scan says of a key, or an append: at its snapshot.
   void ObserveAtSnapshot(SimTableScan& scan, uint32_t key, uint64_t value);
 
+  // --- scan_into.cc
+  // Where the rows of a scan of `source` could be written; nullptr: nowhere just now.
+  SimObject* PickTarget(const SimObject& source);
+  void AimAt(SimTableScan& scan, SimObject& target);
+  std::vector<NamedExpression> ColumnsInto(const SimTableScan& scan) const;
+  void ObserveScanInto(SimTableScan& scan);
+  void BeginInto(SimTableScan& scan, SimTableChunk& chunk);
+  void EndInto(SimTableScan& scan, SimTableChunk& chunk);
+  void SendIntoAgain(SimTableScan& scan, SimTableChunk& chunk, const std::vector<uint32_t>& moved);
+
   // --- appends.cc: rows of heap tables
   void StartAppend(uint32_t client, SimObject& object);
   void RecordAppend(Batch& batch, uint32_t position);
@@ -448,6 +461,7 @@ class Simulation {
   std::vector<SimObject*> slots_;                    // by slot: the object in it
   uint32_t next_object_ = 1;
   uint64_t next_value_ = 1;
+  uint64_t next_import_ = 1;
   Strings strings_;
   uint32_t next_sequence_ = 1;
   bool allocation_failed_ = false;

@@ -22,8 +22,10 @@ namespace {
 
 // The rows, or with `adds` their number and the sum of their values.
 std::shared_ptr<const storage::TablePlan> PlanOf(const SimObject& object, bool adds,
-                                                 const ValueRange& values) {
+                                                 const ValueRange& values,
+                                                 std::vector<NamedExpression> columns) {
   TableQuery query;
+  query.columns = std::move(columns);
   if (values != ValueRange{}) {
     query.filter = expressions::Column("value") >= expressions::Literal(values.lo) &&
                    expressions::Column("value") <= expressions::Literal(values.last);
@@ -75,6 +77,9 @@ SimTableChunk::SimTableChunk(uint32_t room)
   texts.offsets = offsets.data();
   texts.bytes_max = static_cast<uint32_t>(text.size());
   rows_out.columns = columns;
+  views = written;
+  states_column.resize(room);
+  states = states_column.data();
   capacity = room;
   Clear();
 }
@@ -88,9 +93,12 @@ void Simulation::StartTableScan(uint32_t client, SimObject& object, bool whole) 
   scan->chunks_per_part = static_cast<uint32_t>(random_.Between(1, 2));
   scan->adds = random_.OneIn(3);
   if (!whole && random_.OneIn(5)) {
-    scan->values.lo = 1 + random_.Below(next_value_);
+    scan->values.lo = 1 + random_.Below(object.heap() ? object.appends.size() + 1 : next_value_);
     if (random_.OneIn(2)) scan->values.last = scan->values.lo + random_.Below(50);
     outcome_.coverage.Add(Event::kFilteredScans);
+  }
+  if (SimObject* target = whole || !random_.OneIn(3) ? nullptr : PickTarget(object)) {
+    AimAt(*scan, *target);
   }
   Note("client starts a table scan", client, epoch, scan->adds);
   outcome_.coverage.Add(Event::kTableScans);
@@ -134,7 +142,8 @@ void Simulation::SendTableScan(SimTableScan& scan) {
   std::vector<std::unique_ptr<SimTablePart>> before = std::exchange(scan.parts, {});
   scan.part_list.clear();
   scan.chunks.clear();
-  scan.plan = PlanOf(object, scan.adds, scan.values);
+  scan.plan = PlanOf(object, scan.adds, scan.values,
+                     scan.into == nullptr ? std::vector<NamedExpression>() : ColumnsInto(scan));
   std::vector<AeuId> targets;
   for (const AeuId member : scan.members) {
     const auto old = std::find_if(before.begin(), before.end(),
@@ -147,9 +156,12 @@ void Simulation::SendTableScan(SimTableScan& scan) {
     }
     part->owner = member;
     part->plan = scan.plan;
+    if (scan.into != nullptr) part->target = &scan.target;
     for (uint32_t i = 0; i < scan.chunks_per_part && !scan.adds; ++i) {
       scan.chunks.push_back(std::make_unique<SimTableChunk>(scan.chunk_rows));
       scan.chunks.back()->part = part.get();
+      scan.chunks.back()->scan = &scan;
+      scan.chunks.back()->now = &now_;
       part->GiveChunk(scan.chunks.back().get());
       ++part->with_aeu;
     }
@@ -185,6 +197,7 @@ void Simulation::SendTableScan(SimTableScan& scan) {
 
 void Simulation::ObserveTableScan(SimTableScan& scan) {
   if (scan.phase != Phase::kOut) return;
+  if (scan.into != nullptr) ObserveScanInto(scan);
   bool moved = false;
   for (const auto& part : scan.parts) {
     if (part->end_seen) continue;
@@ -194,7 +207,8 @@ void Simulation::ObserveTableScan(SimTableScan& scan) {
       moved = true;
       --part->with_aeu;
       if (scan.stops && chunk->rows_out.rows > 0) part->discarded = true;
-      if (!scan.stops) scan.filled.push_back(static_cast<SimTableChunk*>(chunk));
+      if (!scan.stops && scan.into == nullptr)
+        scan.filled.push_back(static_cast<SimTableChunk*>(chunk));
     }
     if (!ended) continue;
     Note("a part of a table scan ends", part->owner.value, static_cast<uint64_t>(part->outcome()));
@@ -221,7 +235,11 @@ void Simulation::ReadTableRow(SimTableScan& scan, const Key& key, uint64_t value
                     : "key " + TextOf(key);
   uint64_t index = key.head;
   uint64_t bit = 1;
-  if (object.heap()) {
+  if (object.heap() && object.imported.contains(key)) {
+    index = object.imported.at(key);
+    if (object.appends[index].refused)
+      return Fail("a table scan found " + name + ", never written");
+  } else if (object.heap()) {
     if (index >= object.appends.size() || key.tail >= object.appends[index].rows ||
         value != index + 1) {
       return Fail("a table scan found " + name + ", which nobody ever appended");
@@ -258,9 +276,7 @@ void Simulation::ReadTableChunk(SimTableScan& scan) {
   if (stops && rows > 0 && random_.OneIn(2)) rows = static_cast<uint32_t>(random_.Below(rows));
   for (uint32_t i = 0; i < rows && !failed(); ++i) {
     const uint64_t value = chunk.NumberAt(kValueColumn, i);
-    if (chunk.NumberAt(kTwinColumn, i) != TwinOf(value) || chunk.TextAt(i) != TableTextOf(value)) {
-      return Fail("a table scan found a row that is torn");
-    }
+    if (!chunk.Whole(i)) return Fail("a table scan found a row that is torn");
     ReadTableRow(scan, {chunk.NumberAt(kHeadColumn, i), chunk.NumberAt(kTailColumn, i)}, value);
   }
   part.behind = chunk.behind;
@@ -297,12 +313,18 @@ bool Simulation::ReadTableScan(uint32_t client) {
     ReadTableChunk(scan);
     if (!draining_) return true;
   }
-  if (scan.parts_out == 0) {
+  if (scan.HasRowsOut() || scan.parts_out > 0) {
+    ObserveTableScan(scan);
+  }
+  if (scan.parts_out == 0 && !scan.HasRowsOut()) {
     EndTableScan(client);
   } else if (!draining_ && plan_.cancels && !scan.cancelled && !scan.stops && random_.OneIn(8)) {
     Note("client cancels its table scan", client);
     outcome_.coverage.Add(Event::kScansCancelled);
     for (const auto& part : scan.parts) part->SetCancelled();
+    if (scan.into != nullptr) {
+      for (const auto& chunk : scan.chunks) chunk->SetCancelled();
+    }
     scan.cancelled = true;
   }
   return true;

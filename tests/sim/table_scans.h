@@ -21,6 +21,7 @@
 namespace eris::sim {
 
 struct SimTablePart;
+struct SimTableScan;
 
 struct SimTableChunk final : routing::TableChunk {
   explicit SimTableChunk(uint32_t room);
@@ -30,12 +31,32 @@ struct SimTableChunk final : routing::TableChunk {
     return text.substr(offsets[row], offsets[row + 1] - offsets[row]);
   }
 
+  // Whether all of the row follows from its value.
+  bool Whole(uint32_t row) const {
+    const uint64_t value = NumberAt(kValueColumn, row);
+    return NumberAt(kTwinColumn, row) == TwinOf(value) && TextAt(row) == TableTextOf(value);
+  }
+
+  // Of a scan into another table: its rows are about to be sent there; they have been answered.
+  static void Begin(routing::TableChunk* reply, uint32_t answers) noexcept;
+  static void Answered(routing::Reply* reply, uint32_t answers) noexcept;
+
   std::vector<uint64_t> words;  // of the first four columns
   std::string text;
   std::vector<uint32_t> offsets;
   std::vector<uint64_t> validity;
   storage::ResultColumn columns[kTableColumns];
   SimTablePart* part = nullptr;
+
+  // Of a scan into another table.
+  SimTableScan* scan = nullptr;
+  const uint32_t* now = nullptr;  // the step under way
+  ColumnView written[kTableColumns];
+  std::vector<storage::KeyState> states_column;
+  std::vector<uint32_t> keys;       // by row: of the target, as the oracle counts them
+  std::vector<uint32_t> sent_at;    // by row: step
+  uint32_t owed = 0;                // answers
+  uint32_t sent = 0, answered = 0;  // steps
 };
 
 struct SimTablePart final : routing::TableScanPart {
@@ -58,7 +79,13 @@ struct SimTableScan {
   void LetSnapshotGo() {
     if (!std::exchange(let_go, true)) registry.End(snapshot.held.slot);
   }
+  // Rows on their way to another table, or answers that nobody has looked at.
+  bool HasRowsOut() const {
+    return !answered.empty() ||
+           std::any_of(chunks.begin(), chunks.end(), [](const auto& one) { return one->owed > 0; });
+  }
   bool WaitsForAeus() const {
+    if (HasRowsOut()) return true;
     return phase == Phase::kOut && std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
              return !part->end_seen && (adds || part->with_aeu > 0);
            });
@@ -86,6 +113,14 @@ struct SimTableScan {
   uint32_t parts_out = 0;
   bool cancelled = false;
   bool stops = false;  // to be resumed behind what has been read
+
+  // The table that the rows are written to; nullptr: the client reads them.
+  SimObject* into = nullptr;
+  routing::TableScanTarget target;
+  std::vector<AeuId> into_holders;
+  uint64_t head_added = 0;                      // to the first column of each row
+  std::vector<SimTableChunk*> begun, answered;  // not taken note of yet
+  bool all_written = true;
 
   std::vector<uint64_t> seen;  // by key, or append: its rows, as bits
   struct Total {
