@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <new>
 
@@ -91,8 +92,8 @@ NumaNodePool::~NumaNodePool() {
   budget_.Remove(this);
   base::MutexLock lock(&mu_);
   ERIS_CHECK(in_use_bytes_ == 0);
-  for (const auto& [memory, bytes] : dead_extents_) {
-    sources_.back().system->Unmap(static_cast<std::byte*>(memory), bytes);
+  for (const auto& [memory, extent] : dead_extents_) {
+    sources_.back().system->Unmap(memory, extent.bytes);
   }
   if (window_bytes_ > 0) {
     ReturnAddressSpace(window_, window_bytes_);
@@ -184,6 +185,7 @@ bool NumaNodePool::MapRegion(size_t source) {
     const size_t all = (window_used_bytes_ + bytes) / layout_.bytes();
     sources_[source].bare.reserve(all);
     ready_.reserve(all);
+    kept_.Reserve(all);
     regions_[region] = {bytes, source};
   } catch (const std::bad_alloc&) {
     return false;  // mapped over at the next attempt
@@ -230,7 +232,12 @@ bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
   // answer for a while.
   const bool near_end = node_free_bytes_ < bytes + 4 * stays_free_bytes_;
   if (takes_until_read_ == 0 || (near_end && !node_full_)) {
-    const std::optional<uint64_t> free = topology::FreeMemoryBytes(node_);
+    std::optional<uint64_t> free;
+    try {
+      free = topology::FreeMemoryBytes(node_);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     node_free_bytes_ = free.value_or(std::numeric_limits<uint64_t>::max() / 2);
     // They may all be touched yet.
     node_free_bytes_ -= std::min(node_free_bytes_, on_touch_bytes_);
@@ -251,7 +258,7 @@ void NumaNodePool::Unreserve(size_t bytes) {
 
 void NumaNodePool::ReturnSuperblock(void* superblock) {
   Unpoison(superblock, layout_.bytes());
-  std::vector<void*> beyond;
+  void* beyond = nullptr;
   {
     base::MutexLock lock(&mu_);
     ERIS_CHECK(in_use_bytes_ >= layout_.bytes());
@@ -262,14 +269,14 @@ void NumaNodePool::ReturnSuperblock(void* superblock) {
     if (keeper_ != nullptr) {
       keeper_->Wake(too_many);
     } else if (too_many) {
-      beyond.push_back(kept_.front().superblock);
+      beyond = kept_.front().superblock;
       kept_.pop_front();
     }
   }
-  ReturnToSystem(beyond);
+  if (beyond != nullptr) ReturnToSystem({&beyond, 1});
 }
 
-size_t NumaNodePool::ReturnToSystem(const std::vector<void*>& superblocks) {
+size_t NumaNodePool::ReturnToSystem(std::span<void* const> superblocks) {
   size_t returned = 0;
   for (void* superblock : superblocks) {
     size_t source = 0;
@@ -325,26 +332,26 @@ void* NumaNodePool::TakeExtent(size_t bytes, Pages pages) {
 void NumaNodePool::ReturnExtent(void* extent, size_t bytes) {
   const size_t rounded = ExtentBytes(bytes);
   Unpoison(extent, rounded);
-  std::vector<std::pair<void*, size_t>> now;
+  Extents now;
   {
     base::MutexLock lock(&mu_);
     const auto found = extents_.find(static_cast<std::byte*>(extent));
     ERIS_CHECK(found != extents_.end());
     ERIS_CHECK(found->second.bytes == rounded);
     if (found->second.pages == Pages::kOnTouch) on_touch_bytes_ -= rounded;
-    extents_.erase(found);
     in_use_bytes_ -= rounded;
     budget_.AddReclaimable(static_cast<int64_t>(rounded));
     // Giving back many pages takes a while: not the AEU's while.
-    (keeper_ != nullptr ? dead_extents_ : now).emplace_back(extent, rounded);
+    (keeper_ != nullptr ? dead_extents_ : now).insert(extents_.extract(found));
     if (keeper_ != nullptr) keeper_->Wake(/*now=*/true);
   }
   UnmapExtents(now);
 }
 
-void NumaNodePool::UnmapExtents(const std::vector<std::pair<void*, size_t>>& extents) {
-  for (const auto& [memory, bytes] : extents) {
-    sources_.back().system->Unmap(static_cast<std::byte*>(memory), bytes);
+void NumaNodePool::UnmapExtents(const Extents& extents) {
+  for (const auto& [memory, extent] : extents) {
+    const size_t bytes = extent.bytes;
+    sources_.back().system->Unmap(memory, bytes);
     base::MutexLock lock(&mu_);
     mapped_bytes_ -= bytes;
     reserved_bytes_ -= bytes;
@@ -359,8 +366,9 @@ void NumaNodePool::SetKeeper(PoolKeeper* keeper) {
 }
 
 NumaNodePool::Work NumaNodePool::Maintain(bool tick) {
-  std::vector<void*> old;
-  std::vector<std::pair<void*, size_t>> extents;
+  std::array<void*, kGivenBackAtOnce> old;
+  size_t olds = 0;
+  Extents extents;
   {
     base::MutexLock lock(&mu_);
     const uint64_t demand =
@@ -372,20 +380,20 @@ NumaNodePool::Work NumaNodePool::Maintain(bool tick) {
       ++tick_;
       taken_in_tick_ = 0;
     }
-    while (old.size() < kGivenBackAtOnce && !kept_.empty() &&
+    while (olds < old.size() && !kept_.empty() &&
            (tick_ - kept_.front().since_tick >= options_.decay_ticks ||
             kept_.size() * layout_.bytes() > options_.kept_bytes_max)) {
-      old.push_back(kept_.front().superblock);
+      old[olds++] = kept_.front().superblock;
       kept_.pop_front();
     }
-    while (old.size() < kGivenBackAtOnce && ready_.size() > ready_wanted_) {
-      old.push_back(ready_.back());
+    while (olds < old.size() && ready_.size() > ready_wanted_) {
+      old[olds++] = ready_.back();
       ready_.pop_back();
     }
     extents.swap(dead_extents_);
   }
   // What the system refuses to take back is tried again, but not at once.
-  const bool more_to_return = ReturnToSystem(old) > 0 && old.size() == kGivenBackAtOnce;
+  const bool more_to_return = ReturnToSystem(std::span(old).first(olds)) > 0 && olds == old.size();
   UnmapExtents(extents);
   const bool more_to_make = MakeReady();
   base::MutexLock lock(&mu_);
@@ -426,26 +434,38 @@ bool NumaNodePool::MakeReady() {
 }
 
 void NumaNodePool::Reclaim(uint64_t bytes) {
-  std::vector<void*> superblocks;
-  std::vector<std::pair<void*, size_t>> extents;
+  Extents extents;
+  uint64_t given = 0;
   {
     base::MutexLock lock(&mu_);
-    uint64_t given = 0;
     extents.swap(dead_extents_);
-    for (const auto& extent : extents) given += extent.second;
-    for (; given < bytes && !ready_.empty(); given += layout_.bytes()) {
-      superblocks.push_back(ready_.back());
-      ready_.pop_back();
-    }
-    for (; given < bytes && !kept_.empty(); given += layout_.bytes()) {
-      superblocks.push_back(kept_.front().superblock);
-      kept_.pop_front();
-    }
+    for (const auto& [memory, extent] : extents) given += extent.bytes;
     // What was known of the NumaNode is out of date.
-    if (!superblocks.empty() || !extents.empty()) takes_until_read_ = 0;
+    if (!extents.empty()) takes_until_read_ = 0;
   }
-  ReturnToSystem(superblocks);
   UnmapExtents(extents);
+  while (given < bytes) {
+    std::array<void*, kGivenBackAtOnce> superblocks;
+    size_t count = 0;
+    {
+      base::MutexLock lock(&mu_);
+      for (; given < bytes && count < superblocks.size(); given += layout_.bytes()) {
+        if (!ready_.empty()) {
+          superblocks[count++] = ready_.back();
+          ready_.pop_back();
+        } else if (!kept_.empty()) {
+          superblocks[count++] = kept_.front().superblock;
+          kept_.pop_front();
+        } else {
+          break;
+        }
+      }
+      if (count == 0) return;
+      takes_until_read_ = 0;
+    }
+    // What the system refuses to take back is kept again.
+    if (ReturnToSystem(std::span(superblocks).first(count)) < count) return;
+  }
 }
 
 PoolFigures NumaNodePool::figures() const {

@@ -12,9 +12,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,6 +25,7 @@
 #include "memory/memory_budget.h"
 #include "memory/owner_table.h"
 #include "memory/superblock.h"
+#include "memory/superblock_queue.h"
 #include "memory/system_memory.h"
 #include "topology/topology.h"
 
@@ -148,10 +149,7 @@ class NumaNodePool final : public Reclaimable {
     size_t bytes;
     Pages pages;
   };
-  struct Kept {
-    void* superblock;
-    uint64_t since_tick;
-  };
+  using Extents = std::map<std::byte*, Extent>;
 
   // Address space for all superblocks that the limit allows, and the table of its owners.
   void MakeWindow();
@@ -162,8 +160,8 @@ class NumaNodePool final : public Reclaimable {
   void* TakeBare(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MapRegion(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // How many the system has taken; the others are kept.
-  size_t ReturnToSystem(const std::vector<void*>& superblocks) ABSL_LOCKS_EXCLUDED(mu_);
-  void UnmapExtents(const std::vector<std::pair<void*, size_t>>& extents) ABSL_LOCKS_EXCLUDED(mu_);
+  size_t ReturnToSystem(std::span<void* const> superblocks) ABSL_LOCKS_EXCLUDED(mu_);
+  void UnmapExtents(const Extents& extents) ABSL_LOCKS_EXCLUDED(mu_);
   bool TryReserve(size_t bytes, bool reclaim) ABSL_LOCKS_EXCLUDED(mu_);
   void Unreserve(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   bool NumaNodeHasRoom(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -193,12 +191,13 @@ class NumaNodePool final : public Reclaimable {
   std::vector<Source> sources_;  // its size and the systems are immutable
   std::map<std::byte*, Region> regions_ ABSL_GUARDED_BY(mu_);
   size_t window_used_bytes_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<std::byte*, Extent> extents_ ABSL_GUARDED_BY(mu_);
+  Extents extents_ ABSL_GUARDED_BY(mu_);
   uint64_t on_touch_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // of extents
   // Ordered by since_tick: taken from the end, given back from the begin.
-  std::deque<Kept> kept_ ABSL_GUARDED_BY(mu_);
+  SuperblockQueue kept_ ABSL_GUARDED_BY(mu_);
   std::vector<void*> ready_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::pair<void*, size_t>> dead_extents_ ABSL_GUARDED_BY(mu_);
+  // Returned, and the keeper's to unmap: nodes of extents_, so that returning needs no memory.
+  Extents dead_extents_ ABSL_GUARDED_BY(mu_);
   uint64_t reserved_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t in_use_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t mapped_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -121,7 +122,12 @@ bool SystemMemory::MapAt(std::byte* at, size_t bytes) {
   } else if (kind_ == PageKind::kAnonymous) {
     madvise(at, bytes, MADV_NOHUGEPAGE);
   }
-  Bind(at, bytes);
+  try {
+    Bind(at, bytes);
+  } catch (const std::bad_alloc&) {  // the general heap's word for "no"
+    Discard(at, bytes);              // unbound pages are no use, and none is there yet
+    return false;
+  }
   return true;
 }
 
