@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/lean_status.h"
 #include "storage/reply_room.h"
 
 namespace eris::storage {
@@ -76,7 +77,7 @@ absl::StatusOr<std::unique_ptr<BytesPartition>> BytesPartition::Create(const Ran
       IndexPartition::Create(range, cache, FreeRecords);
   if (!rows.ok()) return rows.status();
   std::unique_ptr<BytesPartition> partition(new (std::nothrow) BytesPartition(*std::move(rows)));
-  if (partition == nullptr) return absl::ResourceExhaustedError("no memory to create a partition");
+  if (partition == nullptr) return base::NoMemory("no memory to create a partition");
   return partition;
 }
 

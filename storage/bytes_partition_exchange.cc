@@ -56,7 +56,7 @@ uint32_t RowsThatFit(const std::vector<uint64_t>& words, Partition::End from, ui
 
 absl::StatusOr<std::unique_ptr<Partition>> BytesPartition::SplitAt(const Key& key) {
   std::unique_ptr<BytesPartition> upper(new (std::nothrow) BytesPartition(nullptr));
-  if (upper == nullptr) return absl::ResourceExhaustedError("no memory to split a partition");
+  if (upper == nullptr) return NoMemory("split a partition");
   absl::StatusOr<std::unique_ptr<Partition>> rows = rows_->SplitAt(key);
   if (!rows.ok()) return rows.status();
   upper->rows_.reset(static_cast<IndexPartition*>(rows->release()));

@@ -1,8 +1,10 @@
 #include "storage/range_ops.h"
 
 #include <cstddef>
+#include <new>
 
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "memory/local_cache.h"
 
@@ -95,7 +97,11 @@ absl::Status CheckChunkKeys(const ExchangeChunk& chunk, bool two_parts) {
 }
 
 absl::Status NoMemory(absl::string_view what) {
-  return absl::ResourceExhaustedError(absl::StrCat("no memory to ", what));
+  try {
+    return absl::ResourceExhaustedError(absl::StrCat("no memory to ", what));
+  } catch (const std::bad_alloc&) {
+    return base::NoMemory("");
+  }
 }
 
 absl::Status CheckHome(const memory::LocalCache& from, const memory::LocalCache& to) {

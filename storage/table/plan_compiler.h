@@ -5,11 +5,11 @@
 #define ERIS_STORAGE_TABLE_PLAN_COMPILER_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "storage/table/plan_body.h"
@@ -77,9 +77,10 @@ class PlanCompiler {
 
   const TableLayout& layout_;
   PlanBody& body_;
-  absl::flat_hash_map<std::string, uint32_t> columns_;  // of the table, by name
-  absl::flat_hash_map<ValueKey, uint32_t> values_;      // of the plan
-  absl::flat_hash_map<uint32_t, uint32_t> ranges_;      // by value, the conjunct that is its range
+  // Maps of the standard library: Abseil's hash tables do not survive std::bad_alloc.
+  std::map<std::string, uint32_t> columns_;  // of the table, by name
+  std::map<ValueKey, uint32_t> values_;      // of the plan
+  std::map<uint32_t, uint32_t> ranges_;      // by value, the conjunct that is its range
 };
 
 // "l_price * (1 - l_discount)", cut off where it gets long.

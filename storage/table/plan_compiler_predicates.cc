@@ -451,7 +451,7 @@ std::vector<uint32_t> PlanCompiler::MergeSets(const std::vector<uint32_t>& child
     std::vector<uint32_t> members{};
   };
   std::vector<uint32_t> left;
-  absl::flat_hash_map<uint32_t, Sets> by_value;
+  std::map<uint32_t, Sets> by_value;
   for (const uint32_t child : children) {
     const PredicateNode& node = body_.predicates[child];
     if (is_set(node)) {

@@ -1,9 +1,9 @@
 #include "storage/table/table_layout.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "eris/key_encoding.h"
@@ -110,7 +110,7 @@ absl::StatusOr<std::shared_ptr<const TableLayout>> TableLayout::Create(const Tab
     return absl::InvalidArgumentError(absl::StrCat("a table of ", schema.columns.size(),
                                                    " columns, not 1 to ", kTableColumnsMax));
   }
-  absl::flat_hash_set<std::string> names;
+  std::set<std::string> names;
   for (uint32_t i = 0; i < schema.columns.size(); ++i) {
     if (absl::Status status = CheckColumn(schema.columns[i], i); !status.ok()) return status;
     if (!names.insert(schema.columns[i].name).second) {

@@ -1,10 +1,10 @@
 #include "storage/table/table_plan.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "storage/table/plan_body.h"
@@ -183,7 +183,7 @@ class PlanBuilder {
   // Names that were given may not be there twice; those that were not are numbered until they fit.
   absl::Status NameColumns() {
     auto& columns = result_.columns;
-    absl::flat_hash_set<std::string> taken;
+    std::set<std::string> taken;
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].name.size() > kColumnNameBytesMax) {
         return absl::InvalidArgumentError(absl::StrCat("a result column's name has ",

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/lean_status.h"
 #include "base/prefetch.h"
 #include "storage/table/block_filter.h"
 #include "storage/table/block_groups.h"
@@ -592,7 +593,7 @@ absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const
     run->body_ = std::make_unique<Body>(*run->plan_, memory);
     return run;
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for the run of a query");
+    return base::NoMemory("no memory for the run of a query");
   }
 }
 
@@ -600,7 +601,7 @@ bool TableRun::BeginSegment(const SegmentView& segment) {
   try {
     return body_->BeginSegment(segment);
   } catch (const std::bad_alloc&) {
-    status_ = absl::ResourceExhaustedError("no memory for the run of a query");
+    status_ = base::NoMemory("no memory for the run of a query");
     return true;  // the first block tells
   }
 }
@@ -610,7 +611,7 @@ TableRun::Outcome TableRun::RunBlock(uint32_t& at, ResultRows* out) {
   try {
     return body_->RunBlock(at, out, status_);
   } catch (const std::bad_alloc&) {
-    status_ = absl::ResourceExhaustedError("no memory for the groups of a query");
+    status_ = base::NoMemory("no memory for the groups of a query");
     return Outcome::kError;
   }
 }
@@ -626,7 +627,7 @@ absl::Status TableRun::Merge(TableRun& other) {
   try {
     return body_->Merge(*other.body_);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for the groups of a query");
+    return base::NoMemory("no memory for the groups of a query");
   }
 }
 
@@ -637,7 +638,7 @@ absl::StatusOr<uint64_t> TableRun::FinishGroups() {
   try {
     return body_->Finish();
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for the groups of a query");
+    return base::NoMemory("no memory for the groups of a query");
   }
 }
 

@@ -1,0 +1,40 @@
+// Statuses for places that must not throw: AEUs' turns, and callers that have just run out of
+// memory. The text of a status lies on the general heap; without memory for it there is the code
+// alone.
+#ifndef ERIS_BASE_LEAN_STATUS_H_
+#define ERIS_BASE_LEAN_STATUS_H_
+
+#include <new>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace eris::base {
+
+inline absl::Status LeanStatus(absl::StatusCode code, absl::string_view text) noexcept {
+  try {
+    return absl::Status(code, text);
+  } catch (const std::bad_alloc&) {
+    return absl::Status(code, absl::string_view());  // needs no memory
+  }
+}
+
+inline absl::Status NoMemory(
+    absl::string_view text = "the system has no memory for the call") noexcept {
+  return LeanStatus(absl::StatusCode::kResourceExhausted, text);
+}
+
+// What `call` returns, an absl::Status or StatusOr; ResourceExhausted where it has thrown
+// std::bad_alloc.
+template <class Call>
+auto OrNoMemory(absl::string_view text, Call call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return NoMemory(text);
+  }
+}
+
+}  // namespace eris::base
+
+#endif  // ERIS_BASE_LEAN_STATUS_H_
