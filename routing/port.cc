@@ -27,6 +27,11 @@ constexpr int64_t kSleepNs = 50'000;
 constexpr size_t kMulticastBytes = 4096;
 constexpr size_t kMulticastBlocksMax = 16;
 
+BlockPool* OrThrow(BlockPool* pool) {
+  if (pool == nullptr) throw std::bad_alloc();
+  return pool;
+}
+
 // Room for so many elements in all, as push_back grows.
 template <class T>
 void Grow(std::vector<T>& vector, size_t count) {
@@ -38,14 +43,19 @@ void Grow(std::vector<T>& vector, size_t count) {
 Port::Port(const EndpointDirectory& directory, const PortOptions& options)
     : directory_(directory),
       options_(options),
-      pool_(BlockPool::Create(options.outgoing_bytes, options.pool_bytes_max, options.allowance)),
-      multicasts_(BlockPool::Create(std::min(kMulticastBytes, options.outgoing_bytes),
-                                    kMulticastBlocksMax * kMulticastBytes)),
+      pool_(OrThrow(
+          BlockPool::Create(options.outgoing_bytes, options.pool_bytes_max, options.allowance))),
+      multicasts_(OrThrow(BlockPool::Create(std::min(kMulticastBytes, options.outgoing_bytes),
+                                            kMulticastBlocksMax * kMulticastBytes))),
       target_of_(std::make_unique<uint32_t[]>(directory.size())),
       lane_(directory.ports().Add(&counters_)) {
   ERIS_CHECK(options.outgoing_bytes <= options.pool_bytes_max);
-  ERIS_CHECK(pool_ != nullptr && multicasts_ != nullptr);
-  directory.table_readers().Add(&table_reader_);
+  try {
+    directory.table_readers().Add(&table_reader_);
+  } catch (const std::bad_alloc&) {
+    directory.ports().Remove(&counters_);
+    throw;
+  }
 }
 
 Port::~Port() {
@@ -60,8 +70,6 @@ Port::~Port() {
   }
   directory_.table_readers().Remove(&table_reader_);
   directory_.ports().Remove(&counters_);
-  pool_->Close();
-  multicasts_->Close();
 }
 
 void Port::GrowTargets(size_t count) {

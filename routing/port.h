@@ -64,7 +64,7 @@ struct PortOptions {
 
 class Port {
  public:
-  // `directory` outlives the Port.
+  // `directory` outlives the Port. Throws std::bad_alloc.
   Port(const EndpointDirectory& directory, const PortOptions& options);
   // kIngress: what is buffered is handed over first. kIncoming: nothing may be buffered.
   ~Port();
@@ -95,6 +95,9 @@ class Port {
   // The same for a segment that stands ready. False: no room.
   [[nodiscard]] bool SendTo(AeuId target, const CommandHeader& header,
                             std::span<const std::byte> segment);
+  // From now on commands for `target` need no memory but their blocks. Throws std::bad_alloc, with
+  // nothing changed.
+  void ReserveTarget(AeuId target) { TargetOf(target); }
   // Takes back the record that the last call, an Open for `target`, has made.
   void Withdraw(AeuId target, const CommandHeader* record);
 
@@ -206,8 +209,11 @@ class Port {
   // Immutable after construction.
   const EndpointDirectory& directory_;
   const PortOptions options_;
-  BlockPool* const pool_;
-  BlockPool* const multicasts_;
+  struct CloseBlockPool {
+    void operator()(BlockPool* pool) const { pool->Close(); }
+  };
+  const std::unique_ptr<BlockPool, CloseBlockPool> pool_;
+  const std::unique_ptr<BlockPool, CloseBlockPool> multicasts_;
 
   // Owned by the Port's thread.
   const std::unique_ptr<uint32_t[]> target_of_;  // by AeuId: index of targets_ plus 1; 0: none

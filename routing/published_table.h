@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -55,21 +56,27 @@ class BasicPublishedTable {
   }
 
   // Puts `next` in force and frees the superseded versions that no reader shows; a pinned one goes
-  // with its last pin. `readers`: all that may call Acquire here.
+  // with its last pin. Throws std::bad_alloc, with the version in force as it was. `readers`: all
+  // that may call Acquire here.
   // REQUIRES: a version above the current one's. Any thread; one at a time gets its way.
   void Publish(std::unique_ptr<const Table> next, const BasicTableReaders<Memory>& readers) {
     base::MutexLock lock(&mu_);
     ERIS_CHECK(next->version() > newest_->version());
+    std::shared_ptr<const Table> newest = std::move(next);
     superseded_.push_back(newest_);
-    newest_ = std::move(next);
+    newest_ = std::move(newest);
     // seq_cst: pairs with the loads in TableReader::Acquire, and comes before the look at the
     // slots.
     current_.store(newest_.get(), std::memory_order_seq_cst);
     version_.store(newest_->version(), std::memory_order_relaxed);
-    const std::vector<const void*> shown = readers.Shown();
-    std::erase_if(superseded_, [&](const std::shared_ptr<const Table>& table) {
-      return !std::binary_search(shown.begin(), shown.end(), static_cast<const void*>(table.get()));
-    });
+    try {
+      const std::vector<const void*> shown = readers.Shown();
+      std::erase_if(superseded_, [&](const std::shared_ptr<const Table>& table) {
+        return !std::binary_search(shown.begin(), shown.end(),
+                                   static_cast<const void*>(table.get()));
+      });
+    } catch (const std::bad_alloc&) {  // the next call frees them
+    }
   }
 
   // Versions that this table keeps for readers, the one in force among them. For tests and figures.
