@@ -74,7 +74,11 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       scans_(acknowledgements_, counters_, registry_),
       joins_(id, port_, acknowledgements_, counters_),
       table_scans_(id, port_, registry_, acknowledgements_, counters_),
-      transfers_(*this, port_, acknowledgements_, counters_, snapshots_) {}
+      transfers_(*this, port_, acknowledgements_, counters_, snapshots_) {
+  // So that neither asks for memory in a turn.
+  runnable_.reserve(kGroupedCommandsMax);
+  snapshots_.active.reserve(routing::SnapshotRegistry::kSlots);
+}
 
 Aeu::~Aeu() { ERIS_DCHECK(blocks_ == nullptr && endpoint_.ingress.Empty()); }
 
@@ -235,7 +239,7 @@ void Aeu::Execute(std::span<const std::byte> records) {
     counters_.delivered.Add(routing::IsKeyed(command->type) ? command->count : 1);
     if (routing::IsKeyed(command->type)) {
       if (groups_.full()) RunGroups();
-      groups_.Add(command);
+      if (!TryGroup(command)) continue;
       if (byte_objects_ > 0) [[unlikely]] {
         const ObjectSlot* slot = SlotOf(command);
         copies_bytes_ |= slot != nullptr && slot->copies_bytes();
@@ -245,6 +249,17 @@ void Aeu::Execute(std::span<const std::byte> records) {
       RunGroups();
       RunControl(command);
     }
+  }
+}
+
+bool Aeu::TryGroup(const CommandHeader* command) {
+  try {
+    groups_.Add(command);
+    return true;
+  } catch (const std::bad_alloc&) {
+    counters_.commands.Add(1);
+    Answer(command, KeyState::kNoMemory);
+    return false;
   }
 }
 

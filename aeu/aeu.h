@@ -158,6 +158,8 @@ class Aeu final : private TransferHost {
   void Maintain(uint32_t rows_max);
   // Groups a run of records; what cannot be grouped is executed at once.
   void Execute(std::span<const std::byte> records);
+  // False: no memory, and the command is answered so.
+  bool TryGroup(const routing::CommandHeader* command);
   void RunGroups();
   void RunGroup(const CommandGroup& group);
   // How many of the keys are on their way to another AEU; the others have been answered kMoved.

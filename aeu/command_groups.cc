@@ -6,7 +6,6 @@ namespace eris::aeu {
 
 void CommandGroups::Add(const routing::CommandHeader* command) {
   ERIS_DCHECK(!full());
-  ++commands_;
   // A turn sees few distinct (object, operation) pairs, mostly the last one again: from the back.
   for (uint32_t i = used_; i-- > 0;) {
     CommandGroup& group = groups_[i];
@@ -14,17 +13,20 @@ void CommandGroups::Add(const routing::CommandHeader* command) {
     if (group.type == command->type) {
       group.commands.push_back(command);
       group.lanes.set(command->lane);
+      ++commands_;
       return;
     }
     // Another operation of the same Port, or of one that shares its lane, has come before.
     if (group.lanes.test(command->lane)) break;
   }
   if (used_ == groups_.size()) groups_.emplace_back();
-  CommandGroup& group = groups_[used_++];
+  CommandGroup& group = groups_[used_];
+  group.commands.push_back(command);
   group.slot = command->slot;
   group.type = command->type;
-  group.commands.push_back(command);
   group.lanes.set(command->lane);
+  ++used_;
+  ++commands_;
 }
 
 void CommandGroups::Clear() {

@@ -25,7 +25,8 @@ struct CommandGroup {
 
 class CommandGroups {
  public:
-  // REQUIRES: !full(). Borrows the command until Clear.
+  // REQUIRES: !full(). Borrows the command until Clear. Throws std::bad_alloc, with nothing
+  // changed.
   void Add(const routing::CommandHeader* command);
   bool full() const { return commands_ == kGroupedCommandsMax; }
   bool empty() const { return commands_ == 0; }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "aeu/clock.h"
+#include "aeu/reserve_more.h"
 #include "base/check.h"
 
 namespace eris::aeu {
@@ -42,6 +45,12 @@ void JoinRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) 
   join.complete = command->complete;
   join.begin_block = segment->begin_block;
   join.complete_block = segment->complete_block;
+  try {
+    ReserveMore(joins_, 1);
+  } catch (const std::bad_alloc&) {
+    join.end.outcome = PartOutcome::kNoMemory;
+    return Finish(join);
+  }
   if (slot == nullptr) {
     join.end.outcome = PartOutcome::kNoObject;
   } else if (join.table == nullptr) {
@@ -105,7 +114,7 @@ bool JoinRunner::AdvanceOne(RunningJoin& join, uint64_t deadline_ns, bool& moved
     FillBlock(join, deadline_ns);
     const bool full = join.filling->rows == join.filling->capacity;
     if (full || (join.end.outcome != PartOutcome::kRunning && join.filling->rows > 0)) {
-      SendBlock(join);
+      if (!SendBlock(join)) continue;
       if (!join.left.empty()) return false;
     }
     // An end is never put off, so that a block with nothing in it is not held back.
@@ -179,30 +188,58 @@ routing::KeyedCommand JoinRunner::CommandOf(const RunningJoin& join, JoinBlock* 
   return command;
 }
 
-void JoinRunner::SendBlock(RunningJoin& join) {
+bool JoinRunner::SendBlock(RunningJoin& join) {
+  try {
+    join.left.reserve(join.filling->rows);
+  } catch (const std::bad_alloc&) {
+    join.filling->rows = 0;
+    join.end.outcome = PartOutcome::kNoMemory;
+    return false;
+  }
   JoinBlock* const block = std::exchange(join.filling, nullptr);
   // Before the first key can be answered. From here on it is the answering AEUs' as well.
   join.begin_block(block, block->rows);
   routing::KeyedCommand command = CommandOf(join, block);
   command.keys = {block->join_keys, block->rows};
-  const uint32_t refused = port_.Send(*join.inner, command, KeyState::kRefused);
-  if (refused == 0) return;
+  uint32_t refused = block->rows;
+  bool memory = true;
+  try {
+    refused = port_.Send(*join.inner, command, KeyState::kRefused);
+  } catch (const std::bad_alloc&) {  // nothing has been sent
+    memory = false;
+  }
+  if (refused == 0) return true;
   join.sending = block;
-  join.left.assign(port_.refused_keys().begin(), port_.refused_keys().end());
+  if (memory) {
+    join.left.assign(port_.refused_keys().begin(), port_.refused_keys().end());
+    return true;
+  }
+  join.left.resize(block->rows);
+  std::iota(join.left.begin(), join.left.end(), 0);
+  AnswerLeft(join, KeyState::kNoMemory);
+  return true;
 }
 
 bool JoinRunner::SendLeft(RunningJoin& join) {
   JoinBlock* const block = join.sending;
-  keys_.clear();
-  for (const uint32_t position : join.left) keys_.push_back(block->join_keys[position]);
-  routing::KeyedCommand command = CommandOf(join, block);
-  command.keys = keys_;
-  command.positions = join.left;
-  port_.Send(*join.inner, command, KeyState::kRefused);
   const size_t before = join.left.size();
-  positions_.clear();
+  try {
+    keys_.clear();
+    keys_.reserve(before);
+    positions_.clear();
+    positions_.reserve(before);
+    for (const uint32_t position : join.left) keys_.push_back(block->join_keys[position]);
+    routing::KeyedCommand command = CommandOf(join, block);
+    command.keys = keys_;
+    command.positions = join.left;
+    port_.Send(*join.inner, command, KeyState::kRefused);
+  } catch (const std::bad_alloc&) {  // nothing has been sent
+    AnswerLeft(join, KeyState::kNoMemory);
+    return true;
+  }
   for (const uint32_t key : port_.refused_keys()) positions_.push_back(join.left[key]);
-  join.left.swap(positions_);
+  // No swap: each join's list keeps the room that it has reserved.
+  join.left.assign(positions_.begin(), positions_.end());
   if (join.left.empty()) join.sending = nullptr;
   return join.left.size() < before;
 }

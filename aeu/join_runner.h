@@ -78,7 +78,8 @@ class JoinRunner {
   // From the AEU's next partition after the cursor's on; nothing: there is none in the range.
   std::optional<storage::Range> RestAfter(const RunningJoin& join) const;
   void FillBlock(RunningJoin& join, uint64_t deadline_ns);
-  void SendBlock(RunningJoin& join);
+  // False: no memory; nothing has been sent, and the part ends.
+  bool SendBlock(RunningJoin& join);
   // Sends what is left; true if any of it found room.
   bool SendLeft(RunningJoin& join);
   // Answers what is left instead of sending it.

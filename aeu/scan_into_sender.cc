@@ -1,6 +1,7 @@
 #include "aeu/scan_into_sender.h"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -17,9 +18,10 @@ using storage::KeyState;
 
 namespace {
 
-template <class T>
-std::vector<T> Select(const std::vector<T>& from, const std::vector<uint32_t>& positions) {
-  std::vector<T> selected;
+std::vector<uint64_t> Select(std::span<const uint64_t> from,
+                             const std::vector<uint32_t>& positions) {
+  std::vector<uint64_t> selected;
+  if (from.empty()) return selected;
   selected.reserve(positions.size());
   for (const uint32_t position : positions) selected.push_back(from[position]);
   return selected;
@@ -43,33 +45,37 @@ absl::Status ScanIntoSender::Send(TableChunk* chunk) {
           absl::StrCat("column ", i + 1, ", the ", i == 0 ? "key" : "value", ", of a row is null"));
     }
   }
-  chunk_ = chunk;
   if (appends()) {
     firsts_ = storage::AppendPieces(*target_.layout, *chunk->rows);
-    std::vector<uint32_t> pieces(firsts_.size() - 1);
-    std::iota(pieces.begin(), pieces.end(), 0);
-    // Before the first of them can be answered.
-    target_.begin_chunk(chunk, static_cast<uint32_t>(pieces.size()));
-    SendPieces(std::move(pieces));
-    return absl::OkStatus();
-  }
-  heads_.resize(rows);
-  tails_.clear();
-  if (target_.layout != nullptr) {
-    if (target_.layout->two_words()) tails_.resize(rows);
-    target_.layout->PackKeys(*chunk->rows, /*keys_only=*/false, heads_.data(),
-                             tails_.empty() ? nullptr : tails_.data());
   } else {
-    const auto* keys = static_cast<const uint64_t*>(chunk->rows_out.columns[0].values);
-    std::copy_n(keys, rows, heads_.begin());
+    TakeKeys(*chunk);
   }
-  target_.begin_chunk(chunk, rows);
-  SendKeys({});
+  const size_t answers = appends() ? firsts_.size() - 1 : rows;
+  left_.resize(answers);
+  std::iota(left_.begin(), left_.end(), 0);
+  // Before the first of them can be answered. From here on nothing throws.
+  chunk_ = chunk;
+  target_.begin_chunk(chunk, static_cast<uint32_t>(answers));
+  SendLeft();
   return absl::OkStatus();
 }
 
-void ScanIntoSender::SendKeys(std::vector<uint32_t> positions) {
-  const bool all = positions.empty();
+void ScanIntoSender::TakeKeys(const TableChunk& chunk) {
+  const uint32_t rows = chunk.rows_out.rows;
+  heads_.resize(rows);
+  tails_.clear();
+  if (target_.layout == nullptr) {
+    const auto* keys = static_cast<const uint64_t*>(chunk.rows_out.columns[0].values);
+    std::copy_n(keys, rows, heads_.begin());
+    return;
+  }
+  if (target_.layout->two_words()) tails_.resize(rows);
+  target_.layout->PackKeys(*chunk.rows, /*keys_only=*/false, heads_.data(),
+                           tails_.empty() ? nullptr : tails_.data());
+}
+
+void ScanIntoSender::SendKeys() {
+  const bool all = left_.size() == heads_.size();
   routing::KeyedCommand command{
       .type = target_.type, .complete = target_.complete_chunk, .context = chunk_};
   std::vector<uint64_t> heads;
@@ -84,27 +90,27 @@ void ScanIntoSender::SendKeys(std::vector<uint32_t> positions) {
     command.seconds = tails_;
     command.values = column;
   } else {
-    heads = Select(heads_, positions);
-    if (!tails_.empty()) tails = Select(tails_, positions);
-    if (!column.empty()) {
-      for (const uint32_t position : positions) values.push_back(column[position]);
-    }
-    command.keys = heads;
-    command.seconds = tails;
-    command.values = values;
-    command.positions = positions;
+    command.keys = heads = Select(heads_, left_);
+    command.seconds = tails = Select(tails_, left_);
+    command.values = values = Select(column, left_);
+    command.positions = left_;
   }
+  std::vector<uint32_t> again;
+  again.reserve(left_.size());
   port_.Send(*target_.route, command, KeyState::kRefused);
-  left_.clear();
-  for (const uint32_t key : port_.refused_keys()) left_.push_back(all ? key : positions[key]);
+  for (const uint32_t key : port_.refused_keys()) again.push_back(left_[key]);
+  left_ = std::move(again);
 }
 
-void ScanIntoSender::SendPieces(std::vector<uint32_t> pieces) {
-  left_.clear();
+void ScanIntoSender::SendPieces() {
   const auto& holders = target_.holders;
   // Where the rows are already, if that AEU holds a part of the target.
   const bool here = std::binary_search(holders.begin(), holders.end(), self_);
-  for (const uint32_t piece : pieces) {
+  const auto aeu_of = [&](uint32_t piece) {
+    return here ? self_ : holders[(self_.value + piece) % holders.size()];
+  };
+  for (const uint32_t piece : left_) port_.ReserveTarget(aeu_of(piece));
+  std::erase_if(left_, [&](uint32_t piece) {
     const routing::AppendSegment segment{
         .first = firsts_[piece],
         .count = static_cast<uint32_t>(firsts_[piece + 1] - firsts_[piece]),
@@ -116,16 +122,18 @@ void ScanIntoSender::SendPieces(std::vector<uint32_t> pieces) {
                                         .complete = target_.complete_chunk,
                                         .context = chunk_,
                                         .count = 1};
-    const AeuId aeu = here ? self_ : holders[(self_.value + piece) % holders.size()];
-    if (!port_.SendTo(aeu, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment}))
-      left_.push_back(piece);
-  }
+    return port_.SendTo(aeu_of(piece), header,
+                        {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
+  });
 }
 
 bool ScanIntoSender::SendLeft() {
   const size_t before = left_.size();
-  std::vector<uint32_t> again = std::move(left_);
-  appends() ? SendPieces(std::move(again)) : SendKeys(std::move(again));
+  try {
+    appends() ? SendPieces() : SendKeys();
+  } catch (const std::bad_alloc&) {  // nothing has been sent
+    AnswerLeft(KeyState::kNoMemory);
+  }
   return left_.size() < before;
 }
 

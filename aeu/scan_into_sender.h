@@ -23,21 +23,23 @@ class ScanIntoSender {
       : self_(self), port_(port), target_(target) {}
 
   // Sends the chunk's rows, at least one; from here on it is the answering AEUs' as well. REQUIRES:
-  // nothing is left. Errors: InvalidArgument (nulls where the target has none); it has not been
-  // sent then.
+  // nothing is left. Errors: InvalidArgument (nulls where the target has none). Throws
+  // std::bad_alloc. It has not been sent then.
   absl::Status Send(routing::TableChunk* chunk);
   // Whether rows of the last chunk have found no room yet.
   bool pending() const { return !left_.empty(); }
-  // Sends what is left; true if any of it found room.
+  // Sends what is left; without memory it is answered so. True if anything has gone.
   bool SendLeft();
   // Answers what is left instead of sending it.
   void AnswerLeft(storage::KeyState state);
 
  private:
   bool appends() const { return target_.type == routing::CommandType::kAppendRows; }
-  // The keys at `positions` (empty: all), or the pieces with these numbers.
-  void SendKeys(std::vector<uint32_t> positions);
-  void SendPieces(std::vector<uint32_t> pieces);
+  // Throws std::bad_alloc.
+  void TakeKeys(const routing::TableChunk& chunk);
+  // What is left, of keys or of pieces. Throw std::bad_alloc, with nothing sent.
+  void SendKeys();
+  void SendPieces();
 
   const AeuId self_;
   routing::Port& port_;

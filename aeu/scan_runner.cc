@@ -1,6 +1,7 @@
 #include "aeu/scan_runner.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "aeu/clock.h"
@@ -35,10 +36,11 @@ void ScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) 
   scan.part = segment->part;
   scan.complete = command->complete;
   scan.context = command->context;
-  if (slot == nullptr) {
-    Finish(scan, PartOutcome::kNoObject);
-  } else {
+  if (slot == nullptr) return Finish(scan, PartOutcome::kNoObject);
+  try {
     scans_.push_back(scan);
+  } catch (const std::bad_alloc&) {
+    Finish(scan, PartOutcome::kNoMemory);
   }
 }
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "aeu/clock.h"
+#include "aeu/reserve_more.h"
 #include "base/check.h"
+#include "base/lean_status.h"
 
 namespace eris::aeu {
 
@@ -45,9 +48,20 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
   // The command may stand in a multicast buffer, which is let go at once.
   const auto* segment =
       reinterpret_cast<const routing::TableScanSegment*>(routing::DataSegment(command));
-  auto scan = std::make_unique<RunningScan>();
+  routing::TableScanPart* const part =
+      routing::PartOf({segment->parts, segment->part_count}, self_);
+  std::unique_ptr<RunningScan> scan;
+  try {
+    ReserveMore(scans_, 1);
+    group_.reserve(kRidersMax);
+    scan = std::make_unique<RunningScan>();
+  } catch (const std::bad_alloc&) {
+    part->Finish(PartOutcome::kNoMemory, absl::OkStatus(), nullptr);
+    acknowledgements_.Add(command->complete, part, 1);
+    return;
+  }
   scan->slot = slot;
-  scan->part = routing::PartOf({segment->parts, segment->part_count}, self_);
+  scan->part = part;
   scan->snapshot = command->snapshot;
   scan->complete = command->complete;
   scan->aggregate = scan->part->plan->aggregates();
@@ -58,7 +72,7 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
     // Here, so that its scratch memory is this AEU's from the first touch on.
     auto run = storage::TableRun::Create(scan->part->plan, scan->part->memory);
     if (!scan->own.mask.Allocate()) {
-      End(*scan, PartOutcome::kAnswered, absl::ResourceExhaustedError("no memory for a scan"));
+      End(*scan, PartOutcome::kNoMemory);
     } else if (run.ok()) {
       scan->run = *std::move(run);
       scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
@@ -324,7 +338,7 @@ bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
       case storage::TableRun::Outcome::kFull:
         if (scan.chunk->rows_out.rows == 0) {
           End(scan, PartOutcome::kAnswered,
-              absl::ResourceExhaustedError("a row does not fit a chunk of the scan"));
+              base::NoMemory("a row does not fit a chunk of the scan"));
           return false;
         }
         scan.cursor.at.row = row;
@@ -362,12 +376,8 @@ void TableScanRunner::SkipChunk(RunningScan& scan) {
 void TableScanRunner::HandOver(RunningScan& scan) {
   routing::TableChunk* const chunk = scan.chunk;
   if (scan.sender) {
-    absl::Status sent = scan.sender->Send(chunk);
-    if (sent.ok()) {
-      scan.chunk = nullptr;
-    } else {
-      End(scan, PartOutcome::kAnswered, std::move(sent));
-    }
+    absl::Status sent = SendOn(scan);
+    if (!sent.ok()) End(scan, PartOutcome::kAnswered, std::move(sent));
     return;
   }
   chunk->behind = scan.cursor;
@@ -382,14 +392,15 @@ void TableScanRunner::End(RunningScan& scan, PartOutcome outcome, absl::Status s
   scan.status = std::move(status);
   if (!scan.sender || scan.chunk == nullptr) return;
   // The rows of the last chunk are sent as well, if the scan has come to its end.
-  routing::TableChunk* const chunk = scan.chunk;
-  if (outcome != PartOutcome::kAnswered || !scan.status.ok() || chunk->rows_out.rows == 0) return;
-  absl::Status sent = scan.sender->Send(chunk);
-  if (sent.ok()) {
-    scan.chunk = nullptr;
-  } else {
-    scan.status = std::move(sent);
-  }
+  if (outcome != PartOutcome::kAnswered || !scan.status.ok()) return;
+  if (scan.chunk->rows_out.rows > 0) scan.status = SendOn(scan);
+}
+
+absl::Status TableScanRunner::SendOn(RunningScan& scan) {
+  absl::Status sent = base::OrNoMemory("the AEU has no memory to send rows on",
+                                       [&] { return scan.sender->Send(scan.chunk); });
+  if (sent.ok()) scan.chunk = nullptr;
+  return sent;
 }
 
 void TableScanRunner::Finish(RunningScan& scan) {

@@ -117,6 +117,9 @@ class TableScanRunner {
   void SkipChunk(RunningScan& scan);
   // A full chunk: to the reader, or to the owners of the target.
   void HandOver(RunningScan& scan);
+  // The scan's chunk, to the owners of its target. Errors: as ScanIntoSender::Send, and
+  // ResourceExhausted; it has not been sent then.
+  absl::Status SendOn(RunningScan& scan);
   void End(RunningScan& scan, routing::PartOutcome outcome, absl::Status status = {});
   // Acknowledges the end. REQUIRES: nothing is left to send.
   void Finish(RunningScan& scan);

@@ -7,10 +7,13 @@
 #include "aeu/clock.h"
 #include "aeu/reserve_more.h"
 #include "base/check.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 
 namespace eris::aeu {
 
+using absl::StatusCode;
+using base::LeanStatus;
 using routing::CommandHeader;
 using routing::StepOutcome;
 using routing::TransferSegment;
@@ -100,20 +103,21 @@ void TransferRunner::Give(const CommandHeader* command) {
                      .context = command->context};
   if (giving_.step != nullptr) {
     const Giving under_way = std::exchange(giving_, given);
-    Refuse(absl::UnavailableError("another range is on its way"));
+    Refuse(LeanStatus(StatusCode::kUnavailable, "another range is on its way"));
     giving_ = under_way;
     return;
   }
   giving_ = given;
   const Range& leaving = step->leaving;
   if (given.slot == nullptr) {
-    Refuse(absl::NotFoundError("the AEU has no part of the object"));
+    Refuse(LeanStatus(StatusCode::kNotFound, "the AEU has no part of the object"));
   } else if (step->release) {
     Refuse(BeginReleasing(*given.slot));
   } else if (leaving.Empty() || leaving.lo.tail != 0 || (leaving.hi && leaving.hi->tail != 0)) {
-    Refuse(absl::InvalidArgumentError("an empty range, or one with bounds of two parts"));
+    Refuse(LeanStatus(StatusCode::kInvalidArgument,
+                      "an empty range, or one with bounds of two parts"));
   } else if (step->kind == TransferKind::kLink && given.slot->spec().kind != ObjectKind::kIndex) {
-    Refuse(absl::InvalidArgumentError("this kind of object moves by copy only"));
+    Refuse(LeanStatus(StatusCode::kInvalidArgument, "this kind of object moves by copy only"));
   }
 }
 
@@ -144,14 +148,14 @@ bool TransferRunner::Advance() {
   ObjectSlot& slot = *giving_.slot;
   // relaxed: nothing comes with it.
   if (step.give_up.load(std::memory_order_relaxed)) {
-    Refuse(absl::CancelledError("the transfer was given up"));
+    Refuse(LeanStatus(StatusCode::kCancelled, "the transfer was given up"));
     return true;
   }
   const Stopwatch watch;
   Range given;
   OwnedRange* owned = FindGiven(given);
   if (owned == nullptr) {
-    Refuse(absl::FailedPreconditionError("the AEU does not own the range"));
+    Refuse(LeanStatus(StatusCode::kFailedPrecondition, "the AEU does not own the range"));
     return true;
   }
   if (!Prepare(*owned, given)) {
@@ -160,7 +164,7 @@ bool TransferRunner::Advance() {
     watch.Stop(step.source_cpu_ns, step.source_wall_ns);
     return true;
   }
-  if (const absl::Status room = MakeRoom(slot); !room.ok()) {
+  if (const absl::Status room = MakeRoom(slot, step.target); !room.ok()) {
     Refuse(room);
     return true;
   }
@@ -169,8 +173,9 @@ bool TransferRunner::Advance() {
   // nothing else is buffered for the target in between.
   CommandHeader* const record = port_.Open(step.target, sizeof(TransferSegment));
   if (record == nullptr) return false;
-  const absl::Status status =
-      step.kind == TransferKind::kLink ? SplitOff(*owned, given) : Lend(*owned, given);
+  const absl::Status status = base::OrNoMemory("no memory to cut off a range", [&] {
+    return step.kind == TransferKind::kLink ? SplitOff(*owned, given) : Lend(*owned, given);
+  });
   if (!status.ok()) {
     port_.Withdraw(step.target, record);
     host_.RangesChanged(slot);  // it may be cut all the same
@@ -197,15 +202,16 @@ bool TransferRunner::Advance() {
   return true;
 }
 
-absl::Status TransferRunner::MakeRoom(ObjectSlot& slot) {
+absl::Status TransferRunner::MakeRoom(ObjectSlot& slot, std::optional<AeuId> target) {
   try {
     slot.ReserveRanges(kRangesAddedMax);
     slot.history().Reserve();
     host_.ReserveLoads(slot, kRangesAddedMax);
     ReserveMore(forgetting_, 1);
+    if (target) port_.ReserveTarget(*target);
     return absl::OkStatus();
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for another range");
+    return base::NoMemory("no memory for another range");
   }
 }
 
@@ -217,7 +223,8 @@ bool TransferRunner::Prepare(OwnedRange& owned, const Range& given) {
   if (step.kind != TransferKind::kCopy || giving_.slot->spec().kind != ObjectKind::kHash) {
     return true;
   }
-  const absl::StatusOr<bool> ready = PrepareRows(*owned.partition, given);
+  const absl::StatusOr<bool> ready = base::OrNoMemory(
+      "no memory to make rows ready", [&] { return PrepareRows(*owned.partition, given); });
   if (ready.ok()) return *ready;
   Refuse(ready.status());
   return false;
@@ -257,7 +264,7 @@ absl::Status TransferRunner::BeginReleasing(ObjectSlot& slot) {
   try {
     ReserveMore(releasing_, 1);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory to take back what was made ready to leave");
+    return base::NoMemory("no memory to take back what was made ready to leave");
   }
   releasing_.push_back(&slot);
   return absl::OkStatus();
@@ -270,7 +277,8 @@ void TransferRunner::Release() {
   const uint32_t rows = pace.Rows(turn_cpu_ns_max_, kWalkedPerTurn);
   for (const OwnedRange& owned : slot.ranges()) {
     const uint64_t began_ns = work_clock_();
-    const absl::StatusOr<bool> released = owned.partition->CancelExtract(rows);
+    const absl::StatusOr<bool> released = base::OrNoMemory(
+        "no memory to take rows back", [&] { return owned.partition->CancelExtract(rows); });
     // Without memory the next transfer tries again.
     if (!released.ok()) break;
     pace.Learn(rows, work_clock_() - began_ns, *released);
@@ -291,7 +299,8 @@ absl::Status TransferRunner::SplitOff(OwnedRange& owned, const Range& given) {
     above = *std::move(cut);
   }
   if (given.lo != whole.lo) {
-    absl::StatusOr<std::unique_ptr<Partition>> cut = partition.SplitAt(given.lo);
+    absl::StatusOr<std::unique_ptr<Partition>> cut = base::OrNoMemory(
+        "no memory to cut off a range", [&] { return partition.SplitAt(given.lo); });
     if (!cut.ok()) {
       // Where it cannot be joined again there is a range more, and every row is where it was.
       if (above != nullptr && !partition.Absorb(*above).ok()) Add(slot, std::move(above));
@@ -463,7 +472,7 @@ void TransferRunner::EndAll(const ObjectSlot* slot) {
     giving_.slot = nullptr;
     giving_.lender = nullptr;
   } else {
-    Refuse(absl::NotFoundError("the object is dropped"));
+    Refuse(LeanStatus(StatusCode::kNotFound, "the object is dropped"));
   }
 }
 
@@ -475,9 +484,12 @@ void TransferRunner::TakeIn(const CommandHeader* command) {
   ObjectSlot* const slot = host_.SlotOf(command->slot, command->object);
   absl::Status status;
   if (slot == nullptr) {
-    status = absl::NotFoundError("the AEU that was to have the range has no part of the object");
-  } else if (status = MakeRoom(*slot); status.ok()) {
-    status = step.kind == TransferKind::kLink ? Link(*slot, step) : Ingest(*slot, step);
+    status = LeanStatus(StatusCode::kNotFound,
+                        "the AEU that was to have the range has no part of the object");
+  } else if (status = MakeRoom(*slot, std::nullopt); status.ok()) {
+    status = base::OrNoMemory("no memory to take a range in", [&] {
+      return step.kind == TransferKind::kLink ? Link(*slot, step) : Ingest(*slot, step);
+    });
   }
   step.outcome = status.ok() ? StepOutcome::kInstalled : StepOutcome::kReturned;
   step.status = status;
@@ -506,7 +518,8 @@ absl::Status TransferRunner::Ingest(ObjectSlot& slot, const TransferStep& step) 
     return absl::OkStatus();
   }
   if (slot.spec().kind == ObjectKind::kHeapTable) {
-    return absl::FailedPreconditionError("the AEU has no part of the table to add the rows to");
+    return LeanStatus(StatusCode::kFailedPrecondition,
+                      "the AEU has no part of the table to add the rows to");
   }
   auto partition = slot.MakePartition({chunk.covers.lo, chunk.covers.lo}, snapshots_);
   if (!partition.ok()) return partition.status();

@@ -118,7 +118,7 @@ class TransferRunner {
 
   // Before a step changes anything: the ranges that it may add will ask for no memory, here or when
   // it is concluded. Errors: ResourceExhausted.
-  absl::Status MakeRoom(ObjectSlot& slot);
+  absl::Status MakeRoom(ObjectSlot& slot, std::optional<AeuId> target);
   // The range of the slot that has the near end of what is to leave, and what of that lies in it.
   // nullptr: the AEU does not own it.
   OwnedRange* FindGiven(storage::Range& given) const;

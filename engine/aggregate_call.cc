@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "engine/control_port.h"
 #include "engine/snapshot.h"
 #include "routing/range_table.h"
@@ -21,7 +22,7 @@ using routing::PartOutcome;
 constexpr uint32_t kRoundsMax = 10'000;
 
 absl::Status NoMemoryForParts() {
-  return absl::ResourceExhaustedError("the system has no memory for the parts of an aggregate");
+  return base::NoMemory("the system has no memory for the parts of an aggregate");
 }
 
 }  // namespace
@@ -156,6 +157,9 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
         status_ = absl::ResourceExhaustedError(absl::StrCat(
             "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
         break;
+      case PartOutcome::kNoMemory:
+        status_ = base::NoMemory("an AEU has no memory for its part of the aggregate");
+        break;
       case PartOutcome::kAborted:
         status_ = SnapshotAborted(core_, snapshot_epoch_, snapshot_.get());
         break;
@@ -175,7 +179,12 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
 }
 
 void AggregateCall::Complete() {
-  const std::vector<storage::Range> moved = MergeRound();
+  std::vector<storage::Range> moved;
+  try {
+    moved = MergeRound();
+  } catch (const std::bad_alloc&) {  // of an error's text
+    status_ = NoMemoryForParts();
+  }
   if (!moved.empty()) {
     SendRound(moved);
     return;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "engine/batch_checks.h"
 
 namespace eris::engine {
@@ -57,6 +57,21 @@ void AsyncCall::Complete() {
     return;
   }
   BatchResult result;
+  try {
+    TakeResult(result);
+  } catch (const std::bad_alloc&) {
+    result = {.status = base::NoMemory(
+                  "the system has no memory for the answers; what was to be written has been, but "
+                  "for the keys that were refused"),
+              .count = request_->count(),
+              .refused = result.refused};
+  }
+  request_->FreeBytes();
+  request_->Settle();
+  RunCallback(std::move(result));
+}
+
+void AsyncCall::TakeResult(BatchResult& result) {
   result.count = request_->count();
   result.status = request_->Outcome(core_.limits, result.refused);
   result.present = request_->PackPresence();
@@ -69,9 +84,6 @@ void AsyncCall::Complete() {
   } else {
     result.values = request_->TakeValueBytes();
   }
-  request_->FreeBytes();
-  request_->Settle();
-  RunCallback(std::move(result));
 }
 
 void AsyncCall::TakeBytes(BatchResult& result) {
@@ -84,9 +96,8 @@ void AsyncCall::TakeBytes(BatchResult& result) {
   } catch (const std::bad_alloc&) {
     result.values.clear();
     result.offsets.clear();
-    result.status = absl::ResourceExhaustedError(
-        absl::StrCat("the system has no memory for the answers to ", result.count,
-                     " keys; what was to be written has been"));
+    result.status =
+        base::NoMemory("the system has no memory for the answers; what was to be written has been");
   }
 }
 

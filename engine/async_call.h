@@ -41,6 +41,8 @@ class AsyncCall final : public Pending,
     absl::Status status;
   };
 
+  // Throws std::bad_alloc.
+  void TakeResult(BatchResult& result);
   void TakeBytes(BatchResult& result);
   void RunCallback(BatchResult result);
 

@@ -66,7 +66,10 @@ void BalancerLoop::Run() {
       core_.transfer_stop.Wait(seen, std::min(next, ages_looked + ages_every));
       continue;
     }
-    RunCycle();
+    try {
+      RunCycle();
+    } catch (const std::bad_alloc&) {  // there may be memory in the next period
+    }
     looked = absl::Now();
   }
 }
@@ -116,18 +119,14 @@ void BalancerLoop::BalanceObject(const ObjectRef& object) {
   } catch (const std::bad_alloc&) {  // there may be memory in the next period
   }
   if (!turn) return;
+  const Turn taken(*this, object->route.object());
   // What it comes to stands in the history; what is left to do is seen in the next period.
-  if (core_.in_flight.TryEnter()) {
-    // Another call may have moved these ranges since the look.
-    if (LookNow(*object, ticket) == look) {
-      (void)Execute(*object, *plan, ticket);
-      if (plan->algorithm != BalanceAlgorithm::kSize) {
-        NotePlaced(*object, balancer::PlacedBy::kLoad);
-      }
-    }
-    core_.in_flight.Leave();
-  }
-  EndTurn(object->route.object());
+  if (!core_.in_flight.TryEnter()) return;
+  const InFlight::Entered entered(core_.in_flight);
+  // Another call may have moved these ranges since the look.
+  if (LookNow(*object, ticket) != look) return;
+  (void)Execute(*object, *plan, ticket);
+  if (plan->algorithm != BalanceAlgorithm::kSize) NotePlaced(*object, balancer::PlacedBy::kLoad);
 }
 
 std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object, const Look& look) {
@@ -165,6 +164,11 @@ std::optional<BalancePlan> BalancerLoop::LookAtRows(const ObjectEntry& object,
                                         ForObject(machine_, object));
   if (!idle.Worth(plan, options().threshold)) return std::nullopt;
   return plan;
+}
+
+void BalancerLoop::ReservePlaced(const ObjectEntry& object) {
+  base::MutexLock lock(&mu_);
+  placed_.try_emplace(object.route.object());
 }
 
 void BalancerLoop::NotePlaced(const ObjectEntry& object, balancer::PlacedBy by) {
@@ -276,30 +280,27 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
                                                   const TransferStop::Limits& limits,
                                                   balancer::PlacedBy by, Planner planner) {
   if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
-  const auto run = [&]() -> absl::StatusOr<BalancePlan> {
-    const TransferStop::Call call(core_.transfer_stop, limits);
-    const TransferStop::Ticket& ticket = call.ticket();
-    ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
-    ERIS_RETURN_IF_ERROR(TakeTurn(object->route.object(), ticket));
-    absl::StatusOr<BalancePlan> plan = SampleAndPlan(*object, planner);
-    absl::Status moved;
-    if (plan.ok()) {
-      moved = Execute(*object, *plan, ticket);
-      // An operator's choice counts even if the boundaries already were as asked.
-      const bool chosen = by == balancer::PlacedBy::kOperator;
-      if (chosen || !plan->transfers.empty()) NotePlaced(*object, by);
-    }
-    {
-      base::MutexLock lock(&mu_);
-      ++asked_;
-    }
-    EndTurn(object->route.object());
-    if (!moved.ok()) return moved;
-    return plan;
-  };
-  absl::StatusOr<BalancePlan> result = run();
-  core_.in_flight.Leave();
-  return result;
+  const InFlight::Entered entered(core_.in_flight);
+  const TransferStop::Call call(core_.transfer_stop, limits);
+  const TransferStop::Ticket& ticket = call.ticket();
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
+  ERIS_RETURN_IF_ERROR(TakeTurn(object->route.object(), ticket));
+  const Turn taken(*this, object->route.object());
+  absl::StatusOr<BalancePlan> plan = SampleAndPlan(*object, planner);
+  absl::Status moved;
+  if (plan.ok()) {
+    ReservePlaced(*object);
+    moved = Execute(*object, *plan, ticket);
+    // An operator's choice counts even if the boundaries already were as asked.
+    const bool chosen = by == balancer::PlacedBy::kOperator;
+    if (chosen || !plan->transfers.empty()) NotePlaced(*object, by);
+  }
+  {
+    base::MutexLock lock(&mu_);
+    ++asked_;
+  }
+  if (!moved.ok()) return moved;
+  return plan;
 }
 
 absl::StatusOr<BalancePlan> BalancerLoop::Plan(absl::string_view name) {

@@ -104,6 +104,8 @@ class BalancerLoop {
   void Show(const ObjectEntry& object, const balancer::LoadSample& sample, const BalancePlan& plan,
             absl::string_view why_not);
   void ForgetPlaced();
+  // So that NotePlaced needs no memory. Throws std::bad_alloc.
+  void ReservePlaced(const ObjectEntry& object);
   void NotePlaced(const ObjectEntry& object, balancer::PlacedBy by);
   void ForgetLoads();
   // Why that is not worth moving anything; empty when it is, and the plan moves something.
@@ -121,6 +123,18 @@ class BalancerLoop {
   // Blocks until it is this call's turn. Errors: what stops the call.
   absl::Status TakeTurn(ObjectId object, const TransferStop::Ticket& ticket);
   void EndTurn(ObjectId object);
+  // Ends a turn that has been taken.
+  class Turn {
+   public:
+    Turn(BalancerLoop& loop, ObjectId object) : loop_(loop), object_(object) {}
+    ~Turn() { loop_.EndTurn(object_); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    BalancerLoop& loop_;
+    const ObjectId object_;
+  };
 
   // Immutable after construction.
   Core& core_;

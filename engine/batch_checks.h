@@ -3,11 +3,13 @@
 #define ERIS_ENGINE_BATCH_CHECKS_H_
 
 #include <cstddef>
+#include <new>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/lean_status.h"
 #include "engine/object_entry.h"
 #include "eris/engine.h"
 #include "eris/types.h"
@@ -26,9 +28,13 @@ inline absl::Status CheckOutput(absl::string_view what, size_t got, size_t keys)
   return got == 0 ? absl::OkStatus() : CheckEqual(what, got, keys);
 }
 
-inline absl::Status NoMemoryFor(size_t keys) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the system has no memory for the reply columns of ", keys, " keys"));
+inline absl::Status NoMemoryFor(size_t keys) noexcept {
+  try {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the system has no memory for the reply columns of ", keys, " keys"));
+  } catch (const std::bad_alloc&) {
+    return base::NoMemory("");
+  }
 }
 
 // Errors: InvalidArgument.

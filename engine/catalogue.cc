@@ -68,18 +68,22 @@ absl::StatusOr<Reservation> Catalogue::Reserve(absl::string_view name) {
   if (objects_.find(View(name)) != objects_.end()) {
     return absl::AlreadyExistsError(absl::StrCat("object \"", name, "\" exists"));
   }
-  Reservation reservation{.name = std::string(name), .slot = 0, .id = {next_id_}};
-  if (!free_slots_.empty()) {
-    reservation.slot = free_slots_.back();
-    free_slots_.pop_back();
-  } else if (next_slot_ < kObjectsMax) {
-    reservation.slot = next_slot_++;
-  } else {
+  if (free_slots_.empty() && next_slot_ == kObjectsMax) {
     return absl::ResourceExhaustedError(
         absl::StrCat("there are ", kObjectsMax, " objects, the limit"));
   }
-  ++next_id_;
+  Reservation reservation{.name = std::string(name), .slot = 0, .id = {next_id_}};
+  // All that needs memory comes first; for Release, too.
+  const size_t slots = size_t{next_slot_} + 1;
+  if (free_slots_.capacity() < slots) free_slots_.reserve(2 * slots);
   objects_.emplace(reservation.name, nullptr);
+  if (free_slots_.empty()) {
+    reservation.slot = next_slot_++;
+  } else {
+    reservation.slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  ++next_id_;
   return reservation;
 }
 
@@ -105,9 +109,9 @@ absl::StatusOr<ObjectRef> Catalogue::Withdraw(absl::string_view name, Reservatio
   base::MutexLock lock(&mu_);
   const auto found = objects_.find(View(name));
   if (found == objects_.end() || found->second == nullptr) return NoSuchObject(name);
-  ObjectRef object = std::exchange(found->second, nullptr);
-  reservation = {object->name, object->route.slot(), object->route.object()};
-  return object;
+  const ObjectEntry& object = *found->second;
+  reservation = {object.name, object.route.slot(), object.route.object()};
+  return std::exchange(found->second, nullptr);
 }
 
 std::vector<ObjectRef> Catalogue::List() const {

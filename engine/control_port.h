@@ -4,9 +4,11 @@
 #define ERIS_ENGINE_CONTROL_PORT_H_
 
 #include <cstddef>
+#include <new>
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "routing/port.h"
 
@@ -16,14 +18,18 @@ namespace eris::engine {
 // or join fails.
 inline constexpr uint32_t kResendsMax = 100'000;
 
+// None of these throws: without memory of the general heap nothing has been sent.
+
 // Sends a keyed command and hands everything over; keys that find no room within the Port's bound
-// are answered as kRefused. Each of the command's keys gets its answer through command.complete.
+// are answered as kRefused, without memory all as kNoMemory. Each of the command's keys gets its
+// answer through command.complete.
 void SendKeyed(routing::Port& port, const routing::ObjectRoute& route,
-               const routing::KeyedCommand& command);
-// The same for one unsplit command. False: no room within the bound; it has not been completed.
+               const routing::KeyedCommand& command) noexcept;
+// The same for one unsplit command. False: no room within the bound, or no memory; it has not been
+// completed.
 [[nodiscard]] bool SendWhole(routing::Port& port, AeuId target,
                              const routing::CommandHeader& header,
-                             std::span<const std::byte> segment);
+                             std::span<const std::byte> segment) noexcept;
 
 class ControlPort {
  public:
@@ -41,10 +47,17 @@ class ControlPort {
     return SendWhole(port_, target, header, segment);
   }
   // One command to many AEUs; those that found no room within the bound are put into `refused`, and
-  // have not been sent anything.
+  // have not been sent anything; nor has any without memory. REQUIRES: `refused` has room for all.
   void Multicast(std::span<const AeuId> targets, const routing::CommandHeader& header,
-                 std::span<const std::byte> segment, std::vector<AeuId>& refused) {
+                 std::span<const std::byte> segment, std::vector<AeuId>& refused) noexcept {
+    ERIS_DCHECK(refused.capacity() - refused.size() >= targets.size());
     base::MutexLock lock(&mu_);
+    try {
+      for (const AeuId target : targets) port_.ReserveTarget(target);
+    } catch (const std::bad_alloc&) {
+      refused.insert(refused.end(), targets.begin(), targets.end());
+      return;
+    }
     port_.Multicast(targets, header, segment, refused);
     port_.Flush();
   }

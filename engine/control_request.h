@@ -17,7 +17,7 @@ namespace eris::engine {
 
 class ControlRequest {
  public:
-  // REQUIRES: core.in_flight has been entered.
+  // REQUIRES: core.in_flight has been entered. Throws std::bad_alloc; what follows does not.
   ControlRequest(Core& core, routing::CommandType type, uint32_t commands)
       : core_(core), request_(Make(core, type, commands)) {
     request_->Expect(commands);
@@ -51,8 +51,9 @@ class ControlRequest {
 
  private:
   static Request* Make(Core& core, routing::CommandType type, uint32_t commands) {
+    Request* const request = Request::Create(type, commands, nullptr, core.in_flight);
     core.in_flight.EnterAgain();  // the request's
-    return Request::Create(type, commands, nullptr, core.in_flight);
+    return request;
   }
 
   Core& core_;

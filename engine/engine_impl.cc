@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "aeu/clock.h"
 #include "base/check.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/join_state.h"
 #include "engine/load_reading.h"
@@ -36,6 +37,21 @@ absl::StatusOr<std::string> ExplainTopology(const Options& options) {
 }  // namespace eris
 
 namespace eris::engine {
+
+namespace {
+
+// The readers get the error.
+template <class State>
+void CancelAll(OpenRegistry<State>& open) {
+  for (State* one = open.TakeNext(nullptr); one != nullptr;) {
+    one->Cancel(base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing"));
+    State* const next = open.TakeNext(one);
+    one->Unref();
+    one = next;
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<EngineImpl>> EngineImpl::Open(const Options& options,
                                                              Threads threads) {
@@ -183,33 +199,48 @@ void EngineImpl::CollectNotes() {
 }
 
 absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
-                                              const CreateOptions& options) {
-  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, admin_->Create(name, options));
-  BeginSampling(object->route.object());
-  return Describe(std::vector<ObjectRef>{object}).front();
+                                              const CreateOptions& options) try {
+  ObjectInfo info;
+  ERIS_RETURN_IF_ERROR(
+      admin_->Create(name, options, [&](const ObjectRef& object) { info = Introduce(object); }));
+  return info;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
+
+ObjectInfo EngineImpl::Introduce(const ObjectRef& object) {
+  ObjectInfo info = std::move(Describe(std::vector<ObjectRef>{object}).front());
+  BeginSampling(object->route.object());  // last: nothing is to be undone then
+  return info;
 }
 
 absl::StatusOr<ObjectInfo> EngineImpl::CreateTable(absl::string_view name,
                                                    const TableSchema& schema,
-                                                   const TableOptions& options) {
-  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, admin_->CreateTable(name, schema, options));
-  BeginSampling(object->route.object());
-  return Describe(std::vector<ObjectRef>{object}).front();
+                                                   const TableOptions& options) try {
+  ObjectInfo info;
+  ERIS_RETURN_IF_ERROR(admin_->CreateTable(
+      name, schema, options, [&](const ObjectRef& object) { info = Introduce(object); }));
+  return info;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
-absl::Status EngineImpl::Drop(absl::string_view name) {
-  const absl::StatusOr<ObjectRef> object = core_.catalogue.Find(name);
-  ERIS_RETURN_IF_ERROR(admin_->Drop(name));
-  if (object.ok()) {
-    base::MutexLock lock(&samplers_mu_);
-    samplers_.erase((*object)->route.object());
-  }
+absl::Status EngineImpl::Drop(absl::string_view name) try {
+  ERIS_ASSIGN_OR_RETURN(const ObjectId object, admin_->Drop(name));
+  EndSampling(object);
   return absl::OkStatus();
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 void EngineImpl::BeginSampling(ObjectId object) {
   base::MutexLock lock(&samplers_mu_);
   samplers_.try_emplace(object, aeu::NowNs());
+}
+
+void EngineImpl::EndSampling(ObjectId object) {
+  base::MutexLock lock(&samplers_mu_);
+  samplers_.erase(object);
 }
 
 absl::StatusOr<balancer::LoadSample> EngineImpl::SampleLoad(absl::string_view name) {
@@ -239,9 +270,11 @@ uint64_t EngineImpl::SamplingPeriodNs() const {
   return uint64_t{balancer_->options().period_ms} * 1'000'000;
 }
 
-absl::StatusOr<ObjectInfo> EngineImpl::Describe(absl::string_view name) {
+absl::StatusOr<ObjectInfo> EngineImpl::Describe(absl::string_view name) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
   return Describe(std::vector<ObjectRef>{object}).front();
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 std::vector<ObjectInfo> EngineImpl::List() { return Describe(core_.catalogue.List()); }
@@ -284,8 +317,10 @@ void EngineImpl::RunCallbacks() {
 
 std::unique_ptr<Session> EngineImpl::NewSession() { return std::make_unique<SessionImpl>(core_); }
 
-absl::StatusOr<std::shared_ptr<Snapshot>> EngineImpl::TakeSnapshot() {
+absl::StatusOr<std::shared_ptr<Snapshot>> EngineImpl::TakeSnapshot() try {
   return engine::TakeSnapshot(core_);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 EngineStats EngineImpl::Stats() {
@@ -341,32 +376,42 @@ BalancerStatus EngineImpl::Balancer() { return balancer_->Status(); }
 
 std::vector<TransferRecord> EngineImpl::TransferHistory() { return transfers_->history().Newest(); }
 
-absl::Status EngineImpl::SetBalancer(const BalancerOptions& options) {
+absl::Status EngineImpl::SetBalancer(const BalancerOptions& options) try {
   return balancer_->Set(options);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 void EngineImpl::PauseBalancer() { balancer_->Pause(); }
 
 void EngineImpl::ResumeBalancer() { balancer_->Resume(); }
 
-absl::StatusOr<BalancePlan> EngineImpl::PlanBalance(absl::string_view name) {
+absl::StatusOr<BalancePlan> EngineImpl::PlanBalance(absl::string_view name) try {
   return balancer_->Plan(name);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<BalancePlan> EngineImpl::Rebalance(absl::string_view name, absl::Time deadline,
-                                                  MoveStop* stop) {
+                                                  MoveStop* stop) try {
   return balancer_->Rebalance(name, {deadline, stop});
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status EngineImpl::Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
-                                  absl::Time deadline, MoveStop* stop) {
+                                  absl::Time deadline, MoveStop* stop) try {
   return balancer_->Presplit(name, range, parts, {deadline, stop});
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status EngineImpl::MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
                                    std::optional<TransferKind> kind, absl::Time deadline,
-                                   MoveStop* stop) {
+                                   MoveStop* stop) try {
   return balancer_->MoveRange(name, range, to, kind, {deadline, stop});
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 MemoryStats EngineImpl::Memory() {
@@ -374,13 +419,15 @@ MemoryStats EngineImpl::Memory() {
 }
 
 absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOptions& options,
-                                                            absl::Time deadline) {
+                                                            absl::Time deadline) try {
   // It may take minutes, and Close does not wait for it, but ends it.
   return engine::VerifyMemory(resolved_, memory_, options, [this, deadline] {
     if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
     if (absl::Now() < deadline) return absl::OkStatus();
     return absl::DeadlineExceededError("not all pages were located in time");
   });
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 std::string EngineImpl::ExplainTopology() const {
@@ -396,18 +443,9 @@ void EngineImpl::Close() {
   closed_ = true;
   core_.in_flight.Close();
   if (balancer_) balancer_->Stop();
-  for (ScanState* scan : core_.scans.TakeReferences()) {
-    scan->Cancel(absl::UnavailableError("the engine is closing"));
-    scan->Unref();
-  }
-  for (JoinState* join : core_.joins.TakeReferences()) {
-    join->Cancel(absl::UnavailableError("the engine is closing"));
-    join->Unref();
-  }
-  for (TableScanState* scan : core_.table_scans.TakeReferences()) {
-    scan->Cancel(absl::UnavailableError("the engine is closing"));
-    scan->Unref();
-  }
+  CancelAll(core_.scans);
+  CancelAll(core_.joins);
+  CancelAll(core_.table_scans);
   core_.in_flight.AwaitNone();
   threads_.clear();
   core_.completions.Stop();

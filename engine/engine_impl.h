@@ -81,7 +81,11 @@ class EngineImpl final : public Engine {
   // Each makes its own AEU.
   void StartThreads();
   void MakeBalancer();
+  // What is made for a new object before anybody can find it; what Create answers. Throws
+  // std::bad_alloc, with nothing made.
+  ObjectInfo Introduce(const ObjectRef& object);
   void BeginSampling(ObjectId object);
+  void EndSampling(ObjectId object);
   // As balancer::LoadSampler::StaysQuiet. O(AEUs).
   bool LoadStaysQuiet(const ObjectEntry& object);
   uint64_t SamplingPeriodNs() const;

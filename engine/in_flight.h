@@ -20,6 +20,17 @@ class InFlight {
     Leave();
     return false;
   }
+  // Leaves at its end. REQUIRES: TryEnter has been called for it.
+  class Entered {
+   public:
+    explicit Entered(InFlight& in_flight) : in_flight_(in_flight) {}
+    ~Entered() { in_flight_.Leave(); }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    InFlight& in_flight_;
+  };
   // For something that has entered and goes on in another form. REQUIRES: count() > 0.
   void EnterAgain() {
     count_.fetch_add(1, std::memory_order_relaxed);

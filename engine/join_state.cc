@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/check.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/join_chunk.h"
 
@@ -43,6 +44,7 @@ std::optional<routing::LookupQuery> QueryOf(const std::optional<KeyRange>& value
 absl::StatusOr<JoinState*> JoinState::Create(Core& core, ObjectRef outer, ObjectRef inner,
                                              const JoinOptions& options, const JoinSizes& sizes) {
   auto* join = new JoinState(core, std::move(outer), std::move(inner), options);
+  Held held(*join);
   core.joins.Add(join);
   absl::Status status;
   {
@@ -57,9 +59,9 @@ absl::StatusOr<JoinState*> JoinState::Create(Core& core, ObjectRef outer, Object
       }
     }
   }
-  if (status.ok()) return join;
-  join->Unref();
-  return status;
+  if (!status.ok()) return status;
+  held.Keep();
+  return join;
 }
 
 JoinState::JoinState(Core& core, ObjectRef outer, ObjectRef inner, const JoinOptions& options)
@@ -224,7 +226,10 @@ std::optional<JoinState::NextResult> JoinState::TakeBlock(Block& block) {
     return std::nullopt;
   }
   Ref();  // the chunk's
-  return NextResult(JoinChunk(std::make_shared<JoinChunk::Buffer>(this, &block, kept)));
+  Held held(*this);
+  auto buffer = std::make_shared<JoinChunk::Buffer>(this, &block, kept);
+  held.Keep();
+  return NextResult(JoinChunk(std::move(buffer)));
 }
 
 void JoinState::SendAgainOrFail(Block& block) {
@@ -246,9 +251,11 @@ void JoinState::SendAgainOrFail(Block& block) {
       case KeyState::kCancelled:
         Fail(absl::CancelledError("the join was cancelled"));
         return;
+      case KeyState::kNoMemory:
+        Fail(base::NoMemory("an AEU has no memory for lookups of the join"));
+        return;
       case KeyState::kPending:
       case KeyState::kUnequal:
-      case KeyState::kNoMemory:
       case KeyState::kNoRoom:
         ERIS_DCHECK(false);  // no look-up ends so
         Fail(absl::InternalError("a look-up of the join has no answer"));
@@ -260,13 +267,13 @@ void JoinState::SendAgainOrFail(Block& block) {
         absl::StrCat(moved.size(), " keys were moved again and again between AEUs")));
     return;
   }
+  std::vector<uint64_t> keys;
+  keys.reserve(moved.size());
+  for (const uint32_t position : moved) keys.push_back(block.join_keys[position]);
   if (!core_.in_flight.TryEnter()) {
     Fail(absl::UnavailableError("the engine is closing"));
     return;
   }
-  std::vector<uint64_t> keys;
-  keys.reserve(moved.size());
-  for (const uint32_t position : moved) keys.push_back(block.join_keys[position]);
   ++blocks_away_;
   ++block.part->given;
   BeginBlock(&block, static_cast<uint32_t>(keys.size()));
@@ -366,6 +373,8 @@ void JoinState::SendAll() {
     parts_[i].owner = targets_[i];
     part_list_.push_back(&parts_[i]);
   }
+  std::vector<AeuId> refused;
+  refused.reserve(parts);
   for (size_t i = 0; i < parts; ++i) {
     if (!core_.in_flight.TryEnter()) {
       for (; i > 0; --i) core_.in_flight.Leave();
@@ -383,7 +392,6 @@ void JoinState::SendAll() {
     }
   }
   const JoinData data{SegmentOf(part_list_, table_.get(), range_), QueryOrNone()};
-  std::vector<AeuId> refused;
   core_.control->Multicast(targets_, HeaderOf(*table_), BytesOf(data, query_.has_value()), refused);
   for (const AeuId target : refused) Refuse(*routing::PartOf(part_list_, target));
 }
@@ -462,6 +470,8 @@ void JoinState::EndPart(Part& part) {
           absl::NotFoundError(absl::StrCat("object \"", outer_->name, "\" has been dropped")));
     case PartOutcome::kRefused:
       return Fail(NoRoom());
+    case PartOutcome::kNoMemory:
+      return Fail(base::NoMemory("an AEU has no memory for its part of the join"));
     case PartOutcome::kCancelled:
     case PartOutcome::kAborted:  // it has no snapshot
     case PartOutcome::kRunning:

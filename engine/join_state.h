@@ -114,7 +114,7 @@ class JoinState final : public ReaderState<absl::StatusOr<std::optional<JoinChun
   void GiveSpare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeBack(Part& part, routing::JoinBlock* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status NoRoom() const;
-  void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Fail(absl::Status reason) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
   const ObjectRef outer_;

@@ -1,10 +1,14 @@
 #include "engine/object_admin.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/boundaries.h"
 #include "engine/control_request.h"
@@ -29,14 +33,14 @@ memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
   return entry.ManagerOn(pool, memory_.spill(pool.id()));
 }
 
-absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
-                                              const CreateOptions& options) {
+absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& options,
+                                 Introduction introduce) {
   ERIS_RETURN_IF_ERROR(CheckKind(options.kind));
   ERIS_RETURN_IF_ERROR(CheckValueType(options.kind, options.value_type));
   ERIS_RETURN_IF_ERROR(CheckKeyTypes(options.kind, options.value_type, options.key_type));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
-  return Add(name, [&](const Reservation& reservation) {
+  return Add(name, introduce, [&](const Reservation& reservation) {
     std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
     return std::make_shared<ObjectEntry>(
         reservation.name, options.kind, reservation.slot, reservation.id,
@@ -45,13 +49,12 @@ absl::StatusOr<ObjectRef> ObjectAdmin::Create(absl::string_view name,
   });
 }
 
-absl::StatusOr<ObjectRef> ObjectAdmin::CreateTable(absl::string_view name,
-                                                   const TableSchema& schema,
-                                                   const TableOptions& options) {
+absl::Status ObjectAdmin::CreateTable(absl::string_view name, const TableSchema& schema,
+                                      const TableOptions& options, Introduction introduce) {
   ERIS_ASSIGN_OR_RETURN(auto layout, storage::TableLayout::Create(schema));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialTableStarts(schema, options, aeus));
-  return Add(name, [&](const Reservation& reservation) {
+  return Add(name, introduce, [&](const Reservation& reservation) {
     std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
     std::unique_ptr<const routing::BitmapTable> holders;
     if (!schema.clustered()) holders = std::make_unique<routing::BitmapTable>(1, aeus, owners);
@@ -63,24 +66,26 @@ absl::StatusOr<ObjectRef> ObjectAdmin::CreateTable(absl::string_view name,
   });
 }
 
-absl::StatusOr<ObjectRef> ObjectAdmin::Add(absl::string_view name,
-                                           absl::FunctionRef<ObjectRef(const Reservation&)> make) {
+absl::Status ObjectAdmin::Add(absl::string_view name, Introduction introduce,
+                              absl::FunctionRef<ObjectRef(const Reservation&)> make) {
+  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const InFlight::Entered entered(core_.in_flight);
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
-  if (!core_.in_flight.TryEnter()) {
-    core_.catalogue.Release(reservation);
-    return absl::UnavailableError("the engine is closing");
-  }
-  ObjectRef object = make(reservation);
-  absl::Status installed = Install(*object);
+  ObjectRef object;
+  const absl::Status installed =
+      base::OrNoMemory("the system has no memory for another object", [&]() -> absl::Status {
+        object = make(reservation);
+        ERIS_RETURN_IF_ERROR(Install(*object));
+        introduce(object);
+        return absl::OkStatus();
+      });
   if (!installed.ok()) {
-    Withdraw(*object);
+    if (object != nullptr) Withdraw(*object);
     core_.catalogue.Release(reservation);
-    core_.in_flight.Leave();
     return installed;
   }
   core_.catalogue.Publish(reservation, object);
-  core_.in_flight.Leave();
-  return object;
+  return absl::OkStatus();
 }
 
 absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
@@ -91,14 +96,19 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
     ERIS_ASSIGN_OR_RETURN(seed, PartitionSeed(entry.kind));
   }
   // Before the first command: whoever was sent one may have to give the object back.
-  for (const AeuId aeu : table->owners()) entry.AddMember(aeu);
-  ControlRequest request(core_, CommandType::kInstall, partitions);
+  for (const AeuId aeu : table->owners()) entry.AddMember(ObjectEntry::NewMember(aeu));
+  // And all that needs memory.
+  std::vector<routing::InstallSegment> segments;
+  segments.reserve(partitions);
   for (uint32_t i = 0; i < partitions; ++i) {
-    const AeuId aeu = table->owners()[i];
     storage::Range range = table->RangeOf(i);
     // No row is routed by it.
     if (entry.kind == ObjectKind::kHeapTable) range.hi = {uint64_t{i} + 1, 0};
-    request.Send(aeu, entry.route, InstallSegmentOf(entry, aeu, range, i, seeds[i]));
+    segments.push_back(InstallSegmentOf(entry, table->owners()[i], range, i, seeds[i]));
+  }
+  ControlRequest request(core_, CommandType::kInstall, partitions);
+  for (const routing::InstallSegment& segment : segments) {
+    request.Send(table->owners()[segment.position], entry.route, segment);
   }
   request.Await();
   for (uint32_t i = 0; i < partitions; ++i) {
@@ -139,48 +149,56 @@ absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
   routing::InstallSegment segment =
       InstallSegmentOf(entry, aeu, heap ? own : storage::Range{{}, storage::Key{}}, 0, seed);
   segment.slot_only = !heap;
+  ObjectEntry::Member member = ObjectEntry::NewMember(aeu);
   ControlRequest request(core_, CommandType::kInstall, 1);
   request.Send(aeu, entry.route, segment);
   request.Await();
   ERIS_RETURN_IF_ERROR(
       Installed(request.state(0), aeu, absl::StrCat("a part of object \"", entry.name, "\"")));
   // Now that it can be asked.
-  entry.AddMember(aeu);
+  entry.AddMember(std::move(member));
   return absl::OkStatus();
 }
 
 void ObjectAdmin::Withdraw(ObjectEntry& entry) {
-  std::vector<AeuId> aeus = entry.Members();
-  while (!aeus.empty()) {
+  for (bool withdrawn = false; !withdrawn;) {
+    try {
+      TryWithdraw(entry);
+      withdrawn = true;
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  entry.DropManagers();
+}
+
+void ObjectAdmin::TryWithdraw(ObjectEntry& entry) {
+  const std::vector<AeuId> aeus = entry.Members();
+  // An AEU that has given it back already answers as if it had done so now.
+  for (bool all = aeus.empty(); !all;) {
     ControlRequest request(core_, CommandType::kDrop, static_cast<uint32_t>(aeus.size()));
     for (uint32_t i = 0; i < aeus.size(); ++i) {
       request.Send(aeus[i], entry.route, routing::DropSegment{.position = i});
     }
     request.Await();
-    std::vector<AeuId> again;
-    for (uint32_t i = 0; i < aeus.size(); ++i) {
-      if (request.state(i) == KeyState::kRefused) again.push_back(aeus[i]);
-    }
-    aeus = std::move(again);
+    all = true;
+    for (uint32_t i = 0; i < aeus.size(); ++i) all &= request.state(i) != KeyState::kRefused;
   }
-  entry.DropManagers();
 }
 
-absl::Status ObjectAdmin::Drop(absl::string_view name) {
+absl::StatusOr<ObjectId> ObjectAdmin::Drop(absl::string_view name) {
   if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const InFlight::Entered entered(core_.in_flight);
   Reservation reservation;
-  absl::StatusOr<ObjectRef> object = core_.catalogue.Withdraw(name, reservation);
-  if (object.ok()) {
-    (*object)->MarkDropped();
-    core_.transfer_stop.Look();
-    {
-      base::MutexLock publisher(&(*object)->publisher_mu());
-      Withdraw(**object);
-    }
-    core_.catalogue.Release(reservation);
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Withdraw(name, reservation));
+  object->MarkDropped();
+  core_.transfer_stop.Look();
+  {
+    base::MutexLock publisher(&object->publisher_mu());
+    Withdraw(*object);
   }
-  core_.in_flight.Leave();
-  return object.status();
+  core_.catalogue.Release(reservation);
+  return object->route.object();
 }
 
 }  // namespace eris::engine

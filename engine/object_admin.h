@@ -23,12 +23,14 @@ class ObjectAdmin {
   ObjectAdmin(Core& core, memory::MemorySystem& memory, std::vector<NumaNodeId> aeu_numa_nodes)
       : core_(core), memory_(memory), aeu_numa_nodes_(std::move(aeu_numa_nodes)) {}
 
+  // Called with a new object, the last thing that may throw std::bad_alloc before it is published.
+  using Introduction = absl::FunctionRef<void(const ObjectRef&)>;
   // As Engine::Create, CreateTable and Drop.
-  absl::StatusOr<ObjectRef> Create(absl::string_view name, const CreateOptions& options);
-  absl::StatusOr<ObjectRef> CreateTable(absl::string_view name, const TableSchema& schema,
-                                        const TableOptions& options);
+  absl::Status Create(absl::string_view name, const CreateOptions& options, Introduction introduce);
+  absl::Status CreateTable(absl::string_view name, const TableSchema& schema,
+                           const TableOptions& options, Introduction introduce);
   // A drop waits for the border of a chunk where rows of the object are on their way.
-  absl::Status Drop(absl::string_view name);
+  absl::StatusOr<ObjectId> Drop(absl::string_view name);
 
   // Gives an AEU a place for the object, with no range yet; of a heap table its own, empty part.
   // Does nothing where it has one. Errors: ResourceExhausted (no memory, no room). REQUIRES:
@@ -40,18 +42,21 @@ class ObjectAdmin {
   }
 
  private:
-  // Makes the object by `make`, installs and publishes it.
-  absl::StatusOr<ObjectRef> Add(absl::string_view name,
-                                absl::FunctionRef<ObjectRef(const Reservation&)> make);
+  // Makes the object by `make`, installs, introduces and publishes it.
+  absl::Status Add(absl::string_view name, Introduction introduce,
+                   absl::FunctionRef<ObjectRef(const Reservation&)> make);
   absl::Status Install(ObjectEntry& entry);
   routing::InstallSegment InstallSegmentOf(ObjectEntry& entry, AeuId aeu,
                                            const storage::Range& range, uint32_t position,
                                            uint64_t seed);
   // What an AEU has answered to an install of `what`.
   absl::Status Installed(storage::KeyState state, AeuId aeu, absl::string_view what) const;
-  // Every member gives the object back, and its memory goes to the pools. Cannot fail:
-  // AEUs always drain, so a full buffer only means waiting.
+  // Every member gives the object back, and its memory goes to the pools. Cannot fail: AEUs always
+  // drain, so a full buffer only means waiting; and so does a lack of memory for the commands,
+  // since half of an object cannot stay.
   void Withdraw(ObjectEntry& entry);
+  // One try. Throws std::bad_alloc; some members may have given it back then.
+  void TryWithdraw(ObjectEntry& entry);
   memory::MemoryManager& ManagerFor(ObjectEntry& entry, AeuId aeu);
 
   Core& core_;

@@ -77,11 +77,18 @@ struct ObjectEntry {
     base::MutexLock lock(&mu_);
     return members_.contains(aeu);
   }
-  // False: it was one already.
-  bool AddMember(AeuId aeu) {
-    base::MutexLock lock(&mu_);
-    return members_.insert(aeu).second;
+  // Its memory is asked for before the AEU is given the slot. Throws std::bad_alloc.
+  using Member = std::set<AeuId>::node_type;
+  static Member NewMember(AeuId aeu) {
+    std::set<AeuId> one{aeu};
+    return one.extract(one.begin());
   }
+  // Does nothing for one that is a member already.
+  void AddMember(Member member) {
+    base::MutexLock lock(&mu_);
+    members_.insert(std::move(member));
+  }
+  void AddMember(AeuId aeu) { AddMember(NewMember(aeu)); }
 
   // Whoever publishes versions of the tables holds it, from the first step of a transfer to the
   // last; and so does a drop, which transfers see before (dropped) and end at the next chunk's

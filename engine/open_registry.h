@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <set>
-#include <vector>
 
 #include "base/mutex.h"
 
@@ -26,14 +25,14 @@ class OpenRegistry {
     base::MutexLock lock(&mu_);
     return open_.size();
   }
-  // Those that somebody still holds, each with one more reference, the caller's.
-  std::vector<T*> TakeReferences() {
+  // One behind `last` (nullptr: any) that somebody still holds, with one more reference, the
+  // caller's; nullptr: none. To go through all, without memory: they may end meanwhile.
+  T* TakeNext(T* last) {
     base::MutexLock lock(&mu_);
-    std::vector<T*> held;
-    for (T* one : open_) {
-      if (one->TryRef()) held.push_back(one);
+    for (auto one = open_.upper_bound(last); one != open_.end(); ++one) {
+      if ((*one)->TryRef()) return *one;
     }
-    return held;
+    return nullptr;
   }
 
  private:

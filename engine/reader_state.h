@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/check.h"
+#include "base/lean_status.h"
 #include "base/mutex.h"
 #include "engine/completion_queue.h"
 #include "engine/core.h"
@@ -55,14 +57,15 @@ class ReaderState : public CompletionTask {
       const uint32_t events = signal_.events();
       {
         base::MutexLock lock(&mu_);
-        if (auto next = TryNext()) return *std::move(next);
+        if (auto next = TryNextOrFail()) return *std::move(next);
       }
       const bool worked = Work();
       int64_t timeout_ns = -1;
       if (deadline != absl::InfiniteFuture()) {
         timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
         if (timeout_ns <= 0) {
-          return absl::DeadlineExceededError("no chunk came before the deadline");
+          return base::LeanStatus(absl::StatusCode::kDeadlineExceeded,
+                                  "no chunk came before the deadline");
         }
       }
       if (!worked) signal_.AwaitThread(events, timeout_ns);
@@ -91,7 +94,7 @@ class ReaderState : public CompletionTask {
       std::optional<Callback> callback;
       {
         base::MutexLock lock(&mu_);
-        next = TryNext();
+        next = TryNextOrFail();
         if (next) callback = std::exchange(callback_, std::nullopt);
       }
       if (next) {
@@ -120,10 +123,28 @@ class ReaderState : public CompletionTask {
     if (signal_.Notify()) core_.completions.Push(this);
   }
 
-  // The next thing for the reader; nullopt: wait for a notification.
+  // A reference; lets it go unless it is kept.
+  class Held {
+   public:
+    explicit Held(ReaderState& state) : state_(&state) {}
+    ~Held() {
+      if (state_ != nullptr) state_->Unref();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    void Keep() { state_ = nullptr; }
+
+   private:
+    ReaderState* state_;
+  };
+
+  // The next thing for the reader; nullopt: wait for a notification. Throws std::bad_alloc, and
+  // Fail follows.
   virtual std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
   // A piece of what the reader alone does, where there is no next thing yet. False: there is none.
   virtual bool Work() ABSL_LOCKS_EXCLUDED(mu_) { return false; }
+  // Ends it: what is under way is cancelled, and every TryNext returns the reason.
+  virtual void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
 
   // Immutable after construction.
   Core& core_;
@@ -132,6 +153,16 @@ class ReaderState : public CompletionTask {
   base::Mutex mu_;
 
  private:
+  std::optional<NextResult> TryNextOrFail() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    try {
+      return TryNext();
+    } catch (const std::bad_alloc&) {
+      const absl::Status reason = base::NoMemory("the system has no memory for the next rows");
+      Fail(reason);
+      return NextResult(reason);
+    }
+  }
+
   std::optional<Callback> callback_ ABSL_GUARDED_BY(mu_);
 
   // Shared: written by AEUs and the reader.

@@ -170,6 +170,12 @@ class Request final : public routing::Reply {
   std::atomic<uint32_t> answered_{0};  // 1: the last one is in
 };
 
+struct UnrefRequest {
+  void operator()(Request* request) const { request->Unref(); }
+};
+// One reference, its caller's.
+using RequestPtr = std::unique_ptr<Request, UnrefRequest>;
+
 }  // namespace eris::engine
 
 #endif  // ERIS_ENGINE_REQUEST_H_

@@ -23,17 +23,10 @@ storage::ScanRows RowsIn(uint64_t* words, bool two_parts) {
 
 std::vector<routing::ScanChunkBuffer*> ScanChunkPool::Take(uint32_t wanted, bool two_parts) {
   std::vector<routing::ScanChunkBuffer*> taken;
+  taken.reserve(wanted);
   base::MutexLock lock(&mu_);
   while (taken.size() < wanted && in_use_ < chunks_max_) {
-    if (free_.empty()) {
-      auto chunk = std::make_unique<OwnedChunk>();
-      // Not zeroed: each row is written before it is read.
-      chunk->rows.reset(new (std::nothrow) uint64_t[2 * size_t{routing::kScanChunkRows}]);
-      if (chunk->rows == nullptr) break;
-      chunk->buffer.rows.keys = chunk->rows.get();
-      free_.push_back(&chunk->buffer);
-      chunks_.push_back(std::move(chunk));
-    }
+    if (free_.empty() && !TryMake()) break;
     routing::ScanChunkBuffer* const chunk = free_.back();
     chunk->rows = RowsIn(WordsOf(chunk), two_parts);
     taken.push_back(chunk);
@@ -41,6 +34,22 @@ std::vector<routing::ScanChunkBuffer*> ScanChunkPool::Take(uint32_t wanted, bool
     ++in_use_;
   }
   return taken;
+}
+
+bool ScanChunkPool::TryMake() {
+  try {
+    auto chunk = std::make_unique<OwnedChunk>();
+    // Not zeroed: each row is written before it is read.
+    chunk->rows.reset(new uint64_t[2 * size_t{routing::kScanChunkRows}]);
+    chunk->buffer.rows.keys = chunk->rows.get();
+    routing::ScanChunkBuffer* const buffer = &chunk->buffer;
+    free_.reserve(chunks_.size() + 1);  // for all of them: Return asks for nothing
+    chunks_.push_back(std::move(chunk));
+    free_.push_back(buffer);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void ScanChunkPool::Return(const std::vector<routing::ScanChunkBuffer*>& chunks) {

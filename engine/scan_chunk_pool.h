@@ -19,7 +19,7 @@ class ScanChunkPool {
   ScanChunkPool& operator=(const ScanChunkPool&) = delete;
 
   // As many chunks as there are, up to `wanted`, with a column of second parts or without; none
-  // when the pool is empty or memory is not to be had.
+  // when the pool is empty or memory is not to be had. Throws std::bad_alloc, with none taken.
   std::vector<routing::ScanChunkBuffer*> Take(uint32_t wanted, bool two_parts = false);
   void Return(const std::vector<routing::ScanChunkBuffer*>& chunks);
   uint32_t in_use() const;
@@ -32,6 +32,9 @@ class ScanChunkPool {
     routing::ScanChunkBuffer buffer;
     std::unique_ptr<uint64_t[]> rows;
   };
+
+  // One more free chunk. False: no memory.
+  bool TryMake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const uint32_t chunks_max_;
   mutable base::Mutex mu_;

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/futex.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/scan_chunk.h"
 #include "engine/snapshot.h"
@@ -38,16 +39,24 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
     return absl::ResourceExhaustedError(
         absl::StrCat("all ", core.chunks->chunks_max(), " scan chunks are in use by open scans"));
   }
-  auto* scan =
-      new ScanState(core, std::move(object), options, std::move(snapshot), std::move(chunks));
+  ScanState* scan = nullptr;
+  try {
+    scan = new ScanState(core, std::move(object), options, std::move(snapshot), chunks);
+  } catch (const std::bad_alloc&) {
+    core.chunks->Return(chunks);
+    throw;
+  }
+  Held held(*scan);
   core.scans.Add(scan);
   base::MutexLock lock(&scan->mu_);
   scan->AssignLanes();
+  held.Keep();
   return scan;
 }
 
 ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
-                     std::shared_ptr<Snapshot> snapshot, std::vector<ScanChunkBuffer*> chunks)
+                     std::shared_ptr<Snapshot> snapshot,
+                     const std::vector<ScanChunkBuffer*>& chunks)
     : ReaderState(core),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
@@ -55,7 +64,7 @@ ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
              .keys_only = options.keys_only,
              .values = options.values.value_or(ValueRange{})},
       pool_(core.chunks),
-      chunks_(std::move(chunks)),
+      chunks_(chunks),
       snapshot_epoch_(snapshot->epoch()),
       snapshot_(std::move(snapshot)),
       unassigned_(range_),
@@ -93,10 +102,14 @@ void ScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcept {
 void ScanState::Cancel(absl::Status reason) {
   {
     base::MutexLock lock(&mu_);
-    if (error_.ok()) error_ = std::move(reason);
-    CancelParts();
+    Fail(std::move(reason));
   }
   Notify();
+}
+
+void ScanState::Fail(absl::Status reason) {
+  if (error_.ok()) error_ = std::move(reason);
+  CancelParts();
 }
 
 void ScanState::CancelParts() {
@@ -186,12 +199,15 @@ ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
     CancelParts();
     ReleaseSnapshot();
   }
-  ++lane.with_reader;
   Ref();  // the chunk's
+  Held held(*this);
   const auto index = static_cast<uint32_t>(&lane - lanes_.data());
   const bool bytes = object_->value_type == ValueType::kBytes;
-  return std::optional<ScanChunk>(ScanChunk(std::make_shared<ScanChunk::Buffer>(
-      this, index, chunk, rows, !query_.keys_only && !bytes, !query_.keys_only && bytes, rest)));
+  auto buffer = std::make_shared<ScanChunk::Buffer>(
+      this, index, chunk, rows, !query_.keys_only && !bytes, !query_.keys_only && bytes, rest);
+  held.Keep();
+  ++lane.with_reader;
+  return std::optional<ScanChunk>(ScanChunk(std::move(buffer)));
 }
 
 void ScanState::PartEnded(Lane& lane) {
@@ -228,6 +244,9 @@ void ScanState::PartEnded(Lane& lane) {
     case PartOutcome::kRefused:
       error_ = absl::ResourceExhaustedError(absl::StrCat(
           "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
+      return;
+    case PartOutcome::kNoMemory:
+      error_ = base::NoMemory("an AEU has no memory for its part of the scan");
       return;
     case PartOutcome::kAborted:
       error_ = SnapshotAborted(core_, snapshot_epoch_, snapshot_.get());
@@ -295,7 +314,7 @@ void ScanState::SendPart(Lane& lane) {
   CutAt(table->RangeOf(partition), lane.asked, lane.behind);
 
   if (!core_.in_flight.TryEnter()) {
-    error_ = absl::UnavailableError("the engine is closing");
+    error_ = base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing");
     return;
   }
   lane.Reset();

@@ -61,7 +61,8 @@ class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChun
   };
 
   ScanState(Core& core, ObjectRef object, const ScanOptions& options,
-            std::shared_ptr<Snapshot> snapshot, std::vector<routing::ScanChunkBuffer*> chunks);
+            std::shared_ptr<Snapshot> snapshot,
+            const std::vector<routing::ScanChunkBuffer*>& chunks);
   ~ScanState();
 
   // The completion function of scan commands.
@@ -74,6 +75,7 @@ class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChun
   void PartEnded(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AssignLanes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Fail(absl::Status reason) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Lets the snapshot go when the scan has ended and every part has been answered.
   void ReleaseSnapshot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/batch_checks.h"
 #include "engine/session_impl.h"
@@ -71,21 +72,23 @@ void FillWithZero(absl::Span<uint8_t> bytes) { std::fill(bytes.begin(), bytes.en
 
 }  // namespace
 
-absl::StatusOr<ValueType> SessionImpl::ValueTypeOf(absl::string_view object) {
+absl::StatusOr<ValueType> SessionImpl::ValueTypeOf(absl::string_view object) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, ResolveIndex(object));
   return entry->value_type;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
-absl::StatusOr<Request*> SessionImpl::BeginBytes(CommandType type, absl::string_view object,
-                                                 const BytesWriteBatch& batch, uint64_t bytes_max,
-                                                 WordColumns& words) {
+absl::StatusOr<RequestPtr> SessionImpl::BeginBytes(CommandType type, absl::string_view object,
+                                                   const BytesWriteBatch& batch, uint64_t bytes_max,
+                                                   WordColumns& words) {
   uint64_t string_bytes = 0;
   uint64_t record_bytes = 0;
   ERIS_RETURN_IF_ERROR(Measure("value", batch.keys, batch.values, string_bytes, record_bytes));
   ERIS_RETURN_IF_ERROR(
       Measure("expected value", batch.keys, batch.expected, string_bytes, record_bytes));
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, batch.keys, ValueType::kBytes,
-                                                 static_cast<int64_t>(record_bytes)));
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request, Begin(type, object, batch.keys, ValueType::kBytes,
+                                                  static_cast<int64_t>(record_bytes)));
   try {
     // Not filled before it is written.
     std::unique_ptr<uint64_t[]> records(new uint64_t[record_bytes / sizeof(uint64_t)]);
@@ -93,9 +96,7 @@ absl::StatusOr<Request*> SessionImpl::BeginBytes(CommandType type, absl::string_
     ToWords(batch.expected, behind, words.expected);
     request->HoldRecords(std::move(records));
   } catch (const std::bad_alloc&) {
-    request->Unref();
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the system has no memory for a copy of ", string_bytes, " bytes of values"));
+    return base::NoMemory("the system has no memory for a copy of the values");
   }
   if (routing::AnswersValues(type)) {
     request->AnswerBytes(std::min<uint64_t>(bytes_max, kBatchValueBytesMax));
@@ -107,11 +108,9 @@ absl::Status SessionImpl::RunBytes(CommandType type, absl::string_view object,
                                    const BytesWriteBatch& batch, const BytesWriteColumns& out,
                                    absl::Time deadline) {
   WordColumns words;
-  ERIS_ASSIGN_OR_RETURN(Request * request,
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request,
                         BeginBytes(type, object, batch, kBatchValueBytesMax, words));
-  ERIS_RETURN_IF_ERROR(RunToEnd(request, {batch.keys, words.values, words.expected}, deadline));
-  uint32_t refused = 0;
-  absl::Status status = request->Outcome(core_.limits, refused);
+  ERIS_RETURN_IF_ERROR(RunToEnd(*request, {batch.keys, words.values, words.expected}, deadline));
   // Also when some keys were refused: the others count.
   request->CopyPresence(out.existed);
   request->CopyApplied(out.applied);
@@ -122,33 +121,37 @@ absl::Status SessionImpl::RunBytes(CommandType type, absl::string_view object,
       request->CopyBytes(out.values->offsets.data(), out.values->data);
     } catch (const std::bad_alloc&) {
       *out.values = {};
-      status = NoMemoryFor(batch.keys.size());
+      return NoMemoryFor(batch.keys.size());
     }
   }
-  request->Unref();
-  return status;
+  uint32_t refused = 0;
+  return request->Outcome(core_.limits, refused);
 }
 
 absl::Status SessionImpl::LookupBytes(absl::string_view object, absl::Span<const uint64_t> keys,
                                       BytesColumn& values, absl::Span<uint8_t> found,
-                                      absl::Span<uint8_t> executed, absl::Time deadline) {
+                                      absl::Span<uint8_t> executed, absl::Time deadline) try {
   ERIS_RETURN_IF_ERROR(CheckEqual("found bytes", found.size(), keys.size()));
   ERIS_RETURN_IF_ERROR(CheckOutput("executed bytes", executed.size(), keys.size()));
   return RunBytes(CommandType::kLookup, object, {.keys = keys},
                   {.existed = found, .executed = executed, .values = &values}, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::UpsertBytes(absl::string_view object, absl::Span<const uint64_t> keys,
                                       Strings values, absl::Span<uint8_t> existed,
-                                      absl::Time deadline) {
+                                      absl::Time deadline) try {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
   ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), keys.size()));
   return RunBytes(CommandType::kUpsert, object, {.keys = keys, .values = values},
                   {.existed = existed}, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::WriteBytes(absl::string_view object, const BytesWriteBatch& batch,
-                                     const BytesWriteColumns& out, absl::Time deadline) {
+                                     const BytesWriteColumns& out, absl::Time deadline) try {
   const size_t n = batch.keys.size();
   ERIS_RETURN_IF_ERROR(CheckOutput("applied bytes", out.applied.size(), n));
   ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", out.existed.size(), n));
@@ -159,6 +162,8 @@ absl::Status SessionImpl::WriteBytes(absl::string_view object, const BytesWriteB
   if (out.values != nullptr) *out.values = {};
   ERIS_ASSIGN_OR_RETURN(const CommandType type, BytesTypeOf(batch));
   return RunBytes(type, object, batch, out, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartBytes(CommandType type,
@@ -167,27 +172,34 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartBytes(CommandType typ
                                                                  uint64_t bytes_max,
                                                                  Callback done) {
   WordColumns words;
-  ERIS_ASSIGN_OR_RETURN(Request * request, BeginBytes(type, object, batch, bytes_max, words));
-  return Start(request, {batch.keys, words.values, words.expected}, std::move(done));
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request, BeginBytes(type, object, batch, bytes_max, words));
+  return Start(std::move(request), {batch.keys, words.values, words.expected}, std::move(done));
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::LookupBytesAsync(
-    absl::string_view object, absl::Span<const uint64_t> keys, uint64_t bytes_max, Callback done) {
+    absl::string_view object, absl::Span<const uint64_t> keys, uint64_t bytes_max,
+    Callback done) try {
   return StartBytes(CommandType::kLookup, object, {.keys = keys}, bytes_max, std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertBytesAsync(
-    absl::string_view object, absl::Span<const uint64_t> keys, Strings values, Callback done) {
+    absl::string_view object, absl::Span<const uint64_t> keys, Strings values, Callback done) try {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
   return StartBytes(CommandType::kUpsert, object, {.keys = keys, .values = values}, 0,
                     std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::WriteBytesAsync(absl::string_view object,
                                                                       const BytesWriteBatch& batch,
-                                                                      Callback done) {
+                                                                      Callback done) try {
   ERIS_ASSIGN_OR_RETURN(const CommandType type, BytesTypeOf(batch));
   return StartBytes(type, object, batch, kBatchValueBytesMax, std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 }  // namespace eris::engine

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "engine/aggregate_call.h"
@@ -22,6 +24,8 @@ namespace eris::engine {
 namespace {
 
 using routing::CommandType;
+
+std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
 
 // Keys, values and states of the request, and the command on its way.
 constexpr int64_t BytesPerKey(CommandType type, bool two_parts) {
@@ -48,36 +52,43 @@ BatchColumns ColumnsOf(const WriteBatch& batch) {
 
 class ScanImpl final : public Scan {
  public:
-  explicit ScanImpl(ScanState* state) : state_(state) {}
   ~ScanImpl() override {
-    state_->Cancel(absl::CancelledError("the scan was destroyed"));
+    if (state_ == nullptr) return;
+    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, "the scan was destroyed"));
     state_->Unref();
   }
   absl::StatusOr<std::optional<ScanChunk>> Next(absl::Time deadline) override {
     return state_->Next(deadline);
   }
   void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
-  void Cancel() override { state_->Cancel(absl::CancelledError("the scan was cancelled")); }
+  void Cancel() override {
+    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, "the scan was cancelled"));
+  }
+  // Takes over the caller's reference. Made before there is one, so that it cannot be lost.
+  void Hold(ScanState* state) { state_ = state; }
 
  private:
-  ScanState* const state_;
+  ScanState* state_ = nullptr;
 };
 
 class JoinImpl final : public Join {
  public:
-  explicit JoinImpl(JoinState* state) : state_(state) {}
   ~JoinImpl() override {
-    state_->Cancel(absl::CancelledError("the join was destroyed"));
+    if (state_ == nullptr) return;
+    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, "the join was destroyed"));
     state_->Unref();
   }
   absl::StatusOr<std::optional<JoinChunk>> Next(absl::Time deadline) override {
     return state_->Next(deadline);
   }
   void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
-  void Cancel() override { state_->Cancel(absl::CancelledError("the join was cancelled")); }
+  void Cancel() override {
+    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, "the join was cancelled"));
+  }
+  void Hold(JoinState* state) { state_ = state; }  // as ScanImpl
 
  private:
-  JoinState* const state_;
+  JoinState* state_ = nullptr;
 };
 
 absl::Status CheckValues(const std::optional<ValueRange>& values) {
@@ -129,7 +140,7 @@ SessionImpl::SessionImpl(Core& core)
 
 SessionImpl::Remembered* SessionImpl::Recall(absl::string_view name) {
   if (last_ != nullptr && last_->first == name) return &last_->second;
-  const auto found = objects_.find(name);
+  const auto found = objects_.find(View(name));
   if (found == objects_.end()) return nullptr;
   last_ = &*found;
   return &found->second;
@@ -137,12 +148,13 @@ SessionImpl::Remembered* SessionImpl::Recall(absl::string_view name) {
 
 void SessionImpl::Forget(absl::string_view name) {
   last_ = nullptr;
-  objects_.erase(name);
+  const auto found = objects_.find(View(name));
+  if (found != objects_.end()) objects_.erase(found);
 }
 
 void SessionImpl::ForgetIdle() {
   last_ = nullptr;
-  absl::erase_if(objects_, [](const auto& named) {
+  std::erase_if(objects_, [](const auto& named) {
     const std::shared_ptr<SendOrder>& order = named.second.order;
     return order == nullptr || order->Idle();
   });
@@ -158,11 +170,12 @@ std::shared_ptr<SendOrder> SessionImpl::OrderOf(const ObjectRef& object) {
 absl::StatusOr<ObjectRef> SessionImpl::Resolve(absl::string_view name) {
   if (const Remembered* remembered = Recall(name)) {
     if (!remembered->object->dropped()) return remembered->object;
-    const bool described = remembered->described;
-    Forget(name);
-    if (described) {
-      return absl::NotFoundError(absl::StrCat("object ", name, " has been dropped"));
+    absl::Status dropped;
+    if (remembered->described) {
+      dropped = absl::NotFoundError(absl::StrCat("object ", name, " has been dropped"));
     }
+    Forget(name);
+    ERIS_RETURN_IF_ERROR(dropped);
   }
   ERIS_ASSIGN_OR_RETURN(ObjectRef object, core_.catalogue.Find(name));
   if (objects_.size() >= kSessionNamesMax) ForgetIdle();
@@ -176,12 +189,14 @@ absl::StatusOr<ObjectRef> SessionImpl::ResolveIndex(absl::string_view name) {
   return object;
 }
 
-absl::StatusOr<KeyTypes> SessionImpl::KeyTypesOf(absl::string_view object) {
+absl::StatusOr<KeyTypes> SessionImpl::KeyTypesOf(absl::string_view object) try {
   // Who asks is told of the object that there is now.
   if (Remembered* remembered = Recall(object)) remembered->described = false;
   ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, ResolveIndex(object));
   Recall(object)->described = true;
   return entry->key_types;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::TakeCredit(int64_t bytes, absl::string_view what) {
@@ -194,9 +209,9 @@ absl::Status SessionImpl::TakeCredit(int64_t bytes, absl::string_view what) {
                    " bytes in flight; ", left, " are left, the ", what, " needs ", bytes));
 }
 
-absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view object,
-                                            const KeyColumns& key_columns, ValueType form,
-                                            int64_t more_bytes) {
+absl::StatusOr<RequestPtr> SessionImpl::Begin(CommandType type, absl::string_view object,
+                                              const KeyColumns& key_columns, ValueType form,
+                                              int64_t more_bytes) {
   const size_t keys = key_columns.size();
   if (key_columns.two_parts()) {
     ERIS_RETURN_IF_ERROR(CheckEqual("second parts", key_columns.second().size(), keys));
@@ -216,9 +231,10 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
   }
-  Request* request = nullptr;
+  RequestPtr request;
   try {
-    request = Request::Create(type, static_cast<uint32_t>(keys), std::move(entry), core_.in_flight);
+    request.reset(
+        Request::Create(type, static_cast<uint32_t>(keys), std::move(entry), core_.in_flight));
   } catch (const std::bad_alloc&) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     core_.in_flight.Leave();
@@ -228,21 +244,19 @@ absl::StatusOr<Request*> SessionImpl::Begin(CommandType type, absl::string_view 
   return request;
 }
 
-absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns,
+absl::Status SessionImpl::RunToEnd(Request& request, const BatchColumns& columns,
                                    absl::Time deadline) {
   std::shared_ptr<SendOrder> order;
   try {
-    order = OrderOf(request->object());
-    request->PutIn(order, columns);
-    order->Send(*request);
+    order = OrderOf(request.object());
+    request.PutIn(order, columns);
+    order->Send(request);
   } catch (const std::bad_alloc&) {
-    request->Unref();
     return NoMemoryFor(columns.keys.size());
   }
-  if (request->Await(deadline)) return absl::OkStatus();
-  order->Abandon(*request);
-  const bool reads = request->type() == CommandType::kLookup;
-  request->Unref();  // perhaps its end
+  if (request.Await(deadline)) return absl::OkStatus();
+  order->Abandon(request);
+  const bool reads = request.type() == CommandType::kLookup;
   return absl::DeadlineExceededError(
       reads ? "the deadline passed before every AEU had answered"
             : "the deadline passed before every AEU had answered: the outcome is unknown");
@@ -250,29 +264,28 @@ absl::Status SessionImpl::RunToEnd(Request* request, const BatchColumns& columns
 
 absl::Status SessionImpl::Lookup(absl::string_view object, const KeyColumns& keys,
                                  absl::Span<uint64_t> values, absl::Span<uint8_t> found,
-                                 absl::Time deadline) {
+                                 absl::Time deadline) try {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
   ERIS_RETURN_IF_ERROR(CheckEqual("found bytes", found.size(), keys.size()));
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(CommandType::kLookup, object, keys));
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request, Begin(CommandType::kLookup, object, keys));
   ERIS_RETURN_IF_ERROR(
-      RunToEnd(request, {.keys = keys.first(), .seconds = keys.second()}, deadline));
+      RunToEnd(*request, {.keys = keys.first(), .seconds = keys.second()}, deadline));
   uint32_t refused = 0;
   absl::Status status = request->Outcome(core_.limits, refused);
   if (status.ok()) {
     std::memcpy(values.data(), request->value_bytes().data(), request->value_bytes().size());
     request->CopyPresence(found);
   }
-  request->Unref();
   return status;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::RunWrite(CommandType type, absl::string_view object,
                                    const WriteBatch& batch, const WriteColumns& out,
                                    absl::Time deadline) {
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, batch.keys));
-  ERIS_RETURN_IF_ERROR(RunToEnd(request, ColumnsOf(batch), deadline));
-  uint32_t refused = 0;
-  absl::Status status = request->Outcome(core_.limits, refused);
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request, Begin(type, object, batch.keys));
+  ERIS_RETURN_IF_ERROR(RunToEnd(*request, ColumnsOf(batch), deadline));
   // Also when some keys were refused: the others took effect.
   request->CopyPresence(out.existed);
   request->CopyApplied(out.applied);
@@ -280,27 +293,31 @@ absl::Status SessionImpl::RunWrite(CommandType type, absl::string_view object,
   if (!out.values.empty()) {
     std::memcpy(out.values.data(), request->value_bytes().data(), request->value_bytes().size());
   }
-  request->Unref();
-  return status;
+  uint32_t refused = 0;
+  return request->Outcome(core_.limits, refused);
 }
 
 absl::Status SessionImpl::Upsert(absl::string_view object, const KeyColumns& keys,
                                  absl::Span<const uint64_t> values, absl::Span<uint8_t> existed,
-                                 absl::Time deadline) {
+                                 absl::Time deadline) try {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
   ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), keys.size()));
   return RunWrite(CommandType::kUpsert, object, {.keys = keys, .values = values},
                   {.existed = existed}, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::Erase(absl::string_view object, const KeyColumns& keys,
-                                absl::Span<uint8_t> existed, absl::Time deadline) {
+                                absl::Span<uint8_t> existed, absl::Time deadline) try {
   ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), keys.size()));
   return RunWrite(CommandType::kErase, object, {.keys = keys}, {.existed = existed}, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::Write(absl::string_view object, const WriteBatch& batch,
-                                const WriteColumns& out, absl::Time deadline) {
+                                const WriteColumns& out, absl::Time deadline) try {
   const size_t n = batch.keys.size();
   ERIS_RETURN_IF_ERROR(CheckOutput("applied bytes", out.applied.size(), n));
   ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", out.existed.size(), n));
@@ -313,26 +330,28 @@ absl::Status SessionImpl::Write(absl::string_view object, const WriteBatch& batc
   ERIS_ASSIGN_OR_RETURN(const CommandType type, TypeOf(batch.mode));
   ERIS_RETURN_IF_ERROR(CheckShapes(type, batch));
   return RunWrite(type, object, batch, out, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartAsync(CommandType type,
                                                                  absl::string_view object,
                                                                  const WriteBatch& batch,
                                                                  Callback done) {
-  ERIS_ASSIGN_OR_RETURN(Request * request, Begin(type, object, batch.keys));
-  return Start(request, ColumnsOf(batch), std::move(done));
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request, Begin(type, object, batch.keys));
+  return Start(std::move(request), ColumnsOf(batch), std::move(done));
 }
 
-absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(Request* request,
+absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(RequestPtr request,
                                                             const BatchColumns& columns,
                                                             Callback done) {
   std::shared_ptr<AsyncCall> call;
   std::shared_ptr<SendOrder> order;
   try {
     order = OrderOf(request->object());
-    call = std::make_shared<AsyncCall>(core_, request, columns, std::move(done));
+    call = std::make_shared<AsyncCall>(core_, request.get(), columns, std::move(done));
+    (void)request.release();  // the call's
   } catch (const std::bad_alloc&) {
-    request->Unref();
     return NoMemoryFor(columns.keys.size());
   }
   ERIS_RETURN_IF_ERROR(call->Start(std::move(order)));
@@ -341,35 +360,43 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::Start(Request* request,
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::LookupAsync(absl::string_view object,
                                                                   const KeyColumns& keys,
-                                                                  Callback done) {
+                                                                  Callback done) try {
   return StartAsync(CommandType::kLookup, object, {.keys = keys}, std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertAsync(absl::string_view object,
                                                                   const KeyColumns& keys,
                                                                   absl::Span<const uint64_t> values,
-                                                                  Callback done) {
+                                                                  Callback done) try {
   ERIS_RETURN_IF_ERROR(CheckEqual("values", values.size(), keys.size()));
   return StartAsync(CommandType::kUpsert, object, {.keys = keys, .values = values},
                     std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::EraseAsync(absl::string_view object,
                                                                  const KeyColumns& keys,
-                                                                 Callback done) {
+                                                                 Callback done) try {
   return StartAsync(CommandType::kErase, object, {.keys = keys}, std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::WriteAsync(absl::string_view object,
                                                                  const WriteBatch& batch,
-                                                                 Callback done) {
+                                                                 Callback done) try {
   ERIS_ASSIGN_OR_RETURN(const CommandType type, TypeOf(batch.mode));
   ERIS_RETURN_IF_ERROR(CheckShapes(type, batch));
   return StartAsync(type, object, batch, std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view object,
-                                                            const ScanOptions& options) {
+                                                            const ScanOptions& options) try {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_RETURN_IF_ERROR(CheckValues(options.values));
   ERIS_RETURN_IF_ERROR(CheckDirection(options.direction));
@@ -378,13 +405,17 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view ob
   ERIS_RETURN_IF_ERROR(CheckParts(*entry, options.range));
   if (options.values) ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  auto scan = std::make_unique<ScanImpl>();
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
-  return std::make_unique<ScanImpl>(state);
+  scan->Hold(state);
+  return scan;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<RangeAggregate> SessionImpl::Aggregate(absl::string_view object,
                                                       const AggregateOptions& options,
-                                                      absl::Time deadline) {
+                                                      absl::Time deadline) try {
   const auto result = std::make_shared<AggregateResult>();
   ERIS_ASSIGN_OR_RETURN(
       const std::shared_ptr<Pending> pending,
@@ -393,14 +424,16 @@ absl::StatusOr<RangeAggregate> SessionImpl::Aggregate(absl::string_view object,
       }));
   core_.completions.RunDeferred();  // perhaps that very one
   if (auto aggregate = result->Await(deadline)) return *std::move(aggregate);
-  const absl::Status late =
-      absl::DeadlineExceededError("the deadline passed before every AEU had answered");
+  const absl::Status late = base::LeanStatus(absl::StatusCode::kDeadlineExceeded,
+                                             "the deadline passed before every AEU had answered");
   pending->Cancel(late);
   return late;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
-    absl::string_view object, const AggregateOptions& options, AggregateCallback done) {
+    absl::string_view object, const AggregateOptions& options, AggregateCallback done) try {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   ERIS_RETURN_IF_ERROR(CheckValues(options.values));
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, ResolveIndex(object));
@@ -428,11 +461,13 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
   }
   call->Start();
   return call;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view outer,
                                                             absl::string_view inner,
-                                                            const JoinOptions& options) {
+                                                            const JoinOptions& options) try {
   ERIS_RETURN_IF_ERROR(CheckRange("range", options.range));
   if (options.inner_values)
     ERIS_RETURN_IF_ERROR(CheckRange("range of inner values", *options.inner_values));
@@ -446,9 +481,13 @@ absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view ou
   ERIS_RETURN_IF_ERROR(CheckParts(*outer_entry, options.range));
   if (options.inner_values) ERIS_RETURN_IF_ERROR(CheckParts(*inner_entry, *options.inner_values));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  auto join = std::make_unique<JoinImpl>();
   ERIS_ASSIGN_OR_RETURN(JoinState * state, JoinState::Create(core_, std::move(outer_entry),
                                                              std::move(inner_entry), options));
-  return std::make_unique<JoinImpl>(state);
+  join->Hold(state);
+  return join;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 }  // namespace eris::engine

@@ -4,12 +4,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/node_hash_map.h"
 #include "engine/batch_columns.h"
 #include "engine/core.h"
 #include "engine/send_order.h"
@@ -130,20 +131,19 @@ class SessionImpl final : public Session {
   // their parts, unequal parts), NotFound, FailedPrecondition (`form` is not the object's),
   // ResourceExhausted (credit), Unavailable. `more_bytes`: of credit, beyond what so many keys
   // need.
-  absl::StatusOr<Request*> Begin(routing::CommandType type, absl::string_view object,
-                                 const KeyColumns& key_columns, ValueType form = ValueType::kUint64,
-                                 int64_t more_bytes = 0);
-  // Sends in order and waits. On success the request is answered and the caller's to release; after
-  // an error it is released.
-  absl::Status RunToEnd(Request* request, const BatchColumns& columns, absl::Time deadline);
+  absl::StatusOr<RequestPtr> Begin(routing::CommandType type, absl::string_view object,
+                                   const KeyColumns& key_columns,
+                                   ValueType form = ValueType::kUint64, int64_t more_bytes = 0);
+  // Sends in order and waits. On success the request is answered.
+  absl::Status RunToEnd(Request& request, const BatchColumns& columns, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<Pending>> StartAsync(routing::CommandType type,
                                                       absl::string_view object,
                                                       const WriteBatch& batch, Callback done);
   // A request of byte strings, which holds the records of `columns`' words. Errors: as Begin, and
   // InvalidArgument (a value, or all together, too long).
-  absl::StatusOr<Request*> BeginBytes(routing::CommandType type, absl::string_view object,
-                                      const BytesWriteBatch& batch, uint64_t bytes_max,
-                                      WordColumns& words);
+  absl::StatusOr<RequestPtr> BeginBytes(routing::CommandType type, absl::string_view object,
+                                        const BytesWriteBatch& batch, uint64_t bytes_max,
+                                        WordColumns& words);
   absl::Status RunBytes(routing::CommandType type, absl::string_view object,
                         const BytesWriteBatch& batch, const BytesWriteColumns& out,
                         absl::Time deadline);
@@ -151,19 +151,20 @@ class SessionImpl final : public Session {
                                                       absl::string_view object,
                                                       const BytesWriteBatch& batch,
                                                       uint64_t bytes_max, Callback done);
-  absl::StatusOr<std::shared_ptr<Pending>> Start(Request* request, const BatchColumns& columns,
+  absl::StatusOr<std::shared_ptr<Pending>> Start(RequestPtr request, const BatchColumns& columns,
                                                  Callback done);
   absl::Status RunWrite(routing::CommandType type, absl::string_view object,
                         const WriteBatch& batch, const WriteColumns& out, absl::Time deadline);
 
   // A request of rows, checked, with credit and in-flight count taken. `columns`: of look-ups.
   // Errors: as AppendRows and the others.
-  absl::StatusOr<Request*> BeginTable(routing::CommandType type, absl::string_view table,
-                                      const RowBatch& batch, absl::Span<const std::string> columns,
-                                      std::shared_ptr<const void> holder);
-  // Sends and waits until all has been answered. The request stays the caller's. Errors:
+  absl::StatusOr<RequestPtr> BeginTable(routing::CommandType type, absl::string_view table,
+                                        const RowBatch& batch,
+                                        absl::Span<const std::string> columns,
+                                        std::shared_ptr<const void> holder);
+  // Sends and waits until all has been answered. Errors:
   // DeadlineExceeded, ResourceExhausted.
-  absl::Status RunTable(Request* request, absl::Time deadline);
+  absl::Status RunTable(Request& request, absl::Time deadline);
   absl::Status RunRowWrite(routing::CommandType type, absl::string_view table,
                            const RowBatch& batch, absl::Span<uint8_t> existed, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<Pending>> StartTable(
@@ -195,8 +196,8 @@ class SessionImpl final : public Session {
   std::shared_ptr<SendOrder> OrderOf(const ObjectRef& object);
 
   // At most kSessionNamesMax, and those of whose objects something is under way. Elements stay
-  // where they are.
-  absl::node_hash_map<std::string, Remembered> objects_;
+  // where they are. Not one of Abseil's hash tables, which do not survive std::bad_alloc.
+  std::map<std::string, Remembered, std::less<>> objects_;
   // The one asked for last: most sessions have one object, and a batch asks several times.
   std::pair<const std::string, Remembered>* last_ = nullptr;
   // Bytes that may still be under way. Shared with requests, which outlive the session.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/async_call.h"
 #include "engine/batch_checks.h"
@@ -29,9 +30,9 @@ using routing::CommandType;
 
 class TableScanImpl final : public TableScan {
  public:
-  explicit TableScanImpl(TableScanState* state) : state_(state) {}
   ~TableScanImpl() override {
-    state_->Cancel(absl::CancelledError("the scan was destroyed"));
+    if (state_ == nullptr) return;
+    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, "the scan was destroyed"));
     state_->ReleaseChunks();
     state_->Unref();
   }
@@ -39,21 +40,45 @@ class TableScanImpl final : public TableScan {
   std::shared_ptr<Snapshot> snapshot() const override { return state_->snapshot(); }
   NextResult Next(absl::Time deadline) override { return state_->Next(deadline); }
   void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
-  void Cancel() override { state_->Cancel(absl::CancelledError("the scan was cancelled")); }
+  void Cancel() override {
+    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, "the scan was cancelled"));
+  }
+  // Takes over the caller's reference. Made before there is one, so that it cannot be lost.
+  void Hold(TableScanState* state) { state_ = state; }
 
  private:
-  TableScanState* const state_;
+  TableScanState* state_ = nullptr;
 };
 
 class ScanIntoCall final : public Pending {
  public:
-  // Takes over the caller's reference.
-  explicit ScanIntoCall(TableScanState* state) : state_(state) {}
-  ~ScanIntoCall() override { state_->Unref(); }
+  ScanIntoCall(InFlight& in_flight, Session::ScanIntoCallback done)
+      : in_flight_(in_flight), done_(std::move(done)) {}
+  ~ScanIntoCall() override {
+    if (state_ != nullptr) state_->Unref();
+  }
   void Cancel(absl::Status status) override { state_->Cancel(std::move(status)); }
+  // As TableScanImpl.
+  void Hold(TableScanState* state) { state_ = state; }
+  // Calls back, once, and leaves what has been entered.
+  void End(const absl::Status& status) {
+    if (status.ok()) {
+      std::move(done_)(state_->rows_written());
+    } else {
+      std::move(done_)(status);
+    }
+    done_ = nullptr;
+    in_flight_.Leave();
+  }
 
  private:
-  TableScanState* const state_;
+  InFlight& in_flight_;
+  Session::ScanIntoCallback done_;
+  TableScanState* state_ = nullptr;
+};
+
+struct UnrefTableScan {
+  void operator()(TableScanState* state) const { state->Unref(); }
 };
 
 // Memory of the engine for one key or row piece of a request, on its way.
@@ -144,16 +169,19 @@ absl::Status CheckTarget(const TableSchema& result, const ObjectEntry& target) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const TableSchema>> SessionImpl::SchemaOf(absl::string_view table) {
+absl::StatusOr<std::shared_ptr<const TableSchema>> SessionImpl::SchemaOf(
+    absl::string_view table) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(table));
   ERIS_RETURN_IF_ERROR(CheckTable(*entry));
   return std::shared_ptr<const TableSchema>(entry->layout, &entry->layout->schema());
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
-absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_view table,
-                                                 const RowBatch& batch,
-                                                 absl::Span<const std::string> columns,
-                                                 std::shared_ptr<const void> holder) {
+absl::StatusOr<RequestPtr> SessionImpl::BeginTable(CommandType type, absl::string_view table,
+                                                   const RowBatch& batch,
+                                                   absl::Span<const std::string> columns,
+                                                   std::shared_ptr<const void> holder) {
   const bool appends = type == CommandType::kAppendRows;
   const bool keys_only = type == CommandType::kErase || type == CommandType::kLookupRows;
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(table));
@@ -182,12 +210,12 @@ absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
   }
-  Request* request = nullptr;
+  RequestPtr request;
   try {
     auto rows = std::make_unique<TableBatch>(entry->layout, batch, std::move(holder));
     appends ? rows->SetPieces(std::move(pieces)) : rows->PackKeys(keys_only);
     rows->AskFor(asked);
-    request = Request::Create(type, count, std::move(entry), core_.in_flight);
+    request.reset(Request::Create(type, count, std::move(entry), core_.in_flight));
     request->HoldTable(std::move(rows));
   } catch (const std::bad_alloc&) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
@@ -199,68 +227,72 @@ absl::StatusOr<Request*> SessionImpl::BeginTable(CommandType type, absl::string_
   return request;
 }
 
-absl::Status SessionImpl::RunTable(Request* request, absl::Time deadline) {
+absl::Status SessionImpl::RunTable(Request& request, absl::Time deadline) {
   std::shared_ptr<SendOrder> order;
   try {
-    order = OrderOf(request->object());
-    SendTable(*port_, order, *request, next_holder_++);
+    order = OrderOf(request.object());
+    SendTable(*port_, order, request, next_holder_++);
   } catch (const std::bad_alloc&) {
-    return NoMemoryFor(request->table()->rows().rows);
+    return NoMemoryFor(request.table()->rows().rows);
   }
-  if (request->Await(deadline)) return absl::OkStatus();
+  if (request.Await(deadline)) return absl::OkStatus();
   // The rows are the caller's: what has begun has to end before the call returns.
-  order->Abandon(*request);
-  request->Await(absl::InfiniteFuture());
-  if (request->AllExecuted()) return absl::OkStatus();
+  order->Abandon(request);
+  request.Await(absl::InfiniteFuture());
+  if (request.AllExecuted()) return absl::OkStatus();
   return absl::DeadlineExceededError(
-      request->type() == CommandType::kLookupRows
+      request.type() == CommandType::kLookupRows
           ? "the deadline passed before every AEU had answered"
           : "the deadline passed before every AEU had answered: some rows may be written");
 }
 
 absl::Status SessionImpl::AppendRows(absl::string_view table, const RowBatch& batch,
-                                     absl::Time deadline) {
-  ERIS_ASSIGN_OR_RETURN(Request * request,
+                                     absl::Time deadline) try {
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request,
                         BeginTable(CommandType::kAppendRows, table, batch, {}, nullptr));
-  absl::Status status = RunTable(request, deadline);
+  absl::Status status = RunTable(*request, deadline);
   uint32_t refused = 0;
   if (status.ok()) status = AppendOutcome(*request, core_.limits, refused);
-  request->Unref();
   return status;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::RunRowWrite(CommandType type, absl::string_view table,
                                       const RowBatch& batch, absl::Span<uint8_t> existed,
                                       absl::Time deadline) {
   ERIS_RETURN_IF_ERROR(CheckOutput("existed bytes", existed.size(), batch.rows));
-  ERIS_ASSIGN_OR_RETURN(Request * request, BeginTable(type, table, batch, {}, nullptr));
-  absl::Status status = RunTable(request, deadline);
-  uint32_t refused = 0;
-  if (status.ok()) status = request->Outcome(core_.limits, refused);
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request, BeginTable(type, table, batch, {}, nullptr));
+  absl::Status status = RunTable(*request, deadline);
   // Also when some rows were refused: the others took effect.
   request->CopyPresence(existed);
-  request->Unref();
+  uint32_t refused = 0;
+  if (status.ok()) status = request->Outcome(core_.limits, refused);
   return status;
 }
 
 absl::Status SessionImpl::UpsertRows(absl::string_view table, const RowBatch& batch,
-                                     absl::Span<uint8_t> existed, absl::Time deadline) {
+                                     absl::Span<uint8_t> existed, absl::Time deadline) try {
   return RunRowWrite(CommandType::kPutRows, table, batch, existed, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::EraseRows(absl::string_view table, const RowBatch& keys,
-                                    absl::Span<uint8_t> existed, absl::Time deadline) {
+                                    absl::Span<uint8_t> existed, absl::Time deadline) try {
   return RunRowWrite(CommandType::kErase, table, keys, existed, deadline);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::Status SessionImpl::LookupRows(absl::string_view table, const RowBatch& keys,
                                      absl::Span<const std::string> columns,
                                      std::vector<ColumnBuffers>& out, absl::Span<uint8_t> found,
-                                     absl::Time deadline) {
+                                     absl::Time deadline) try {
   ERIS_RETURN_IF_ERROR(CheckOutput("found bytes", found.size(), keys.rows));
-  ERIS_ASSIGN_OR_RETURN(Request * request,
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request,
                         BeginTable(CommandType::kLookupRows, table, keys, columns, nullptr));
-  absl::Status status = RunTable(request, deadline);
+  absl::Status status = RunTable(*request, deadline);
   uint32_t refused = 0;
   if (status.ok()) status = request->Outcome(core_.limits, refused);
   if (status.ok()) {
@@ -272,22 +304,23 @@ absl::Status SessionImpl::LookupRows(absl::string_view table, const RowBatch& ke
       status = NoMemoryFor(keys.rows);
     }
   }
-  request->Unref();
   return status;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartTable(
     CommandType type, absl::string_view table, const RowBatch& batch,
     absl::Span<const std::string> columns, std::shared_ptr<const void> holder, RowsCallback done) {
-  ERIS_ASSIGN_OR_RETURN(Request * request,
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request,
                         BeginTable(type, table, batch, columns, std::move(holder)));
   std::shared_ptr<TableCall> call;
   std::shared_ptr<SendOrder> order;
   try {
     order = OrderOf(request->object());
-    call = std::make_shared<TableCall>(core_, request, std::move(done));
+    call = std::make_shared<TableCall>(core_, request.get(), std::move(done));
+    (void)request.release();  // the call's
   } catch (const std::bad_alloc&) {
-    request->Unref();
     return NoMemoryFor(batch.rows);
   }
   ERIS_RETURN_IF_ERROR(call->Start(*port_, std::move(order), next_holder_++));
@@ -306,27 +339,35 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::StartRowWrite(
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AppendRowsAsync(
     absl::string_view table, const RowBatch& batch, std::shared_ptr<const void> holder,
-    Callback done) {
+    Callback done) try {
   return StartRowWrite(CommandType::kAppendRows, table, batch, std::move(holder), std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::UpsertRowsAsync(
     absl::string_view table, const RowBatch& batch, std::shared_ptr<const void> holder,
-    Callback done) {
+    Callback done) try {
   return StartRowWrite(CommandType::kPutRows, table, batch, std::move(holder), std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::EraseRowsAsync(
     absl::string_view table, const RowBatch& keys, std::shared_ptr<const void> holder,
-    Callback done) {
+    Callback done) try {
   return StartRowWrite(CommandType::kErase, table, keys, std::move(holder), std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::LookupRowsAsync(
     absl::string_view table, const RowBatch& keys, absl::Span<const std::string> columns,
-    std::shared_ptr<const void> holder, RowsCallback done) {
+    std::shared_ptr<const void> holder, RowsCallback done) try {
   return StartTable(CommandType::kLookupRows, table, keys, columns, std::move(holder),
                     std::move(done));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view table,
@@ -365,49 +406,53 @@ absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view ta
 }
 
 absl::StatusOr<std::unique_ptr<TableScan>> SessionImpl::OpenTableScan(absl::string_view table,
-                                                                      const TableQuery& query) {
+                                                                      const TableQuery& query) try {
+  auto scan = std::make_unique<TableScanImpl>();
   ERIS_ASSIGN_OR_RETURN(TableScanState * state, StartTableScan(table, query, {}));
-  return std::make_unique<TableScanImpl>(state);
+  scan->Hold(state);
+  return scan;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<uint64_t> SessionImpl::ScanInto(absl::string_view table, const TableQuery& query,
-                                               absl::string_view target, absl::Time deadline) {
+                                               absl::string_view target, absl::Time deadline) try {
   if (target.empty())
     return absl::InvalidArgumentError("a scan into another object needs its name");
-  ERIS_ASSIGN_OR_RETURN(TableScanState * state, StartTableScan(table, query, target));
+  ERIS_ASSIGN_OR_RETURN(TableScanState * started, StartTableScan(table, query, target));
+  const std::unique_ptr<TableScanState, UnrefTableScan> state(started);
   const absl::Status end = state->Next(deadline).status();
-  const uint64_t rows = state->rows_written();
-  if (!end.ok()) state->Cancel(end);
-  state->Unref();
-  if (!end.ok()) return end;
-  return rows;
+  if (end.ok()) return state->rows_written();
+  state->Cancel(end);
+  return end;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::ScanIntoAsync(absl::string_view table,
                                                                     const TableQuery& query,
                                                                     absl::string_view target,
-                                                                    ScanIntoCallback done) {
+                                                                    ScanIntoCallback done) try {
   if (target.empty())
     return absl::InvalidArgumentError("a scan into another object needs its name");
+  auto call = std::make_shared<ScanIntoCall>(core_.in_flight, std::move(done));
+  // The call's. What it captures stands in the callback itself, which needs no memory.
+  TableScanState::Callback end = [call](TableScan::NextResult result) {
+    call->End(result.status());
+  };
   // Left after the callback, which Close waits for.
   if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
-  absl::StatusOr<TableScanState*> state = StartTableScan(table, query, target);
+  const absl::StatusOr<TableScanState*> state = base::OrNoMemory(
+      "the system has no memory for a scan", [&] { return StartTableScan(table, query, target); });
   if (!state.ok()) {
     core_.in_flight.Leave();
     return state.status();
   }
-  auto call = std::make_shared<ScanIntoCall>(*state);
-  // The state outlives the callback.
-  (*state)->NextAsync([state = *state, &in_flight = core_.in_flight,
-                       done = std::move(done)](TableScan::NextResult end) mutable {
-    if (end.ok()) {
-      std::move(done)(state->rows_written());
-    } else {
-      std::move(done)(end.status());
-    }
-    in_flight.Leave();
-  });
+  call->Hold(*state);
+  (*state)->NextAsync(std::move(end));
   return call;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 }  // namespace eris::engine

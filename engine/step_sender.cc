@@ -1,5 +1,7 @@
 #include "engine/step_sender.h"
 
+#include <new>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -31,9 +33,13 @@ absl::Status AeuStepSender::Give(ObjectEntry& object, routing::TransferStep& ste
 
 void AeuStepSender::Conclude(ObjectEntry& object, routing::TransferStep& step) {
   for (bool sent = false; !sent;) {
-    ControlRequest request(core_, CommandType::kConclude, 1);
-    sent = request.Send(step.source, object.route, routing::TransferSegment{.step = &step});
-    request.Await();
+    try {
+      ControlRequest request(core_, CommandType::kConclude, 1);
+      sent = request.Send(step.source, object.route, routing::TransferSegment{.step = &step});
+      request.Await();
+    } catch (const std::bad_alloc&) {  // of the request: nothing has been sent
+      absl::SleepFor(absl::Milliseconds(1));
+    }
   }
 }
 

@@ -30,7 +30,8 @@ class StepSender {
   virtual absl::Status Give(ObjectEntry& object, routing::TransferStep& step,
                             absl::FunctionRef<bool()> goes_on) = 0;
   // Tells the source how it ended and blocks until that has drawn the conclusion. Cannot fail: AEUs
-  // always drain, so a full buffer only means waiting.
+  // always drain, so a full buffer only means waiting; and so does a lack of memory for the
+  // command, since what has left its source cannot be left where it is.
   virtual void Conclude(ObjectEntry& object, routing::TransferStep& step) = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "base/mutex.h"
 #include "engine/batch_checks.h"
 #include "engine/table_batch.h"
@@ -146,28 +147,33 @@ void TableCall::Complete() {
   BatchResult result;
   std::vector<ColumnBuffers> columns;
   if (!done_called_) {
-    result.count = static_cast<uint32_t>(request_->table()->rows().rows);
-    if (appends()) {
-      result.status = AppendOutcome(*request_, core_.limits, result.refused);
-    } else {
-      result.status = request_->Outcome(core_.limits, result.refused);
-      result.present = request_->PackPresence();
-      result.executed = request_->PackExecuted();
-    }
-    if (request_->type() == CommandType::kLookupRows && result.status.ok()) {
-      try {
-        columns = request_->table()->TakeColumns();
-      } catch (const std::bad_alloc&) {
-        columns.clear();
-        result.status = absl::ResourceExhaustedError(
-            absl::StrCat("the system has no memory for the answers to ", result.count, " keys"));
-      }
+    try {
+      TakeResult(result, columns);
+    } catch (const std::bad_alloc&) {
+      columns.clear();
+      result.status = base::NoMemory(
+          "the system has no memory for the answers; what was to be written has been, but for the "
+          "rows that were refused");
     }
   }
   request_->FreeBytes();
   request_->table()->LetGo();
   request_->Settle();
   if (!done_called_) RunCallback(std::move(result), std::move(columns));
+}
+
+void TableCall::TakeResult(BatchResult& result, std::vector<ColumnBuffers>& columns) {
+  result.count = static_cast<uint32_t>(request_->table()->rows().rows);
+  if (appends()) {
+    result.status = AppendOutcome(*request_, core_.limits, result.refused);
+    return;
+  }
+  result.status = request_->Outcome(core_.limits, result.refused);
+  result.present = request_->PackPresence();
+  result.executed = request_->PackExecuted();
+  if (request_->type() == CommandType::kLookupRows && result.status.ok()) {
+    columns = request_->table()->TakeColumns();
+  }
 }
 
 void TableCall::RunCallback(BatchResult result, std::vector<ColumnBuffers> columns) {

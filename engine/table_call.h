@@ -50,6 +50,8 @@ class TableCall final : public Pending,
   };
 
   bool appends() const { return request_->type() == routing::CommandType::kAppendRows; }
+  // Throws std::bad_alloc.
+  void TakeResult(BatchResult& result, std::vector<ColumnBuffers>& columns);
   void RunCallback(BatchResult result, std::vector<ColumnBuffers> columns);
 
   // Immutable after construction.

@@ -17,6 +17,9 @@ std::vector<TableChunkPool::Memory> TableChunkPool::Take(uint32_t least, uint32_
   std::vector<Memory> taken;
   base::MutexLock lock(&mu_);
   wanted = std::min(wanted, (pieces_max_ - in_use_) / pieces);
+  taken.reserve(wanted);
+  // For all of the size that is kept: nothing else that follows asks for room here.
+  if (pieces == 1 && free_.capacity() < pieces_max_) free_.reserve(pieces_max_);
   while (taken.size() < wanted) {
     Memory memory;
     if (pieces == 1 && !free_.empty()) {

@@ -29,7 +29,8 @@ class TableChunkPool {
   TableChunkPool& operator=(const TableChunkPool&) = delete;
 
   // Up to `wanted` times `bytes`, as many as there are; fewer than `least` are none. What is larger
-  // than a piece counts as several, and is not kept for reuse.
+  // than a piece counts as several, and is not kept for reuse. Throws std::bad_alloc, with nothing
+  // taken.
   std::vector<Memory> Take(uint32_t least, uint32_t wanted, size_t bytes);
   void Return(std::vector<Memory> memory, size_t bytes);
   uint32_t in_use() const;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/check.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/async_call.h"
 #include "engine/snapshot.h"
@@ -29,6 +30,7 @@ constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, Request request) {
   auto* scan = new TableScanState(core, std::move(request));
+  Held held(*scan);
   core.table_scans.Add(scan);
   absl::Status status;
   {
@@ -40,9 +42,9 @@ absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, Request reque
       status = scan->error_;
     }
   }
-  if (status.ok()) return scan;
-  scan->Unref();
-  return status;
+  if (!status.ok()) return status;
+  held.Keep();
+  return scan;
 }
 
 TableScanState::TableScanState(Core& core, Request request)
@@ -178,6 +180,8 @@ void TableScanState::SendAll() {
   for (size_t i = 0; i < owners_.size(); ++i) {
     if (!handed_out_[i].done) targets.push_back(owners_[i]);
   }
+  std::vector<AeuId> refused;
+  refused.reserve(targets.size());
   for (size_t i = 0; i < targets.size(); ++i) {
     if (!core_.in_flight.TryEnter()) {
       for (; i > 0; --i) core_.in_flight.Leave();
@@ -210,7 +214,6 @@ void TableScanState::SendAll() {
                                       .snapshot = request_.snapshot->epoch(),
                                       .complete = &TableScanState::PartAnswered,
                                       .count = 1};
-  std::vector<AeuId> refused;
   core_.control->Multicast(targets, header, std::as_bytes(std::span(&segment, 1)), refused);
   for (const AeuId aeu : refused) {
     routing::TableScanPart* part = routing::PartOf(part_list_, aeu);
@@ -355,13 +358,16 @@ TableScanState::NextResult TableScanState::HandOut(Chunk& chunk) {
       core_.directory[owners_[i]].waker.Wake();
     }
   }
-  ++with_reader_;
   Ref();  // the chunk's
+  Held held(*this);
   chunk.ShowRows();
-  return NextResult(std::make_shared<TableResult>(
+  auto result = std::make_shared<TableResult>(
       *this, chunk, rows,
       TableResume{request_.table->route.object(), request_.snapshot->epoch(), request_.fingerprint,
-                  std::move(parts)}));
+                  std::move(parts)});
+  held.Keep();
+  ++with_reader_;
+  return NextResult(std::move(result));
 }
 
 void TableScanState::EndPart(Part& part) {
@@ -389,6 +395,8 @@ void TableScanState::EndPart(Part& part) {
           absl::StrCat("object \"", request_.table->name, "\" has been dropped")));
     case PartOutcome::kRefused:
       return Fail(NoRoom());
+    case PartOutcome::kNoMemory:
+      return Fail(base::NoMemory("an AEU has no memory for its part of the scan"));
     case PartOutcome::kAborted:
       return Fail(SnapshotAborted(core_, request_.snapshot->epoch(), request_.snapshot.get()));
     case PartOutcome::kMoved:
@@ -498,9 +506,6 @@ void TableScanState::SendAgain(Chunk& chunk, const std::vector<uint32_t>& moved)
     return Fail(absl::UnavailableError(
         absl::StrCat(moved.size(), " rows were moved again and again between AEUs")));
   }
-  if (!core_.in_flight.TryEnter()) {
-    return Fail(absl::UnavailableError("the engine is closing"));
-  }
   const uint32_t rows = chunk.rows_out.rows;
   BatchColumns columns;
   std::vector<uint64_t> heads;
@@ -519,6 +524,9 @@ void TableScanState::SendAgain(Chunk& chunk, const std::vector<uint32_t>& moved)
   }
   ColumnCopies again;
   again.Select(columns, moved);
+  if (!core_.in_flight.TryEnter()) {
+    return Fail(absl::UnavailableError("the engine is closing"));
+  }
   ++chunks_away_;
   ++chunk.part->given;
   BeginChunk(&chunk, static_cast<uint32_t>(moved.size()));

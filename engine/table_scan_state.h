@@ -128,7 +128,7 @@ class TableScanState final : public ReaderState<TableScan::NextResult> {
   void Give(Chunk& chunk, Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveSpare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status NoRoom() const;
-  void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Fail(absl::Status reason) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
   const Request request_;

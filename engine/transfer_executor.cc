@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "aeu/clock.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/transfer_pieces.h"
 #include "routing/data_command.h"
@@ -79,7 +80,9 @@ class TransferRun {
     PrepareStep({});
     step_.release = true;
     // The next transfer of it asks again.
-    executor_.sender_.Give(object_, step_, [] { return true; }).IgnoreError();
+    base::OrNoMemory("", [&] {
+      return executor_.sender_.Give(object_, step_, [] { return true; });
+    }).IgnoreError();
   }
 
   // `stopped`: of an error, whether it is one of AwaitTurn, and not of the AEUs.
@@ -164,7 +167,11 @@ class TransferRun {
     SetPhase(TransferPhase::kSource);
     ERIS_RETURN_IF_ERROR(executor_.sender_.Give(object_, step_, [&] {
       executor_.history_.Look(id_, step_);
-      if (why_stopped.ok()) why_stopped = executor_.MayGoOn(object_, ticket_);
+      // Nothing may be thrown while the AEUs have the step.
+      if (why_stopped.ok()) {
+        why_stopped = base::OrNoMemory("the transfer is to stop",
+                                       [&] { return executor_.MayGoOn(object_, ticket_); });
+      }
       return why_stopped.ok();
     }));
 #ifdef ERIS_PLANTED_EARLY_TABLE
@@ -347,12 +354,19 @@ TransferExecutor::Result TransferExecutor::Run(ObjectEntry& object, const Planne
   const uint64_t id = history_.Begin(object.name, transfer);
   bool stopped = false;
   TransferRun run(*this, object, transfer, ticket, id, object.chunk_size());
-  const absl::Status status = run.MoveAll(stopped);
+  // Between steps, which is where it may throw, everything is at one AEU.
+  const absl::Status status = base::OrNoMemory("the system has no memory for a transfer",
+                                               [&] { return run.MoveAll(stopped); });
   if (!status.ok()) run.Release();
   const TransferOutcome outcome = status.ok() ? TransferOutcome::kDone
                                   : stopped   ? TransferOutcome::kStopped
                                               : TransferOutcome::kRefused;
-  return {history_.End(id, outcome, std::string(status.message())), status};
+  std::string reason;
+  try {
+    reason = std::string(status.message());
+  } catch (const std::bad_alloc&) {
+  }
+  return {history_.End(id, outcome, std::move(reason)), status};
 }
 
 void TransferExecutor::SetBudget(uint32_t max_pause_us, uint64_t max_bytes_per_s) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -18,25 +19,26 @@ uint32_t MicrosecondsUp(uint64_t ns) {
 }  // namespace
 
 uint64_t TransferHistory::Begin(absl::string_view object, const PlannedTransfer& transfer) {
-  base::MutexLock lock(&mu_);
-  const uint64_t id = ++last_id_;
-  Run& run = running_[id];
+  Run run;
   run.begun_ns = run.progress_ns = clock_();
-  run.record.id = id;
-  run.record.object = std::string(object);
-  run.record.kind = transfer.kind;
-  run.record.range = transfer.range;
-  run.record.from = transfer.from;
-  run.record.to = transfer.to;
-  run.record.started = absl::Now();
-  return id;
+  TransferRecord& record = run.Place();
+  record.object = std::string(object);
+  record.kind = transfer.kind;
+  record.range = transfer.range;
+  record.from = transfer.from;
+  record.to = transfer.to;
+  record.started = absl::Now();
+  base::MutexLock lock(&mu_);
+  const uint64_t id = record.id = last_id_ + 1;
+  running_.emplace(id, std::move(run));
+  return last_id_ = id;
 }
 
 void TransferHistory::SetPhase(uint64_t id, TransferPhase phase) {
   base::MutexLock lock(&mu_);
   const auto run = running_.find(id);
   ERIS_CHECK(run != running_.end());
-  TransferPhase& now = run->second.record.phase;
+  TransferPhase& now = run->second.record().phase;
   if (now == phase) return;
   // It has waited for no AEU. A step that is tried again is the same wait.
   if (now == TransferPhase::kBetweenSteps) NoteProgress(run->second);
@@ -52,14 +54,15 @@ void TransferHistory::Look(uint64_t id, const routing::TransferStep& step) {
   // relaxed: figures, no data.
   const uint32_t turns = step.turns.load(std::memory_order_relaxed);
   const bool left = step.left.load(std::memory_order_relaxed);
-  if (turns != run.turns || (left && run.record.phase == TransferPhase::kSource)) NoteProgress(run);
+  if (turns != run.turns || (left && run.record().phase == TransferPhase::kSource))
+    NoteProgress(run);
   run.turns = turns;
-  if (left) run.record.phase = TransferPhase::kTarget;
+  if (left) run.record().phase = TransferPhase::kTarget;
   CountStall(run, clock_());
 }
 
 bool TransferHistory::Stalled(const Run& run, uint64_t now_ns) {
-  return run.record.phase != TransferPhase::kBetweenSteps &&
+  return run.record().phase != TransferPhase::kBetweenSteps &&
          now_ns - run.progress_ns >= 1000 * uint64_t{kTransferStallUs};
 }
 
@@ -81,7 +84,7 @@ void TransferHistory::Add(uint64_t id, const routing::TransferStep& step) {
   const auto run = running_.find(id);
   ERIS_CHECK(run != running_.end());
   if (step.outcome != routing::StepOutcome::kRefused) NoteProgress(run->second);
-  TransferRecord& record = run->second.record;
+  TransferRecord& record = run->second.record();
   const bool installed = step.outcome == routing::StepOutcome::kInstalled;
   if (installed) {
     ++record.chunks;
@@ -105,18 +108,22 @@ TransferRecord TransferHistory::End(uint64_t id, TransferOutcome outcome, std::s
   const auto run = running_.find(id);
   ERIS_CHECK(run != running_.end());
   CountStall(run->second, clock_());
-  TransferRecord record = RecordOf(run->second);
+  TransferRecord& record = run->second.record();
+  record.duration_us = static_cast<int64_t>((clock_() - run->second.begun_ns) / 1000);
   record.phase = TransferPhase::kBetweenSteps;
-  record.idle_us = 0;
-  running_.erase(run);
   record.outcome = outcome;
   record.reason = std::move(reason);
   if (outcome == TransferOutcome::kDone) {
     ++(record.kind == TransferKind::kLink ? totals_.links : totals_.copies);
   }
   if (ended_.size() == kTransferHistoryMax) ended_.pop_front();
-  ended_.push_back(record);
-  return record;
+  ended_.splice(ended_.end(), run->second.place);
+  running_.erase(run);
+  try {
+    return ended_.back();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
 }
 
 std::vector<TransferRecord> TransferHistory::Running() const {
@@ -140,7 +147,7 @@ TransferHistory::Totals TransferHistory::totals() const {
 }
 
 TransferRecord TransferHistory::RecordOf(const Run& run) const {
-  TransferRecord record = run.record;
+  TransferRecord record = run.record();
   const uint64_t now_ns = clock_();
   record.duration_us = static_cast<int64_t>((now_ns - run.begun_ns) / 1000);
   record.idle_us = static_cast<int64_t>((now_ns - run.progress_ns) / 1000);

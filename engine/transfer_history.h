@@ -3,7 +3,7 @@
 #define ERIS_ENGINE_TRANSFER_HISTORY_H_
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ class TransferHistory {
 
   explicit TransferHistory(aeu::WorkClock clock = aeu::NowNs) : clock_(clock) {}
 
-  // A transfer begins; its id.
+  // A transfer begins; its id. Throws std::bad_alloc, with nothing begun.
   uint64_t Begin(absl::string_view object, const PlannedTransfer& transfer);
   // From now on it waits for something else.
   void SetPhase(uint64_t id, TransferPhase phase);
@@ -37,7 +37,7 @@ class TransferHistory {
   void Look(uint64_t id, const routing::TransferStep& step);
   // A step of it has ended.
   void Add(uint64_t id, const routing::TransferStep& step);
-  // It has ended. REQUIRES: it runs.
+  // It has ended; what Newest will say of it, empty without memory. REQUIRES: it runs.
   TransferRecord End(uint64_t id, TransferOutcome outcome, std::string reason);
 
   std::vector<TransferRecord> Running() const;  // the oldest first
@@ -46,7 +46,11 @@ class TransferHistory {
 
  private:
   struct Run {
-    TransferRecord record;
+    // Its place in ended_, so that its end needs no memory.
+    std::list<TransferRecord> place;
+    TransferRecord& Place() { return place.emplace_back(); }
+    TransferRecord& record() { return place.front(); }
+    const TransferRecord& record() const { return place.front(); }
     uint64_t begun_ns = 0;
     uint64_t progress_ns = 0;  // when an AEU has done something for it, or it has begun to wait
     uint32_t turns = 0;        // of the step, as last seen
@@ -63,7 +67,7 @@ class TransferHistory {
   mutable base::Mutex mu_;
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, Run> running_ ABSL_GUARDED_BY(mu_);
-  std::deque<TransferRecord> ended_ ABSL_GUARDED_BY(mu_);  // at most kTransferHistoryMax
+  std::list<TransferRecord> ended_ ABSL_GUARDED_BY(mu_);  // at most kTransferHistoryMax
   Totals totals_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -41,8 +41,9 @@ enum class PartOutcome : uint8_t {
   kMoved = 2,     // all but the part's rest(), whose near end the AEU does not own
   kNoObject = 3,  // the object is gone
   kCancelled = 4,
-  kRefused = 5,  // never reached the AEU
-  kAborted = 6,  // its snapshot was given up
+  kRefused = 5,   // never reached the AEU
+  kAborted = 6,   // its snapshot was given up
+  kNoMemory = 7,  // the AEU had no memory for it: none of it is answered
 };
 
 class ScanPart : public Reply {

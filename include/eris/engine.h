@@ -14,6 +14,11 @@
 // What is promised: operations on one key are linearizable, and an acknowledged write is seen by
 // every later read. A batch is many keys in one message; it is not atomic across keys. Data lives
 // in memory only and ends with the engine.
+//
+// When the system has no memory: a call that returns a status, and the callback of one that has
+// begun, get ResourceExhausted, perhaps without a text. Nothing is lost: keys are written or not,
+// an object is there or not, a range is at one AEU. Only calls without a status throw
+// std::bad_alloc, and change nothing then: NewSession, List, Stats, Memory, Balancer and the like.
 #ifndef ERIS_ENGINE_H_
 #define ERIS_ENGINE_H_
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,9 +33,14 @@ using AnyRows = std::vector<std::pair<AnyKey, uint64_t>>;
 
 class AnyObject {
  public:
+  // Told of each call of the engine when it begins and when it has returned: tests may tell its
+  // memory from that of this class.
+  using Around = std::function<void(bool begins)>;
+
   AnyObject(Engine& engine, AnyKind kind, std::string name)
       : engine_(engine), kind_(kind), name_(std::move(name)), session_(engine.NewSession()) {}
 
+  void SetAround(Around around) { around_ = std::move(around); }
   const std::string& name() const { return name_; }
   bool scans() const { return kind_ != AnyKind::kHash; }
   bool has_keys() const { return kind_ != AnyKind::kHeapTable; }
@@ -45,9 +52,9 @@ class AnyObject {
   absl::Status Create(const std::vector<uint64_t>& split_points) {
     switch (kind_) {
       case AnyKind::kTable:
-        return engine_.CreateTable(name_, Schema(), {.split_points = split_points}).status();
+        return CreateTable({.split_points = split_points});
       case AnyKind::kHeapTable:
-        return engine_.CreateTable(name_, Schema()).status();
+        return CreateTable({});
       default:
         break;
     }
@@ -55,7 +62,7 @@ class AnyObject {
     if (kind_ == AnyKind::kHash) options.kind = ObjectKind::kHash;
     if (kind_ == AnyKind::kTwoParts) options.key_type = {KeyType::kUint64, KeyType::kUint64};
     if (kind_ == AnyKind::kBytes) options.value_type = ValueType::kBytes;
-    return engine_.Create(name_, options).status();
+    return Call([&] { return engine_.Create(name_, options).status(); });
   }
 
   // Distinct keys; new ones of a heap table. existed[i]: key i was there.
@@ -64,8 +71,9 @@ class AnyObject {
     if (is_table()) {
       Rows batch(Schema().columns);
       for (const auto& [key, value] : rows) batch.Add({key.first, value, TextOf(value)});
-      if (!has_keys()) return session_->AppendRows(name_, batch.batch());
-      return session_->UpsertRows(name_, batch.batch(), absl::MakeSpan(existed));
+      const RowBatch given = batch.batch();
+      if (!has_keys()) return Call([&] { return session_->AppendRows(name_, given); });
+      return Call([&] { return session_->UpsertRows(name_, given, absl::MakeSpan(existed)); });
     }
     std::vector<uint64_t> firsts, seconds, values;
     std::vector<std::string> texts;
@@ -74,21 +82,26 @@ class AnyObject {
       texts.push_back(TextOf(value));
     }
     if (kind_ != AnyKind::kBytes) {
-      return session_->Upsert(name_, KeysOf(firsts, seconds), values, absl::MakeSpan(existed));
+      return Call([&] {
+        return session_->Upsert(name_, KeysOf(firsts, seconds), values, absl::MakeSpan(existed));
+      });
     }
     const std::vector<absl::string_view> views(texts.begin(), texts.end());
-    return session_->UpsertBytes(name_, firsts, views, absl::MakeSpan(existed));
+    return Call(
+        [&] { return session_->UpsertBytes(name_, firsts, views, absl::MakeSpan(existed)); });
   }
   absl::Status Erase(const std::vector<AnyKey>& keys, std::vector<uint8_t>& existed) {
     existed.assign(keys.size(), 0);
     if (is_table()) {
       Rows batch({Schema().columns[0]});
       for (const AnyKey& key : keys) batch.Add({key.first});
-      return session_->EraseRows(name_, batch.batch(), absl::MakeSpan(existed));
+      const RowBatch given = batch.batch();
+      return Call([&] { return session_->EraseRows(name_, given, absl::MakeSpan(existed)); });
     }
     std::vector<uint64_t> firsts, seconds;
     for (const AnyKey& key : keys) firsts.push_back(key.first), seconds.push_back(key.second);
-    return session_->Erase(name_, KeysOf(firsts, seconds), absl::MakeSpan(existed));
+    return Call(
+        [&] { return session_->Erase(name_, KeysOf(firsts, seconds), absl::MakeSpan(existed)); });
   }
   absl::Status Get(const std::vector<AnyKey>& keys, std::vector<std::optional<uint64_t>>& values) {
     values.assign(keys.size(), std::nullopt);
@@ -100,21 +113,27 @@ class AnyObject {
       Rows batch({Schema().columns[0]});
       for (const uint64_t first : firsts) batch.Add({first});
       std::vector<ColumnBuffers> columns;
+      const RowBatch given = batch.batch();
       const std::vector<std::string> asked = {"value"};
-      status = session_->LookupRows(name_, batch.batch(), asked, columns, absl::MakeSpan(found));
+      status = Call([&] {
+        return session_->LookupRows(name_, given, asked, columns, absl::MakeSpan(found));
+      });
       for (size_t i = 0; status.ok() && i < keys.size(); ++i) {
         if (!found[i]) continue;
         out[i] = std::get<uint64_t>(ValueAt(ViewOf(columns[0]), Schema().columns[1], i));
       }
     } else if (kind_ == AnyKind::kBytes) {
       BytesColumn column;
-      status = session_->LookupBytes(name_, firsts, column, absl::MakeSpan(found));
+      status =
+          Call([&] { return session_->LookupBytes(name_, firsts, column, absl::MakeSpan(found)); });
       for (size_t i = 0; status.ok() && i < keys.size(); ++i) {
         if (found[i]) out[i] = ValueOf(column[i]);
       }
     } else {
-      status = session_->Lookup(name_, KeysOf(firsts, seconds), absl::MakeSpan(out),
+      status = Call([&] {
+        return session_->Lookup(name_, KeysOf(firsts, seconds), absl::MakeSpan(out),
                                 absl::MakeSpan(found));
+      });
     }
     for (size_t i = 0; i < keys.size(); ++i) {
       if (found[i]) values[i] = out[i];
@@ -130,24 +149,30 @@ class AnyObject {
     if (is_table()) {
       TableQuery query;
       query.snapshot = std::move(snapshot);
-      auto scan = session_->OpenTableScan(name_, query);
+      auto scan = Call([&] { return session_->OpenTableScan(name_, query); });
       if (!scan.ok()) return scan.status();
-      absl::Status status;
-      for (const Row& row : ReadAll(**scan, &status)) {
+      std::vector<Row> read;
+      for (;;) {
+        auto chunk = Call([&] { return (*scan)->Next(absl::Now() + absl::Seconds(60)); });
+        if (!chunk.ok()) return chunk.status();
+        if (*chunk == nullptr) break;
+        ::eris::test::AppendRows(**chunk, read);
+      }
+      for (const Row& row : read) {
         const auto value = std::get<uint64_t>(row[1]);
         if (std::get<std::string>(row[2]) != TextOf(value)) {
           return absl::InternalError("a row's columns are of several rows");
         }
         rows.push_back({{std::get<uint64_t>(row[0]), 0}, value});
       }
-      if (!status.ok()) return status;
       std::sort(rows.begin(), rows.end());
       return rows;
     }
-    auto scan = session_->OpenScan(name_, {.direction = direction, .snapshot = snapshot});
+    auto scan = Call(
+        [&] { return session_->OpenScan(name_, {.direction = direction, .snapshot = snapshot}); });
     if (!scan.ok()) return scan.status();
     for (;;) {
-      auto chunk = (*scan)->Next(absl::Now() + absl::Seconds(60));
+      auto chunk = Call([&] { return (*scan)->Next(absl::Now() + absl::Seconds(60)); });
       if (!chunk.ok()) return chunk.status();
       if (!*chunk) return rows;
       const auto keys = (*chunk)->keys();
@@ -176,6 +201,24 @@ class AnyObject {
   }
 
  private:
+  template <class EngineCall>
+  std::invoke_result_t<EngineCall> Call(EngineCall call) {
+    struct Ends {
+      explicit Ends(const Around& around) : around(around) {
+        if (around) around(true);
+      }
+      ~Ends() {
+        if (around) around(false);
+      }
+      const Around& around;
+    };
+    const Ends ends(around_);
+    return call();
+  }
+  absl::Status CreateTable(const TableOptions& options) {
+    const TableSchema schema = Schema();
+    return Call([&] { return engine_.CreateTable(name_, schema, options).status(); });
+  }
   TableSchema Schema() const { return SchemaOf(kind_ == AnyKind::kTable); }
   static uint64_t ValueOf(absl::string_view text) {
     const uint64_t value = std::stoull(std::string(text));
@@ -191,6 +234,7 @@ class AnyObject {
   Engine& engine_;
   const AnyKind kind_;
   const std::string name_;
+  Around around_{};
   std::unique_ptr<Session> session_;
 };
 

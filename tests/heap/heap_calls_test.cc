@@ -1,0 +1,392 @@
+// As heap_failure_test.cc, of what an object of one kind alone has, and of calls that end
+// elsewhere: aggregates, joins, filtered scans, queries of tables, scans into other objects,
+// asynchronous calls, snapshots. For each kind of thread, the engine's own ones, too.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "eris/expression.h"
+#include "tests/heap/heap_lab.h"
+#include "tests/support/table_rows.h"
+
+namespace eris {
+namespace {
+
+using test::ActsAs;
+using test::HandEngine;
+using test::HeapLab;
+using test::HeapUser;
+
+constexpr uint64_t kRows = 300;
+constexpr uint64_t kStride = 50'000'000'000'000'001;
+
+class HeapCallsTest : public testing::TestWithParam<HeapUser> {
+ protected:
+  void SetUp() override {
+    for (uint64_t i = 0; i < kRows; ++i) {
+      keys_.push_back(i * kStride);
+      values_.push_back(i);
+      table_rows_.Add({i * kStride, i});
+    }
+    const std::vector<uint64_t> split = {kRows / 2 * kStride};
+    ASSERT_TRUE(lab_.Do([&] {
+      return lab_.engine().Create("index", {.split_points = split}).ok() &&
+             lab_.engine().Create("inner", {.split_points = {kRows / 2}}).ok() &&
+             lab_.engine().CreateTable("table", Schema(true), {.split_points = split}).ok() &&
+             lab_.engine().CreateTable("copy", Schema(true), {.split_points = split}).ok() &&
+             lab_.engine().CreateTable("heap", Schema(false)).ok();
+    }));
+    session_ = lab_.engine().NewSession();
+    batch_ = table_rows_.batch();
+    ASSERT_TRUE(lab_.Do([&] {
+      return session_->Upsert("index", keys_, values_).ok() &&
+             session_->Upsert("inner", values_, keys_).ok() &&
+             session_->UpsertRows("table", batch_).ok();
+    }));
+  }
+  ~HeapCallsTest() override {
+    const ActsAs test(HeapUser::kTest);
+    session_.reset();
+  }
+
+  static TableSchema Schema(bool clustered) {
+    TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
+                                   {.name = "value", .type = ColumnType::kUint64}}};
+    if (clustered) schema.key = {0};
+    return schema;
+  }
+
+  void ForEachFailure(const std::string& name, const std::function<absl::Status()>& call,
+                      const std::function<void(const absl::Status&)>& check) {
+    lab_.ForEachFailure(name, call, check);
+  }
+  // All chunks of a scan or a join; the number of their rows. `count` is given each chunk.
+  template <class Open>
+  static absl::Status ReadAll(Open open, uint64_t& rows) {
+    rows = 0;
+    auto reader = HeapLab::InEngine(open);
+    if (!reader.ok()) return reader.status();
+    for (;;) {
+      auto chunk =
+          HeapLab::InEngine([&] { return (*reader)->Next(absl::Now() + absl::Seconds(60)); });
+      if (!chunk.ok()) return chunk.status();
+      if (!*chunk) return absl::OkStatus();
+      rows += RowsOf(**chunk);
+    }
+  }
+  static uint64_t RowsOf(const ScanChunk& chunk) { return chunk.keys().size(); }
+  static uint64_t RowsOf(const JoinChunk& chunk) { return chunk.values().size(); }
+  static uint64_t RowsOf(const TableChunk& chunk) { return chunk.rows(); }
+
+  std::optional<uint64_t> Count(const std::string& table) {
+    uint64_t rows = 0;
+    const absl::Status status =
+        lab_.Do([&] { return ReadAll([&] { return session_->OpenTableScan(table, {}); }, rows); });
+    EXPECT_TRUE(status.ok()) << status;
+    return rows;
+  }
+
+  HeapLab lab_{GetParam()};
+  std::unique_ptr<Session> session_;
+  std::vector<uint64_t> keys_{};
+  std::vector<uint64_t> values_{};
+  test::Rows table_rows_{Schema(true).columns};
+  RowBatch batch_{};
+};
+
+TEST_P(HeapCallsTest, Aggregates) {
+  const ActsAs test(HeapUser::kTest);
+  RangeAggregate sum;
+  const auto check = [&](const absl::Status& status) {
+    if (!status.ok()) return;
+    EXPECT_EQ(sum.count, kRows);
+    EXPECT_EQ(sum.sum_low, kRows * (kRows - 1) / 2);
+  };
+  ForEachFailure(
+      "aggregate",
+      [&]() -> absl::Status {
+        const auto result = HeapLab::InEngine([&] { return session_->Aggregate("index", {}); });
+        if (result.ok()) sum = *result;
+        return result.status();
+      },
+      check);
+  ForEachFailure(
+      "aggregate, asynchronous",
+      [&]() -> absl::Status {
+        absl::StatusOr<RangeAggregate> result;
+        ERIS_CHECK(!result.ok());
+        const absl::Status started = HeapLab::Async<absl::StatusOr<RangeAggregate>>(
+            [&](auto done) { return session_->AggregateAsync("index", {}, std::move(done)); },
+            result);
+        if (!started.ok()) return started;
+        if (result.ok()) sum = *result;
+        return result.status();
+      },
+      check);
+}
+
+TEST_P(HeapCallsTest, JoinsAndFilteredScans) {
+  const ActsAs test(HeapUser::kTest);
+  uint64_t rows = 0;
+  const auto expect = [&](uint64_t all) {
+    return [&, all](const absl::Status& status) {
+      if (status.ok()) {
+        EXPECT_EQ(rows, all);
+      }
+    };
+  };
+  ForEachFailure(
+      "join",
+      [&] { return ReadAll([&] { return session_->OpenJoin("index", "inner", {}); }, rows); },
+      expect(kRows));
+  ScanOptions filtered;
+  filtered.values = ValueRange{.lo = 10, .last = 19};
+  filtered.direction = ScanDirection::kBackward;
+  ForEachFailure(
+      "filtered scan",
+      [&] { return ReadAll([&] { return session_->OpenScan("index", filtered); }, rows); },
+      expect(10));
+  ScanOptions limited;
+  limited.keys_only = true;
+  limited.limit = 7;
+  ForEachFailure(
+      "limited scan",
+      [&] { return ReadAll([&] { return session_->OpenScan("index", limited); }, rows); },
+      expect(7));
+}
+
+TEST_P(HeapCallsTest, ScansWithCallbacks) {
+  const ActsAs test(HeapUser::kTest);
+  uint64_t rows = 0;
+  ForEachFailure(
+      "scan, asynchronous",
+      [&]() -> absl::Status {
+        rows = 0;
+        auto scan = HeapLab::InEngine([&] { return session_->OpenScan("index", {}); });
+        if (!scan.ok()) return scan.status();
+        using Chunk = absl::StatusOr<std::optional<ScanChunk>>;
+        for (;;) {
+          Chunk chunk(std::nullopt);
+          const absl::Status started = HeapLab::Async<Chunk>(
+              [&](auto done) -> absl::StatusOr<bool> {
+                (*scan)->NextAsync(std::move(done));
+                return true;
+              },
+              chunk);
+          if (!started.ok()) return started;
+          if (!chunk.ok()) return chunk.status();
+          if (!*chunk) return absl::OkStatus();
+          rows += (*chunk)->keys().size();
+        }
+      },
+      [&](const absl::Status& status) {
+        if (status.ok()) {
+          EXPECT_EQ(rows, kRows);
+        }
+      });
+}
+
+TEST_P(HeapCallsTest, TableQueries) {
+  const ActsAs test(HeapUser::kTest);
+  uint64_t rows = 0;
+  TableQuery groups;
+  groups.group_by = {"value"};
+  groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
+  ForEachFailure(
+      "groups",
+      [&] { return ReadAll([&] { return session_->OpenTableScan("table", groups); }, rows); },
+      [&](const absl::Status& status) {
+        if (status.ok()) {
+          EXPECT_EQ(rows, kRows);
+        }
+      });
+  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
+  TableQuery few;
+  few.filter = Column("value") < Literal(uint64_t{10});
+  ForEachFailure(
+      "filtered rows",
+      [&] { return ReadAll([&] { return session_->OpenTableScan("table", few); }, rows); },
+      [&](const absl::Status& status) {
+        if (status.ok()) {
+          EXPECT_EQ(rows, 10u);
+        }
+      });
+}
+
+TEST_P(HeapCallsTest, ScansIntoOtherObjects) {
+  const ActsAs test(HeapUser::kTest);
+  for (const std::string target : {"copy", "index", "heap"}) {
+    uint64_t written = 0, calls = 0;
+    const auto check = [&](const absl::Status& status) {
+      ++calls;
+      if (status.ok()) {
+        EXPECT_EQ(written, kRows);
+      }
+      if (target == "copy" && status.ok()) {
+        EXPECT_EQ(Count(target), kRows);
+      }
+      if (target == "heap") {
+        EXPECT_LE(Count(target), calls * kRows);
+      }
+    };
+    ForEachFailure(
+        "scan into " + target,
+        [&]() -> absl::Status {
+          const auto rows = HeapLab::InEngine([&] {
+            return session_->ScanInto("table", {}, target, absl::Now() + absl::Seconds(60));
+          });
+          if (rows.ok()) written = *rows;
+          return rows.status();
+        },
+        check);
+  }
+  uint64_t written = 0;
+  ForEachFailure(
+      "scan into, asynchronous",
+      [&]() -> absl::Status {
+        absl::StatusOr<uint64_t> rows(0);
+        const absl::Status started = HeapLab::Async<absl::StatusOr<uint64_t>>(
+            [&](auto done) {
+              return session_->ScanIntoAsync("table", {}, "copy", std::move(done));
+            },
+            rows);
+        if (!started.ok()) return started;
+        if (rows.ok()) written = *rows;
+        return rows.status();
+      },
+      [&](const absl::Status& status) {
+        if (status.ok()) {
+          EXPECT_EQ(written, kRows);
+        }
+      });
+}
+
+TEST_P(HeapCallsTest, AsynchronousBatches) {
+  const ActsAs test(HeapUser::kTest);
+  // Every key that was not refused has its value after the write.
+  const auto run = [&](auto start, BatchResult& result) -> absl::Status {
+    result = {};
+    const absl::Status started = HeapLab::Async<BatchResult>(start, result);
+    return started.ok() ? result.status : started;
+  };
+  std::vector<uint64_t> others = values_;
+  for (uint64_t& value : others) value += kRows;
+  BatchResult result;
+  const auto check_values = [&](const absl::Status& status) {
+    std::vector<uint64_t> values(kRows);
+    std::vector<uint8_t> found(kRows);
+    ASSERT_TRUE(lab_.Do([&] {
+                      return session_->Lookup("index", keys_, absl::MakeSpan(values),
+                                              absl::MakeSpan(found));
+                    })
+                    .ok());
+    for (uint64_t i = 0; i < kRows; ++i) {
+      ASSERT_TRUE(values[i] == others[i] || (!status.ok() && values[i] == values_[i])) << i;
+    }
+    ASSERT_TRUE(lab_.Do([&] { return session_->Upsert("index", keys_, values_); }).ok());
+  };
+  ForEachFailure(
+      "upsert",
+      [&] {
+        return run(
+            [&](auto done) {
+              return session_->UpsertAsync("index", keys_, others, std::move(done));
+            },
+            result);
+      },
+      check_values);
+  ForEachFailure(
+      "compare and set",
+      [&] {
+        return run(
+            [&](auto done) {
+              return session_->WriteAsync("index",
+                                          {.mode = WriteMode::kCompareAndSet,
+                                           .keys = keys_,
+                                           .values = others,
+                                           .expected = values_},
+                                          std::move(done));
+            },
+            result);
+      },
+      check_values);
+  ForEachFailure(
+      "lookup",
+      [&] {
+        return run(
+            [&](auto done) { return session_->LookupAsync("index", keys_, std::move(done)); },
+            result);
+      },
+      [&](const absl::Status& status) {
+        if (!status.ok()) return;
+        ASSERT_EQ(result.values.size(), kRows * sizeof(uint64_t));
+        EXPECT_EQ(test::ReadAt<uint64_t>(result.values.data(), 17), 17u);
+      });
+}
+
+TEST_P(HeapCallsTest, AsynchronousRows) {
+  const ActsAs test(HeapUser::kTest);
+  BatchResult result;
+  const auto run = [&](auto start) {
+    return [&, start]() -> absl::Status {
+      result = {};
+      const absl::Status started = HeapLab::Async<BatchResult>(start, result);
+      return started.ok() ? result.status : started;
+    };
+  };
+  ForEachFailure("upsert rows", run([&](auto done) {
+                   return session_->UpsertRowsAsync("copy", batch_, nullptr, std::move(done));
+                 }),
+                 [&](const absl::Status& status) {
+                   if (status.ok()) {
+                     EXPECT_EQ(Count("copy"), kRows);
+                   }
+                 });
+  uint64_t appends = 0, perhaps = 0;
+  ForEachFailure("append rows", run([&](auto done) {
+                   return session_->AppendRowsAsync("heap", batch_, nullptr, std::move(done));
+                 }),
+                 [&](const absl::Status& status) {
+                   appends += status.ok();
+                   perhaps += !status.ok();
+                   const uint64_t rows = *Count("heap");
+                   EXPECT_GE(rows, appends * kRows);
+                   EXPECT_LE(rows, (appends + perhaps) * kRows);
+                 });
+}
+
+TEST_P(HeapCallsTest, SnapshotsAndSessions) {
+  const ActsAs test(HeapUser::kTest);
+  ForEachFailure(
+      "snapshot",
+      [&] { return HeapLab::InEngine([&] { return lab_.engine().TakeSnapshot(); }).status(); },
+      [](const absl::Status&) {});
+  // A new session's first calls make all that it remembers. NewSession itself may throw.
+  ForEachFailure(
+      "session",
+      [&]() -> absl::Status {
+        std::unique_ptr<Session> session;
+        try {
+          session = HeapLab::InEngine([&] { return lab_.engine().NewSession(); });
+        } catch (const std::bad_alloc&) {
+          return absl::ResourceExhaustedError("no session");
+        }
+        return HeapLab::InEngine([&] { return session->Upsert("index", keys_, values_); });
+      },
+      [](const absl::Status&) {});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HeapCallsTest,
+                         testing::Values(HeapUser::kCaller, HeapUser::kAeu, HeapUser::kEngine),
+                         [](const testing::TestParamInfo<HeapUser>& info) {
+                           return std::string(test::NameOf(info.param));
+                         });
+
+}  // namespace
+}  // namespace eris
