@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "aeu/clock.h"
-#include "aeu/reserve_more.h"
 #include "aeu/turn_points.h"
 #include "base/check.h"
 #include "memory/memory_manager.h"
@@ -74,6 +73,9 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       scans_(acknowledgements_, counters_, registry_),
       joins_(id, port_, acknowledgements_, counters_),
       table_scans_(id, port_, registry_, acknowledgements_, counters_),
+      runners_({{{CommandType::kScan, &scans_},
+                 {CommandType::kJoin, &joins_},
+                 {CommandType::kTableScan, &table_scans_}}}),
       transfers_(*this, port_, acknowledgements_, counters_, snapshots_) {
   // So that neither asks for memory in a turn.
   runnable_.reserve(kGroupedCommandsMax);
@@ -94,9 +96,9 @@ bool Aeu::Step(const StepBudget& budget) {
   // Everything written so far is complete here: the place for a log, before anyone hears of it. And
   // before the slice of the scans: a look-up waits for the one that was under way, not for two.
   acknowledgements_.Send();
-  if (scans_.running() + joins_.running() + table_scans_.running() > 0) {
+  if (runners_.running() > 0) {
     // From the turn's begin on, since a command waits for the whole turn; but a part in any case.
-    worked |= AdvanceScans(std::max(begin_ns + budget.scan_ns, NowNs() + budget.scan_ns / 4));
+    worked |= runners_.Advance(std::max(begin_ns + budget.scan_ns, NowNs() + budget.scan_ns / 4));
     acknowledgements_.Send();
   }
   // A turn that has done a piece of a transfer has spent what it may: the rest is for the next one.
@@ -126,31 +128,11 @@ bool Aeu::Step(const StepBudget& budget) {
   return worked;
 }
 
-bool Aeu::AdvanceScans(uint64_t deadline_ns) {
-  // One slice for all kinds: who comes second has what is left of it, or a single step. Each that
-  // runs comes first in its turn.
-  bool moved = false;
-  uint32_t first = kScanKinds;
-  for (uint32_t i = 0; i < kScanKinds; ++i) {
-    const uint32_t kind = (scans_first_ + i) % kScanKinds;
-    const auto advance = [&](auto& runner) {
-      if (runner.running() == 0) return;
-      if (first == kScanKinds) first = kind;
-      moved |= runner.Advance(deadline_ns);
-    };
-    if (kind == 0) advance(scans_);
-    if (kind == 1) advance(joins_);
-    if (kind == 2) advance(table_scans_);
-  }
-  scans_first_ = (first + 1) % kScanKinds;
-  return moved;
-}
-
 bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
-         port_.HasBuffered() || scans_.Runnable() || joins_.Runnable() || table_scans_.Runnable() ||
-         idle_work_left_ || trim_worthwhile_ || collect_again_ || recollection_.Waits() ||
-         free_versions_.slots_left > 0 || maintain_.slots_left > 0 || transfers_.HasWork() ||
+         port_.HasBuffered() || runners_.Runnable() || idle_work_left_ || trim_worthwhile_ ||
+         collect_again_ || recollection_.Waits() || free_versions_.slots_left > 0 ||
+         maintain_.slots_left > 0 || transfers_.HasWork() ||
          (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
 }
 
@@ -403,14 +385,10 @@ void Aeu::RunControl(const CommandHeader* command) {
       return;
     }
     case CommandType::kScan:
-      scans_.Begin(command, SlotOf(command));
-      return;
     case CommandType::kJoin:
-      joins_.Begin(command, SlotOf(command));
-      return;
     case CommandType::kTableScan:
-      table_scans_.Begin(command, SlotOf(command));
-      return;
+      if (runners_.Begin(command, SlotOf(command))) return;
+      break;
     case CommandType::kAppendRows:
       AppendRows(command);
       return;
@@ -508,11 +486,11 @@ bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment
   ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
   if (install.slot_only) return true;
   slot->ReserveRanges(TransferRunner::kRangesAddedMax);
-  ReserveLoads(*slot, TransferRunner::kRangesAddedMax);
+  loads_.Reserve(*slot, TransferRunner::kRangesAddedMax);
   auto partition = slot->MakePartition(install.range, snapshots_);
   if (!partition.ok()) return false;
   const size_t index = slot->Insert({*std::move(partition), slot->NewLoad(install.range)});
-  LoadAdded(*slot, slot->ranges()[index]);
+  loads_.Add(*slot, slot->ranges()[index]);
   return true;
 }
 
@@ -526,50 +504,13 @@ void Aeu::Drop(const CommandHeader* command) {
 void Aeu::RemoveSlot(const CommandHeader* command) {
   ObjectSlot* slot = SlotOf(command);
   if (slot == nullptr) return;
-  scans_.EndAll(slot);
-  joins_.EndAll(slot);
-  table_scans_.EndAll(slot);
+  runners_.EndAll(slot);
   transfers_.EndAll(slot);
-  {
-    base::MutexLock lock(&loads_mu_);
-    loads_.erase(command->object);
-  }
+  loads_.Erase(command->object);
   for (OwnedRange& owned : slot->ranges()) ReleaseVersions(owned);
   byte_objects_ -= slot->copies_bytes();
   // No row is touched: its memory goes back with the object's manager.
   slots_[command->slot].reset();
-}
-
-Aeu::PublishedLoad& Aeu::PublishedOf(const ObjectSlot& slot) {
-  const auto [published, added] = loads_.try_emplace(slot.object());
-  if (added) published->second = {{slot.object(), 0, {}, slot.accesses()}, &slot.cache()};
-  return published->second;
-}
-
-void Aeu::LoadAdded(ObjectSlot& slot, const OwnedRange& owned) {
-  base::MutexLock lock(&loads_mu_);
-  auto& partitions = PublishedOf(slot).load.partitions;
-  owned.load->place = partitions.size();
-  partitions.push_back(owned.load);
-}
-
-void Aeu::LoadRemoved(ObjectSlot& slot, const OwnedRange& owned) {
-  const size_t place = std::exchange(owned.load->place, PartitionLoad::kNowhere);
-  if (place == PartitionLoad::kNowhere) return;
-  base::MutexLock lock(&loads_mu_);
-  auto& partitions = PublishedOf(slot).load.partitions;
-  ERIS_DCHECK(partitions[place] == owned.load);
-  // The last one takes its place.
-  if (place + 1 < partitions.size()) {
-    partitions[place] = std::move(partitions.back());
-    partitions[place]->place = place;
-  }
-  partitions.pop_back();
-}
-
-void Aeu::ReserveLoads(ObjectSlot& slot, size_t more) {
-  base::MutexLock lock(&loads_mu_);
-  ReserveMore(PublishedOf(slot).load.partitions, more);
 }
 
 RoutingStats Aeu::Routing() const {
@@ -582,36 +523,6 @@ RoutingStats Aeu::Routing() const {
           .refused = port.refused,
           .wakes = port.wakes,
           .writer_waits = counters_.writer_waits.Read()};
-}
-
-std::vector<ObjectLoad> Aeu::Loads() const {
-  base::MutexLock lock(&loads_mu_);
-  std::vector<ObjectLoad> loads;
-  for (const auto& [object, published] : loads_) {
-    loads.push_back(published.load);
-    loads.back().memory_bytes = published.cache->used_bytes();
-  }
-  return loads;
-}
-
-std::optional<ObjectLoad> Aeu::LoadOf(ObjectId object) const {
-  base::MutexLock lock(&loads_mu_);
-  const auto published = loads_.find(object);
-  if (published == loads_.end()) return std::nullopt;
-  ObjectLoad load = published->second.load;
-  load.memory_bytes = published->second.cache->used_bytes();
-  return load;
-}
-
-uint64_t Aeu::KeysOf(ObjectId object) const {
-  std::shared_ptr<const AccessSample> accesses;
-  {
-    base::MutexLock lock(&loads_mu_);
-    const auto published = loads_.find(object);
-    if (published == loads_.end()) return 0;
-    accesses = published->second.load.accesses;
-  }
-  return accesses->keys();
 }
 
 }  // namespace eris::aeu

@@ -5,7 +5,6 @@
 #define ERIS_AEU_AEU_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,10 +15,12 @@
 #include "aeu/clock.h"
 #include "aeu/command_groups.h"
 #include "aeu/join_runner.h"
+#include "aeu/load_board.h"
 #include "aeu/load_counters.h"
 #include "aeu/object_load.h"
 #include "aeu/object_slot.h"
 #include "aeu/recollection.h"
+#include "aeu/runner.h"
 #include "aeu/scan_runner.h"
 #include "aeu/table_scan_runner.h"
 #include "aeu/transfer_runner.h"
@@ -103,35 +104,22 @@ class Aeu final : private TransferHost {
   size_t scans_running() const { return scans_.running(); }
   size_t joins_running() const { return joins_.running(); }
   size_t table_scans_running() const { return table_scans_.running(); }
-  // Any thread. Takes a mutex that the AEU takes only when it gets or gives up an object.
-  std::vector<ObjectLoad> Loads() const;
-  // Of one object; nullopt: none of it is here. O(log objects + its ranges here).
-  std::optional<ObjectLoad> LoadOf(ObjectId object) const;
-  // Keys and slices of scans that it has executed for the object. O(log objects).
-  uint64_t KeysOf(ObjectId object) const;
+  // Any thread reads it.
+  const LoadBoard& loads() const { return loads_; }
 
  private:
   friend struct AeuTestPeer;  // tests move ranges between AEUs by hand
 
-  // The cache outlives the entry.
-  struct PublishedLoad {
-    ObjectLoad load;
-    const memory::LocalCache* cache;
-  };
-
   // Cuts all sources of commands, and then reads the epoch: what comes later is the next turn's.
   // True: there is something.
   bool TakeCommands(const StepBudget& budget);
-  bool AdvanceScans(uint64_t deadline_ns);
   // After the cut, before anything is executed; once a turn.
   void ReadSnapshots();
   ObjectSlot* SlotOf(uint32_t slot, ObjectId object) override;
   void SettleVersions(OwnedRange& owned) override;
   void ReleaseVersions(OwnedRange& owned) override;
   void RangesChanged(ObjectSlot& slot) override;
-  void LoadAdded(ObjectSlot& slot, const OwnedRange& owned) override;
-  void LoadRemoved(ObjectSlot& slot, const OwnedRange& owned) override;
-  void ReserveLoads(ObjectSlot& slot, size_t more) override;
+  LoadBoard& load_board() override { return loads_; }
   void MemoryFreed(ObjectSlot& slot) override;
   // Gives up what the limits of memory and age do not allow. The age also where no old rows are
   // kept: a scan at that snapshot shall end.
@@ -176,8 +164,6 @@ class Aeu final : private TransferHost {
     return SlotOf(command->slot, command->object);
   }
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
-  // What Loads tells of the slot's object.
-  PublishedLoad& PublishedOf(const ObjectSlot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(loads_mu_);
   // A bounded piece out of the bins of all objects.
   bool CollectMemory();
   // Of one object that has shrunk, in a turn without other work.
@@ -206,9 +192,8 @@ class Aeu final : private TransferHost {
   ScanRunner scans_;
   JoinRunner joins_;
   TableScanRunner table_scans_;
+  Runners runners_;  // the three
   TransferRunner transfers_;
-  static constexpr uint32_t kScanKinds = 3;
-  uint32_t scans_first_ = 0;                        // the kind that comes first in the next turn
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
   IdleWork* idle_work_ = nullptr;
   WorkClock work_clock_ = NowNs;
@@ -227,9 +212,8 @@ class Aeu final : private TransferHost {
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 
-  // Guarded by loads_mu_.
-  mutable base::Mutex loads_mu_;
-  std::map<ObjectId, PublishedLoad> loads_ ABSL_GUARDED_BY(loads_mu_);
+  // Shared: written by the AEU, read by anyone.
+  LoadBoard loads_;
 };
 
 }  // namespace eris::aeu

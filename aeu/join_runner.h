@@ -14,6 +14,7 @@
 #include "aeu/acknowledgements.h"
 #include "aeu/load_counters.h"
 #include "aeu/object_slot.h"
+#include "aeu/runner.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
 #include "routing/join_part.h"
@@ -24,25 +25,19 @@
 
 namespace eris::aeu {
 
-class JoinRunner {
+class JoinRunner final : public Runner {
  public:
   // `port` is the AEU's own.
   JoinRunner(AeuId self, routing::Port& port, Acknowledgements& acknowledgements,
              LoadCounters& counters)
       : self_(self), port_(port), acknowledgements_(acknowledgements), counters_(counters) {}
 
-  // Takes a join command on and keeps nothing of it; `slot` is that of the outer object, nullptr
-  // when the AEU has no such object. Runs nothing yet.
-  void Begin(const routing::CommandHeader* command, ObjectSlot* slot);
-  // The outer object is being dropped: its joins begin no slice after this, and end once what they
-  // have begun to send has been sent.
-  void EndAll(const ObjectSlot* slot);
-  // Advances the runnable joins, one after another from where the last turn stopped, until
-  // `deadline_ns`. True if any row or key moved or any join ended.
-  bool Advance(uint64_t deadline_ns);
-  // Whether Advance would find something to do. seq_cst underneath: see routing::Waker.
-  bool Runnable() const;
-  size_t running() const { return joins_.size(); }
+  // `slot` is that of the outer object.
+  void Begin(const routing::CommandHeader* command, ObjectSlot* slot) override;
+  void EndAll(const ObjectSlot* slot) override;
+  bool Advance(uint64_t deadline_ns) override;
+  bool Runnable() const override;
+  size_t running() const override { return joins_.size(); }
 
  private:
   struct RunningJoin {

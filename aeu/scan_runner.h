@@ -1,7 +1,7 @@
 // The scans and aggregates that one AEU has under way, advanced in slices so that point commands
 // never wait for more than one. A part without an empty chunk pauses and costs nothing; so does one
 // that has come to a range which is on its way to another AEU, until it is known who has it. Owned
-// by the AEU. Paper: ERIS 3.1 (scans; sharing one pass between scans will stand here).
+// by the AEU. Paper: ERIS 3.1.
 #ifndef ERIS_AEU_SCAN_RUNNER_H_
 #define ERIS_AEU_SCAN_RUNNER_H_
 
@@ -11,6 +11,7 @@
 #include "aeu/acknowledgements.h"
 #include "aeu/load_counters.h"
 #include "aeu/object_slot.h"
+#include "aeu/runner.h"
 #include "routing/data_command.h"
 #include "routing/scan_part.h"
 #include "routing/snapshot_registry.h"
@@ -18,22 +19,17 @@
 
 namespace eris::aeu {
 
-class ScanRunner {
+class ScanRunner final : public Runner {
  public:
   ScanRunner(Acknowledgements& acknowledgements, LoadCounters& counters,
              routing::SnapshotRegistry& snapshots)
       : acknowledgements_(acknowledgements), counters_(counters), snapshots_(snapshots) {}
 
-  // Takes a scan command on; `slot` is nullptr when the AEU has no such object. Runs nothing yet.
-  void Begin(const routing::CommandHeader* command, ObjectSlot* slot);
-  // The object is being dropped: its scans end here.
-  void EndAll(const ObjectSlot* slot);
-  // Advances the runnable scans, one after another from where the last turn stopped, until
-  // `deadline_ns`. True if any row moved or any scan ended.
-  bool Advance(uint64_t deadline_ns);
-  // Whether Advance would find something to do. seq_cst underneath: see routing::Waker.
-  bool Runnable() const;
-  size_t running() const { return scans_.size(); }
+  void Begin(const routing::CommandHeader* command, ObjectSlot* slot) override;
+  void EndAll(const ObjectSlot* slot) override;
+  bool Advance(uint64_t deadline_ns) override;
+  bool Runnable() const override;
+  size_t running() const override { return scans_.size(); }
 
  private:
   struct RunningScan {

@@ -17,6 +17,7 @@
 #include "aeu/acknowledgements.h"
 #include "aeu/load_counters.h"
 #include "aeu/object_slot.h"
+#include "aeu/runner.h"
 #include "aeu/scan_into_sender.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
@@ -30,7 +31,7 @@
 
 namespace eris::aeu {
 
-class TableScanRunner {
+class TableScanRunner final : public Runner {
  public:
   // `port` is the AEU's own: scans into other objects send through it.
   TableScanRunner(AeuId self, routing::Port& port, routing::SnapshotRegistry& snapshots,
@@ -41,19 +42,12 @@ class TableScanRunner {
         acknowledgements_(acknowledgements),
         counters_(counters) {}
 
-  // Takes a scan command on and keeps nothing of it; `slot` is nullptr when the AEU has no such
-  // object. Runs nothing yet.
-  void Begin(const routing::CommandHeader* command, ObjectSlot* slot);
-  // The object is being dropped: its scans end here, or once what they have begun to send into
-  // other objects has been sent.
-  void EndAll(const ObjectSlot* slot);
-  // Advances the runnable scans, pass after pass from where the last turn stopped, until
-  // `deadline_ns`. Scans whose snapshot is not held any more end. True if any block was run or any
-  // scan ended.
-  bool Advance(uint64_t deadline_ns);
-  // Whether Advance would find something to do. seq_cst underneath: see routing::Waker.
-  bool Runnable() const;
-  size_t running() const { return scans_.size(); }
+  void Begin(const routing::CommandHeader* command, ObjectSlot* slot) override;
+  void EndAll(const ObjectSlot* slot) override;
+  // Pass after pass. Scans whose snapshot is not held any more end.
+  bool Advance(uint64_t deadline_ns) override;
+  bool Runnable() const override;
+  size_t running() const override { return scans_.size(); }
 
  private:
   // A segment as one snapshot shows it, or the next one that may have rows at it. Good for a slice;

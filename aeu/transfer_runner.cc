@@ -206,7 +206,7 @@ absl::Status TransferRunner::MakeRoom(ObjectSlot& slot, std::optional<AeuId> tar
   try {
     slot.ReserveRanges(kRangesAddedMax);
     slot.history().Reserve();
-    host_.ReserveLoads(slot, kRangesAddedMax);
+    host_.load_board().Reserve(slot, kRangesAddedMax);
     ReserveMore(forgetting_, 1);
     if (target) port_.ReserveTarget(*target);
     return absl::OkStatus();
@@ -565,7 +565,7 @@ size_t TransferRunner::Add(ObjectSlot& slot, std::unique_ptr<Partition> partitio
   auto load = slot.NewLoad(partition->range());
   load->SetSize(partition->size());
   const size_t index = slot.Insert({std::move(partition), std::move(load)});
-  host_.LoadAdded(slot, slot.ranges()[index]);
+  host_.load_board().Add(slot, slot.ranges()[index]);
   host_.SettleVersions(slot.ranges()[index]);
   return index;
 }
@@ -573,7 +573,7 @@ size_t TransferRunner::Add(ObjectSlot& slot, std::unique_ptr<Partition> partitio
 void TransferRunner::Remove(ObjectSlot& slot, OwnedRange& owned) {
   if (slot.prepared().partition == owned.partition.get()) slot.prepared() = {};
   host_.ReleaseVersions(owned);
-  host_.LoadRemoved(slot, owned);
+  host_.load_board().Remove(slot, owned);
   slot.ranges().erase(slot.ranges().begin() + static_cast<ptrdiff_t>(IndexOf(slot, owned)));
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "aeu/acknowledgements.h"
 #include "aeu/clock.h"
+#include "aeu/load_board.h"
 #include "aeu/load_counters.h"
 #include "aeu/object_slot.h"
 #include "routing/data_command.h"
@@ -37,11 +38,8 @@ class TransferHost {
   virtual void ReleaseVersions(OwnedRange& owned) = 0;
   // The slot's ranges are others, or have been cut: there may be something to free, or to compact.
   virtual void RangesChanged(ObjectSlot& slot) = 0;
-  // Others are to see the load of that range, from now on or no more. O(1).
-  virtual void LoadAdded(ObjectSlot& slot, const OwnedRange& owned) = 0;
-  virtual void LoadRemoved(ObjectSlot& slot, const OwnedRange& owned) = 0;
-  // For so many more, LoadAdded will not ask for memory. Throws std::bad_alloc.
-  virtual void ReserveLoads(ObjectSlot& slot, size_t more) = 0;
+  // Where others see the loads of its ranges.
+  virtual LoadBoard& load_board() = 0;
   // Memory of the slot has been freed.
   virtual void MemoryFreed(ObjectSlot& slot) = 0;
 

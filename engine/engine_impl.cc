@@ -258,7 +258,7 @@ absl::StatusOr<balancer::LoadSample> EngineImpl::SampleLoad(absl::string_view na
 
 bool EngineImpl::LoadStaysQuiet(const ObjectEntry& object) {
   uint64_t keys = 0;
-  for (const auto& aeu : aeus_) keys += aeu->KeysOf(object.route.object());
+  for (const auto& aeu : aeus_) keys += aeu->loads().KeysOf(object.route.object());
   const uint64_t period_ns = SamplingPeriodNs();
   base::MutexLock lock(&samplers_mu_);
   const auto sampler = samplers_.find(object.route.object());
@@ -295,7 +295,7 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     by_id[infos[i].id] = &infos[i];
   }
   for (const auto& aeu : aeus_) {
-    for (const aeu::ObjectLoad& load : aeu->Loads()) {
+    for (const aeu::ObjectLoad& load : aeu->loads().All()) {
       const auto found = by_id.find(load.object);
       if (found == by_id.end()) continue;
       found->second->memory_bytes += load.memory_bytes;
@@ -339,7 +339,7 @@ EngineStats EngineImpl::Stats() {
                  .keys = counters.keys.Read(),
                  .rows_scanned = counters.rows_scanned.Read(),
                  .routing = aeu.Routing()};
-    for (const aeu::ObjectLoad& load : aeu.Loads()) {
+    for (const aeu::ObjectLoad& load : aeu.loads().All()) {
       one.memory_bytes += load.memory_bytes;
       for (const auto& partition : load.partitions) one.rows += partition->rows();
     }

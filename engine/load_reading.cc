@@ -38,7 +38,7 @@ LoadReading ReadLoads(const ObjectEntry& object,
     reading.partitions.push_back(partition);
   }
   for (const auto& aeu : aeus) {
-    const std::optional<aeu::ObjectLoad> load = aeu->LoadOf(object.route.object());
+    const std::optional<aeu::ObjectLoad> load = aeu->loads().Of(object.route.object());
     if (!load) continue;
     reading.aeus.push_back({.aeu = aeu->id(), .accesses = load->accesses});
     for (const auto& range : load->partitions) {

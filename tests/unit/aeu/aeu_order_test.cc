@@ -62,7 +62,7 @@ TEST_F(AeuOrderTest, AnInstallationThatFailsHalfWayLeavesNothing) {
     ASSERT_TRUE(state == kAbsent || state == KeyState::kNoMemory);
     const bool installed = state == kAbsent;
     EXPECT_EQ(AeuTestPeer::SlotOf(lab_[1], route_) != nullptr, installed);
-    EXPECT_EQ(lab_[1].Loads().size(), installed ? 1u : 0u);
+    EXPECT_EQ(lab_[1].loads().All().size(), installed ? 1u : 0u);
   }
   EXPECT_GE(refused, 2u);
   // A part that it had before stays.

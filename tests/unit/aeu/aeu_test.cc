@@ -328,7 +328,7 @@ TEST_F(AeuTest, SeveralRangesOfAnObjectAtOneAeu) {
   for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(ValueOf(keys[i]), values[i]) << keys[i];
   uint64_t rows = 0;
   for (uint32_t aeu = 0; aeu < 2; ++aeu) {
-    for (const ObjectLoad& load : (*lab_)[aeu].Loads()) {
+    for (const ObjectLoad& load : (*lab_)[aeu].loads().All()) {
       EXPECT_EQ(load.partitions.size(), aeu == 0 ? 3u : 2u);
       for (const auto& partition : load.partitions) rows += partition->rows();
     }
@@ -340,7 +340,7 @@ TEST_F(AeuTest, LoadsAreOfAllRangesWhateverTheOrderOfTheInstalls) {
   lab_ = std::make_unique<AeuLab>(memory_, 1);
   route_ = &lab_->Create(0, {1}, {0, 10, 20, 30}, {{0}, {0}, {0}, {0}});
   lab_->Install(*route_, {0}, {Key::FromU64(15), Key::FromU64(16)});
-  const std::vector<ObjectLoad> loads = (*lab_)[0].Loads();
+  const std::vector<ObjectLoad> loads = (*lab_)[0].loads().All();
   ASSERT_EQ(loads.size(), 1u);
   std::set<uint64_t> starts;
   for (const auto& partition : loads[0].partitions) starts.insert(partition->lo());
@@ -361,7 +361,7 @@ TEST_F(AeuTest, KeysThatFindNoMemoryToBeSortedAreAnsweredSo) {
     EXPECT_EQ(refused.answered, 2u);
     EXPECT_EQ(refused.state_column, States(2, KeyState::kNoMemory));
   }
-  EXPECT_EQ((*lab_)[0].Loads()[0].partitions[0]->rows(), 0u);
+  EXPECT_EQ((*lab_)[0].loads().All()[0].partitions[0]->rows(), 0u);
   TestReply reply(2);
   client_->Send(*route_, CommandType::kUpsert, {5, 15}, {1, 2}, reply);
   EXPECT_TRUE(lab_->Step(0));
@@ -408,7 +408,7 @@ TEST_F(AeuTest, ADropSplitsTheGroupsOfItsTurn) {
   EXPECT_EQ(before.state_column, States{kPresent});
   EXPECT_EQ(drop.state_column, States{kAbsent});
   EXPECT_EQ(after.state_column, States{KeyState::kNoObject});
-  EXPECT_TRUE((*lab_)[0].Loads().empty());
+  EXPECT_TRUE((*lab_)[0].loads().All().empty());
 }
 
 TEST_F(AeuTest, ADropOfWhatIsNotThereIsAnswered) {

@@ -173,7 +173,7 @@ class TransferTest : public testing::Test {
     for (const OwnedRange& owned : Slot(aeu).ranges()) {
       has.emplace(owned.partition->range().lo.head, owned.partition->size());
     }
-    if (const auto load = lab()[aeu].LoadOf(route_->object())) {
+    if (const auto load = lab()[aeu].loads().Of(route_->object())) {
       for (const auto& range : load->partitions) told.emplace(range->lo(), range->rows());
     }
     EXPECT_EQ(told, has);

@@ -276,7 +276,7 @@ TEST_F(HandOverTest, CopiedRowsAreForgottenOverTurnsAndTheirMemoryComesBack) {
   lab().Step(1);
   driver().Publish(*step);
   driver().Conclude(*step);
-  EXPECT_EQ(lab()[0].Loads()[0].partitions.size(), 1u);
+  EXPECT_EQ(lab()[0].loads().All()[0].partitions.size(), 1u);
   uint32_t turns = 0;
   while (lab()[0].HasWork()) {
     lab().Step(0);
