@@ -104,12 +104,7 @@ bool Aeu::Step(const StepBudget& budget) {
   // A turn that has done a piece of a transfer has spent what it may: the rest is for the next one.
   if (!transfers_.stepped()) {
     if (free_versions_.slots_left > 0) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
-    if (transfers_.forgets()) {
-      transfers_.Forget(worked ? TransferRunner::kForgottenPerTurn
-                               : TransferRunner::kForgottenPerIdleTurn);
-    } else if (transfers_.releases()) {
-      transfers_.Release();
-    } else if (maintain_.slots_left > 0) {
+    if (!transfers_.GoOnAfterSteps(worked) && maintain_.slots_left > 0) {
       Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
     }
   }

@@ -77,6 +77,8 @@ class ObjectSlot {
   memory::LocalCache& cache() const { return cache_; }
   bool copies_bytes() const { return copies_bytes_; }
   const PartitionSpec& spec() const { return spec_; }
+  // Rows of a heap table have none: no key of it is owned by anybody.
+  bool has_keys() const { return spec_.kind != ObjectKind::kHeapTable; }
   // What this AEU does for the object, whichever ranges it has; shared with the balancer's sampler.
   const std::shared_ptr<AccessSample>& accesses() const { return accesses_; }
   // Ordered by range, disjoint. Usually one. Some may be empty: they keep old rows for a while.

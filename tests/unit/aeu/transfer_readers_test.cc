@@ -311,7 +311,7 @@ TEST_F(HandOverTest, ADropEndsAStepInWhateverStateItIs) {
 TEST_F(HandOverTest, AStepThatIsGivenUpEndsInTheNextTurn) {
   Build(Kinds().back());
   lab()[0].SetWorkClock([] { return uint64_t{0}; });  // as many rows a turn as there may be
-  Put(Dense(0, 5 * TransferRunner::kWalkedPerTurn));
+  Put(Dense(0, 5 * CopyMethod::kWalkedPerTurn));
   const TransferDriver::Transfer copy{
       .kind = TransferKind::kCopy, .leaving = Of(0, std::nullopt), .rows_max = 1000};
   const auto step = driver().Give(copy);
@@ -351,7 +351,7 @@ TEST_F(HandOverTest, DropsOfOtherObjectsDoNotHoldAHashUp) {
     Build(hash);
     lab()[0].SetWorkClock([] { return uint64_t{0}; });  // as many rows a turn as there may be
     model_.clear();
-    Put(Dense(0, 5 * TransferRunner::kWalkedPerTurn));
+    Put(Dense(0, 5 * CopyMethod::kWalkedPerTurn));
     const auto step = driver().Give(
         {.kind = TransferKind::kCopy, .leaving = Of(0, std::nullopt), .rows_max = 1000});
     uint32_t turns = 0;
