@@ -10,7 +10,6 @@
 #include "base/check.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
-#include "engine/async_call.h"
 #include "engine/snapshot.h"
 #include "engine/table_chunk_shape.h"
 #include "engine/table_result.h"

@@ -5,7 +5,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "server/control_call.h"
-#include "server/messages.h"
+#include "server/stats_messages.h"
 
 namespace eris::server {
 namespace {

@@ -15,26 +15,6 @@ namespace eris::server {
 
 using StartedBatch = absl::StatusOr<std::shared_ptr<Pending>>;
 
-// A stream reads all its requests into one message, and protobuf keeps a message's memory: what a
-// large request (of `bytes`) leaves behind is freed here, since an idle stream has no charge for
-// it.
-template <class Request>
-void FreeIfLarge(uint64_t bytes, Request* request) {
-  constexpr uint64_t kKeepBytes = 64 << 10;
-  if (bytes > kKeepBytes) *request = Request();
-}
-
-// What the byte strings of an answer hold, which nobody knows before; 0 for other answers. (A write
-// has taken effect when it is known, so it is answered in any case.)
-inline uint64_t AnswerBytes(const BatchResult& result) {
-  return result.offsets.empty() ? 0 : result.offsets.size() + result.values.size();
-}
-
-template <class Result>  // of calls that are no batches
-uint64_t AnswerBytes(const Result&) {
-  return 0;
-}
-
 // Each: Bytes is what request and answer hold together, with the copies that typed keys need. Start
 // checks the request and hands it to the engine; nothing refers to the message afterwards; errors
 // as Session's, and InvalidArgument for the object's name and the columns. Fill moves the result's

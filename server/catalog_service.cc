@@ -4,7 +4,7 @@
 #include "base/status_macros.h"
 #include "server/control_call.h"
 #include "server/key_messages.h"
-#include "server/messages.h"
+#include "server/object_message.h"
 
 namespace eris::server {
 namespace {

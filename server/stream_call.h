@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "server/arriving_call.h"
-#include "server/batch_ops.h"
+#include "server/call_bytes.h"
 #include "server/call_cutter.h"
 #include "server/parse_within.h"
 #include "server/raw_service.h"

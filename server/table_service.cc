@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/control_call.h"
-#include "server/messages.h"
+#include "server/object_message.h"
 #include "server/stream_call.h"
 #include "server/table_messages.h"
 #include "server/table_ops.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "server/arriving_call.h"
-#include "server/batch_ops.h"
+#include "server/call_bytes.h"
 #include "server/call_state.h"
 #include "server/server_state.h"
 

@@ -1,5 +1,6 @@
 // What a request weighs in the budget.
 #include "server/batch_ops.h"
+#include "server/call_bytes.h"
 
 #include <string>
 
