@@ -81,7 +81,7 @@ bool HashTable::EraseHashed(uint64_t hash, uint64_t key) {
 
 void HashTable::Clear() {
   for (uint64_t i = 0; directory_ != nullptr && i < uint64_t{1} << depth_;) {
-    Segment* segment = directory_[i].segment();
+    HashSegment* segment = directory_[i].segment();
     i += uint64_t{1} << (depth_ - segment->depth);
     Free(segment);
   }

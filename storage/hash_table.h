@@ -151,27 +151,27 @@ class HashTable {
   uint32_t& RowsAt(uint64_t hash, uint32_t depth) const {
     return counts_[hash >> (64 - depth) << (depth_ - depth)];
   }
-  uint32_t RowsOf(const Segment& segment) const {
+  uint32_t RowsOf(const HashSegment& segment) const {
     return RowsAt(segment.first_hash, segment.depth);
   }
 
   Outcome Start();
   // Makes room for `row`, and adds it. Unless kDone, nothing has changed.
-  Outcome Grow(Segment* segment, const Row& row);
-  Outcome Split(Segment* segment, const Row& row);
+  Outcome Grow(HashSegment* segment, const Row& row);
+  Outcome Split(HashSegment* segment, const Row& row);
   // After an erase has left few rows: merges the segment with its sibling, or makes it smaller.
-  void Shrink(Segment* segment);
-  bool Merge(Segment* segment, Segment* sibling);
+  void Shrink(HashSegment* segment);
+  bool Merge(HashSegment* segment, HashSegment* sibling);
   // A new segment of what belongs there of `a`, `b` (may be nullptr) and `row` (may be nullptr), of
   // at least `size`, at most `size_max`.
-  Outcome Build(const Segment* a, const Segment* b, const Row* row, uint64_t first_hash,
-                uint32_t depth, uint32_t size, uint32_t size_max, Segment** built);
+  Outcome Build(const HashSegment* a, const HashSegment* b, const Row* row, uint64_t first_hash,
+                uint32_t depth, uint32_t size, uint32_t size_max, HashSegment** built);
   // A directory of twice the entries; nullptr: refused.
   SegmentRef* MakeDoubled() const;
   void HalveDirectory();
   // Points the entries of the segment's hashes to it, and counts its rows.
-  void Install(const Segment* segment);
-  void Free(Segment* segment) { cache_->Free(segment, segment->bytes()); }
+  void Install(const HashSegment* segment);
+  void Free(HashSegment* segment) { cache_->Free(segment, segment->bytes()); }
 
   // Immutable after construction.
   memory::LocalCache* cache_;

@@ -8,7 +8,7 @@
 namespace eris::storage {
 namespace {
 
-absl::Status Fault(const Segment& segment, absl::string_view what) {
+absl::Status Fault(const HashSegment& segment, absl::string_view what) {
   return absl::InternalError(absl::StrCat("segment of depth ", segment.depth, " from hash ",
                                           absl::Hex(segment.first_hash, absl::kZeroPad16), ": ",
                                           what));
@@ -16,7 +16,8 @@ absl::Status Fault(const Segment& segment, absl::string_view what) {
 
 }  // namespace
 
-absl::Status HashTableChecker::CheckRow(const Segment& segment, uint32_t at, uint64_t key) const {
+absl::Status HashTableChecker::CheckRow(const HashSegment& segment, uint32_t at,
+                                        uint64_t key) const {
   const uint64_t hash = table_.mix_(key);
   if (!segment.Owns(hash)) {
     return Fault(segment, absl::StrCat("key ", key, " belongs to another segment"));
@@ -38,7 +39,7 @@ absl::Status HashTableChecker::CheckRow(const Segment& segment, uint32_t at, uin
   return absl::OkStatus();
 }
 
-absl::Status HashTableChecker::CheckBucket(const Segment& segment, uint32_t at) const {
+absl::Status HashTableChecker::CheckBucket(const HashSegment& segment, uint32_t at) const {
   const Bucket& bucket = segment.buckets()[at];
   for (uint32_t i = 0; i < kBucketRows; ++i) {
     const uint64_t key = bucket.keys[i];
@@ -54,7 +55,7 @@ absl::Status HashTableChecker::CheckBucket(const Segment& segment, uint32_t at) 
   return absl::OkStatus();
 }
 
-absl::Status HashTableChecker::CheckSegment(const Segment& segment) const {
+absl::Status HashTableChecker::CheckSegment(const HashSegment& segment) const {
   if (segment.marker != table_.MarkerFor(segment.first_hash) ||
       segment.Owns(table_.mix_(segment.marker))) {
     return Fault(segment, absl::StrCat("marker ", segment.marker));
@@ -84,7 +85,7 @@ absl::Status HashTableChecker::Check() const {
   const uint64_t entries = table_.directory_ == nullptr ? 0 : uint64_t{1} << table_.depth_;
   for (uint64_t i = 0; i < entries;) {
     const SegmentRef ref = table_.directory_[i];
-    const Segment& segment = *ref.segment();
+    const HashSegment& segment = *ref.segment();
     if (segment.depth < 1 || segment.depth > table_.depth_ ||
         segment.first_hash != i << (64 - table_.depth_) || ref != SegmentRef(&segment)) {
       return Fault(segment, absl::StrCat("stands at entry ", i, " of ", entries));
@@ -115,7 +116,7 @@ uint64_t HashTableChecker::BlockBytes() const {
   const uint64_t directory = HashTable::DirectoryBytes(table_.depth_);
   uint64_t bytes = memory::SizeClassBytes(memory::SizeClassOf(directory));
   for (uint64_t i = 0; i < uint64_t{1} << table_.depth_;) {
-    const Segment& segment = *table_.directory_[i].segment();
+    const HashSegment& segment = *table_.directory_[i].segment();
     bytes += segment.bytes();
     i += uint64_t{1} << (table_.depth_ - segment.depth);
   }

@@ -23,7 +23,7 @@ class HashTableChecker {
   absl::Status Check() const;
 
   // For tests that plant faults. REQUIRES: the table is not empty.
-  Segment* SegmentOf(uint64_t key) const { return EntryOf(key).segment(); }
+  HashSegment* SegmentOf(uint64_t key) const { return EntryOf(key).segment(); }
   SegmentRef& EntryOf(uint64_t key) const { return table_.EntryOf(table_.mix_(key)); }
   Bucket* BucketOf(uint64_t key) const { return EntryOf(key).BucketOf(table_.mix_(key)); }
   uint32_t& RowsOf(uint64_t key) const {
@@ -37,9 +37,9 @@ class HashTableChecker {
   uint32_t depth() const { return table_.depth_; }
 
  private:
-  absl::Status CheckSegment(const Segment& segment) const;
-  absl::Status CheckBucket(const Segment& segment, uint32_t at) const;
-  absl::Status CheckRow(const Segment& segment, uint32_t at, uint64_t key) const;
+  absl::Status CheckSegment(const HashSegment& segment) const;
+  absl::Status CheckBucket(const HashSegment& segment, uint32_t at) const;
+  absl::Status CheckRow(const HashSegment& segment, uint32_t at, uint64_t key) const;
 
   const HashTable& table_;
 };

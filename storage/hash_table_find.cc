@@ -32,7 +32,7 @@ struct RunRow {
 
 // The rows of `segment` with hashes from `first` to `last`, which begin in the buckets
 // [home, home_end). Returns their number.
-uint32_t GatherRun(const Segment& segment, const HashMix& mix, uint64_t first, uint64_t last,
+uint32_t GatherRun(const HashSegment& segment, const HashMix& mix, uint64_t first, uint64_t last,
                    uint32_t home, uint32_t home_end, RunRow* rows) {
   uint32_t count = 0;
   const Bucket* bucket = segment.buckets() + home;
@@ -55,7 +55,7 @@ uint32_t HashTable::Read(HashCursor& cursor, uint64_t* keys, uint64_t* values,
   uint32_t rows = 0;
   if (directory_ == nullptr) cursor.done = true;
   while (!cursor.done && rows < rows_max) {
-    const Segment& segment = *EntryOf(cursor.next_hash).segment();
+    const HashSegment& segment = *EntryOf(cursor.next_hash).segment();
     const uint32_t home = segment.HomeOf(cursor.next_hash);
     const uint32_t home_end = std::min(home + kHomesPerRun, segment.homes);
     const uint64_t last =

@@ -18,8 +18,8 @@ HashTable::Outcome HashTable::Start() {
     return Outcome::kNoMemory;
   }
   constexpr uint64_t kHalf = uint64_t{1} << 63;
-  directory[0] = SegmentRef(Segment::Format(low, 0, kDepth, 0, MarkerFor(0)));
-  directory[1] = SegmentRef(Segment::Format(high, kHalf, kDepth, 0, MarkerFor(kHalf)));
+  directory[0] = SegmentRef(HashSegment::Format(low, 0, kDepth, 0, MarkerFor(0)));
+  directory[1] = SegmentRef(HashSegment::Format(high, kHalf, kDepth, 0, MarkerFor(kHalf)));
   SetDirectory(directory, kDepth);
   counts_[0] = counts_[1] = 0;
   segments_ = 2;
@@ -27,13 +27,14 @@ HashTable::Outcome HashTable::Start() {
   return Outcome::kDone;
 }
 
-HashTable::Outcome HashTable::Build(const Segment* a, const Segment* b, const Row* row,
+HashTable::Outcome HashTable::Build(const HashSegment* a, const HashSegment* b, const Row* row,
                                     uint64_t first_hash, uint32_t depth, uint32_t size,
-                                    uint32_t size_max, Segment** built) {
+                                    uint32_t size_max, HashSegment** built) {
   for (; size <= size_max; ++size) {
     void* block = cache_->Allocate(kSegmentBytes[size]);
     if (block == nullptr) return Outcome::kNoMemory;
-    Segment* segment = Segment::Format(block, first_hash, depth, size, MarkerFor(first_hash));
+    HashSegment* segment =
+        HashSegment::Format(block, first_hash, depth, size, MarkerFor(first_hash));
     if (segment->InsertAll(*a, mix_) && (b == nullptr || segment->InsertAll(*b, mix_)) &&
         (row == nullptr || !segment->Owns(row->hash) ||
          segment->Insert(row->hash, row->key, row->value))) {
@@ -45,16 +46,16 @@ HashTable::Outcome HashTable::Build(const Segment* a, const Segment* b, const Ro
   return Outcome::kCrowded;
 }
 
-void HashTable::Install(const Segment* segment) {
+void HashTable::Install(const HashSegment* segment) {
   const uint64_t begin = segment->first_hash >> (64 - depth_);
   std::fill_n(directory_ + begin, uint64_t{1} << (depth_ - segment->depth), SegmentRef(segment));
   counts_[begin] = segment->rows;
   ++moves_;
 }
 
-HashTable::Outcome HashTable::Grow(Segment* segment, const Row& row) {
+HashTable::Outcome HashTable::Grow(HashSegment* segment, const Row& row) {
   const auto grow_to = [&](uint32_t size_max) {
-    Segment* built;
+    HashSegment* built;
     const Outcome outcome = Build(segment, nullptr, &row, segment->first_hash, segment->depth,
                                   segment->size + 1, size_max, &built);
     if (outcome != Outcome::kDone) return outcome;
@@ -68,7 +69,7 @@ HashTable::Outcome HashTable::Grow(Segment* segment, const Row& row) {
   return outcome;
 }
 
-HashTable::Outcome HashTable::Split(Segment* segment, const Row& row) {
+HashTable::Outcome HashTable::Split(HashSegment* segment, const Row& row) {
   const uint32_t depth = segment->depth + 1;
   const bool doubles = depth > depth_;
   if (doubles && (depth > kDepthMax || uint64_t{1} << depth > segments_ * kEntriesPerSegmentMax)) {
@@ -86,8 +87,8 @@ HashTable::Outcome HashTable::Split(Segment* segment, const Row& row) {
 
   SegmentRef* doubled = doubles ? MakeDoubled() : nullptr;
   if (doubles && doubled == nullptr) return Outcome::kNoMemory;
-  Segment* low = nullptr;
-  Segment* high = nullptr;
+  HashSegment* low = nullptr;
+  HashSegment* high = nullptr;
   Outcome outcome = Build(segment, nullptr, &row, segment->first_hash, depth,
                           SegmentSizeFor(low_rows), kSegmentSizeLast, &low);
   if (outcome == Outcome::kDone) {
@@ -137,10 +138,10 @@ void HashTable::HalveDirectory() {
   SetDirectory(halved, depth_ - 1);
 }
 
-void HashTable::Shrink(Segment* segment) {
+void HashTable::Shrink(HashSegment* segment) {
   while (segment->depth > 1) {
     const uint64_t sibling_bit = uint64_t{1} << (64 - segment->depth);
-    Segment* sibling = EntryOf(segment->first_hash ^ sibling_bit).segment();
+    HashSegment* sibling = EntryOf(segment->first_hash ^ sibling_bit).segment();
     if (sibling->depth != segment->depth) break;
     // Empty siblings merge without memory, so they do all the way up.
     const bool empty = RowsOf(*segment) == 0 && RowsOf(*sibling) == 0;
@@ -151,7 +152,7 @@ void HashTable::Shrink(Segment* segment) {
   }
   const uint32_t size = SegmentSizeFor(RowsOf(*segment) + RowsOf(*segment) / 8);
   if (size >= segment->size) return;
-  Segment* built;
+  HashSegment* built;
   if (Build(segment, nullptr, nullptr, segment->first_hash, segment->depth, size, segment->size - 1,
             &built) != Outcome::kDone) {
     return;  // the larger one serves as well
@@ -160,17 +161,17 @@ void HashTable::Shrink(Segment* segment) {
   Free(segment);
 }
 
-bool HashTable::Merge(Segment* segment, Segment* sibling) {
+bool HashTable::Merge(HashSegment* segment, HashSegment* sibling) {
   const uint32_t rows = RowsOf(*segment) + RowsOf(*sibling);
   // Room for a third more: it is not split again at once.
   if (rows > SegmentRowsMax(kSegmentSizeSplit) * 3 / 4) return false;
   const uint32_t depth = segment->depth - 1;
   const uint64_t first_hash = std::min(segment->first_hash, sibling->first_hash);
-  Segment* merged;
+  HashSegment* merged;
   if (rows == 0) {
-    Segment* larger = segment->size < sibling->size ? sibling : segment;
-    Segment* smaller = larger == segment ? sibling : segment;
-    merged = Segment::Format(smaller, first_hash, depth, smaller->size, MarkerFor(first_hash));
+    HashSegment* larger = segment->size < sibling->size ? sibling : segment;
+    HashSegment* smaller = larger == segment ? sibling : segment;
+    merged = HashSegment::Format(smaller, first_hash, depth, smaller->size, MarkerFor(first_hash));
     Install(merged);
     Free(larger);
   } else {

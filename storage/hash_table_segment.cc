@@ -6,10 +6,10 @@
 
 namespace eris::storage {
 
-Segment* Segment::Format(void* block, uint64_t first_hash, uint32_t depth, uint32_t size,
-                         uint64_t marker) {
+HashSegment* HashSegment::Format(void* block, uint64_t first_hash, uint32_t depth, uint32_t size,
+                                 uint64_t marker) {
   auto* segment =
-      new (block) Segment{first_hash, marker, depth, size, SegmentHomes(size), /*rows=*/0};
+      new (block) HashSegment{first_hash, marker, depth, size, SegmentHomes(size), /*rows=*/0};
   Bucket* bucket = segment->buckets();
   for (const Bucket* end = bucket + SegmentBuckets(size); bucket != end; ++bucket) {
     std::fill_n(bucket->keys, kBucketRows, marker);
@@ -17,7 +17,7 @@ Segment* Segment::Format(void* block, uint64_t first_hash, uint32_t depth, uint3
   return segment;
 }
 
-uint64_t Segment::FirstHashAt(uint32_t home) const {
+uint64_t HashSegment::FirstHashAt(uint32_t home) const {
   ERIS_DCHECK(home < homes);
   // HomeOf(h) >= home as soon as (h << depth) * homes >= home * 2^64.
   const Uint128 rest = ((Uint128{home} << 64) + homes - 1) / homes;
@@ -25,7 +25,7 @@ uint64_t Segment::FirstHashAt(uint32_t home) const {
   return first_hash + static_cast<uint64_t>((rest + unit - 1) >> depth);
 }
 
-bool Segment::Insert(uint64_t hash, uint64_t key, uint64_t value) {
+bool HashSegment::Insert(uint64_t hash, uint64_t key, uint64_t value) {
   ERIS_DCHECK(Owns(hash));
   Bucket* bucket = buckets() + HomeOf(hash);
   const Bucket* const last = buckets() + SegmentBuckets(size) - 1;
@@ -41,7 +41,7 @@ bool Segment::Insert(uint64_t hash, uint64_t key, uint64_t value) {
   return true;
 }
 
-bool Segment::InsertAll(const Segment& from, const HashMix& mix) {
+bool HashSegment::InsertAll(const HashSegment& from, const HashMix& mix) {
   const Bucket* bucket = from.buckets();
   for (const Bucket* end = bucket + SegmentBuckets(from.size); bucket != end; ++bucket) {
     for (uint32_t slot = 0; slot < kBucketRows && bucket->keys[slot] != from.marker; ++slot) {

@@ -2,7 +2,7 @@
 // Buckets of one cache line, probed linearly. Knows no directory and takes no memory itself.
 // Single-threaded.
 //
-//   block    Segment (64 B) | buckets at which hashes begin: `homes` | the tail they overflow to
+//   block    HashSegment (64 B) | buckets at which hashes begin: `homes` | their overflow
 //   Bucket   key key key key value value value value
 //
 // A row stands in the bucket of its hash or, when that one is full, up to kProbeBuckets - 1 behind
@@ -101,7 +101,7 @@ constexpr uint32_t SegmentSizeFor(uint32_t rows) {
   return size;
 }
 
-struct alignas(base::kCacheLineBytes) Segment {
+struct alignas(base::kCacheLineBytes) HashSegment {
   uint64_t first_hash;  // the lowest one that belongs here
   uint64_t marker;
   uint32_t depth;  // bits of the hash that all rows share, >= 1
@@ -112,8 +112,8 @@ struct alignas(base::kCacheLineBytes) Segment {
   uint32_t rows;
 
   // Writes an empty segment into `block`, of kSegmentBytes[size].
-  static Segment* Format(void* block, uint64_t first_hash, uint32_t depth, uint32_t size,
-                         uint64_t marker);
+  static HashSegment* Format(void* block, uint64_t first_hash, uint32_t depth, uint32_t size,
+                             uint64_t marker);
 
   uint32_t bytes() const { return kSegmentBytes[size]; }
   Bucket* buckets() { return reinterpret_cast<Bucket*>(this + 1); }
@@ -133,24 +133,24 @@ struct alignas(base::kCacheLineBytes) Segment {
   // Adds a row whose key is not here, without regard to the fill. False: no free slot near enough.
   bool Insert(uint64_t hash, uint64_t key, uint64_t value);
   // Adds the rows of `from` that belong here. False: as Insert; this segment is then of no use.
-  bool InsertAll(const Segment& from, const HashMix& mix);
+  bool InsertAll(const HashSegment& from, const HashMix& mix);
 };
-static_assert(sizeof(Segment) == base::kCacheLineBytes);
+static_assert(sizeof(HashSegment) == base::kCacheLineBytes);
 
 // A directory entry: all that a search needs to find its bucket, in a word.
 //   bits 63-48 homes | 47-6 address of the segment, in cache lines | 5-0 depth
 class SegmentRef {
  public:
   SegmentRef() = default;
-  explicit SegmentRef(const Segment* segment)
+  explicit SegmentRef(const HashSegment* segment)
       : word_(uint64_t{segment->homes} << 48 | reinterpret_cast<uintptr_t>(segment) |
               segment->depth) {}
 
-  Segment* segment() const { return reinterpret_cast<Segment*>(word_ & kAddressMask); }
+  HashSegment* segment() const { return reinterpret_cast<HashSegment*>(word_ & kAddressMask); }
   uint32_t depth() const { return word_ & (base::kCacheLineBytes - 1); }
   uint32_t homes() const { return static_cast<uint32_t>(word_ >> 48); }
   Bucket* buckets() const {
-    return reinterpret_cast<Bucket*>((word_ & kAddressMask) + sizeof(Segment));
+    return reinterpret_cast<Bucket*>((word_ & kAddressMask) + sizeof(HashSegment));
   }
   Bucket* BucketOf(uint64_t hash) const {
     const uint64_t rest = hash << depth();

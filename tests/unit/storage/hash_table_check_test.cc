@@ -83,7 +83,7 @@ TEST_F(HashTableCheckTest, NoticesARowOfAnotherSegment) {
 }
 
 TEST_F(HashTableCheckTest, NoticesARowFarFromItsBucket) {
-  Segment* segment = checker_.SegmentOf(0);
+  HashSegment* segment = checker_.SegmentOf(0);
   const auto at = static_cast<uint32_t>(checker_.BucketOf(0) - segment->buckets());
   Bucket* bucket = checker_.BucketOf(0);
   Bucket* far = at < kProbeBuckets ? bucket + kProbeBuckets : bucket - 1;
@@ -92,7 +92,7 @@ TEST_F(HashTableCheckTest, NoticesARowFarFromItsBucket) {
 }
 
 TEST_F(HashTableCheckTest, NoticesAFullLastBucket) {
-  Segment* segment = checker_.SegmentOf(0);
+  HashSegment* segment = checker_.SegmentOf(0);
   Bucket& last = segment->buckets()[SegmentBuckets(segment->size) - 1];
   last.keys[kBucketRows - 1] = segment->marker + 1;
   ExpectFault("the last bucket is full");

@@ -130,7 +130,7 @@ TEST_P(HashTableTest, KeysSpread) {
   uint32_t rows_most = 0;
   for (const uint64_t key : pool_) {
     at_home += checker.BucketOf(key)->Find(key) != kBucketRows ? 1 : 0;
-    const Segment& segment = *checker.SegmentOf(key);
+    const HashSegment& segment = *checker.SegmentOf(key);
     rows_least = std::min(rows_least, checker.RowsOf(key) << segment.depth);
     rows_most = std::max(rows_most, checker.RowsOf(key) << segment.depth);
   }
