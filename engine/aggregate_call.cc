@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "engine/control_port.h"
+#include "engine/moved_max.h"
 #include "engine/snapshot.h"
 #include "routing/range_table.h"
 
@@ -16,10 +17,6 @@ namespace eris::engine {
 namespace {
 
 using routing::PartOutcome;
-
-// Times that ranges which have moved are sent again, with none of them answered in part, before the
-// call gives up; see kMovedMax of scans.
-constexpr uint32_t kRoundsMax = 10'000;
 
 absl::Status NoMemoryForParts() {
   return base::NoMemory("the system has no memory for the parts of an aggregate");
@@ -170,7 +167,7 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
     }
   }
   rounds_ = progress ? 0 : rounds_ + 1;
-  if (!moved.empty() && rounds_ > kRoundsMax) {
+  if (!moved.empty() && rounds_ > kMovedMax) {
     status_ = absl::UnavailableError(
         absl::StrCat("key ", moved[0].lo.head, " was moved again and again between AEUs"));
   }

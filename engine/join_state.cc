@@ -12,15 +12,13 @@
 #include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/join_chunk.h"
+#include "engine/moved_max.h"
 
 namespace eris::engine {
 namespace {
 
 using routing::PartOutcome;
 using storage::KeyState;
-
-// Times that a part may find its range moved without having answered any of it.
-constexpr uint32_t kMovedMax = 10'000;
 
 // The data segment of a join command.
 struct JoinData {

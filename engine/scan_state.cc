@@ -11,6 +11,7 @@
 #include "base/futex.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/moved_max.h"
 #include "engine/scan_chunk.h"
 #include "engine/snapshot.h"
 
@@ -19,11 +20,6 @@ namespace {
 
 using routing::PartOutcome;
 using routing::ScanChunkBuffer;
-
-// Times that a part may find its range moved, without having answered any of it, before the scan
-// gives up: each stands for a transfer that has not been published yet, and costs one trip to an
-// AEU, which holds it while the range is on its way.
-constexpr uint32_t kMovedMax = 10'000;
 
 }  // namespace
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "eris/engine.h"
 #include "server/arriving_call.h"
 #include "server/call_bytes.h"
 #include "server/call_cutter.h"
@@ -108,7 +110,7 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
   }
 
   void StartRequest(Window::Place place) {
-    StartedBatch started =
+    absl::StatusOr<std::shared_ptr<Pending>> started =
         Op::Start(*session_, request_, [window = window_, place](BatchResult result) {
           const uint64_t bytes = AnswerBytes(result);
           if (bytes > 0 && !window->TryCharge(place, bytes) && !Op::kIsWrite) {

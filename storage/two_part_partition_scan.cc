@@ -92,9 +92,9 @@ class RowsSink {
   ScanRows& out_;
 };
 
-class AggregateSink {
+class TwoPartAggregateSink {
  public:
-  AggregateSink(const ScanQuery& query, RangeAggregate& out) : query_(query), out_(out) {}
+  TwoPartAggregateSink(const ScanQuery& query, RangeAggregate& out) : query_(query), out_(out) {}
 
   static constexpr bool Full() { return false; }
   static constexpr uint32_t RowsWanted() { return kRowsPerRun; }
@@ -276,8 +276,8 @@ void TwoPartPartition::Aggregate(ScanCursor& cursor, const ScanBudget& budget,
     out.count += CountBetween(cursor.rest);
     return cursor.End();
   }
-  AggregateSink sink(cursor.query, out);
-  Slice<ScanDirection::kForward, AggregateSink>(firsts_, budget, sink, cursor).Run();
+  TwoPartAggregateSink sink(cursor.query, out);
+  Slice<ScanDirection::kForward, TwoPartAggregateSink>(firsts_, budget, sink, cursor).Run();
 }
 
 uint64_t TwoPartPartition::CountBetween(const Range& rows) const {
