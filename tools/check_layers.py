@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a folder includes only what lies below it: the layering of docs/ARCHITECTURE.md.
+"""Checks that a folder includes only what lies below it, and a room of a folder only rooms below it: the
+layering of docs/ARCHITECTURE.md.
 
 Usage: check_layers.py [--root DIR]. Prints each violation as file:line; exit status 1 if there is one.
 """
@@ -19,6 +20,13 @@ ALLOWED["clients"] = ["eris/", "clients/"]
 # `eris serve` is the one customer of the server in process: its door, and what the door takes.
 ALLOWED["clients/cli"] = ["eris/", "clients/", "server/serve.h", "server/config.h"]
 ALLOWED["examples"] = ["eris/"]
+# The rooms of a folder, lowest first; of those in one string none includes another. ".": the folder's own files.
+ROOMS = {
+    "storage": [".", "tree", "index hash", "table"],
+    "engine": ["objects", "core", "reads", "sessions moving", "."],
+    "server": ["guard", "state", "calls", "data", "tables", "admin", "."],
+    "clients/cli": ["text", "files", "."],
+}
 # Generated from proto/: for server and clients only.
 WIRE = re.compile(r"(?:eris/v1/|.*\.pb\.h$|grpc|google/protobuf)")
 WIRE_USERS = ("server", "clients", "examples")
@@ -29,6 +37,32 @@ INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 def rule_of(path):
     """The longest entry of ALLOWED that covers `path`, or None (no rule)."""
     return max((k for k in ALLOWED if path.startswith(k + "/")), key=len, default=None)
+
+
+def room_of(path):
+    """(folder with rooms, room) of a file or an include, or None."""
+    for folder in ROOMS:
+        if path.startswith(f"{folder}/"):
+            room, _, rest = path[len(folder) + 1 :].partition("/")
+            return folder, room if rest else "."
+    return None
+
+
+def floor_of(folder, room):
+    """How high the room lies; -1: it has no place in the order."""
+    return next((at for at, rooms in enumerate(ROOMS[folder]) if room in rooms.split()), -1)
+
+
+def breach_of_rooms(path, name):
+    """What is wrong with the include of `name`, if the file and `name` are of one folder with rooms, or None."""
+    user, used = room_of(path), room_of(name)
+    if user is None or used is None or user[0] != used[0] or user == used:
+        return None
+    folder = user[0]
+    floors = [floor_of(folder, room) for _, room in (user, used)]
+    if -1 in floors:
+        return f"{folder}/ has no order for its room {(user, used)[floors.index(-1)][1]}"
+    return None if floors[1] < floors[0] else f"the rooms of {folder}/, lowest first: {', '.join(ROOMS[folder])}"
 
 
 def violations(root):
@@ -47,6 +81,8 @@ def violations(root):
             if WIRE.match(name):
                 if not rule.startswith(WIRE_USERS):
                     yield f"{path}:{number}: includes {name}: the wire format is for server and clients only"
+            elif breach := breach_of_rooms(path, name):
+                yield f"{path}:{number}: includes {name}: {breach}"
             elif name.startswith(OURS) and not name.startswith(tuple(ALLOWED[rule])):
                 yield f"{path}:{number}: includes {name}: {rule}/ may include only {' '.join(ALLOWED[rule])}"
 

@@ -48,6 +48,18 @@ class CheckLayersTest(unittest.TestCase):
         self.finds("clients/a.cc", "server/serve.h")
         self.finds("clients/cli/a.cc", "server/call_state.h")
 
+    def test_rooms_include_only_rooms_below(self):
+        self.finds("engine/core/a.h", "engine/reads/b.h")
+        self.finds("engine/reads/a.h", "engine/engine_impl.h")
+        self.finds("engine/sessions/a.h", "engine/moving/b.h")
+        self.finds("storage/partition.h", "storage/tree/prefix_tree.h")
+        self.finds("storage/hash/a.h", "storage/index/b.h")
+        self.finds("clients/cli/text/a.h", "clients/cli/files/b.h")
+        self.finds("engine/attic/a.h", "engine/core/b.h")
+        self.passes("engine/sessions/a.h", "engine/reads/b.h", "engine/sessions/b.h", "engine/objects/b.h", "aeu/aeu.h")
+        self.passes("engine/engine_impl.h", "engine/moving/b.h", "engine/memory_report.h")
+        self.passes("storage/index/a.h", "storage/tree/b.h", "storage/partition.h")
+
     def test_angle_brackets_do_not_hide_an_include(self):
         status, _ = run({"base/a.h": "#  include <engine/b.h>\n"})
         self.assertEqual(status, 1)
