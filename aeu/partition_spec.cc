@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "base/check.h"
-#include "storage/bytes_partition.h"
-#include "storage/hash_partition.h"
-#include "storage/index_partition.h"
+#include "storage/hash/hash_partition.h"
+#include "storage/index/bytes_partition.h"
+#include "storage/index/index_partition.h"
+#include "storage/index/two_part_partition.h"
+#include "storage/index/versioned_partition.h"
 #include "storage/table/table_partition.h"
-#include "storage/two_part_partition.h"
-#include "storage/versioned_partition.h"
 
 namespace eris::aeu {
 namespace {

@@ -22,7 +22,7 @@
 #include "aeu/clock.h"
 #include "bench/memory/our_memory.h"
 #include "bench/routing/machine.h"
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 
 namespace eris::bench {
 namespace {

@@ -25,9 +25,9 @@
 #include "bench/memory/our_memory.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "storage/index_partition.h"
-#include "storage/tree_scanner.h"
-#include "storage/versioned_partition.h"
+#include "storage/index/index_partition.h"
+#include "storage/index/versioned_partition.h"
+#include "storage/tree/tree_scanner.h"
 
 namespace eris::bench {
 namespace {

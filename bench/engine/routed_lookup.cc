@@ -24,7 +24,7 @@
 #include "eris/engine.h"
 #include "memory/memory_manager.h"
 #include "memory/memory_system.h"
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 #include "topology/topology.h"
 
 namespace {

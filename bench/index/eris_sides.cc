@@ -11,10 +11,10 @@
 #include "bench/index/side.h"
 #include "bench/index/structure_lab.h"
 #include "bench/memory/our_memory.h"
-#include "storage/hash_partition.h"
-#include "storage/index_partition.h"
-#include "storage/prefix_tree.h"
-#include "storage/tree_scanner.h"
+#include "storage/hash/hash_partition.h"
+#include "storage/index/index_partition.h"
+#include "storage/tree/prefix_tree.h"
+#include "storage/tree/tree_scanner.h"
 
 namespace eris::bench {
 namespace {

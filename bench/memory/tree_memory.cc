@@ -24,7 +24,7 @@
 #include "bench/memory/process_memory.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "storage/prefix_tree.h"
+#include "storage/tree/prefix_tree.h"
 
 namespace eris::bench {
 namespace {

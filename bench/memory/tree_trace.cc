@@ -22,7 +22,7 @@
 #include "bench/memory/trace.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "storage/prefix_tree.h"
+#include "storage/tree/prefix_tree.h"
 
 namespace eris::bench {
 namespace {

@@ -23,7 +23,7 @@
 #include "memory/numa_node_pool.h"
 #include "routing/endpoint.h"
 #include "routing/port.h"
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 #include "topology/topology.h"
 
 namespace eris::bench {

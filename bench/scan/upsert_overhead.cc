@@ -16,8 +16,8 @@
 #include "bench/key_order.h"
 #include "bench/memory/our_memory.h"
 #include "bench/routing/machine.h"
-#include "storage/index_partition.h"
-#include "storage/versioned_partition.h"
+#include "storage/index/index_partition.h"
+#include "storage/index/versioned_partition.h"
 
 namespace eris::bench {
 namespace {

@@ -1,5 +1,5 @@
-// The blocks of the prefix tree (storage/tree_node.h, storage/tree_run.h) as many threads use them
-// at once. The layouts are the same; the word that has a block's counts also has its lock:
+// The blocks of the prefix tree (storage/tree/tree_node.h, storage/tree/tree_run.h) as many threads
+// use them at once. The layouts are the same; the word that has a block's counts also has its lock:
 //
 //   TreeNode, page, word 1:  |children 16|version 45|changing|obsolete|locked|
 //   run, word 0:             |unused 30|obsolete|locked|pairs_at 8|lines 8|sorted 8|count 8|
@@ -29,8 +29,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "storage/tree_node.h"
-#include "storage/tree_run.h"
+#include "storage/tree/tree_node.h"
+#include "storage/tree/tree_run.h"
 
 namespace eris::bench {
 

@@ -9,7 +9,7 @@ namespace {
 using storage::kFindGroupMax;
 using storage::Pair;
 
-// As in storage/prefix_tree.cc, and storage/prefix_tree_find.cc.
+// As in storage/tree/prefix_tree.cc, and storage/tree/prefix_tree_find.cc.
 constexpr unsigned kLookupLines = 10;
 
 void PrefetchLines(TreeRef run, unsigned lines) {

@@ -1,10 +1,10 @@
 // The baseline of the evaluation: the engine's prefix tree, not partitioned but shared by all
 // threads, as the paper's "shared index" is. u64 -> u64, the same TreeNodes, pages and runs
-// (storage/prefix_tree.h), synchronised by atomics: readers take no lock and write nothing that is
-// shared, writers lock the blocks that they change (shared_node.h). Upserts and look-ups only; what
-// it leaves out costs the engine's tree something, and it nothing: erases, scans, counts of keys.
-// Memory comes from the engine's allocator, a cache per thread, so huge pages and placement are the
-// same. Paper: ERIS 4, the shared index.
+// (storage/tree/prefix_tree.h), synchronised by atomics: readers take no lock and write nothing
+// that is shared, writers lock the blocks that they change (shared_node.h). Upserts and look-ups
+// only; what it leaves out costs the engine's tree something, and it nothing: erases, scans, counts
+// of keys. Memory comes from the engine's allocator, a cache per thread, so huge pages and
+// placement are the same. Paper: ERIS 4, the shared index.
 //
 // What is replaced is freed when no thread can be reading it any more (epochs.h).
 //
@@ -25,7 +25,7 @@
 #include "bench/shared/shared_node.h"
 #include "memory/local_cache.h"
 #include "memory/memory_manager.h"
-#include "storage/prefix_tree.h"
+#include "storage/tree/prefix_tree.h"
 
 namespace eris::bench {
 

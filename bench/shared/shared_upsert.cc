@@ -27,7 +27,7 @@ using storage::TreeNode256;
 using storage::TreeRun;
 namespace internal = storage::internal;
 
-// As in storage/prefix_tree.cc.
+// As in storage/tree/prefix_tree.cc.
 constexpr unsigned kPageKeysMin = 96;
 
 // Of a TreeNode that is locked, with `children` children.
@@ -71,8 +71,8 @@ void StoreStarts(TreeRef ref, const uint8_t* starts) {
   }
 }
 
-// Where to cut pairs in two, as storage/prefix_tree.cc does it: the byte at `shift` from which on
-// they go to the upper part. REQUIRES: two different bytes.
+// Where to cut pairs in two, as storage/tree/prefix_tree.cc does it: the byte at `shift` from which
+// on they go to the upper part. REQUIRES: two different bytes.
 unsigned SplitByte(const Pair* pairs, unsigned count, unsigned shift, bool ascending) {
   uint8_t bytes[kRunPairsMax + 1];
   for (unsigned i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(ByteAt(pairs[i].key, shift));

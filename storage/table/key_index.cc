@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "storage/two_part_partition.h"
+#include "storage/index/two_part_partition.h"
 
 namespace eris::storage {
 namespace {

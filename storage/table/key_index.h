@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "memory/local_cache.h"
 #include "storage/batch.h"
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 #include "storage/partition.h"
 #include "storage/table/row_source.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "storage/hash_table_check.h"
+#include "storage/hash/hash_table_check.h"
 
 namespace eris::fuzz {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "storage/hash_partition.h"
+#include "storage/hash/hash_partition.h"
 #include "tests/fuzz/index_command.h"
 #include "tests/fuzz/partition_machine.h"
 

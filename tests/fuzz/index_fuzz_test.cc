@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/tree_node.h"
+#include "storage/tree/tree_node.h"
 #include "tests/fuzz/index_machine.h"
 #include "tests/fuzz/index_seeds.h"
 #include "tests/support/seed.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "storage/tree_check.h"
+#include "storage/tree/tree_check.h"
 
 namespace eris::fuzz {
 

@@ -1,7 +1,7 @@
 // Runs commands on the partitions that together own all keys, and on a std::map. After each one the
-// partitions must hold what the map holds, be sound (storage/tree_check.h), and hold every byte
-// that their cache counts as used. Property tests, the fuzzer and replays of what it has found all
-// stand on RunIndexCommands. Single-threaded; a case depends on its commands alone.
+// partitions must hold what the map holds, be sound (storage/tree/tree_check.h), and hold every
+// byte that their cache counts as used. Property tests, the fuzzer and replays of what it has found
+// all stand on RunIndexCommands. Single-threaded; a case depends on its commands alone.
 #ifndef ERIS_TESTS_FUZZ_INDEX_MACHINE_H_
 #define ERIS_TESTS_FUZZ_INDEX_MACHINE_H_
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 #include "tests/fuzz/index_command.h"
 #include "tests/fuzz/partition_machine.h"
 #include "tests/fuzz/tree_inventory.h"

@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "storage/tree_node.h"
-#include "storage/tree_run.h"
+#include "storage/tree/tree_node.h"
+#include "storage/tree/tree_run.h"
 
 namespace eris::fuzz {
 namespace {

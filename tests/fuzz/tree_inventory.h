@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "memory/local_cache.h"
 #include "memory/memory_manager.h"
-#include "storage/prefix_tree.h"
+#include "storage/tree/prefix_tree.h"
 
 namespace eris::fuzz {
 

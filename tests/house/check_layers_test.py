@@ -68,7 +68,7 @@ class CheckLayersTest(unittest.TestCase):
         self.passes("engine/a.cc", "aeu/aeu.h", "base/check.h", "eris/types.h", "vector", "absl/status/status.h")
         self.passes("server/a.cc", "eris/engine.h", "eris/v1/data.grpc.pb.h", "server/b.h", "grpcpp/grpcpp.h")
         self.passes("clients/cli/main.cc", "server/serve.h", "server/config.h", "clients/eris_client.h")
-        self.passes("bench/storage/tree_bench.cc", "storage/prefix_tree.h")
+        self.passes("bench/storage/tree_bench.cc", "storage/tree/prefix_tree.h")
         self.passes("tests/unit/aeu/a_test.cc", "engine/engine.h", "eris/v1/data.pb.h")
 
 

@@ -37,7 +37,7 @@
 #include "engine/engine_impl.h"
 #include "memory/size_class.h"
 #include "routing/block_pool.h"
-#include "storage/tree_run.h"
+#include "storage/tree/tree_run.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/sanitized.h"

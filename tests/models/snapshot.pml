@@ -1,5 +1,5 @@
 /* Snapshots by epoch: routing/snapshot_registry.h, the turn in aeu/aeu.cc (TakeCommands,
- * ReadSnapshots), the versions in storage/version_table.cc, the scan's side in engine/snapshot.cc and
+ * ReadSnapshots), the versions in storage/index/version_table.cc, the scan's side in engine/snapshot.cc and
  * engine/scan_state.cc. docs/snapshots.md has the rule.
  *
  * AEUS AEUs own a key each. A client writes its values into key 0, then, after the

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 #include "tests/support/aeu_lab.h"
 
 namespace eris::aeu {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/two_part_partition.h"
+#include "storage/index/two_part_partition.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/moving_ranges.h"
 #include "tests/support/seed.h"

@@ -1,7 +1,7 @@
 // A partition of byte strings against a map, with sizes at every edge (in the word, in a block, at
 // the limit), with memory that runs out at every allocation, and while ranges change hands. After
 // each case the cache's account is what the rows need.
-#include "storage/bytes_partition.h"
+#include "storage/index/bytes_partition.h"
 
 #include <gtest/gtest.h>
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "storage/hash_partition.h"
-#include "storage/hash_table_check.h"
-#include "storage/index_partition.h"
-#include "storage/tree_check.h"
+#include "storage/hash/hash_partition.h"
+#include "storage/hash/hash_table_check.h"
+#include "storage/index/index_partition.h"
+#include "storage/tree/tree_check.h"
 #include "tests/support/write_model.h"
 #include "tests/unit/storage/storage_fixture.h"
 

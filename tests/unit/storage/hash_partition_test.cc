@@ -1,4 +1,4 @@
-#include "storage/hash_partition.h"
+#include "storage/hash/hash_partition.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/hash_table_check.h"
+#include "storage/hash/hash_table_check.h"
 #include "tests/support/write_model.h"
 #include "tests/unit/storage/hash_key_sets.h"
 #include "tests/unit/storage/storage_fixture.h"

@@ -1,5 +1,5 @@
 // Plants one fault at a time in a sound table; the checker must notice each.
-#include "storage/hash_table_check.h"
+#include "storage/hash/hash_table_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

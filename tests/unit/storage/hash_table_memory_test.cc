@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/hash_table.h"
-#include "storage/hash_table_check.h"
+#include "storage/hash/hash_table.h"
+#include "storage/hash/hash_table_check.h"
 #include "tests/unit/storage/hash_key_sets.h"
 #include "tests/unit/storage/storage_fixture.h"
 

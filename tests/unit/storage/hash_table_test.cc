@@ -1,6 +1,6 @@
 // Random operations on a hash table against std::unordered_map, for key sets that are hard on a
 // hash; what growing, shrinking and walking promise.
-#include "storage/hash_table.h"
+#include "storage/hash/hash_table.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/hash_table_check.h"
+#include "storage/hash/hash_table_check.h"
 #include "tests/unit/storage/hash_key_sets.h"
 #include "tests/unit/storage/storage_fixture.h"
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "storage/index_partition.h"
-#include "storage/tree_check.h"
-#include "storage/tree_node.h"
+#include "storage/index/index_partition.h"
+#include "storage/tree/tree_check.h"
+#include "storage/tree/tree_node.h"
 #include "tests/fuzz/tree_inventory.h"
 #include "tests/unit/storage/storage_fixture.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/tree_node.h"
+#include "storage/tree/tree_node.h"
 #include "tests/fuzz/index_command_gen.h"
 #include "tests/fuzz/index_machine.h"
 #include "tests/support/property.h"

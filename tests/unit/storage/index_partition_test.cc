@@ -1,4 +1,4 @@
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/tree_check.h"
+#include "storage/tree/tree_check.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "storage/prefix_tree.h"
-#include "storage/tree_check.h"
+#include "storage/tree/prefix_tree.h"
+#include "storage/tree/tree_check.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {

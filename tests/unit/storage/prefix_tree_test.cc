@@ -1,6 +1,6 @@
 // Facts of single operations, then random operations on one tree against std::map, over key
 // distributions that are hard on a prefix tree.
-#include "storage/prefix_tree.h"
+#include "storage/tree/prefix_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "storage/tree_check.h"
+#include "storage/tree/tree_check.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {

@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "storage/index_partition.h"
-#include "storage/tree_check.h"
-#include "storage/tree_count.h"
+#include "storage/index/index_partition.h"
+#include "storage/tree/tree_check.h"
+#include "storage/tree/tree_count.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {

@@ -17,8 +17,8 @@
 #include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
-#include "storage/prefix_tree.h"
-#include "storage/tree_scanner.h"
+#include "storage/tree/prefix_tree.h"
+#include "storage/tree/tree_scanner.h"
 #include "topology/topology.h"
 
 namespace eris::storage {

@@ -1,5 +1,5 @@
 // Plants one fault at a time in a sound tree; the checker must notice each.
-#include "storage/tree_check.h"
+#include "storage/tree/tree_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

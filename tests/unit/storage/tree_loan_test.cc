@@ -2,7 +2,7 @@
 // ends, chunks of every size, loans that are taken back, ranges that come back while their rows are
 // still being freed, with memory and without. Rows are compared with a std::map, and of two caches
 // every byte must come back.
-#include "storage/tree_loan.h"
+#include "storage/tree/tree_loan.h"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "storage/byte_value.h"
-#include "storage/bytes_partition.h"
-#include "storage/hash_partition.h"
-#include "storage/index_partition.h"
-#include "storage/two_part_partition.h"
-#include "storage/versioned_partition.h"
+#include "storage/hash/hash_partition.h"
+#include "storage/index/bytes_partition.h"
+#include "storage/index/index_partition.h"
+#include "storage/index/two_part_partition.h"
+#include "storage/index/versioned_partition.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {

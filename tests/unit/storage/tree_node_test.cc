@@ -1,4 +1,4 @@
-#include "storage/tree_node.h"
+#include "storage/tree/tree_node.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/tree_run.h"
+#include "storage/tree/tree_run.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Groups at the sizes where they change: blocks that have no byte too many, trees above them, and
 // back with a distance; also where no smaller block can be had.
-#include "storage/two_part_group.h"
+#include "storage/index/two_part_group.h"
 
 #include <gtest/gtest.h>
 

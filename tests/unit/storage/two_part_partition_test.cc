@@ -1,7 +1,7 @@
 // Partitions of two-part keys against a std::map of pairs: operations of all kinds in a seeded
 // order, over shapes that are hard on groups, with memory that runs out, while ranges are cut,
 // joined and moved; then each promise by itself. tests/unit/storage/two_part_parts.h checks.
-#include "storage/two_part_partition.h"
+#include "storage/index/two_part_partition.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/index_partition.h"
+#include "storage/index/index_partition.h"
 #include "tests/unit/storage/two_part_parts.h"
 
 namespace eris::storage {

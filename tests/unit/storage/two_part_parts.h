@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "memory/failure_point.h"
-#include "storage/tree_check.h"
-#include "storage/two_part_partition.h"
+#include "storage/index/two_part_partition.h"
+#include "storage/tree/tree_check.h"
 #include "tests/fuzz/tree_inventory.h"
 #include "tests/support/write_model.h"
 #include "tests/unit/storage/storage_fixture.h"

@@ -1,6 +1,6 @@
 // How much a call does on a table of versions: records are what is counted, not keys, and what is
 // taken out at once is freed piece by piece. What snapshots see meanwhile is told by a model.
-#include "storage/version_table.h"
+#include "storage/index/version_table.h"
 
 #include <gtest/gtest.h>
 

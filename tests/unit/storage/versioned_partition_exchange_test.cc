@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "storage/byte_value.h"
-#include "storage/bytes_partition.h"
-#include "storage/index_partition.h"
-#include "storage/two_part_partition.h"
-#include "storage/versioned_partition.h"
+#include "storage/index/bytes_partition.h"
+#include "storage/index/index_partition.h"
+#include "storage/index/two_part_partition.h"
+#include "storage/index/versioned_partition.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {

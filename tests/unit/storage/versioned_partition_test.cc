@@ -1,7 +1,7 @@
 // Partitions with versions against copies of a std::map, one for each snapshot that is held: random
 // writes of all operations, snapshots that begin and end, splits, absorbs, copies of ranges to a
 // neighbour, versions freed in pieces, slices of every size. All forms of rows.
-#include "storage/versioned_partition.h"
+#include "storage/index/versioned_partition.h"
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "storage/byte_value.h"
-#include "storage/bytes_partition.h"
-#include "storage/index_partition.h"
-#include "storage/two_part_partition.h"
+#include "storage/index/bytes_partition.h"
+#include "storage/index/index_partition.h"
+#include "storage/index/two_part_partition.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {

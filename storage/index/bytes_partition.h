@@ -1,0 +1,97 @@
+// A partition of an index of byte strings: one key range of u64 -> bytes. An index partition holds
+// a word per key (byte_value.h), and the longer strings are blocks of the same cache, so that rows
+// lie in the memory of the AEU's NumaNode like the tree. Runs on the thread of the AEU that owns
+// it. Paper: ERIS 3.1, 3.3.2.
+#ifndef ERIS_STORAGE_INDEX_BYTES_PARTITION_H_
+#define ERIS_STORAGE_INDEX_BYTES_PARTITION_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memory/local_cache.h"
+#include "storage/byte_value.h"
+#include "storage/index/index_partition.h"
+#include "storage/partition.h"
+
+namespace eris::storage {
+
+class ReplyRoom;
+
+class BytesPartition final : public Partition {
+ public:
+  // As IndexPartition::Create.
+  static absl::StatusOr<std::unique_ptr<BytesPartition>> Create(const Range& range,
+                                                                memory::LocalCache& cache);
+
+  const Range& range() const override { return rows_->range(); }
+  uint64_t size() const override { return rows_->size(); }
+
+  // values_in and expected are words whose records outlive the call; values_out get words whose
+  // records are in the part's bytes_out: one piece of it per part and group of keys. A key whose
+  // answer finds no room there answers kNoRoom and changes nothing. No kAdd: byte strings are no
+  // numbers.
+  void Execute(const Batch& batch) override;
+  // Copies strings to out.bytes, a piece of it for each run of rows; a row whose string finds no
+  // room there ends the chunk. Without out.bytes the values are 0. No filter on values.
+  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+  // REQUIRES: nothing but the count is asked for.
+  void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
+
+  // The records stay where they are: both sides have the same cache.
+  // (bytes_partition_exchange.cc)
+  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
+  absl::Status Absorb(Partition& other) override;
+  absl::Status PrepareExtract(const Range& leaving) override {
+    return rows_->PrepareExtract(leaving);
+  }
+  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
+  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override {
+    return rows_->Forget(snapshots, rows_max);
+  }
+  void TakeBack() override { rows_->TakeBack(); }
+  absl::Status Ingest(const ExchangeChunk& chunk) override;
+  absl::Status Rehome(memory::LocalCache& cache) override { return rows_->Rehome(cache); }
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override {
+    return rows_->Maintain(snapshots, rows_max);
+  }
+
+  void Abandon() override { rows_->Abandon(); }
+
+  const PrefixTree& tree() const { return std::as_const(*rows_).tree(); }
+
+ private:
+  struct Group;
+
+  explicit BytesPartition(std::unique_ptr<IndexPartition> rows) : rows_(std::move(rows)) {}
+
+  memory::LocalCache& cache() { return rows_->tree().cache(); }
+
+  void RunGroup(const Batch& batch, Group& group);
+  // One run of a scan; false when its strings find no more room.
+  bool ScanRun(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out);
+  void LookupGroup(Group& group);
+  void UpsertGroup(Group& group);
+  void EraseGroup(Group& group);
+  void ConditionalGroup(Operation operation, Group& group);
+  KeyState WriteOne(Operation operation, Group& group, uint32_t i, ReplyRoom& room);
+
+  // The word to store for what `given` says, with a block of its own where it is long. 0: no
+  // memory.
+  uint64_t Keep(uint64_t given);
+  // Makes *stored what `given` says, over the old bytes where they have the room. False: no memory,
+  // nothing has changed.
+  bool Replace(uint64_t* stored, uint64_t given);
+  void Free(uint64_t stored);
+
+  std::unique_ptr<IndexPartition> rows_;  // never nullptr, but in the making
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_INDEX_BYTES_PARTITION_H_

@@ -1,0 +1,100 @@
+// A partition of an index: one key range of u64 -> u64, on a prefix tree in the AEU's own cache.
+// Runs on the thread of the AEU that owns it. Paper: ERIS 3.1, 3.3.2.
+#ifndef ERIS_STORAGE_INDEX_INDEX_PARTITION_H_
+#define ERIS_STORAGE_INDEX_INDEX_PARTITION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memory/local_cache.h"
+#include "storage/partition.h"
+#include "storage/tree/prefix_tree.h"
+#include "storage/tree/tree_loan.h"
+
+namespace eris::storage {
+
+class IndexPartition final : public Partition {
+ public:
+  // An empty partition of `range` (an empty range is fine: a target of transfers begins so).
+  // `cache` outlives the partition and everything split off it. `free_values`: of values that refer
+  // to more than the word (bytes_partition.h); it goes with rows that are forgotten, or that are
+  // there at the partition's end.
+  // Errors: InvalidArgument (a boundary longer than 8 bytes), ResourceExhausted.
+  static absl::StatusOr<std::unique_ptr<IndexPartition>> Create(
+      const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values = nullptr);
+  ~IndexPartition() override { loan_.FreeAll(tree_); }
+
+  const Range& range() const override { return range_; }
+  uint64_t size() const override { return tree_.size() - loan_.hidden_rows(); }
+
+  // Keys are gathered over the parts into groups, so that many small commands run as fast as a
+  // large.
+  void Execute(const Batch& batch) override;
+  // Reads the clock after each run of rows looked at, so a slice answers at least one run, however
+  // late it is. At the end cursor.rest is empty; when rows_left ends the scan, rest is what was not
+  // asked for. (index_partition_scan.cc)
+  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+  // The same; a count without a filter takes one slice, O(depth).
+  void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
+
+  // How ranges change hands (index_partition_exchange.cc). The result has the same cache.
+  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
+  // `other` must have the same cache (Rehome). An empty range is adjacent to any.
+  absl::Status Absorb(Partition& other) override;
+  // Rows stand in key order already, so there is nothing to prepare.
+  absl::Status PrepareExtract(const Range& leaving) override;
+  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
+  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
+  // Needs memory for the copies alone: rows leave also where the tree has none to split itself.
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void TakeBack() override;
+  absl::Status Ingest(const ExchangeChunk& chunk) override;
+  // Of `count` rows that stand elsewhere than in a chunk; ascending keys of `covers`, which the
+  // caller has checked.
+  absl::Status IngestRows(const Range& covers, const uint64_t* keys, const uint64_t* values,
+                          size_t count);
+  absl::Status Rehome(memory::LocalCache& cache) override;
+  // Frees what Forget has left.
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
+
+  void Abandon() override {
+    tree_.Abandon();
+    loan_.Abandon();
+  }
+
+  // For checks and counts. It may hold more rows than the partition: those that are lent.
+  const PrefixTree& tree() const { return tree_; }
+  const TreeLoan& loan() const { return loan_; }
+  // For a partition that keeps more than the words in it (bytes_partition.h).
+  PrefixTree& tree() { return tree_; }
+
+ private:
+  struct Group;
+
+  IndexPartition(const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values)
+      : range_(range), tree_(cache), free_values_(free_values), loan_(free_values) {}
+
+  // Of conditional writes (index_partition_conditional.cc).
+  struct ConditionalGroup;
+  void ExecuteConditional(const Batch& batch);
+  void RunConditional(Operation operation, ConditionalGroup& group);
+
+  void ExecuteOne(Operation operation, const BatchPart& part);
+  void ExecuteGroups(const Batch& batch);
+  void RunGroup(Operation operation, Group& group);
+  void UpsertGroup(Group& group, uint64_t** found);
+
+  Range range_;
+  PrefixTree tree_;
+  PrefixTree::FreeValues free_values_;
+  TreeLoan loan_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_INDEX_INDEX_PARTITION_H_

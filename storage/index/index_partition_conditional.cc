@@ -1,0 +1,61 @@
+// IndexPartition's conditional writes. The keys of a group are looked for side by side, as for
+// every operation; a key is looked for again by itself once an insert may have moved what was
+// found. Each key sees what the keys before it in the batch have made of it.
+#include <cstdint>
+
+#include "base/check.h"
+#include "storage/conditional_write.h"
+#include "storage/index/index_partition.h"
+
+namespace eris::storage {
+
+// Keys that run together, gathered from one or several parts.
+struct IndexPartition::ConditionalGroup {
+  struct From {
+    const BatchPart* part;
+    uint32_t index;
+  };
+  uint32_t count = 0;
+  uint64_t keys[kFindGroupMax];
+  From from[kFindGroupMax];
+};
+
+void IndexPartition::ExecuteConditional(const Batch& batch) {
+  ConditionalGroup group;
+  for (const BatchPart& part : batch.parts) {
+    for (uint32_t i = 0; i < part.count; ++i) {
+      ERIS_DCHECK(range_.ContainsU64(part.keys[i]));
+      // The request's columns lie in another core's cache: they come while the tree is searched.
+      __builtin_prefetch(part.states_out + part.positions[i], 1);
+      __builtin_prefetch(part.values_out + part.positions[i], 1);
+      group.keys[group.count] = part.keys[i];
+      group.from[group.count++] = {&part, i};
+      if (group.count == kFindGroupMax) RunConditional(batch.operation, group);
+    }
+  }
+  if (group.count > 0) RunConditional(batch.operation, group);
+}
+
+void IndexPartition::RunConditional(Operation operation, ConditionalGroup& group) {
+  uint64_t* found[kFindGroupMax];
+  const bool inserts = operation == Operation::kInsertIfAbsent || operation == Operation::kAdd;
+  tree_.FindGroup(group.keys, group.count, found,
+                  inserts ? PrefixTree::Purpose::kInsert : PrefixTree::Purpose::kRead);
+  bool found_valid = true;
+  for (uint32_t i = 0; i < group.count; ++i) {
+    if (!found_valid) tree_.FindGroup(&group.keys[i], 1, &found[i]);
+    const BatchPart& part = *group.from[i].part;
+    const uint32_t index = group.from[i].index;
+    ConditionalWrite write = Decide(operation, found[i], part, index);
+    if (write.stores && found[i] != nullptr) {
+      *found[i] = write.stored;
+    } else if (write.stores) {
+      found_valid = false;
+      if (tree_.Upsert(group.keys[i], write.stored) == UpsertResult::kNoMemory) write.Refuse();
+    }
+    write.Answer(part, index);
+  }
+  group.count = 0;
+}
+
+}  // namespace eris::storage

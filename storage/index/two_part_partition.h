@@ -1,0 +1,101 @@
+// A partition of an index whose keys have two parts of 8 bytes: one range of first parts. A prefix
+// tree holds a word per first part, and under it stands a group: the rows that share it, by second
+// part (two_part_group.h). The tree counts each word as its group's rows, so that a split or a
+// count knows the rows of either side without walking the groups. Groups are blocks of the same
+// cache, and stay where they are while ranges change hands. Runs on the thread of the AEU that owns
+// it. Paper: ERIS 3.1, 3.3.2.
+#ifndef ERIS_STORAGE_INDEX_TWO_PART_PARTITION_H_
+#define ERIS_STORAGE_INDEX_TWO_PART_PARTITION_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memory/local_cache.h"
+#include "storage/index/two_part_group.h"
+#include "storage/partition.h"
+#include "storage/tree/prefix_tree.h"
+#include "storage/tree/tree_loan.h"
+
+namespace eris::storage {
+
+class TwoPartPartition final : public Partition {
+ public:
+  // As IndexPartition::Create; the bounds have no second parts.
+  static absl::StatusOr<std::unique_ptr<TwoPartPartition>> Create(const Range& range,
+                                                                  memory::LocalCache& cache);
+  ~TwoPartPartition() override { loan_.FreeAll(firsts_); }
+
+  const Range& range() const override { return range_; }
+  uint64_t size() const override { return firsts_.size() - loan_.hidden_rows(); }
+
+  // Each part has `seconds`.
+  void Execute(const Batch& batch) override;
+  // The bounds of cursor.rest may have second parts, that begin and end within a group, as it does
+  // where a slice has ended. Fills out.seconds, too. Reads the clock after each run of rows looked
+  // at, also within a group. (two_part_partition_scan.cc)
+  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+  // The same; a count without a filter takes one slice, O(depth).
+  void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
+
+  // Cut and joined between first parts only. Errors: as IndexPartition, InvalidArgument also for a
+  // key with a second part. (two_part_partition_exchange.cc)
+  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
+  absl::Status Absorb(Partition& other) override;
+  absl::Status PrepareExtract(const Range& leaving) override;
+  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
+  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
+  // Whole groups leave: as many as have no more than limit.rows rows together, but one at least,
+  // which may have more.
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void TakeBack() override;
+  absl::Status Ingest(const ExchangeChunk& chunk) override;
+  absl::Status Rehome(memory::LocalCache& cache) override;
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
+
+  void Abandon() override {
+    firsts_.Abandon();
+    loan_.Abandon();
+  }
+
+  // First part -> word of the group. For checks; with those that are lent.
+  const PrefixTree& tree() const { return firsts_; }
+  const TreeLoan& loan() const { return loan_; }
+
+ private:
+  struct Gathered;
+
+  TwoPartPartition(const Range& range, memory::LocalCache& cache)
+      : range_(range), firsts_(cache, GroupRows), loan_(FreeGroups) {}
+
+  memory::LocalCache& cache() const { return firsts_.cache(); }
+
+  void LookupOne(const BatchPart& part);
+  void RunGathered(Operation operation, Gathered& keys);
+  void Lookup(Gathered& keys);
+  void Erase(Gathered& keys);
+  void Write(Operation operation, Gathered& keys);
+  // `word`: of the key's group, `value`: where the row's stands; nullptr without one. True: a row
+  // was added.
+  bool WriteRow(Operation operation, Gathered& keys, uint32_t i, uint64_t* word, uint64_t* value);
+  // Key `i`, whose first part was not there when the batch was searched, and what follows of it.
+  // How many keys were written.
+  uint32_t WriteNewFirst(Operation operation, Gathered& keys, uint32_t i);
+  // `rows` keys of one first part, ascending, as a new group. False: no memory, or the first part
+  // is there (then `there` is where its word stands).
+  bool InsertGroup(Operation operation, Gathered& keys, uint32_t i, uint32_t rows,
+                   uint64_t*& there);
+
+  uint64_t CountBetween(const Range& rows) const;
+
+  Range range_;
+  PrefixTree firsts_;
+  TreeLoan loan_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_INDEX_TWO_PART_PARTITION_H_

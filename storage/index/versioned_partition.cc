@@ -1,0 +1,221 @@
+#include "storage/index/versioned_partition.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/check.h"
+#include "storage/byte_value.h"
+#include "storage/range_ops.h"
+
+namespace eris::storage {
+namespace {
+
+constexpr uint32_t kGroupMax = VersionTable::kGroupMax;
+
+// Where byte strings are looked up to, until their records are made.
+class ScratchSink final : public BytesSink {
+ public:
+  ScratchSink() = default;
+  ScratchSink(const ScratchSink&) = delete;
+  ScratchSink& operator=(const ScratchSink&) = delete;
+  ~ScratchSink() {
+    while (pieces_ != nullptr) std::free(std::exchange(pieces_, pieces_->next));
+  }
+
+  std::byte* Take(size_t, size_t wanted, size_t& given) override {
+    auto* const piece = static_cast<Piece*>(std::malloc(sizeof(Piece) + wanted));
+    if (piece == nullptr) return nullptr;
+    piece->next = pieces_;
+    pieces_ = piece;
+    given = wanted;
+    return reinterpret_cast<std::byte*>(piece + 1);
+  }
+
+ private:
+  struct alignas(16) Piece {
+    Piece* next;
+  };
+  Piece* pieces_ = nullptr;
+};
+
+// Whether an operation on a key does anything, given what the key has before the batch. Where no
+// occurrence of a key in the batch would do anything by this, none does.
+bool Writes(Operation operation, const VersionTable::OldValue& old_value, const uint64_t* expected,
+            bool byte_strings) {
+  switch (operation) {
+    case Operation::kErase:
+    case Operation::kReplaceIfPresent:
+      return old_value.present;
+    case Operation::kInsertIfAbsent:
+      return !old_value.present;
+    case Operation::kCompareAndSet:
+      // Unequal byte strings cost a record that nobody would need.
+      return old_value.present && (byte_strings || *expected == old_value.value);
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<VersionedPartition>> VersionedPartition::Create(
+    std::unique_ptr<Partition> rows, memory::LocalCache& cache, Form form) {
+  absl::StatusOr<std::unique_ptr<VersionTable>> versions =
+      VersionTable::Create(cache, form.two_parts, form.byte_strings);
+  if (!versions.ok()) return versions.status();
+  std::unique_ptr<VersionedPartition> partition(
+      new (std::nothrow) VersionedPartition(std::move(rows), *std::move(versions), cache, form));
+  if (partition == nullptr) return NoMemory("create a partition");
+  return partition;
+}
+
+void VersionedPartition::Execute(const Batch& batch) {
+  if (batch.operation == Operation::kLookup || batch.snapshots == nullptr ||
+      !batch.snapshots->AnyBefore(batch.snapshots->epoch)) [[likely]] {
+    rows_->Execute(batch);
+  } else {
+    ExecuteKeeping(batch);
+  }
+}
+
+void VersionedPartition::ExecuteKeeping(const Batch& batch) {
+  // All of it first: what a key has had before the batch is what counts, wherever it comes.
+  bool refused = false;
+  for (const BatchPart& part : batch.parts) {
+    for (uint32_t from = 0; from < part.count; from += kGroupMax) {
+      refused |= KeepOld(batch, part, from, std::min(kGroupMax, part.count - from));
+    }
+  }
+  if (!refused) return rows_->Execute(batch);
+  // The runs of keys between those that have been answered.
+  for (const BatchPart& part : batch.parts) {
+    const auto answered = [&part](uint32_t i) {
+      return part.states_out[part.positions[i]] == KeyState::kNoMemory;
+    };
+    for (uint32_t begin = 0, end = 0; begin < part.count; begin = end + 1) {
+      end = begin;
+      while (end < part.count && !answered(end)) ++end;
+      if (end == begin) continue;
+      BatchPart run = part;
+      run.count = end - begin;
+      run.keys += begin;
+      run.positions += begin;
+      if (run.values_in != nullptr) run.values_in += begin;
+      if (run.expected != nullptr) run.expected += begin;
+      if (run.seconds != nullptr) run.seconds += begin;
+      Batch one = batch;
+      one.parts = {&run, 1};
+      rows_->Execute(one);
+    }
+  }
+}
+
+bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint32_t from,
+                                 uint32_t count) {
+  const uint64_t epoch = batch.snapshots->epoch;
+  const uint64_t* const seconds = part.seconds == nullptr ? nullptr : part.seconds + from;
+  VersionRecord* newest[kGroupMax];
+  versions_->Find({count, part.keys + from, seconds}, newest);
+
+  // Those that some held snapshot needs, and has no record of.
+  uint64_t keys[kGroupMax];
+  uint64_t needed_seconds[kGroupMax];
+  VersionRecord* needed_newest[kGroupMax];
+  uint32_t index[kGroupMax];
+  uint32_t positions[kGroupMax];
+  uint32_t needed = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    part.states_out[part.positions[from + i]] = KeyState::kPending;
+    const uint64_t end = newest[i] == nullptr ? 0 : newest[i]->end();
+    if (!batch.snapshots->Needs(end, epoch)) continue;
+    keys[needed] = part.keys[from + i];
+    if (seconds != nullptr) needed_seconds[needed] = seconds[i];
+    needed_newest[needed] = newest[i];
+    positions[needed] = needed;
+    index[needed++] = from + i;
+  }
+  if (needed == 0) return false;
+
+  uint64_t values[kGroupMax];
+  KeyState states[kGroupMax];
+  ScratchSink strings;
+  const uint64_t* const group_seconds = seconds == nullptr ? nullptr : needed_seconds;
+  const BatchPart look{.count = needed,
+                       .keys = keys,
+                       .positions = positions,
+                       .values_out = values,
+                       .states_out = states,
+                       .seconds = group_seconds,
+                       .bytes_out = form_.byte_strings ? &strings : nullptr};
+  rows_->Execute(
+      {.operation = Operation::kLookup, .parts = {&look, 1}, .bytes_copied = batch.bytes_copied});
+
+  VersionTable::OldValue old_values[kGroupMax];
+  bool kept[kGroupMax];
+  for (uint32_t i = 0; i < needed; ++i) {
+    VersionTable::OldValue& old_value = old_values[i];
+    if (states[i] == KeyState::kNoRoom) continue;  // a string that there was no memory to look at
+    old_value.present = states[i] == KeyState::kPresent;
+    old_value.value = old_value.present ? values[i] : 0;
+    const uint64_t* expected = part.expected == nullptr ? nullptr : part.expected + index[i];
+    old_value.keep = Writes(batch.operation, old_value, expected, form_.byte_strings);
+  }
+  versions_->Add({needed, keys, group_seconds}, needed_newest, old_values, *batch.snapshots, kept);
+  bool refused = false;
+  for (uint32_t i = 0; i < needed; ++i) {
+    if (kept[i] && states[i] != KeyState::kNoRoom) continue;
+    if (batch.operation == Operation::kErase) {
+      lost_before_ = std::max(lost_before_, epoch);
+    } else {
+      part.states_out[part.positions[index[i]]] = KeyState::kNoMemory;
+      refused = true;
+    }
+  }
+  return refused;
+}
+
+void VersionedPartition::LoseVersions() {
+  lost_before_ = std::max(lost_before_, versions_->newest_end());
+  versions_->DetachAll();
+}
+
+absl::StatusOr<std::unique_ptr<Partition>> VersionedPartition::SplitAt(const Key& key) {
+  FreeLeftForgotten();
+  absl::StatusOr<std::unique_ptr<VersionedPartition>> upper = Create(nullptr, *cache_, form_);
+  if (!upper.ok()) return upper.status();
+  absl::StatusOr<std::unique_ptr<Partition>> rows = rows_->SplitAt(key);
+  if (!rows.ok()) return rows.status();
+  (*upper)->rows_ = *std::move(rows);
+  if (!versions_->SplitAt(key.head, *(*upper)->versions_)) LoseVersions();
+  (*upper)->lost_before_ = lost_before_;
+  return std::unique_ptr<Partition>(*std::move(upper));
+}
+
+absl::Status VersionedPartition::Absorb(Partition& other) {
+  auto* versioned = dynamic_cast<VersionedPartition*>(&other);
+  if (versioned == nullptr) return absl::InvalidArgumentError("not a partition with versions");
+  if (versioned == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
+  FreeLeftForgotten();
+  versioned->FreeLeftForgotten();
+  const Range before = range();
+  const Range absorbed = other.range();
+  if (absl::Status status = rows_->Absorb(*versioned->rows_); !status.ok()) return status;
+  lost_before_ = std::max(lost_before_, versioned->lost_before_);
+  const bool is_upper = before.Empty() || absorbed.Empty() || absorbed.lo >= before.lo;
+  if (!is_upper) versions_.swap(versioned->versions_);
+  const uint64_t boundary = is_upper ? absorbed.lo.head : before.lo.head;
+  if (!versions_->Absorb(boundary, *versioned->versions_)) {
+    versioned->LoseVersions();
+    lost_before_ = std::max(lost_before_, versioned->lost_before_);
+    LoseVersions();
+    // What they were is freed here by and by: the other one may end now.
+    ERIS_CHECK(versions_->Absorb(boundary, *versioned->versions_));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace eris::storage

@@ -1,0 +1,129 @@
+// A partition of an index that scans can see as it was: rows are changed in place, and what a held
+// snapshot still needs of them is looked up before the write and kept in a VersionTable. Wraps any
+// partition whose rows stand in key order: u64 values, byte strings, two-part keys. While no
+// snapshot is held it passes everything on. Runs on the thread of the AEU that owns it. Paper: ERIS
+// 3.1 (MVCC); docs/snapshots.md.
+#ifndef ERIS_STORAGE_INDEX_VERSIONED_PARTITION_H_
+#define ERIS_STORAGE_INDEX_VERSIONED_PARTITION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memory/local_cache.h"
+#include "storage/index/version_table.h"
+#include "storage/partition.h"
+
+namespace eris::storage {
+
+class VersionedPartition final : public Partition {
+ public:
+  struct Form {
+    bool two_parts = false;
+    bool byte_strings = false;
+  };
+  // `rows` allocates from `cache`, too. Errors: ResourceExhausted.
+  static absl::StatusOr<std::unique_ptr<VersionedPartition>> Create(std::unique_ptr<Partition> rows,
+                                                                    memory::LocalCache& cache,
+                                                                    Form form);
+
+  const Range& range() const override { return rows_->range(); }
+  uint64_t size() const override { return rows_->size(); }
+
+  // A write that has no memory to keep what a held snapshot needs is refused, kNoMemory; but for an
+  // erase, which always works: the snapshots that would miss the row cannot be read here any more.
+  void Execute(const Batch& batch) override;
+
+  // At cursor.snapshot, if there is one: plain slices between the keys that have a record for it,
+  // and the records' values at those. cursor.snapshot_lost: it cannot be read here. Cost at a
+  // snapshot: a search for each key that was written since.
+  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
+  void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
+
+  // Versions change hands with their rows: in O(depth) where these do. Where there is no memory for
+  // that, the range changes hands all the same and the versions are lost.
+  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
+  absl::Status Absorb(Partition& other) override;
+  absl::Status PrepareExtract(const Range& leaving) override {
+    return rows_->PrepareExtract(leaving);
+  }
+  absl::StatusOr<bool> WalkLeaving(uint32_t rows_max) override {
+    return rows_->WalkLeaving(rows_max);
+  }
+  absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override {
+    return rows_->CancelExtract(rows_max);
+  }
+  // The chunk has the versions of all that it covers, erased rows too, and is bounded by both
+  // together. Errors: ResourceExhausted also for want of memory to copy them.
+  absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
+                    ExchangeChunk& out) override;
+  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
+  void TakeBack() override;
+  absl::Status Ingest(const ExchangeChunk& chunk) override;
+  absl::Status Rehome(memory::LocalCache& cache) override;
+  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
+
+  bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max) override {
+    return versions_->Free(snapshots, records_max);
+  }
+  uint64_t version_bytes() const override { return versions_->bytes(); }
+
+  void Abandon() override {
+    rows_->Abandon();
+    versions_->Abandon();
+  }
+
+  // For checks and tests: what is wrapped.
+  const Partition& rows() const { return *rows_; }
+
+ private:
+  VersionedPartition(std::unique_ptr<Partition> rows, std::unique_ptr<VersionTable> versions,
+                     memory::LocalCache& cache, Form form)
+      : rows_(std::move(rows)), versions_(std::move(versions)), cache_(&cache), form_(form) {}
+
+  // The write path while a snapshot is held (versioned_partition.cc).
+  void ExecuteKeeping(const Batch& batch);
+  // Keeps what the keys [from, from + count) of a part have, where needed. Marks those that must
+  // not be written in the part's states, all others as pending. True: there are some.
+  bool KeepOld(const Batch& batch, const BatchPart& part, uint32_t from, uint32_t count);
+
+  // The slices at a snapshot (versioned_partition_scan.cc). True: the rows as they are do.
+  bool Plain(ScanCursor& cursor) const;
+  template <class Sink>
+  void Walk(ScanCursor& cursor, const ScanBudget& budget, Sink& sink) const;
+  struct RowsSink;
+  struct AggregateSink;
+  // All records go, and are freed by and by; snapshots that began before the newest one's end
+  // cannot be read here.
+  void LoseVersions();
+
+  // Of a chunk (versioned_partition_exchange.cc).
+  // How much of `leaving` a chunk may have by its versions and, unless it is nullptr, by rows with
+  // these keys, which are all that there are there. Looks at no more versions than the limit has
+  // room for.
+  Range LimitEnd(const Range& leaving, End from, const ChunkLimit& limit,
+                 const std::vector<uint64_t>* row_keys) const;
+  // Those of a range. False: no memory.
+  bool CopyVersions(Range range, VersionColumns& out) const;
+  // Of what was forgotten, as many as count as `rows_max` rows. True: there may be more.
+  bool FreeForgotten(uint32_t rows_max);
+  // All at once of what there was no memory to detach: one chunk's at most.
+  void FreeLeftForgotten();
+
+  std::unique_ptr<Partition> rows_;
+  std::unique_ptr<VersionTable> versions_;
+  memory::LocalCache* cache_;
+  const Form form_;
+  uint64_t lost_before_ = 0;  // snapshots below it cannot be read here
+  std::optional<Range> lent_;
+  // Whose versions are still in the table: there was no memory to detach them.
+  std::optional<Range> forgotten_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_INDEX_VERSIONED_PARTITION_H_

@@ -1,0 +1,125 @@
+// The batched lookup: a group of probes goes down the tree side by side. Each level has two rounds:
+// find every probe's slot and prefetch it, then load the slots and prefetch what they refer to.
+// In a TreeNode256 the first round touches nothing, since its slot's address follows from the
+// reference alone. Runs have two rounds of their own, for the tags and for the pairs.
+#include <cstdint>
+
+#include "base/check.h"
+#include "base/prefetch.h"
+#include "storage/tree/prefix_tree.h"
+
+namespace eris::storage {
+namespace {
+
+// A group this small does not fill the time of a cache miss with work: whole runs come at once.
+constexpr uint32_t kFewProbes = 4;
+
+void PrefetchLines(TreeRef run) {
+  const auto* block = static_cast<const char*>(run.block());
+  for (unsigned i = 0; i < run.lines(); ++i) base::Prefetch(block + i * base::kCacheLineBytes);
+}
+
+// What the next step with this reference and key will read first.
+void PrefetchStep(TreeRef ref, uint64_t key) {
+  base::Prefetch(ref.kind() == TreeNodeKind::k256
+                     ? static_cast<void*>(&ref.node256()->slots[ref.Byte(key)])
+                     : ref.block());
+}
+
+// root_of(i) is where the search for keys[i] begins.
+template <class RootOf>
+[[gnu::always_inline]] inline void FindSideBySide(RootOf root_of, const uint64_t* keys,
+                                                  uint32_t count, uint64_t** values,
+                                                  PrefixTree::Purpose purpose) {
+  ERIS_DCHECK(count <= kFindGroupMax);
+  TreeRef refs[kFindGroupMax];
+  uint64_t* slots[kFindGroupMax];
+  uint64_t candidates[kFindGroupMax];
+  // Probes at a TreeNode, and those that have come to a run or a page, by index in the group.
+  uint8_t active[kFindGroupMax];
+  uint8_t at_run[kFindGroupMax];
+  uint8_t at_page[kFindGroupMax];
+  static_assert(kFindGroupMax <= 256);
+  uint32_t active_count = 0;
+  uint32_t run_count = 0;
+  uint32_t page_count = 0;
+
+  const auto arrive = [&](uint8_t i, TreeRef ref) {
+    refs[i] = ref;
+    if (ref.IsTreeNode()) {
+      PrefetchStep(ref, keys[i]);
+      active[active_count++] = i;
+    } else if (ref.IsRun()) {
+      if (count <= kFewProbes) {
+        PrefetchLines(ref);
+      } else {
+        base::Prefetch(ref.block());
+      }
+      at_run[run_count++] = i;
+    } else if (ref.IsPage()) {
+      base::Prefetch(ref.block());
+      base::Prefetch(&ref.page()->slots[ref.Byte(keys[i])]);
+      at_page[page_count++] = i;
+    }
+  };
+  for (uint32_t i = 0; i < count; ++i) {
+    values[i] = nullptr;
+    arrive(static_cast<uint8_t>(i), root_of(i));
+  }
+  while (active_count > 0) {
+    const uint32_t going = active_count;
+    for (uint32_t j = 0; j < going; ++j) {
+      const uint8_t i = active[j];
+      slots[i] = SlotOf(refs[i], refs[i].Byte(keys[i]));
+      base::Prefetch(slots[i]);
+    }
+    active_count = 0;
+    for (uint32_t j = 0; j < going; ++j) {
+      const uint8_t i = active[j];
+      arrive(i, TreeRef(*slots[i]));
+    }
+  }
+  for (uint32_t j = 0; j < run_count; ++j) {
+    const uint8_t i = at_run[j];
+    TreeRun* run = refs[i].run();
+    candidates[i] = run->Candidates(keys[i]);
+    const Pair* const pairs = run->pairs();
+    for (uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
+      base::Prefetch(pairs + std::countr_zero(rest));
+    }
+    if (purpose == PrefixTree::Purpose::kInsert && candidates[i] == 0) {
+      if (run->count == run->capacity()) {
+        PrefetchLines(refs[i]);  // it will be copied
+      } else {
+        __builtin_prefetch(pairs + run->count, 1, 3);
+      }
+    }
+  }
+  for (uint32_t j = 0; j < page_count; ++j) {
+    const uint8_t i = at_page[j];
+    const TreeRef ref = refs[i];
+    const unsigned byte = ref.Byte(keys[i]);
+    if (ref.PrefixMatches(keys[i]) && internal::TestBit(ref.page()->bitmap, byte)) {
+      values[i] = &ref.page()->slots[byte];
+    }
+  }
+  for (uint32_t j = 0; j < run_count; ++j) {
+    const uint8_t i = at_run[j];
+    Pair* pair = refs[i].run()->FindAmong(candidates[i], keys[i]);
+    if (pair != nullptr) values[i] = &pair->value;
+  }
+}
+
+}  // namespace
+
+void PrefixTree::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values,
+                           Purpose purpose) {
+  FindSideBySide([root = root_](uint32_t) { return root; }, keys, count, values, purpose);
+}
+
+void PrefixTree::FindInTrees(const TreeRef* roots, const uint64_t* keys, uint32_t count,
+                             uint64_t** values, Purpose purpose) {
+  FindSideBySide([roots](uint32_t i) { return roots[i]; }, keys, count, values, purpose);
+}
+
+}  // namespace eris::storage
