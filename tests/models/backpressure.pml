@@ -1,6 +1,6 @@
 /* What AEUs do with full buffers: Aeu::Step and Aeu::SendOn in aeu/aeu.cc, Port::Send and
  * Port::Flush in routing/port.cc and routing/port_send.cc, the sender's side in
- * engine/session_impl.cc and engine/send_order.cc (credit, resend of moved keys, cancel).
+ * engine/sessions/session_impl.cc and engine/core/send_order.cc (credit, resend of moved keys, cancel).
  *
  * AEUS AEUs have an incoming buffer of CAPACITY commands (the open half; what was taken is being
  * processed), an outgoing buffer of one command for each other AEU, and an ingress. Session s keeps

@@ -1,5 +1,5 @@
 /* Order while a range moves: aeu/range_history.cc, the stub of aeu/object_slot.h, Aeu::SendOn in
- * aeu/aeu.cc, engine/send_order.cc, and the versions of engine/transfer_executor.cc.
+ * aeu/aeu.cc, engine/core/send_order.cc, and the versions of engine/moving/transfer_executor.cc.
  *
  * One session sends COMMANDS writes on one key, several under way at a time, while a balancer moves
  * the key's range MOVES times between AEUS AEUs, also back to where it was. A write travels with the

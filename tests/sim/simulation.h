@@ -272,8 +272,8 @@ class Simulation {
   Outcome Run();
 
  private:
-  // What a client has under way on one object, as engine/send_order.h has it: all by one table, and
-  // behind what has to be sent again, nothing.
+  // What a client has under way on one object, as engine/core/send_order.h has it: all by one
+  // table, and behind what has to be sent again, nothing.
   struct SessionOrder {
     std::shared_ptr<const routing::RangeTable> table;
     uint32_t out = 0;

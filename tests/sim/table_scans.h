@@ -1,6 +1,6 @@
 // A client's scan of a table: one multicast to all members of the table, at a snapshot, whose parts
 // fill chunks that the client gives back when it has read them. The engine's part of it
-// (engine/table_scan_state.h), in the simulation's own steps.
+// (engine/reads/table_scan_state.h), in the simulation's own steps.
 #ifndef ERIS_TESTS_SIM_TABLE_SCANS_H_
 #define ERIS_TESTS_SIM_TABLE_SCANS_H_
 

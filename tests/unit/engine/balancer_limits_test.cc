@@ -1,4 +1,4 @@
-#include "engine/balancer_limits.h"
+#include "engine/core/balancer_limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which objects a period looks at. What comes of a look: tests/integration/balancer_test.cc.
-#include "engine/balancer_loop.h"
+#include "engine/moving/balancer_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/transfer_executor.h"
+#include "engine/moving/transfer_executor.h"
 
 namespace eris::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/boundaries.h"
+#include "engine/objects/boundaries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

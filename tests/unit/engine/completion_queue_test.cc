@@ -1,4 +1,4 @@
-#include "engine/completion_queue.h"
+#include "engine/core/completion_queue.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -19,8 +19,8 @@
 
 #include "aeu/aeu.h"
 #include "base/check.h"
-#include "engine/core.h"
-#include "engine/join_state.h"
+#include "engine/core/core.h"
+#include "engine/reads/join_state.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
 #include "tests/support/moving_ranges.h"

@@ -1,6 +1,6 @@
 // Joins with AEUs stepped by hand: blocks in rounds, ends of every kind at every moment, and
 // everything given back after each.
-#include "engine/join_state.h"
+#include "engine/reads/join_state.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/boundaries.h"
+#include "engine/objects/boundaries.h"
 #include "tests/support/hand_engine.h"
 
 namespace eris {

@@ -1,4 +1,4 @@
-#include "engine/object_kinds.h"
+#include "engine/objects/object_kinds.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a request's states say as a whole.
-#include "engine/request.h"
+#include "engine/core/request.h"
 
 #include <gtest/gtest.h>
 

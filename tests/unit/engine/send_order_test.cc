@@ -1,7 +1,7 @@
 // Requests that are held because keys of an earlier one have moved: what ends them. AEUs are
 // stepped by hand, and ranges move at once, so that a table says what is not so until the test
 // publishes one.
-#include "engine/send_order.h"
+#include "engine/core/send_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Snapshots that get too old, by a clock that the test says.
-#include "engine/snapshot.h"
+#include "engine/core/snapshot.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/step_gate.h"
+#include "engine/objects/step_gate.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

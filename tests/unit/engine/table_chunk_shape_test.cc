@@ -1,4 +1,4 @@
-#include "engine/table_chunk_shape.h"
+#include "engine/reads/table_chunk_shape.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "engine/table_chunk_pool.h"
+#include "engine/core/table_chunk_pool.h"
 #include "tests/support/seed.h"
 
 namespace eris::engine {

@@ -1,7 +1,7 @@
 // Table scans with AEUs stepped by hand: passes that scans share, attach to and fall out of, ends
 // of every kind at every moment, rows that go into other objects, and everything given back after
 // each.
-#include "engine/table_scan_state.h"
+#include "engine/reads/table_scan_state.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/snapshot.h"
+#include "engine/core/snapshot.h"
 #include "storage/table/append_pieces.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/sanitized.h"

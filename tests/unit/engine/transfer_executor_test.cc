@@ -1,6 +1,6 @@
 // Transfers whose AEUs are played by the test: what is sent and published in which order, how large
 // chunks get, what stops them and where.
-#include "engine/transfer_executor.h"
+#include "engine/moving/transfer_executor.h"
 
 #include <gtest/gtest.h>
 

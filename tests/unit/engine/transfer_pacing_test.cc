@@ -1,4 +1,4 @@
-#include "engine/transfer_pacing.h"
+#include "engine/objects/transfer_pacing.h"
 
 #include <gtest/gtest.h>
 

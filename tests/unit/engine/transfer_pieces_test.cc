@@ -1,4 +1,4 @@
-#include "engine/transfer_pieces.h"
+#include "engine/moving/transfer_pieces.h"
 
 #include <gtest/gtest.h>
 

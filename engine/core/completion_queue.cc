@@ -1,0 +1,108 @@
+#include "engine/core/completion_queue.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace eris::engine {
+namespace {
+
+// The queue for which this thread defers, and whether it has pushed anything to it since.
+thread_local const CompletionQueue* deferring = nullptr;
+thread_local bool pushed_while_deferring = false;
+
+}  // namespace
+
+CompletionQueue::CompletionQueue() : thread_([this] { Run(); }) {}
+
+CompletionQueue::~CompletionQueue() { Stop(); }
+
+void CompletionQueue::Push(CompletionTask* task) {
+  CompletionTask* head = pushed_.load(std::memory_order_relaxed);  // the CAS decides
+  do {
+    task->next_ = head;
+    // release: the thread sees the task's contents (acquire in RunPushed). seq_cst: see Waker.
+  } while (!pushed_.compare_exchange_weak(head, task, std::memory_order_seq_cst,
+                                          std::memory_order_relaxed));
+  // seq_cst: pairs with the store in Stop. Either the task is seen there, or the flag here.
+  if (ended_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    // Whoever runs pushed tasks goes on until there are none.
+    while (!OnCompletionThread() && RunPushedHere()) {
+    }
+  } else if (deferring == this) {
+    pushed_while_deferring = true;
+  } else {
+    waker_.Wake();
+  }
+}
+
+void CompletionQueue::Defer() {
+  ERIS_CHECK(deferring == nullptr);
+  deferring = this;
+}
+
+void CompletionQueue::RunDeferred() noexcept {
+  if (deferring != this) return;
+  deferring = nullptr;
+  if (!std::exchange(pushed_while_deferring, false)) return;
+  if (!running_.TryLock()) {
+    waker_.Wake();
+    return;
+  }
+  RunPushed();
+  // What comes from here on, its pusher has woken the completion thread for.
+  running_.Unlock();
+}
+
+bool CompletionQueue::RunPushedHere() {
+  base::MutexLock lock(&running_);
+  return RunPushed();
+}
+
+void CompletionQueue::Stop() {
+  stop_.store(true, std::memory_order_seq_cst);  // pairs with the load in Run, before it sleeps
+  waker_.Wake();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  ended_.store(true, std::memory_order_seq_cst);
+  while (RunPushedHere()) {
+  }
+}
+
+bool CompletionQueue::RunPushed() noexcept {
+  // Pairs with the CAS in Push. seq_cst, for Stop: after its store of ended_.
+  CompletionTask* newest = pushed_.exchange(nullptr, std::memory_order_seq_cst);
+  if (newest == nullptr) return false;
+  runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);  // see OnCompletionThread
+  // Oldest first.
+  CompletionTask* oldest = nullptr;
+  while (newest != nullptr) {
+    CompletionTask* next = newest->next_;
+    newest->next_ = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest != nullptr) {
+    CompletionTask* task = oldest;
+    oldest = oldest->next_;
+    task->next_ = nullptr;
+    task->Complete();  // may free it, or push it again
+  }
+  runner_.store({}, std::memory_order_relaxed);
+  return true;
+}
+
+void CompletionQueue::Run() {
+  for (;;) {
+    if (RunPushedHere()) continue;
+    waker_.PrepareToSleep();
+    if (pushed_.load(std::memory_order_seq_cst) != nullptr) {
+      waker_.CancelSleep();
+      continue;
+    }
+    if (stop_.load(std::memory_order_seq_cst)) return;
+    waker_.Sleep();
+  }
+}
+
+}  // namespace eris::engine

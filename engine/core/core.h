@@ -1,0 +1,66 @@
+// What sessions, requests, scans and joins share of an engine. Owned by EngineImpl; outlives all of
+// them but their last references.
+#ifndef ERIS_ENGINE_CORE_CORE_H_
+#define ERIS_ENGINE_CORE_CORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "engine/core/completion_queue.h"
+#include "engine/core/control_port.h"
+#include "engine/core/in_flight.h"
+#include "engine/core/open_registry.h"
+#include "engine/core/request.h"
+#include "engine/core/resends.h"
+#include "engine/core/scan_chunk_pool.h"
+#include "engine/core/table_chunk_pool.h"
+#include "engine/core/transfer_stop.h"
+#include "engine/objects/catalogue.h"
+#include "eris/options.h"
+#include "routing/endpoint.h"
+#include "storage/table/run_memory.h"
+
+namespace eris::engine {
+
+class JoinState;
+class ScanState;
+class TableScanState;
+
+struct Core {
+  Options options;  // as resolved: no zeros left
+  RequestLimits limits;
+  // Bounds the blocks of the sessions' Ports. Declared before the directory, whose queues may hold
+  // such blocks until they are destroyed.
+  std::unique_ptr<routing::BlockAllowance> port_blocks;
+  routing::EndpointDirectory directory;
+  Catalogue catalogue;
+  InFlight in_flight;
+  CompletionQueue completions;
+  Resends resends;
+  std::unique_ptr<ControlPort> control;
+  std::shared_ptr<ScanChunkPool> chunks;
+  OpenRegistry<ScanState> scans;
+  OpenRegistry<JoinState> joins;
+  std::shared_ptr<TableChunkPool> table_chunks;
+  std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
+  OpenRegistry<TableScanState> table_scans;
+  std::atomic<uint64_t> sessions{0};  // opened so far
+  TransferStop transfer_stop;
+
+  // Options for every Port. An AEU's Port never waits and does not use the shared allowance.
+  routing::PortOptions port_options() const {
+    return {.outgoing_bytes = options.outgoing_buffer_bytes,
+            .pool_bytes_max = options.port_buffers_bytes_max,
+            .wait_ns = int64_t{options.send_wait_ms_max} * 1'000'000};
+  }
+  routing::PortOptions session_port_options() const {
+    routing::PortOptions of_session = port_options();
+    of_session.allowance = port_blocks.get();
+    return of_session;
+  }
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_CORE_CORE_H_

@@ -1,0 +1,27 @@
+// From what the caller of Engine::Open asked for to what the engine runs with.
+#ifndef ERIS_ENGINE_CORE_RESOLVE_OPTIONS_H_
+#define ERIS_ENGINE_CORE_RESOLVE_OPTIONS_H_
+
+#include "absl/status/statusor.h"
+#include "eris/memory_plan.h"
+#include "eris/options.h"
+#include "memory/memory_system.h"
+#include "topology/placement.h"
+#include "topology/topology.h"
+
+namespace eris::engine {
+
+struct ResolvedOptions {
+  Options options;  // no zero that stands for a default is left
+  MemoryPlan memory_plan;
+  topology::Topology topology;
+  topology::PlacementPlan plan;
+  memory::MemoryOptions memory;
+};
+
+// Reads the machine. Errors: InvalidArgument, with the option, its value and its limits.
+absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options);
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_CORE_RESOLVE_OPTIONS_H_

@@ -1,0 +1,117 @@
+#include "engine/core/table_batch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "storage/byte_value.h"
+
+namespace eris::engine {
+namespace {
+
+// Of a string its word.
+uint32_t AnswerBytes(ColumnType type) {
+  return type == ColumnType::kString ? sizeof(uint64_t) : ColumnValueBytes(type);
+}
+
+}  // namespace
+
+uint64_t BytesOf(const storage::TableLayout& layout, const RowBatch& batch, bool keys_only) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < batch.columns.size(); ++i) {
+    const auto column = keys_only ? layout.schema().key[i] : static_cast<uint32_t>(i);
+    const ColumnType type = layout.column(column).type;
+    if (type == ColumnType::kString) {
+      const uint32_t* const offsets = batch.columns[i].offsets;
+      bytes += offsets[batch.rows] - offsets[0] + batch.rows * sizeof(uint32_t);
+    } else {
+      bytes += batch.rows * ColumnValueBytes(type);
+    }
+  }
+  return bytes;
+}
+
+TableBatch::TableBatch(std::shared_ptr<const storage::TableLayout> layout, const RowBatch& batch,
+                       std::shared_ptr<const void> holder)
+    : layout_(std::move(layout)),
+      views_(batch.columns.begin(), batch.columns.end()),
+      rows_{batch.rows, views_},
+      holder_(std::move(holder)) {}
+
+void TableBatch::PackKeys(bool keys_only) {
+  heads_.resize(rows_.rows);
+  if (layout_->two_words()) tails_.resize(rows_.rows);
+  layout_->PackKeys(rows_, keys_only, heads_.data(), tails_.empty() ? nullptr : tails_.data());
+}
+
+void TableBatch::AskFor(std::span<const uint32_t> columns) {
+  answers_.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const ColumnType type = layout_->column(columns[i]).type;
+    strings_ |= type == ColumnType::kString;
+    // Zero where there is no answer.
+    answers_[i].values.resize(rows_.rows * AnswerBytes(type));
+    answers_[i].valid.resize(rows_.rows);
+    outputs_.push_back({.column = columns[i],
+                        .values = answers_[i].values.data(),
+                        .valid = reinterpret_cast<uint8_t*>(answers_[i].valid.data())});
+  }
+  columns_out_.columns = outputs_;
+}
+
+int64_t TableBatch::AnswerBytesPerKey(const storage::TableLayout& layout,
+                                      std::span<const uint32_t> columns) {
+  int64_t bytes = 0;
+  for (const uint32_t column : columns) bytes += AnswerBytes(layout.column(column).type) + 1;
+  return bytes;
+}
+
+std::vector<ColumnBuffers> TableBatch::TakeColumns() {
+  std::vector<ColumnBuffers> columns;
+  columns.reserve(answers_.size());
+  for (size_t i = 0; i < answers_.size(); ++i) {
+    Answer& answer = answers_[i];
+    if (layout_->column(outputs_[i].column).type == ColumnType::kString) {
+      columns.push_back(ToStrings(answer));
+    } else {
+      columns.push_back({.values = std::move(answer.values), .validity = {}, .offsets = {}});
+    }
+    columns.back().validity = ToBits(answer.valid);
+  }
+  answers_.clear();
+  return columns;
+}
+
+ColumnBuffers TableBatch::ToStrings(const Answer& answer) const {
+  std::vector<uint64_t> words(rows_.rows);
+  std::memcpy(words.data(), answer.values.data(), answer.values.size());
+  std::vector<uint32_t> offsets(rows_.rows + 1);
+  size_t total = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    offsets[i] = static_cast<uint32_t>(total);
+    if (answer.valid[i] == 0) words[i] = 0;
+    if (words[i] != 0) total += storage::BytesOf(words[i]).size();
+  }
+  offsets.back() = static_cast<uint32_t>(total);
+  ColumnBuffers column;
+  column.values.reserve(total);
+  for (const uint64_t& word : words) {
+    if (word == 0) continue;
+    const absl::string_view bytes = storage::BytesOf(word);
+    column.values.append(bytes.data(), bytes.size());
+  }
+  column.offsets.assign(reinterpret_cast<const char*>(offsets.data()),
+                        offsets.size() * sizeof(uint32_t));
+  return column;
+}
+
+std::string TableBatch::ToBits(const std::string& valid) const {
+  if (std::find(valid.begin(), valid.end(), '\0') == valid.end()) return {};
+  std::string bits((valid.size() + 7) / 8, '\0');
+  for (size_t i = 0; i < valid.size(); ++i) {
+    if (valid[i] != 0) bits[i >> 3] = static_cast<char>(bits[i >> 3] | 1 << (i & 7));
+  }
+  return bits;
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,53 @@
+#include "engine/moving/load_reading.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "routing/range_table.h"
+
+namespace eris::engine {
+namespace {
+
+// The partition that an AEU's range is part of. What moves is for a moment at one AEU and in the
+// table still another's: its rows count for the next partition that this AEU has.
+std::optional<size_t> PartitionFor(const routing::RangeTable& table, AeuId owner, uint64_t lo) {
+  const std::span<const uint32_t> owned = table.PartitionsOf(owner);
+  if (owned.empty()) return std::nullopt;
+  const auto at = std::lower_bound(owned.begin(), owned.end(), table.PartitionOf(lo));
+  return at == owned.end() ? owned.back() : *at;
+}
+
+}  // namespace
+
+LoadReading ReadLoads(const ObjectEntry& object,
+                      const std::vector<std::unique_ptr<aeu::Aeu>>& aeus) {
+  LoadReading reading;
+  const bool heap = object.kind == ObjectKind::kHeapTable;
+  const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
+  for (size_t i = 0; i < (heap ? aeus.size() : table->size()); ++i) {
+    balancer::SampledPartition partition;
+    if (heap) {
+      partition.range = {storage::Key::FromU64(i), storage::Key::FromU64(i + 1)};
+      partition.owner = aeus[i]->id();
+    } else {
+      partition.range = table->RangeOf(i);
+      partition.owner = table->owners()[i];
+    }
+    reading.partitions.push_back(partition);
+  }
+  for (const auto& aeu : aeus) {
+    const std::optional<aeu::ObjectLoad> load = aeu->loads().Of(object.route.object());
+    if (!load) continue;
+    reading.aeus.push_back({.aeu = aeu->id(), .accesses = load->accesses});
+    for (const auto& range : load->partitions) {
+      const std::optional<size_t> partition = heap ? std::optional<size_t>(aeu->id().value)
+                                                   : PartitionFor(*table, aeu->id(), range->lo());
+      if (partition) reading.partitions[*partition].rows += range->rows();
+    }
+  }
+  return reading;
+}
+
+}  // namespace eris::engine

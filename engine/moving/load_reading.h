@@ -1,0 +1,27 @@
+// What the AEUs tell about one data object, laid over the partition table in force: where the
+// balancer's sampler begins.
+#ifndef ERIS_ENGINE_MOVING_LOAD_READING_H_
+#define ERIS_ENGINE_MOVING_LOAD_READING_H_
+
+#include <memory>
+#include <vector>
+
+#include "aeu/aeu.h"
+#include "balancer/load_sampler.h"
+#include "engine/objects/object_entry.h"
+
+namespace eris::engine {
+
+struct LoadReading {
+  std::vector<balancer::SampledPartition> partitions{};
+  std::vector<balancer::SampledAeu> aeus{};
+};
+
+// Of a heap table: a partition [i, i + 1) for each AEU i, which may have no rows. Any thread;
+// nothing is stopped.
+LoadReading ReadLoads(const ObjectEntry& object,
+                      const std::vector<std::unique_ptr<aeu::Aeu>>& aeus);
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_MOVING_LOAD_READING_H_

@@ -1,0 +1,204 @@
+#include "engine/moving/object_admin.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
+#include "base/status_macros.h"
+#include "engine/core/control_request.h"
+#include "engine/objects/boundaries.h"
+#include "engine/objects/object_kinds.h"
+
+namespace eris::engine {
+namespace {
+
+using routing::CommandType;
+using storage::KeyState;
+
+std::vector<AeuId> OwnersOf(size_t partitions, uint32_t aeus) {
+  std::vector<AeuId> owners;
+  for (uint32_t i = 0; i < partitions; ++i) owners.push_back(AeuId{i % aeus});
+  return owners;
+}
+
+}  // namespace
+
+memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
+  memory::NumaNodePool& pool = memory_.pool(aeu_numa_nodes_[aeu.value]);
+  return entry.ManagerOn(pool, memory_.spill(pool.id()));
+}
+
+absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& options,
+                                 Introduction introduce) {
+  ERIS_RETURN_IF_ERROR(CheckKind(options.kind));
+  ERIS_RETURN_IF_ERROR(CheckValueType(options.kind, options.value_type));
+  ERIS_RETURN_IF_ERROR(CheckKeyTypes(options.kind, options.value_type, options.key_type));
+  const auto aeus = static_cast<uint32_t>(core_.directory.size());
+  ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
+  return Add(name, introduce, [&](const Reservation& reservation) {
+    std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
+    return std::make_shared<ObjectEntry>(
+        reservation.name, options.kind, reservation.slot, reservation.id,
+        std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)),
+        options.key_type, options.value_type);
+  });
+}
+
+absl::Status ObjectAdmin::CreateTable(absl::string_view name, const TableSchema& schema,
+                                      const TableOptions& options, Introduction introduce) {
+  ERIS_ASSIGN_OR_RETURN(auto layout, storage::TableLayout::Create(schema));
+  const auto aeus = static_cast<uint32_t>(core_.directory.size());
+  ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialTableStarts(schema, options, aeus));
+  return Add(name, introduce, [&](const Reservation& reservation) {
+    std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
+    std::unique_ptr<const routing::BitmapTable> holders;
+    if (!schema.clustered()) holders = std::make_unique<routing::BitmapTable>(1, aeus, owners);
+    return std::make_shared<ObjectEntry>(
+        reservation.name, schema.clustered() ? ObjectKind::kTable : ObjectKind::kHeapTable,
+        reservation.slot, reservation.id,
+        std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)), KeyTypes{},
+        ValueType::kUint64, std::move(layout), std::move(holders));
+  });
+}
+
+absl::Status ObjectAdmin::Add(absl::string_view name, Introduction introduce,
+                              absl::FunctionRef<ObjectRef(const Reservation&)> make) {
+  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const InFlight::Entered entered(core_.in_flight);
+  ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
+  ObjectRef object;
+  const absl::Status installed =
+      base::OrNoMemory("the system has no memory for another object", [&]() -> absl::Status {
+        object = make(reservation);
+        ERIS_RETURN_IF_ERROR(Install(*object));
+        introduce(object);
+        return absl::OkStatus();
+      });
+  if (!installed.ok()) {
+    if (object != nullptr) Withdraw(*object);
+    core_.catalogue.Release(reservation);
+    return installed;
+  }
+  core_.catalogue.Publish(reservation, object);
+  return absl::OkStatus();
+}
+
+absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
+  const std::shared_ptr<const routing::RangeTable> table = entry.route.Pin();
+  const auto partitions = static_cast<uint32_t>(table->size());
+  std::vector<uint64_t> seeds(partitions);
+  for (uint64_t& seed : seeds) {
+    ERIS_ASSIGN_OR_RETURN(seed, PartitionSeed(entry.kind));
+  }
+  // Before the first command: whoever was sent one may have to give the object back.
+  for (const AeuId aeu : table->owners()) entry.AddMember(ObjectEntry::NewMember(aeu));
+  // And all that needs memory.
+  std::vector<routing::InstallSegment> segments;
+  segments.reserve(partitions);
+  for (uint32_t i = 0; i < partitions; ++i) {
+    storage::Range range = table->RangeOf(i);
+    // No row is routed by it.
+    if (entry.kind == ObjectKind::kHeapTable) range.hi = {uint64_t{i} + 1, 0};
+    segments.push_back(InstallSegmentOf(entry, table->owners()[i], range, i, seeds[i]));
+  }
+  ControlRequest request(core_, CommandType::kInstall, partitions);
+  for (const routing::InstallSegment& segment : segments) {
+    request.Send(table->owners()[segment.position], entry.route, segment);
+  }
+  request.Await();
+  for (uint32_t i = 0; i < partitions; ++i) {
+    const AeuId aeu = table->owners()[i];
+    ERIS_RETURN_IF_ERROR(Installed(request.state(i), aeu, absl::StrCat("partition ", i)));
+  }
+  return absl::OkStatus();
+}
+
+routing::InstallSegment ObjectAdmin::InstallSegmentOf(ObjectEntry& entry, AeuId aeu,
+                                                      const storage::Range& range,
+                                                      uint32_t position, uint64_t seed) {
+  return {.range = range,
+          .manager = &ManagerFor(entry, aeu),
+          .route = &entry.route,
+          .kind = entry.kind,
+          .value_type = entry.value_type,
+          .position = position,
+          .seed = seed,
+          .two_parts = entry.key_types.two_parts(),
+          .layout = entry.is_table() ? &entry.layout : nullptr};
+}
+
+absl::Status ObjectAdmin::Installed(KeyState state, AeuId aeu, absl::string_view what) const {
+  if (state == KeyState::kAbsent) return absl::OkStatus();
+  const absl::string_view reason = state == KeyState::kNoMemory
+                                       ? "has no memory left within the limit"
+                                       : "did not take the command in time";
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "AEU ", aeu.value, " ", reason, " (", core_.limits.memory_limit_bytes, " bytes) for ", what));
+}
+
+absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
+  if (entry.IsMember(aeu)) return absl::OkStatus();
+  ERIS_ASSIGN_OR_RETURN(const uint64_t seed, PartitionSeed(entry.kind));
+  const bool heap = entry.kind == ObjectKind::kHeapTable;
+  const storage::Range own{{aeu.value, 0}, storage::Key{uint64_t{aeu.value} + 1, 0}};
+  routing::InstallSegment segment =
+      InstallSegmentOf(entry, aeu, heap ? own : storage::Range{{}, storage::Key{}}, 0, seed);
+  segment.slot_only = !heap;
+  ObjectEntry::Member member = ObjectEntry::NewMember(aeu);
+  ControlRequest request(core_, CommandType::kInstall, 1);
+  request.Send(aeu, entry.route, segment);
+  request.Await();
+  ERIS_RETURN_IF_ERROR(
+      Installed(request.state(0), aeu, absl::StrCat("a part of object \"", entry.name, "\"")));
+  // Now that it can be asked.
+  entry.AddMember(std::move(member));
+  return absl::OkStatus();
+}
+
+void ObjectAdmin::Withdraw(ObjectEntry& entry) {
+  for (bool withdrawn = false; !withdrawn;) {
+    try {
+      TryWithdraw(entry);
+      withdrawn = true;
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  entry.DropManagers();
+}
+
+void ObjectAdmin::TryWithdraw(ObjectEntry& entry) {
+  const std::vector<AeuId> aeus = entry.Members();
+  // An AEU that has given it back already answers as if it had done so now.
+  for (bool all = aeus.empty(); !all;) {
+    ControlRequest request(core_, CommandType::kDrop, static_cast<uint32_t>(aeus.size()));
+    for (uint32_t i = 0; i < aeus.size(); ++i) {
+      request.Send(aeus[i], entry.route, routing::DropSegment{.position = i});
+    }
+    request.Await();
+    all = true;
+    for (uint32_t i = 0; i < aeus.size(); ++i) all &= request.state(i) != KeyState::kRefused;
+  }
+}
+
+absl::StatusOr<ObjectId> ObjectAdmin::Drop(absl::string_view name) {
+  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const InFlight::Entered entered(core_.in_flight);
+  Reservation reservation;
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Withdraw(name, reservation));
+  object->MarkDropped();
+  core_.transfer_stop.Look();
+  {
+    base::MutexLock publisher(&object->publisher_mu());
+    Withdraw(*object);
+  }
+  core_.catalogue.Release(reservation);
+  return object->route.object();
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,69 @@
+// Creating and dropping data objects: control commands to the AEUs, and waiting for their answers.
+// Blocks; any thread.
+#ifndef ERIS_ENGINE_MOVING_OBJECT_ADMIN_H_
+#define ERIS_ENGINE_MOVING_OBJECT_ADMIN_H_
+
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "engine/core/core.h"
+#include "engine/objects/object_entry.h"
+#include "eris/options.h"
+#include "memory/memory_system.h"
+#include "routing/data_command.h"
+
+namespace eris::engine {
+
+class ObjectAdmin {
+ public:
+  // `aeu_numa_nodes`: by AeuId, where each AEU's memory comes from. Both outlive this.
+  ObjectAdmin(Core& core, memory::MemorySystem& memory, std::vector<NumaNodeId> aeu_numa_nodes)
+      : core_(core), memory_(memory), aeu_numa_nodes_(std::move(aeu_numa_nodes)) {}
+
+  // Called with a new object, the last thing that may throw std::bad_alloc before it is published.
+  using Introduction = absl::FunctionRef<void(const ObjectRef&)>;
+  // As Engine::Create, CreateTable and Drop.
+  absl::Status Create(absl::string_view name, const CreateOptions& options, Introduction introduce);
+  absl::Status CreateTable(absl::string_view name, const TableSchema& schema,
+                           const TableOptions& options, Introduction introduce);
+  // A drop waits for the border of a chunk where rows of the object are on their way.
+  absl::StatusOr<ObjectId> Drop(absl::string_view name);
+
+  // Gives an AEU a place for the object, with no range yet; of a heap table its own, empty part.
+  // Does nothing where it has one. Errors: ResourceExhausted (no memory, no room). REQUIRES:
+  // core.in_flight has been entered; the caller holds the object's publisher_mu.
+  absl::Status AddMember(ObjectEntry& entry, AeuId aeu);
+  // Makes memory ready that the AEU is going to take (NumaNodePool::Prepare).
+  void PrepareMemory(AeuId aeu, uint64_t bytes) {
+    memory_.pool(aeu_numa_nodes_[aeu.value]).Prepare(bytes);
+  }
+
+ private:
+  // Makes the object by `make`, installs, introduces and publishes it.
+  absl::Status Add(absl::string_view name, Introduction introduce,
+                   absl::FunctionRef<ObjectRef(const Reservation&)> make);
+  absl::Status Install(ObjectEntry& entry);
+  routing::InstallSegment InstallSegmentOf(ObjectEntry& entry, AeuId aeu,
+                                           const storage::Range& range, uint32_t position,
+                                           uint64_t seed);
+  // What an AEU has answered to an install of `what`.
+  absl::Status Installed(storage::KeyState state, AeuId aeu, absl::string_view what) const;
+  // Every member gives the object back, and its memory goes to the pools. Cannot fail: AEUs always
+  // drain, so a full buffer only means waiting; and so does a lack of memory for the commands,
+  // since half of an object cannot stay.
+  void Withdraw(ObjectEntry& entry);
+  // One try. Throws std::bad_alloc; some members may have given it back then.
+  void TryWithdraw(ObjectEntry& entry);
+  memory::MemoryManager& ManagerFor(ObjectEntry& entry, AeuId aeu);
+
+  Core& core_;
+  memory::MemorySystem& memory_;
+  const std::vector<NumaNodeId> aeu_numa_nodes_;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_MOVING_OBJECT_ADMIN_H_

@@ -1,0 +1,61 @@
+#include "engine/moving/plan_world.h"
+
+#include <cstdint>
+
+namespace eris::engine {
+namespace {
+
+// What a row takes in a chunk on its way, about. Strings have any length; this one is a guess.
+constexpr uint64_t kStringBytes = 32;
+
+uint64_t RowBytes(const ObjectEntry& object) {
+  if (!object.is_table()) {
+    const uint64_t key = object.key_types.two_parts() ? 16 : 8;
+    return key + (object.value_type == ValueType::kBytes ? kStringBytes : 8);
+  }
+  uint64_t bytes = 0;
+  for (const ColumnSchema& column : object.layout->schema().columns) {
+    switch (column.type) {
+      case ColumnType::kInt32:
+      case ColumnType::kDate:
+        bytes += 4;
+        break;
+      case ColumnType::kString:
+        bytes += kStringBytes;
+        break;
+      default:
+        bytes += 8;
+        break;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+balancer::PlanWorld MakePlanWorld(const ResolvedOptions& resolved) {
+  balancer::PlanWorld world;
+  bool several = false;
+  for (const topology::AeuPlace& place : resolved.plan.aeus) {
+    world.numa_nodes.push_back(place.numa_node);
+    several |= place.numa_node != world.numa_nodes.front();
+  }
+  if (!several) return world;
+  for (const NumaNodeId from : world.numa_nodes) {
+    std::vector<uint32_t>& row = world.distances.emplace_back();
+    for (const NumaNodeId to : world.numa_nodes) {
+      row.push_back(resolved.topology.Distance(from, to));
+    }
+  }
+  return world;
+}
+
+balancer::PlanWorld ForObject(const balancer::PlanWorld& machine, const ObjectEntry& object) {
+  balancer::PlanWorld world = machine;
+  world.links = world.cuts_inside = object.kind == ObjectKind::kIndex;
+  world.by_size = object.kind == ObjectKind::kHeapTable;
+  world.row_bytes = RowBytes(object);
+  return world;
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,126 @@
+#include "engine/objects/catalogue.h"
+
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace eris::engine {
+namespace {
+
+// Names travel as protobuf strings, which must be UTF-8. Overlong forms and surrogates are not.
+bool IsPrintableUtf8(absl::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    size_t length = 0;
+    uint32_t point = 0;
+    uint32_t least = 0;
+    if (byte < 0x80) {
+      length = 1, point = byte, least = 0x20;
+    } else if (byte >> 5 == 0x6) {
+      length = 2, point = byte & 0x1f, least = 0x80;
+    } else if (byte >> 4 == 0xe) {
+      length = 3, point = byte & 0x0f, least = 0x800;
+    } else if (byte >> 3 == 0x1e) {
+      length = 4, point = byte & 0x07, least = 0x10000;
+    } else {
+      return false;
+    }
+    if (i + length > text.size()) return false;
+    for (size_t j = 1; j < length; ++j) {
+      const auto next = static_cast<unsigned char>(text[i + j]);
+      if (next >> 6 != 0x2) return false;
+      point = (point << 6) | (next & 0x3f);
+    }
+    const bool control = point == 0x7f || (point >= 0x80 && point < 0xa0);
+    if (point < least || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) || control)
+      return false;
+    i += length;
+  }
+  return true;
+}
+
+absl::Status CheckName(absl::string_view name) {
+  if (name.empty()) return absl::InvalidArgumentError("an object's name must not be empty");
+  if (name.size() > kObjectNameBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("an object's name has at most ",
+                                                   kObjectNameBytesMax, " bytes, this one has ",
+                                                   name.size()));
+  }
+  if (!IsPrintableUtf8(name)) {
+    return absl::InvalidArgumentError("an object's name must be UTF-8 without control characters");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoSuchObject(absl::string_view name) {
+  return absl::NotFoundError(
+      absl::StrCat("no object \"", name.substr(0, kObjectNameBytesMax), "\""));
+}
+
+std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+absl::StatusOr<Reservation> Catalogue::Reserve(absl::string_view name) {
+  if (absl::Status status = CheckName(name); !status.ok()) return status;
+  base::MutexLock lock(&mu_);
+  if (objects_.find(View(name)) != objects_.end()) {
+    return absl::AlreadyExistsError(absl::StrCat("object \"", name, "\" exists"));
+  }
+  if (free_slots_.empty() && next_slot_ == kObjectsMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there are ", kObjectsMax, " objects, the limit"));
+  }
+  Reservation reservation{.name = std::string(name), .slot = 0, .id = {next_id_}};
+  // All that needs memory comes first; for Release, too.
+  const size_t slots = size_t{next_slot_} + 1;
+  if (free_slots_.capacity() < slots) free_slots_.reserve(2 * slots);
+  objects_.emplace(reservation.name, nullptr);
+  if (free_slots_.empty()) {
+    reservation.slot = next_slot_++;
+  } else {
+    reservation.slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  ++next_id_;
+  return reservation;
+}
+
+void Catalogue::Publish(const Reservation& reservation, ObjectRef object) {
+  base::MutexLock lock(&mu_);
+  objects_[reservation.name] = std::move(object);
+}
+
+void Catalogue::Release(const Reservation& reservation) {
+  base::MutexLock lock(&mu_);
+  objects_.erase(reservation.name);
+  free_slots_.push_back(reservation.slot);
+}
+
+absl::StatusOr<ObjectRef> Catalogue::Find(absl::string_view name) const {
+  base::MutexLock lock(&mu_);
+  const auto found = objects_.find(View(name));
+  if (found == objects_.end() || found->second == nullptr) return NoSuchObject(name);
+  return found->second;
+}
+
+absl::StatusOr<ObjectRef> Catalogue::Withdraw(absl::string_view name, Reservation& reservation) {
+  base::MutexLock lock(&mu_);
+  const auto found = objects_.find(View(name));
+  if (found == objects_.end() || found->second == nullptr) return NoSuchObject(name);
+  const ObjectEntry& object = *found->second;
+  reservation = {object.name, object.route.slot(), object.route.object()};
+  return std::exchange(found->second, nullptr);
+}
+
+std::vector<ObjectRef> Catalogue::List() const {
+  base::MutexLock lock(&mu_);
+  std::vector<ObjectRef> list;
+  for (const auto& [name, object] : objects_) {
+    if (object != nullptr) list.push_back(object);
+  }
+  return list;
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,162 @@
+// A data object in the catalogue: its name, its way through the routing layer and its memory
+// managers, one per NumaNode that holds a part of it. Shared by the catalogue, sessions and
+// requests under way.
+#ifndef ERIS_ENGINE_OBJECTS_OBJECT_ENTRY_H_
+#define ERIS_ENGINE_OBJECTS_OBJECT_ENTRY_H_
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "base/mutex.h"
+#include "engine/objects/step_gate.h"
+#include "engine/objects/transfer_pacing.h"
+#include "eris/types.h"
+#include "memory/memory_manager.h"
+#include "routing/bitmap_table.h"
+#include "routing/object_route.h"
+#include "routing/published_table.h"
+#include "storage/table/table_layout.h"
+
+namespace eris::engine {
+
+struct ObjectEntry {
+  ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
+              std::unique_ptr<const routing::RangeTable> table, KeyTypes keys = {},
+              ValueType values = ValueType::kUint64,
+              std::shared_ptr<const storage::TableLayout> table_layout = nullptr,
+              std::unique_ptr<const routing::BitmapTable> first_holders = nullptr)
+      : name(std::move(object_name)),
+        kind(object_kind),
+        key_types(keys),
+        value_type(values),
+        layout(std::move(table_layout)),
+        route(slot, id, std::move(table)),
+        holders(std::move(first_holders)) {}
+
+  bool is_table() const { return layout != nullptr; }
+  bool has_two_words() const { return is_table() ? layout->two_words() : key_types.two_parts(); }
+
+  // Immutable after construction.
+  const std::string name;
+  const ObjectKind kind;
+  const KeyTypes key_types;
+  const ValueType value_type;
+  const std::shared_ptr<const storage::TableLayout> layout;  // of tables, else nullptr
+
+  routing::ObjectRoute route;
+  // Of a heap table: which AEUs have a part. AEU i's partition has the range [i, i + 1), and
+  // `route`'s table says no more. Of others there is no version.
+  routing::PublishedTable<routing::BitmapTable> holders;
+
+  // The object's manager on the pool's NumaNode, made where there is none. Lives until
+  // DropManagers. Any thread.
+  memory::MemoryManager& ManagerOn(memory::NumaNodePool& pool,
+                                   const std::vector<memory::NumaNodePool*>& spill) {
+    base::MutexLock lock(&mu_);
+    std::unique_ptr<memory::MemoryManager>& manager = managers_[pool.id()];
+    if (manager == nullptr) {
+      manager = std::make_unique<memory::MemoryManager>(route.object(), pool, spill);
+    }
+    return *manager;
+  }
+  // AEUs that have been given a slot of the object, ascending: those that own ranges, and those
+  // that may still have old rows of ranges they gave away. They only become more. Any thread.
+  std::vector<AeuId> Members() const {
+    base::MutexLock lock(&mu_);
+    return {members_.begin(), members_.end()};
+  }
+  bool IsMember(AeuId aeu) const {
+    base::MutexLock lock(&mu_);
+    return members_.contains(aeu);
+  }
+  // Its memory is asked for before the AEU is given the slot. Throws std::bad_alloc.
+  using Member = std::set<AeuId>::node_type;
+  static Member NewMember(AeuId aeu) {
+    std::set<AeuId> one{aeu};
+    return one.extract(one.begin());
+  }
+  // Does nothing for one that is a member already.
+  void AddMember(Member member) {
+    base::MutexLock lock(&mu_);
+    members_.insert(std::move(member));
+  }
+  void AddMember(AeuId aeu) { AddMember(NewMember(aeu)); }
+
+  // Whoever publishes versions of the tables holds it, from the first step of a transfer to the
+  // last; and so does a drop, which transfers see before (dropped) and end at the next chunk's
+  // border. Before mu_.
+  base::Mutex& publisher_mu() ABSL_LOCK_RETURNED(publisher_mu_) { return publisher_mu_; }
+  // How many rows the object's chunks have.
+  ChunkSize& chunk_size() ABSL_EXCLUSIVE_LOCKS_REQUIRED(publisher_mu_) { return chunk_size_; }
+
+  // Of a table: between steps of its transfers and scans that begin.
+  StepGate& step_gate() { return step_gate_; }
+
+  // Gives all memory back. REQUIRES: no AEU has a partition of the object any more.
+  void DropManagers() {
+    Managers dropped;
+    {
+      base::MutexLock lock(&mu_);
+      dropped.swap(managers_);
+    }
+  }  // not under the lock: it takes a while
+  // Visits each manager, by NumaNode; none ends meanwhile. Any thread; `visit` must not block.
+  void VisitManagers(absl::FunctionRef<void(const memory::MemoryManager&)> visit) const {
+    base::MutexLock lock(&mu_);
+    for (const auto& [numa_node, manager] : managers_) visit(*manager);
+  }
+
+  // Shared: written by Drop, read by sessions. relaxed: a session that reads it late sends commands
+  // to AEUs that answer kNoObject.
+  void MarkDropped() { dropped_.store(true, std::memory_order_relaxed); }
+  bool dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+  using Managers = std::map<NumaNodeId, std::unique_ptr<memory::MemoryManager>>;
+
+  std::atomic<bool> dropped_{false};
+
+  // Rows of the first chunk, whose cost is not known: fewer rows if they have more columns.
+  uint32_t FirstChunkRows() const {
+    if (HasLongValues()) return 1;
+    if (layout == nullptr) return ChunkSize::kRowsMin;
+    uint64_t row_bytes = 0;
+    for (const ColumnSchema& column : layout->schema().columns) {
+      row_bytes += ColumnValueBytes(column.type);
+    }
+    return static_cast<uint32_t>(
+        std::clamp<uint64_t>(ChunkSize::kLeastBytes / row_bytes, 1, ChunkSize::kRowsMin));
+  }
+  // A row of any length may be the first one.
+  bool HasLongValues() const {
+    if (value_type == ValueType::kBytes) return true;
+    if (layout == nullptr) return false;
+    const auto& columns = layout->schema().columns;
+    return std::any_of(columns.begin(), columns.end(), [](const ColumnSchema& column) {
+      return column.type == ColumnType::kString;
+    });
+  }
+
+  base::Mutex publisher_mu_;
+  ChunkSize chunk_size_ ABSL_GUARDED_BY(publisher_mu_){FirstChunkRows()};
+
+  StepGate step_gate_;
+
+  mutable base::Mutex mu_;
+  Managers managers_ ABSL_GUARDED_BY(mu_);
+  std::set<AeuId> members_ ABSL_GUARDED_BY(mu_);
+};
+
+using ObjectRef = std::shared_ptr<ObjectEntry>;
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_OBJECTS_OBJECT_ENTRY_H_

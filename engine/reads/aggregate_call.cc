@@ -1,0 +1,226 @@
+#include "engine/reads/aggregate_call.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
+#include "engine/core/control_port.h"
+#include "engine/core/snapshot.h"
+#include "engine/reads/moved_max.h"
+#include "routing/range_table.h"
+
+namespace eris::engine {
+namespace {
+
+using routing::PartOutcome;
+
+absl::Status NoMemoryForParts() {
+  return base::NoMemory("the system has no memory for the parts of an aggregate");
+}
+
+}  // namespace
+
+AggregateCall::AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
+                             std::shared_ptr<Snapshot> snapshot,
+                             std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes,
+                             Session::AggregateCallback done)
+    : core_(core),
+      object_(std::move(object)),
+      range_(storage::Range::FromPublic(options.range)),
+      query_{.count_only = options.count_only, .values = options.values.value_or(ValueRange{})},
+      snapshot_epoch_(snapshot->epoch()),
+      credit_(std::move(credit)),
+      bytes_(bytes),
+      done_(std::move(done)),
+      snapshot_(std::move(snapshot)) {}
+
+void AggregateCall::Start() {
+  self_ = shared_from_this();
+  const std::shared_ptr<AggregateCall> kept = self_;  // the round may end at once
+  SendRound({&range_, 1});
+}
+
+void AggregateCall::MakeParts(std::span<const storage::Range> ranges,
+                              const routing::RangeTable& table) {
+  for (storage::Range rest : ranges) {
+    while (!rest.Empty()) {
+      const size_t partition = table.PartitionOf(rest.lo.head);
+      const storage::Range owned = table.RangeOf(partition);
+      Part& part = parts_.emplace_back();
+      part.call = this;
+      part.asked = rest;
+      part.aeu = table.owners()[partition];
+      if (cancelled_) part.SetCancelled();
+      if (owned.hi && (!rest.hi || *owned.hi < *rest.hi)) {
+        part.asked.hi = owned.hi;
+        rest.lo = *owned.hi;
+      } else {
+        rest.hi = rest.lo;
+      }
+    }
+  }
+}
+
+void AggregateCall::SendRound(std::span<const storage::Range> ranges) {
+  const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
+  uint32_t count = 0;
+  {
+    base::MutexLock lock(&mu_);
+    parts_.clear();
+    try {
+      MakeParts(ranges, *table);
+    } catch (const std::bad_alloc&) {
+      // The round has no part then, and its end is the call's.
+      parts_.clear();
+      status_ = NoMemoryForParts();
+    }
+    count = static_cast<uint32_t>(parts_.size());
+  }
+  running_.store(count + 1, std::memory_order_relaxed);  // the AEUs get the commands after this
+  // Without the mutex: sending may block. Nobody adds or removes parts before the round has ended.
+  for (uint32_t i = 0; i < count; ++i) {
+    Part* part;
+    {
+      base::MutexLock lock(&mu_);
+      part = &parts_[i];
+    }
+    SendPart(*part, table->version());
+  }
+  if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) core_.completions.Push(this);
+}
+
+void AggregateCall::SendPart(Part& part, uint64_t table_version) {
+  const routing::ScanSegment segment{.range = part.asked,
+                                     .rows_max = std::numeric_limits<uint64_t>::max(),
+                                     .part = &part,
+                                     .query = query_,
+                                     .aggregate = true};
+  const routing::CommandHeader header{.type = routing::CommandType::kScan,
+                                      .slot = object_->route.slot(),
+                                      .object = object_->route.object(),
+                                      .table_version = table_version,
+                                      .snapshot = snapshot_epoch_,
+                                      .complete = &AggregateCall::PartEnded,
+                                      .context = &part,
+                                      .count = 1};
+  const bool sent = core_.control->SendTo(
+      part.aeu, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
+  if (sent) return;
+  part.Finish(PartOutcome::kRefused, std::nullopt);
+  PartEnded(&part, 1);
+}
+
+void AggregateCall::PartEnded(routing::Reply* reply, uint32_t ended) noexcept {
+  if (ended == 0) return;
+  AggregateCall* call = static_cast<Part*>(reply)->call;
+  // The completion queue's push publishes to its thread; the call lives until its Complete.
+  if (call->running_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    call->core_.completions.Push(call);
+}
+
+std::vector<storage::Range> AggregateCall::MergeRound() {
+  std::vector<storage::Range> moved;
+  base::MutexLock lock(&mu_);
+  try {
+    moved.reserve(
+        static_cast<size_t>(std::count_if(parts_.begin(), parts_.end(), [](const Part& part) {
+          return part.outcome() == PartOutcome::kMoved;
+        })));
+  } catch (const std::bad_alloc&) {
+    status_ = NoMemoryForParts();
+    return moved;
+  }
+  bool progress = false;
+  for (const Part& part : parts_) {
+    progress |= part.outcome() == PartOutcome::kAnswered ||
+                (part.outcome() == PartOutcome::kMoved && *part.rest() != part.asked);
+    switch (part.outcome()) {
+      case PartOutcome::kAnswered:
+        total_.Add(part.aggregate());
+        break;
+      case PartOutcome::kMoved:
+        total_.Add(part.aggregate());
+        moved.push_back(*part.rest());
+        break;
+      case PartOutcome::kNoObject:
+        status_ =
+            absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
+        break;
+      case PartOutcome::kRefused:
+        status_ = absl::ResourceExhaustedError(absl::StrCat(
+            "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
+        break;
+      case PartOutcome::kNoMemory:
+        status_ = base::NoMemory("an AEU has no memory for its part of the aggregate");
+        break;
+      case PartOutcome::kAborted:
+        status_ = SnapshotAborted(core_, snapshot_epoch_, snapshot_.get());
+        break;
+      case PartOutcome::kCancelled:
+      case PartOutcome::kRunning:
+        status_ = absl::CancelledError("the aggregate was cancelled");
+        break;
+    }
+  }
+  rounds_ = progress ? 0 : rounds_ + 1;
+  if (!moved.empty() && rounds_ > kMovedMax) {
+    status_ = absl::UnavailableError(
+        absl::StrCat("key ", moved[0].lo.head, " was moved again and again between AEUs"));
+  }
+  if (cancelled_ || !status_.ok()) moved.clear();
+  return moved;
+}
+
+void AggregateCall::Complete() {
+  std::vector<storage::Range> moved;
+  try {
+    moved = MergeRound();
+  } catch (const std::bad_alloc&) {  // of an error's text
+    status_ = NoMemoryForParts();
+  }
+  if (!moved.empty()) {
+    SendRound(moved);
+    return;
+  }
+  const std::shared_ptr<AggregateCall> kept = std::move(self_);
+  ended_.store(true, std::memory_order_release);  // pairs with Cancel
+  snapshot_.reset();
+  InFlight& in_flight = core_.in_flight;
+  credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
+  if (status_.ok()) {
+    RunCallback(total_);
+  } else {
+    RunCallback(status_);
+  }
+  in_flight.Leave();  // after the callback, which Close promises to have called
+}
+
+void AggregateCall::Cancel(absl::Status status) {
+  if (ended_.load(std::memory_order_acquire)) return;  // pairs with Complete
+  if (cancel_asked_.exchange(true, std::memory_order_acq_rel)) return;
+  {
+    base::MutexLock lock(&mu_);
+    cancelled_ = true;
+    for (Part& part : parts_) part.SetCancelled();
+  }
+  cancel_.call = shared_from_this();
+  cancel_.status = std::move(status);
+  core_.completions.Push(&cancel_);
+}
+
+void AggregateCall::CancelTask::Complete() {
+  const std::shared_ptr<AggregateCall> kept = std::move(call);
+  kept->RunCallback(std::move(status));
+}
+
+void AggregateCall::RunCallback(absl::StatusOr<RangeAggregate> result) {
+  if (std::exchange(done_called_, true)) return;
+  std::move(done_)(std::move(result));
+  done_ = nullptr;  // what it holds is let go here, not with the last handle
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,109 @@
+// An aggregate of a key range under way. Every AEU that owns a part of the range adds its rows up
+// by itself, slice by slice; what comes back as moved is sent again by the tables in force then,
+// and a key is in one part at a time, so no row counts twice. The parts' figures are merged, and
+// the callback is called, on the completion thread. Paper: ERIS 3.1 (scans), 3.2 (callbacks).
+#ifndef ERIS_ENGINE_READS_AGGREGATE_CALL_H_
+#define ERIS_ENGINE_READS_AGGREGATE_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/mutex.h"
+#include "engine/core/completion_queue.h"
+#include "engine/core/core.h"
+#include "engine/objects/object_entry.h"
+#include "eris/engine.h"
+#include "eris/table_query.h"
+#include "routing/scan_part.h"
+
+namespace eris::engine {
+
+class AggregateCall final : public Pending,
+                            public CompletionTask,
+                            public std::enable_shared_from_this<AggregateCall> {
+ public:
+  // What a partition of the object takes of a session's bytes in flight while the call is under
+  // way.
+  static constexpr int64_t kBytesPerPartition = 512;
+
+  // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit`; the call
+  // gives both back at its end.
+  // `snapshot`: taken before; let go when all parts have been answered.
+  AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
+                std::shared_ptr<Snapshot> snapshot, std::shared_ptr<std::atomic<int64_t>> credit,
+                int64_t bytes, Session::AggregateCallback done);
+
+  // Sends the parts out; from here on the callback is owed. May block while AEUs take nothing, up
+  // to the bound of the engine's Port.
+  void Start();
+
+  void Cancel(absl::Status status) override;
+  void Complete() override;  // all parts of a round have ended; on the completion thread
+
+ private:
+  struct Part final : routing::ScanPart {
+    AggregateCall* call = nullptr;
+    storage::Range asked;
+    AeuId aeu;
+  };
+  class CancelTask final : public CompletionTask {
+   public:
+    void Complete() override;
+    std::shared_ptr<AggregateCall> call;
+    absl::Status status;
+  };
+
+  // The completion function of the parts' commands.
+  static void PartEnded(routing::Reply* reply, uint32_t ended) noexcept;
+  static_assert(sizeof(Part) <= kBytesPerPartition);
+  // Cuts the ranges at the partitions of the table in force and sends each to its AEU. Without
+  // memory for the parts it sends none, and the call ends with status_.
+  void SendRound(std::span<const storage::Range> ranges);
+  void MakeParts(std::span<const storage::Range> ranges, const routing::RangeTable& table)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SendPart(Part& part, uint64_t table_version);
+  // Merges the round's figures. Returns what has moved; sets status_ where a part has failed, or
+  // where there is no memory for what it would return.
+  std::vector<storage::Range> MergeRound();
+  void RunCallback(absl::StatusOr<RangeAggregate> result);
+
+  // Immutable after construction.
+  Core& core_;
+  const ObjectRef object_;
+  const storage::Range range_;
+  const storage::ScanQuery query_;
+  const uint64_t snapshot_epoch_;
+  const std::shared_ptr<std::atomic<int64_t>> credit_;
+  const int64_t bytes_;
+
+  // Owned by the completion thread, after Start.
+  Session::AggregateCallback done_;
+  bool done_called_ = false;
+  std::shared_ptr<Snapshot> snapshot_;
+  uint32_t rounds_ = 0;  // without progress
+  RangeAggregate total_;
+  absl::Status status_;
+  std::shared_ptr<AggregateCall> self_;  // until the last part has ended
+
+  // Guarded by mu_, which no AEU takes.
+  base::Mutex mu_;
+  std::deque<Part> parts_ ABSL_GUARDED_BY(mu_);  // of the round; AEUs write inside each
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+
+  // Shared: counted down by AEUs, each after its last write (acq_rel: the last one to come sees
+  // what the others did). One is the sender's own, so that the round does not end under it.
+  std::atomic<uint32_t> running_{0};
+  // Written by whoever cancels first. acq_rel: that one owns cancel_.
+  std::atomic<bool> cancel_asked_{false};
+  std::atomic<bool> ended_{false};
+  CancelTask cancel_;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_READS_AGGREGATE_CALL_H_

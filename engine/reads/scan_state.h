@@ -1,0 +1,115 @@
+// An ordered scan under way. The range is cut at partition boundaries; up to two partitions (lanes)
+// work ahead side by side, each with chunks of its own, and the reader takes the lanes in the
+// scan's direction. So memory is bounded by the chunks, and the lane in front can always go on.
+// Reference counted: the reader's handle, its chunks, and each part that is out. Paper:
+// ERIS 3.1, 4.2.2.
+#ifndef ERIS_ENGINE_READS_SCAN_STATE_H_
+#define ERIS_ENGINE_READS_SCAN_STATE_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/core/core.h"
+#include "engine/core/reader_state.h"
+#include "engine/objects/object_entry.h"
+#include "eris/engine.h"
+#include "eris/table_query.h"
+#include "routing/scan_part.h"
+#include "storage/scan.h"
+
+namespace eris::engine {
+
+// Chunks that one scan holds at most: two lanes of two.
+inline constexpr uint32_t kScanLanes = 2;
+inline constexpr uint32_t kScanChunksWanted = 4;
+
+class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChunk>>> {
+ public:
+  // Takes the scan's snapshot first, before it looks at a partition table. The caller's reference
+  // is in the result. Errors: ResourceExhausted (no chunk free, no snapshot), Aborted (the given
+  // one).
+  static absl::StatusOr<ScanState*> Create(Core& core, ObjectRef object,
+                                           const ScanOptions& options);
+
+  // The first reason stays. Any thread.
+  void Cancel(absl::Status reason);
+
+  // A chunk that the reader is done with. Any thread.
+  void ReturnChunk(uint32_t lane, routing::ScanChunkBuffer* chunk);
+
+ private:
+  struct Lane final : routing::ScanPart {
+    ScanState* scan = nullptr;
+    std::atomic<bool> ended{false};  // written by the AEU (release), read by the reader (acquire)
+
+    // Guarded by the scan's mu_.
+    bool assigned = false;  // has a range to answer
+    bool out = false;       // a part of it is with an AEU
+    AeuId aeu;
+    storage::Range todo;    // of the assigned range: what no part has answered yet
+    storage::Range asked;   // of the part that is out
+    storage::Range behind;  // of todo: what lies behind `asked`; empty or not
+    std::vector<routing::ScanChunkBuffer*> spare;
+    uint32_t chunks = 0;
+    uint32_t with_reader = 0;
+  };
+
+  ScanState(Core& core, ObjectRef object, const ScanOptions& options,
+            std::shared_ptr<Snapshot> snapshot,
+            const std::vector<routing::ScanChunkBuffer*>& chunks);
+  ~ScanState();
+
+  // The completion function of scan commands.
+  static void PartAnswered(routing::Reply* reply, uint32_t ended) noexcept;
+
+  std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  NextResult MakeChunk(Lane& lane, routing::ScanChunkBuffer* chunk)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes note of the end of the front lane's part and sends out what comes next.
+  void PartEnded(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AssignLanes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SendPart(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Fail(absl::Status reason) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Lets the snapshot go when the scan has ended and every part has been answered.
+  void ReleaseSnapshot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool NothingBehind(const Lane& lane) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Of the key of a range that the scan comes to first, the first part, which says who owns it.
+  // REQUIRES: not empty.
+  uint64_t NearFirstPartOf(const storage::Range& range) const;
+  // Ends `range` where `partition` does, if that comes first, and leaves in `rest` what lies behind
+  // it, empty or not. REQUIRES: the partition has the first key of the range.
+  void CutAt(const storage::Range& partition, storage::Range& range, storage::Range& rest) const;
+  // What a reader of rows up to `key` has still to get; nullopt: nothing.
+  std::optional<KeyRange> RestBehind(const storage::Key& key) const;
+
+  // Immutable after construction.
+  const ObjectRef object_;
+  const storage::Range range_;
+  const storage::ScanQuery query_;
+  const std::shared_ptr<ScanChunkPool> pool_;
+  const std::vector<routing::ScanChunkBuffer*> chunks_;
+
+  // Guarded by mu_, which no AEU takes.
+  std::array<Lane, kScanLanes> lanes_;
+  uint32_t lane_count_ = 0;
+  const uint64_t snapshot_epoch_;
+  std::shared_ptr<Snapshot> snapshot_ ABSL_GUARDED_BY(mu_);
+  uint32_t front_ ABSL_GUARDED_BY(mu_) = 0;
+  std::optional<storage::Range> unassigned_ ABSL_GUARDED_BY(mu_);
+  uint64_t rows_left_ ABSL_GUARDED_BY(mu_);
+  uint32_t moved_ ABSL_GUARDED_BY(mu_) = 0;
+  bool finished_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status error_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_READS_SCAN_STATE_H_
