@@ -25,14 +25,14 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "grpc/health/v1/health.pb.h"
-#include "server/admin_service.h"
-#include "server/callback_threads.h"
-#include "server/catalog_service.h"
-#include "server/connections.h"
-#include "server/data_service.h"
-#include "server/memory_limits.h"
-#include "server/server_state.h"
-#include "server/table_service.h"
+#include "server/admin/admin_service.h"
+#include "server/admin/catalog_service.h"
+#include "server/data/data_service.h"
+#include "server/guard/callback_threads.h"
+#include "server/guard/connections.h"
+#include "server/state/memory_limits.h"
+#include "server/state/server_state.h"
+#include "server/tables/table_service.h"
 
 namespace eris::server {
 namespace {

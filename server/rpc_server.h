@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "eris/engine.h"
-#include "server/config.h"
+#include "server/state/config.h"
 
 namespace eris::server {
 

@@ -8,8 +8,8 @@
 
 #include "eris/engine.h"
 #include "eris/process_limits.h"
-#include "server/memory_limits.h"
 #include "server/server_process.h"
+#include "server/state/memory_limits.h"
 
 namespace eris::server {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef ERIS_SERVER_SERVE_H_
 #define ERIS_SERVER_SERVE_H_
 
-#include "server/config.h"
+#include "server/state/config.h"
 
 namespace eris::server {
 

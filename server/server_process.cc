@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "server/control_loop.h"
-#include "server/load_sampler.h"
+#include "server/admin/load_sampler.h"
+#include "server/calls/control_loop.h"
 #include "server/rpc_server.h"
 
 namespace eris::server {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "eris/engine.h"
-#include "server/config.h"
+#include "server/state/config.h"
 
 namespace eris::server {
 

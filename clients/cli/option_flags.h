@@ -1,4 +1,5 @@
-// Flags and environment variables of the options in server/config.h, shared by `serve`, `topology
+// Flags and environment variables of the options in server/state/config.h, shared by `serve`,
+// `topology
 // --explain` and `bench --embedded`: one of each for every option, from its table. One thread.
 #ifndef ERIS_CLIENTS_CLI_OPTION_FLAGS_H_
 #define ERIS_CLIENTS_CLI_OPTION_FLAGS_H_
@@ -10,7 +11,7 @@
 #include "absl/status/status.h"
 #include "clients/cli/flags.h"
 #include "eris/options.h"
-#include "server/config.h"
+#include "server/state/config.h"
 
 namespace eris::cli {
 

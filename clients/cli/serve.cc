@@ -10,7 +10,7 @@
 #include "clients/cli/exit_code.h"
 #include "clients/cli/option_flags.h"
 #include "clients/cli/version.h"
-#include "server/config.h"
+#include "server/state/config.h"
 
 namespace eris::cli {
 namespace {

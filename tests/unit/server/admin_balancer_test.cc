@@ -1,5 +1,5 @@
 // The balancer's calls over a real channel, to an engine that moves nothing and waits where told.
-#include "server/admin_service.h"
+#include "server/admin/admin_service.h"
 
 #include <cmath>
 #include <future>

@@ -1,4 +1,4 @@
-#include "server/admin_service.h"
+#include "server/admin/admin_service.h"
 
 #include "clients/cli/memory_text.h"
 #include "clients/eris_client.h"

@@ -1,4 +1,4 @@
-#include "server/arrival_gate.h"
+#include "server/guard/arrival_gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/arrival.h"
+#include "server/guard/arrival.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a request weighs in the budget.
-#include "server/batch_ops.h"
-#include "server/call_bytes.h"
+#include "server/data/batch_ops.h"
+#include "server/calls/call_bytes.h"
 
 #include <string>
 

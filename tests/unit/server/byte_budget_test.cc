@@ -1,4 +1,4 @@
-#include "server/byte_budget.h"
+#include "server/guard/byte_budget.h"
 
 #include <thread>
 #include <vector>

@@ -1,6 +1,6 @@
 // The hand-over between completion, cancel and drain. Threads race over many short lives; run under
 // the thread sanitizer, which is what these classes are separate from gRPC for.
-#include "server/call_state.h"
+#include "server/guard/call_state.h"
 
 #include <atomic>
 #include <memory>

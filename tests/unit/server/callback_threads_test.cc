@@ -1,5 +1,5 @@
 // gRPC has two callback threads or more: those beyond the wanted number wait until the servers go.
-#include "server/callback_threads.h"
+#include "server/guard/callback_threads.h"
 
 #include <gtest/gtest.h>
 

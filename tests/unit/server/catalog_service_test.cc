@@ -1,4 +1,4 @@
-#include "server/catalog_service.h"
+#include "server/admin/catalog_service.h"
 
 #include <string>
 #include <utility>

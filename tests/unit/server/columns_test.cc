@@ -1,4 +1,4 @@
-#include "server/columns.h"
+#include "server/data/columns.h"
 
 #include <algorithm>
 #include <cstring>

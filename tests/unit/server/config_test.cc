@@ -1,4 +1,4 @@
-#include "server/config.h"
+#include "server/state/config.h"
 
 #include <cstdio>
 #include <string>

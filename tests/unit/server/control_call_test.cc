@@ -1,5 +1,5 @@
 // What ends a call that moves, without gRPC. The calls themselves: admin_balancer_test.cc.
-#include "server/control_call.h"
+#include "server/calls/control_call.h"
 
 #include "gtest/gtest.h"
 

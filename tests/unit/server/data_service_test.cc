@@ -1,5 +1,5 @@
 // Unary calls and streams over real gRPC in process, against the fake engine.
-#include "server/data_service.h"
+#include "server/data/data_service.h"
 
 #include <thread>
 

@@ -1,4 +1,4 @@
-#include "server/drain_gate.h"
+#include "server/guard/drain_gate.h"
 
 #include <atomic>
 #include <memory>

@@ -1,6 +1,6 @@
 // The watched list by hand, with times of the test's own; then finishing against expiring by
 // threads, under the thread sanitizer too.
-#include "server/expiry_queue.h"
+#include "server/guard/expiry_queue.h"
 
 #include <atomic>
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/call_state.h"
+#include "server/guard/call_state.h"
 
 namespace eris::server {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/key_messages.h"
+#include "server/data/key_messages.h"
 
 #include <limits>
 #include <random>

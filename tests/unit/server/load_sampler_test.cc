@@ -1,4 +1,4 @@
-#include "server/load_sampler.h"
+#include "server/admin/load_sampler.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

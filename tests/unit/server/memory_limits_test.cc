@@ -1,4 +1,4 @@
-#include "server/memory_limits.h"
+#include "server/state/memory_limits.h"
 
 #include <gtest/gtest.h>
 

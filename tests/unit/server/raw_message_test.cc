@@ -1,5 +1,5 @@
 // What a message is said to take before it is parsed, against what it takes.
-#include "server/raw_message.h"
+#include "server/guard/raw_message.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/impl/grpc_library.h>

@@ -1,4 +1,4 @@
-#include "server/resume_token.h"
+#include "server/state/resume_token.h"
 
 #include <random>
 #include <string>

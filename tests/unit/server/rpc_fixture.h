@@ -17,7 +17,7 @@
 #include "eris/v1/data.grpc.pb.h"
 #include "eris/v1/table.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "server/columns.h"
+#include "server/data/columns.h"
 #include "server/rpc_server.h"
 #include "tests/unit/server/fake_engine.h"
 #include "tests/unit/server/io_thread.h"

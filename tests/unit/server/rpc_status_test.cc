@@ -1,4 +1,4 @@
-#include "server/rpc_status.h"
+#include "server/guard/rpc_status.h"
 
 #include <string>
 

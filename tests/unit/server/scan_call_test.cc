@@ -1,4 +1,4 @@
-#include "server/scan_call.h"
+#include "server/data/scan_call.h"
 
 #include <algorithm>
 #include <functional>

@@ -15,7 +15,7 @@
 #include "eris/v1/data.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/columns.h"
+#include "server/data/columns.h"
 #include "tests/support/other_main.h"
 #include "tests/unit/server/fake_engine.h"
 

@@ -1,4 +1,4 @@
-#include "server/session_pool.h"
+#include "server/guard/session_pool.h"
 
 #include <thread>
 #include <vector>

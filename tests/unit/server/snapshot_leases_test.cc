@@ -1,4 +1,4 @@
-#include "server/snapshot_leases.h"
+#include "server/guard/snapshot_leases.h"
 
 #include <atomic>
 #include <vector>

@@ -1,7 +1,7 @@
 // The window of one stream, against a sink that stands for gRPC. The stress test plays gRPC and the
 // engine by threads, and holds the window to gRPC's rules: one read and one write at a time,
 // nothing after the end.
-#include "server/stream_window.h"
+#include "server/guard/stream_window.h"
 
 #include <atomic>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "server/table_messages.h"
+#include "server/tables/table_messages.h"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/table_rows.h"
+#include "server/tables/table_rows.h"
 
 namespace eris::server {
 namespace {

@@ -1,6 +1,6 @@
 // Tables over real gRPC in process, with the fake engine behind: what reaches it, what comes back,
 // streams that break and go on, snapshots that are let go.
-#include "server/table_service.h"
+#include "server/tables/table_service.h"
 
 #include <cstring>
 #include <string>
@@ -11,7 +11,7 @@
 #include "clients/table_client.h"
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"
-#include "server/table_rows.h"
+#include "server/tables/table_rows.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {

@@ -1,4 +1,4 @@
-#include "server/table_token.h"
+#include "server/state/table_token.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -6,7 +6,7 @@
 
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"
-#include "server/data_service.h"
+#include "server/data/data_service.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {

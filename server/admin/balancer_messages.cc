@@ -1,0 +1,276 @@
+#include "server/admin/balancer_messages.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "eris/key_encoding.h"
+#include "eris/key_text.h"
+#include "server/data/key_messages.h"
+
+namespace eris::server {
+
+static_assert(static_cast<int>(BalanceAlgorithm::kOneShot) == v1::BALANCE_ALGORITHM_ONE_SHOT);
+static_assert(static_cast<int>(BalanceAlgorithm::kMovingAverage) ==
+              v1::BALANCE_ALGORITHM_MOVING_AVERAGE);
+static_assert(static_cast<int>(BalanceAlgorithm::kSize) == v1::BALANCE_ALGORITHM_SIZE);
+static_assert(static_cast<int>(TransferKind::kLink) == v1::TRANSFER_KIND_LINK);
+static_assert(static_cast<int>(TransferKind::kCopy) == v1::TRANSFER_KIND_COPY);
+
+namespace {
+
+constexpr int kNarrowShift = 32;
+
+v1::BalanceAlgorithm ToMessage(BalanceAlgorithm algorithm) {
+  return static_cast<v1::BalanceAlgorithm>(algorithm);
+}
+v1::TransferKind ToMessage(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
+v1::TransferOutcome ToMessage(TransferOutcome outcome) {
+  switch (outcome) {
+    case TransferOutcome::kRunning:
+      return v1::TRANSFER_OUTCOME_RUNNING;
+    case TransferOutcome::kDone:
+      return v1::TRANSFER_OUTCOME_DONE;
+    case TransferOutcome::kStopped:
+      return v1::TRANSFER_OUTCOME_STOPPED;
+    case TransferOutcome::kRefused:
+      return v1::TRANSFER_OUTCOME_REFUSED;
+  }
+  return v1::TRANSFER_OUTCOME_UNSPECIFIED;
+}
+
+v1::TransferPhase ToMessage(TransferPhase phase) {
+  switch (phase) {
+    case TransferPhase::kBetweenSteps:
+      return v1::TRANSFER_PHASE_BETWEEN_STEPS;
+    case TransferPhase::kOtherTransfer:
+      return v1::TRANSFER_PHASE_OTHER_TRANSFER;
+    case TransferPhase::kSource:
+      return v1::TRANSFER_PHASE_SOURCE;
+    case TransferPhase::kTarget:
+      return v1::TRANSFER_PHASE_TARGET;
+    case TransferPhase::kConclusion:
+      return v1::TRANSFER_PHASE_CONCLUSION;
+  }
+  return v1::TRANSFER_PHASE_UNSPECIFIED;
+}
+
+// A bound as it stands in the message, as the engine's word.
+absl::StatusOr<uint64_t> WordFrom(const BoundType& type, absl::string_view name, uint64_t key) {
+  if (!type.narrow) return key;
+  if (!type.int32) return key << kNarrowShift;
+  const int64_t number = Int64FromKey(key);
+  if (number < std::numeric_limits<int32_t>::min() ||
+      number > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is ", number, ", must be between ", std::numeric_limits<int32_t>::min(), " and ",
+        std::numeric_limits<int32_t>::max(), ": the first key column is INT32"));
+  }
+  return KeyFromDate(static_cast<int32_t>(number)) << kNarrowShift;
+}
+uint64_t KeyOfWord(const BoundType& type, uint64_t word) {
+  if (!type.narrow) return word;
+  const uint64_t date = word >> kNarrowShift;
+  return type.int32 ? KeyFromInt64(DateFromKey(date)) : date;
+}
+
+template <class T>
+absl::Status CheckOption(absl::string_view name, T value, const BalancerLimits<T>& limits) {
+  if (limits.Hold(value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "options.", name, " is ", value, ", must be between ", limits.min, " and ", limits.max));
+}
+
+}  // namespace
+
+BoundType BoundTypeOf(const ObjectInfo& info, const TableSchema* schema) {
+  if (info.kind == ObjectKind::kHeapTable) return {.bounded = false};
+  if (schema == nullptr || !schema->clustered()) return {.key_type = info.key_type};
+  switch (schema->columns[schema->key[0]].type) {
+    case ColumnType::kInt64:
+    case ColumnType::kDecimal:
+      return {.key_type = KeyType::kInt64};
+    case ColumnType::kFloat64:
+      return {.key_type = KeyType::kFloat64};
+    case ColumnType::kInt32:
+      return {.key_type = KeyType::kInt64, .narrow = true, .int32 = true};
+    case ColumnType::kDate:
+      return {.key_type = KeyType::kDate, .narrow = true};
+    default:
+      return {.key_type = KeyType::kUint64};
+  }
+}
+
+absl::StatusOr<KeyRange> MovedRangeFrom(const BoundType& type, const v1::KeyRange& message) {
+  if (type.key_type.two_parts() && (message.has_start_second() || message.has_end_second())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("range.", message.has_start_second() ? "start" : "end",
+                     "_second is set: partitions are cut between first parts alone"));
+  }
+  ERIS_ASSIGN_OR_RETURN(KeyRange range, RangeFrom("range", type.key_type, message));
+  if (range.Empty()) {
+    const std::string bound = KeyText(type.key_type.first, range.lo);
+    return absl::InvalidArgumentError(
+        absl::StrCat("range is empty: it begins and ends with ", bound));
+  }
+  if (!type.narrow) return range;
+  if (message.has_start()) {
+    ERIS_ASSIGN_OR_RETURN(range.lo, WordFrom(type, "range.start", range.lo));
+  }
+  if (message.has_end()) {
+    ERIS_ASSIGN_OR_RETURN(range.hi, WordFrom(type, "range.end", *range.hi));
+  }
+  return range;
+}
+
+void FillMovedRange(const BoundType& type, const KeyRange& range, v1::KeyRange* message) {
+  if (!type.bounded) return;
+  KeyRange shown{.lo = KeyOfWord(type, range.lo), .hi = std::nullopt};
+  if (range.hi) shown.hi = KeyOfWord(type, *range.hi);
+  // In front of every key there is, of a type of four bytes.
+  if (range.lo == 0) shown.lo = 0;
+  FillRange(type.key_type.first, shown, message);
+}
+
+absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* options) {
+  BalancerOptions changed = *options;
+  bool any = false;
+  if (message.has_enabled()) {
+    changed.enabled = message.enabled();
+    any = true;
+  }
+  if (message.has_algorithm()) {
+    if (message.algorithm() < v1::BALANCE_ALGORITHM_ONE_SHOT ||
+        message.algorithm() > v1::BALANCE_ALGORITHM_SIZE) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("options.algorithm is ", static_cast<int>(message.algorithm()),
+                       ", must be 1 to 3 (BALANCE_ALGORITHM_ONE_SHOT to BALANCE_ALGORITHM_SIZE)"));
+    }
+    changed.algorithm = static_cast<BalanceAlgorithm>(message.algorithm());
+    any = true;
+  }
+  if (message.has_window()) {
+    ERIS_RETURN_IF_ERROR(CheckOption("window", message.window(), kBalancerWindow));
+    changed.window = message.window();
+    any = true;
+  }
+  if (message.has_threshold()) {
+    ERIS_RETURN_IF_ERROR(CheckOption("threshold", message.threshold(), kBalancerThreshold));
+    changed.threshold = message.threshold();
+    any = true;
+  }
+  if (message.has_period_ms()) {
+    ERIS_RETURN_IF_ERROR(CheckOption("period_ms", message.period_ms(), kBalancerPeriodMs));
+    changed.period_ms = message.period_ms();
+    any = true;
+  }
+  if (message.has_max_pause_us()) {
+    ERIS_RETURN_IF_ERROR(CheckOption("max_pause_us", message.max_pause_us(), kBalancerMaxPauseUs));
+    changed.max_pause_us = message.max_pause_us();
+    any = true;
+  }
+  if (message.has_max_bytes_per_s()) {
+    changed.max_bytes_per_s = message.max_bytes_per_s();
+    any = true;
+  }
+  if (!any) return absl::InvalidArgumentError("options has no field set: nothing would change");
+  *options = changed;
+  return absl::OkStatus();
+}
+
+void FillOptions(const BalancerOptions& options, v1::BalancerOptions* message) {
+  message->set_enabled(options.enabled);
+  message->set_algorithm(ToMessage(options.algorithm));
+  message->set_window(options.window);
+  message->set_threshold(options.threshold);
+  message->set_period_ms(options.period_ms);
+  message->set_max_pause_us(options.max_pause_us);
+  message->set_max_bytes_per_s(options.max_bytes_per_s);
+}
+
+absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind kind) {
+  switch (kind) {
+    case v1::TRANSFER_KIND_UNSPECIFIED:
+      return std::optional<TransferKind>();
+    case v1::TRANSFER_KIND_LINK:
+    case v1::TRANSFER_KIND_COPY:
+      return std::optional(static_cast<TransferKind>(kind));
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("kind is ", static_cast<int>(kind),
+                       ", must be TRANSFER_KIND_LINK (1), TRANSFER_KIND_COPY (2) or unset"));
+  }
+}
+
+void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Transfer* message) {
+  message->set_id(record.id);
+  message->set_object(record.object);
+  message->set_kind(ToMessage(record.kind));
+  FillMovedRange(types(record.object), record.range, message->mutable_range());
+  message->set_from_aeu(record.from.value);
+  message->set_to_aeu(record.to.value);
+  message->set_outcome(ToMessage(record.outcome));
+  message->set_reason(record.reason);
+  message->set_rows(record.rows);
+  message->set_bytes(record.bytes);
+  message->set_chunks(record.chunks);
+  message->set_started_us(absl::ToUnixMicros(record.started));
+  message->set_duration_us(record.duration_us);
+  message->set_longest_pause_us(record.longest_pause_us);
+  message->set_longest_pause_wall_us(record.longest_pause_wall_us);
+  if (record.outcome != TransferOutcome::kRunning) return;
+  message->set_phase(ToMessage(record.phase));
+  message->set_idle_us(record.idle_us);
+}
+
+void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan* message) {
+  message->set_object(plan.object);
+  message->set_algorithm(ToMessage(plan.algorithm));
+  message->set_imbalance_before(plan.imbalance_before);
+  message->set_imbalance_after(plan.imbalance_after);
+  for (const AeuShare& from : plan.shares) {
+    v1::AeuShare* to = message->add_shares();
+    to->set_aeu(from.aeu.value);
+    to->set_load_before(from.load_before);
+    to->set_load_after(from.load_after);
+    to->set_rows_before(from.rows_before);
+    to->set_rows_after(from.rows_after);
+  }
+  const BoundType type = types(plan.object);
+  for (const PlannedTransfer& from : plan.transfers) {
+    v1::PlannedTransfer* to = message->add_transfers();
+    FillMovedRange(type, from.range, to->mutable_range());
+    to->set_from_aeu(from.from.value);
+    to->set_to_aeu(from.to.value);
+    to->set_kind(ToMessage(from.kind));
+    to->set_rows(from.rows);
+    to->set_bytes(from.bytes);
+  }
+  message->set_bytes_to_copy(plan.bytes_to_copy);
+  message->set_reason(plan.reason);
+}
+
+void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
+                  v1::GetBalancerResponse* response) {
+  FillOptions(status.options, response->mutable_options());
+  response->set_paused(status.paused);
+  response->set_cycles(status.cycles);
+  response->set_links(status.links);
+  response->set_copies(status.copies);
+  response->set_rows_moved(status.rows_moved);
+  response->set_bytes_copied(status.bytes_copied);
+  for (const ObjectBalance& from : status.objects) {
+    v1::ObjectBalance* to = response->add_objects();
+    to->set_object(from.object);
+    to->set_algorithm(ToMessage(from.algorithm));
+    to->set_imbalance(from.imbalance);
+    to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
+    to->set_reason(from.reason);
+  }
+  response->set_stalls(status.stalls);
+  for (const TransferRecord& record : status.running) {
+    FillTransfer(record, types, response->add_running());
+  }
+}
+
+}  // namespace eris::server

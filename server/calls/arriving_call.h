@@ -1,0 +1,124 @@
+// What all calls of one request share: the way in (arrival.h), where the request is charged to the
+// byte budget and parsed, and the way out, where the client is watched that does not read. Begins
+// on a gRPC thread; gRPC owns the call from then on.
+#ifndef ERIS_SERVER_CALLS_ARRIVING_CALL_H_
+#define ERIS_SERVER_CALLS_ARRIVING_CALL_H_
+
+#include <google/protobuf/message.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/calls/parse_within.h"
+#include "server/calls/raw_service.h"
+#include "server/guard/arrival.h"
+#include "server/guard/call_cutter.h"
+#include "server/guard/raw_message.h"
+#include "server/guard/rpc_status.h"
+#include "server/state/server_state.h"
+
+namespace eris::server {
+
+// What a call ends with that gRPC has cancelled.
+inline absl::Status CancelledStatus(const grpc::CallbackServerContext& context) {
+  if (context.deadline() <= std::chrono::system_clock::now()) {
+    return absl::DeadlineExceededError("the caller gave up: its deadline has passed");
+  }
+  return absl::CancelledError("the caller gave up, or is gone");
+}
+
+template <class Request>
+class ArrivingCall : public RawReactor, private Arrival::Call {
+ protected:
+  // `whole_call`: the server's limit of time is for all of the call, else for its arrival.
+  ArrivingCall(ServerState& server, grpc::CallbackServerContext& context, CallWay way,
+               bool whole_call)
+      : server_(server),
+        context_(context),
+        way_(way),
+        whole_call_(whole_call),
+        stall_(context, &server.stalls.queue()) {}
+
+  // The first thing that happens to a call. `inside` hears of whatever is to end the call once its
+  // request is there.
+  void Arrive(std::shared_ptr<Drainable> inside) {
+    const auto too_long = [&config = server_.config, is_write = way_ == CallWay::kWrite] {
+      return TooLongStatus(config, is_write);
+    };
+    arrival_ = std::make_shared<Arrival>(static_cast<Arrival::Call*>(this), &server_.arrivals(way_),
+                                         std::move(inside), Arrival::Limit{too_long, whole_call_});
+    stay_ = server_.gate.TryEnter(arrival_);
+    if (!stay_) return arrival_->EndNow(DrainGate::RefusedStatus());
+    limit_.Begin(server_.calls.queue(), arrival_);
+    server_.arrivals(way_).Enter(arrival_);
+  }
+
+  // The request is there, until this returns; `charge` is what it takes. At most once, on a gRPC
+  // thread. gRPC lets the call live until this returns, also where it is answered in here.
+  virtual void OnRequest(Request& request, ByteBudget::Charge charge) = 0;
+  // There is none, or it is none: answers the call.
+  virtual void OnNoRequest(const absl::Status& why) override = 0;
+
+  // Answers the call, which may be gone when these return.
+  void Respond(const google::protobuf::Message& response) {
+    stall_.Begin();
+    out_ = WriteMessage(response);
+    StartWriteAndFinish(&out_, grpc::WriteOptions(), grpc::Status::OK);
+  }
+  void Respond(const absl::Status& status) {
+    stall_.Begin();
+    Finish(ToRpcStatus(status));
+  }
+  // One answer of several; EndWrite when it is gone.
+  void Write(const google::protobuf::Message& response) {
+    stall_.Begin();
+    out_ = WriteMessage(response);
+    StartWrite(&out_);
+  }
+  void EndWrite() {
+    stall_.End();
+    out_.Clear();
+  }
+
+  // gRPC is done with it.
+  void OnDone() override { delete this; }
+
+  // Immutable after construction.
+  ServerState& server_;
+  const grpc::CallbackServerContext& context_;
+
+ private:
+  void BeginRead() override { StartRead(&raw_); }
+
+  void OnReadDone(bool ok) override {
+    server_.arrivals(way_).Leave();
+    if (!arrival_->TryArrive()) return raw_.Clear();  // it took too long, say
+    if (!ok) return OnNoRequest(absl::CancelledError("the call has ended without a request"));
+    Request request;
+    absl::StatusOr<ByteBudget::Charge> charge =
+        ParseWithin(server_, way_ == CallWay::kWrite, &raw_, &request);
+    if (!charge.ok()) return OnNoRequest(charge.status());
+    OnRequest(request, *std::move(charge));
+  }
+
+  void OnCancel() final { arrival_->EndNow(CancelledStatus(context_)); }
+
+  // Immutable after construction.
+  const CallWay way_;
+  const bool whole_call_;
+
+  DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
+  std::shared_ptr<Arrival> arrival_;
+  grpc::ByteBuffer raw_;  // of the read under way
+  grpc::ByteBuffer out_;  // of the write under way
+  ExpiryQueue::Watch limit_;
+  StallWatch stall_;  // the answer's, then OnDone's
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_CALLS_ARRIVING_CALL_H_

@@ -1,0 +1,135 @@
+// One call of the catalogue or admin service, or one that makes a table or holds a snapshot. It
+// runs where it may block: on the control thread, or, if it moves ranges, which may take long, on a
+// thread that all of those share. Up to kWaitingMax requests wait for each of the two.
+//
+//   arriving --> waiting --its turn--> running --> answered
+//       `-----------`--client gone, deadline, drain--> answered (where it waits: in its turn)
+//
+// A call of the control thread cannot be ended once it runs, and a drain waits for it. One that
+// moves ends at the border of a chunk, and as soon as the server drains: what is left to move stays
+// where it is.
+#ifndef ERIS_SERVER_CALLS_CONTROL_CALL_H_
+#define ERIS_SERVER_CALLS_CONTROL_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "eris/move_stop.h"
+#include "server/calls/arriving_call.h"
+#include "server/state/server_state.h"
+
+namespace eris::server {
+
+enum class ControlLane { kControl, kMoves };
+
+// What can be told to stop. Any thread; outlives the call.
+class ControlEffort final : public Drainable {
+ public:
+  explicit ControlEffort(ControlLane lane) : lane_(lane) {}
+
+  // Runs `work(&stop)`, unless it has been stopped before: then why.
+  template <class Work>
+  absl::Status Run(Work work) {
+    ERIS_RETURN_IF_ERROR(stop_.why());
+    return work(&stop_);
+  }
+
+  // The first reason counts.
+  void Stop(const absl::Status& why) { stop_.Stop(why); }
+
+  void OnDrain() override {
+    if (lane_ == ControlLane::kMoves) Stop(DrainGate::RefusedStatus());
+  }
+  void EndNow(const absl::Status& status) override { Stop(status); }
+
+ private:
+  const ControlLane lane_;
+  MoveStop stop_;
+};
+
+// What a call knows besides its request.
+struct ControlScope {
+  ServerState& server;
+  absl::Time begin;     // of the call, which may have waited for its turn
+  absl::Time deadline;  // the client's
+  MoveStop* stop;       // for what can be ended while it runs
+};
+
+template <class Request, class Response>
+class ControlCall final : public ArrivingCall<Request> {
+ public:
+  // What the call does, on its lane's thread; may write the response.
+  using Work = absl::Status (*)(const ControlScope& scope, const Request& request,
+                                Response* response);
+
+  // gRPC owns the call.
+  static ControlCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
+                            ControlLane lane, Work work) {
+    auto* call = new ControlCall(server, context, lane, work);
+    call->Arrive(call->effort_);
+    return call;
+  }
+
+ private:
+  using Base = ArrivingCall<Request>;
+
+  ControlCall(ServerState& server, grpc::CallbackServerContext& context, ControlLane lane,
+              Work work)
+      : Base(server, context, CallWay::kControl, /*whole_call=*/false),
+        lane_(lane),
+        work_(work),
+        effort_(std::make_shared<ControlEffort>(lane)) {}
+
+  void OnRequest(Request& request, ByteBudget::Charge charge) override {
+    request_ = std::move(request);
+    charge_ = std::move(charge);
+    charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request_.SpaceUsedLong()));
+    const bool moves = lane_ == ControlLane::kMoves;
+    ControlExecutor& executor = moves ? this->server_.moves : this->server_.control;
+    if (executor.TryPost([this] { Run(); })) return;
+    this->Respond(absl::ResourceExhaustedError(absl::StrCat(
+        ControlExecutor::kWaitingMax, moves ? " calls that move ranges wait already"
+                                            : " catalogue and admin calls wait already")));
+  }
+
+  void Run() {
+    Response response;
+    const absl::Status status = effort_->Run([&](MoveStop* stop) {
+      const ControlScope scope{this->server_, begin_, absl::FromChrono(this->context_.deadline()),
+                               stop};
+      return work_(scope, request_, &response);
+    });
+    if (!status.ok()) return this->Respond(status);
+    this->Respond(response);
+  }
+
+  void OnNoRequest(const absl::Status& why) override { this->Respond(why); }
+
+  const ControlLane lane_;
+  const Work work_;
+  const absl::Time begin_ = absl::Now();
+  const std::shared_ptr<ControlEffort> effort_;
+  Request request_;
+  ByteBudget::Charge charge_;  // of the request
+};
+
+// For RawService::Serve: begins calls that do `work`.
+template <class Request, class Response>
+auto ControlBeginner(ServerState& server,
+                     absl::Status (*work)(const ControlScope&, const Request&, Response*),
+                     ControlLane lane = ControlLane::kControl) {
+  return [&server, work, lane](grpc::CallbackServerContext& context) {
+    return ControlCall<Request, Response>::Begin(server, context, lane, work);
+  };
+}
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_CALLS_CONTROL_CALL_H_

@@ -1,0 +1,73 @@
+// The outside world on one thread: signals, the drain and its deadline, the sampling timer, the
+// calls' limits of time (see sweep_timer.h), all on one Boost.Asio io_context. Nothing here polls:
+// an idle server's loop sleeps in the kernel.
+//
+//   serving --SIGTERM, SIGINT--> draining --last call gone, or time up--> drained
+//                                    `--second signal--> the process ends at once, exit code 1
+#ifndef ERIS_SERVER_CALLS_CONTROL_LOOP_H_
+#define ERIS_SERVER_CALLS_CONTROL_LOOP_H_
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+
+namespace eris::server {
+
+class ControlLoop {
+ public:
+  // Called on the loop's thread; none may block for long.
+  struct Hooks {
+    std::function<void()> begin_drain;  // then call Drained, from any thread, when it is done
+    std::function<void()> end_calls;    // drain_timeout has passed
+    std::function<void()> sample;
+  };
+
+  // Takes over SIGTERM and SIGINT from now on: a signal that comes before Run waits for it.
+  ControlLoop();
+  ~ControlLoop();
+
+  // What else runs on the loop's thread: from Run on, until the destructor. Any thread.
+  boost::asio::io_context* io() { return &io_; }
+
+  // Starts the thread. sample_interval 0: no samples.
+  void Run(Hooks hooks, std::chrono::milliseconds drain_timeout,
+           std::chrono::milliseconds sample_interval);
+  // The last call is gone. Any thread.
+  void Drained();
+  // Blocks until a drain has been asked for and has ended: by Drained, or by its timeout and a
+  // moment for the answers to leave. A second signal still ends the process until destruction.
+  void AwaitDrained();
+
+ private:
+  void AwaitSignal();
+  void OnSignal(int number);
+  void OnDrainTimeout();
+  void AwaitSample();
+  void MarkDrained();
+
+  // Immutable once Run has begun.
+  Hooks hooks_;
+  std::chrono::milliseconds drain_timeout_{0};
+  std::chrono::milliseconds sample_interval_{0};
+
+  // Owned by the loop's thread.
+  boost::asio::io_context io_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer drain_timer_;
+  boost::asio::steady_timer sample_timer_;
+  bool draining_ = false;
+  bool drained_ = false;
+
+  std::promise<void> drained_promise_;
+  std::thread thread_;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_CALLS_CONTROL_LOOP_H_

@@ -1,0 +1,90 @@
+// One unary data call: from the handler to OnDone. Begins on a gRPC thread, is answered on the
+// engine's completion thread, or by whoever cancels it (see CallState): the client, the drain, the
+// server's limit of time.
+#ifndef ERIS_SERVER_CALLS_UNARY_CALL_H_
+#define ERIS_SERVER_CALLS_UNARY_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <utility>
+
+#include "server/calls/arriving_call.h"
+#include "server/calls/call_bytes.h"
+#include "server/guard/call_state.h"
+#include "server/state/server_state.h"
+
+namespace eris::server {
+
+template <class Op>
+class UnaryCall final : public ArrivingCall<typename Op::Request> {
+ public:
+  static auto Beginner(ServerState& server) {
+    // Never fails: a call that cannot be started is answered with the reason. gRPC owns it.
+    return [&server](grpc::CallbackServerContext& context) {
+      auto* call = new UnaryCall(server, context);
+      call->Arrive(call->handover_);
+      return call;
+    };
+  }
+
+ private:
+  using Base = ArrivingCall<typename Op::Request>;
+
+  // The part that the engine, the drain and the call share; it outlives the call.
+  struct Handover final : Drainable {
+    explicit Handover(UnaryCall* call_in) : call(call_in) {}
+    void EndNow(const absl::Status& status) override {
+      if (state.TryCancel(status)) call->Respond(status);
+    }
+
+    CallState state;
+    UnaryCall* const call;  // touched by the winner of `state` only
+  };
+
+  UnaryCall(ServerState& server, grpc::CallbackServerContext& context)
+      : Base(server, context, Op::kIsWrite ? CallWay::kWrite : CallWay::kRead,
+             /*whole_call=*/true) {}
+
+  void OnRequest(typename Op::Request& request, ByteBudget::Charge) override {
+    const CallbacksHere here(*this->server_.engine);
+    const uint64_t bytes = Op::Bytes(request);
+    charge_ = TakeBudget(this->server_, Op::kIsWrite, bytes);
+    if (!charge_) return OnNoRequest(OverBudgetStatus(this->server_.budget, bytes));
+    auto done = [handover = handover_](auto result) {
+      if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
+    };
+    const SessionPool::Lease session = this->server_.sessions.Borrow();
+    absl::StatusOr<std::shared_ptr<Pending>> started;
+    if constexpr (requires { Op::kUsesServer; }) {
+      started = Op::Start(this->server_, *session, request, std::move(done));
+    } else {
+      started = Op::Start(*session, request, std::move(done));
+    }
+    if (!started.ok()) return OnNoRequest(started.status());
+    handover_->state.Attach(*std::move(started));
+  }
+
+  void OnNoRequest(const absl::Status& why) override {
+    if (handover_->state.TryComplete()) this->Respond(why);
+  }
+
+  template <class Result>
+  void Answer(Result result) {
+    const uint64_t bytes = AnswerBytes(result);
+    if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
+      return this->Respond(AnswerOverBudgetStatus(bytes));
+    }
+    typename Op::Response response;
+    const absl::Status status = Op::Fill(result, &response);
+    if (!status.ok()) return this->Respond(status);
+    this->Respond(response);
+  }
+
+  const std::shared_ptr<Handover> handover_ = std::make_shared<Handover>(this);
+  ByteBudget::Charge charge_;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_CALLS_UNARY_CALL_H_

@@ -1,0 +1,19 @@
+// eris.v1.Data: hands each call to its class. gRPC's threads.
+#ifndef ERIS_SERVER_DATA_DATA_SERVICE_H_
+#define ERIS_SERVER_DATA_DATA_SERVICE_H_
+
+#include "eris/v1/data.grpc.pb.h"
+#include "server/calls/raw_service.h"
+#include "server/state/server_state.h"
+
+namespace eris::server {
+
+class DataService final : public RawService<v1::Data> {
+ public:
+  // `server` outlives the service.
+  explicit DataService(ServerState* server);
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_DATA_DATA_SERVICE_H_

@@ -1,0 +1,175 @@
+#include "server/data/key_messages.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "eris/key_encoding.h"
+#include "eris/key_text.h"
+
+namespace eris::server {
+
+static_assert(static_cast<int>(KeyType::kUint64) == v1::KEY_TYPE_UINT64);
+static_assert(static_cast<int>(KeyType::kInt64) == v1::KEY_TYPE_INT64);
+static_assert(static_cast<int>(KeyType::kFloat64) == v1::KEY_TYPE_FLOAT64);
+static_assert(static_cast<int>(KeyType::kDate) == v1::KEY_TYPE_DATE32);
+
+namespace {
+
+absl::StatusOr<KeyType> KeyTypeFrom(absl::string_view name, v1::KeyType type) {
+  if (type >= v1::KEY_TYPE_UINT64 && type <= v1::KEY_TYPE_DATE32) {
+    return static_cast<KeyType>(type);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", static_cast<int>(type),
+                                                 ", must be 1 to 4 (KEY_TYPE_UINT64 to "
+                                                 "KEY_TYPE_DATE32) or unset"));
+}
+
+}  // namespace
+
+absl::string_view FieldOf(KeyType type) {
+  switch (type) {
+    case KeyType::kInt64:
+      return "i64";
+    case KeyType::kFloat64:
+      return "f64";
+    case KeyType::kDate:
+      return "date32";
+    default:
+      return "u64";
+  }
+}
+
+absl::string_view FieldOf(const v1::Key& key) {
+  switch (key.value_case()) {
+    case v1::Key::kU64:
+      return "u64";
+    case v1::Key::kI64:
+      return "i64";
+    case v1::Key::kF64:
+      return "f64";
+    case v1::Key::kDate32:
+      return "date32";
+    default:
+      return "none";
+  }
+}
+
+absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
+  KeyTypes types;
+  if (type != v1::KEY_TYPE_UNSPECIFIED) {
+    ERIS_ASSIGN_OR_RETURN(types.first, KeyTypeFrom("key_type", type));
+  }
+  if (second != v1::KEY_TYPE_UNSPECIFIED) {
+    ERIS_ASSIGN_OR_RETURN(types.second, KeyTypeFrom("second_key_type", second));
+  }
+  return types;
+}
+
+v1::KeyType ToMessage(KeyType type) { return static_cast<v1::KeyType>(type); }
+
+absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key) {
+  if (type == KeyType::kUint64 && key.has_u64()) return key.u64();
+  if (type == KeyType::kInt64 && key.has_i64()) return KeyFromInt64(key.i64());
+  if (type == KeyType::kDate && key.has_date32()) return KeyFromDate(key.date32());
+  if (type == KeyType::kFloat64 && key.has_f64()) {
+    if (!IsNan(key.f64())) return KeyFromFloat64(key.f64());
+    return absl::InvalidArgumentError(absl::StrCat(name, " is NaN, which is no key"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", FieldOf(key), " is set, must be ",
+                                                 FieldOf(type), " as the keys of the object"));
+}
+
+namespace {
+
+std::string BoundText(const KeyTypes& types, uint64_t first, uint64_t second) {
+  std::string text = KeyText(types.first, first);
+  if (types.two_parts()) absl::StrAppend(&text, "/", KeyText(*types.second, second));
+  return text;
+}
+
+// The second part of the bound `name`, or the lowest there is.
+absl::StatusOr<uint64_t> SecondFrom(const std::string& name, const KeyTypes& types, bool is_set,
+                                    bool has_first, const v1::Key& second) {
+  if (!is_set) return 0;
+  if (!types.two_parts()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "_second is set, but the keys of the object have ", KeyPartsText(types)));
+  }
+  if (!has_first) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "_second is set without ", name, ", the first part of that bound"));
+  }
+  ERIS_ASSIGN_OR_RETURN(const uint64_t key,
+                        KeyFrom(absl::StrCat(name, "_second"), *types.second, second));
+  // As when it is unset: nothing lies below.
+  return key == LowestKey(*types.second) ? 0 : key;
+}
+
+}  // namespace
+
+absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, const KeyTypes& types,
+                                   const v1::KeyRange& message) {
+  const KeyType type = types.first;
+  const bool is_short = message.lo() != 0 || message.has_hi();
+  const bool is_typed = message.has_start() || message.has_end();
+  if (is_short && (is_typed || type != KeyType::kUint64)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": lo and hi are for keys of type u64",
+        is_typed ? " and not beside start and end" : "", "; the keys of the object are ",
+        absl::string_view(FieldOf(type)), ": set start and end"));
+  }
+  KeyRange range{.lo = message.lo(), .hi = std::nullopt};
+  if (message.has_hi()) range.hi = message.hi();
+  if (message.has_start()) {
+    ERIS_ASSIGN_OR_RETURN(range.lo, KeyFrom(absl::StrCat(name, ".start"), type, message.start()));
+  }
+  if (message.has_end()) {
+    ERIS_ASSIGN_OR_RETURN(range.hi, KeyFrom(absl::StrCat(name, ".end"), type, message.end()));
+  }
+  // In the short form an lo of 0 cannot be told from none: it counts beside an hi.
+  ERIS_ASSIGN_OR_RETURN(range.lo_second,
+                        SecondFrom(absl::StrCat(name, ".start"), types, message.has_start_second(),
+                                   is_short || message.has_start(), message.start_second()));
+  ERIS_ASSIGN_OR_RETURN(range.hi_second,
+                        SecondFrom(absl::StrCat(name, ".end"), types, message.has_end_second(),
+                                   range.hi.has_value(), message.end_second()));
+  if (range.Inverted()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is inverted: hi ", BoundText(types, *range.hi, range.hi_second),
+                     " is below lo ", BoundText(types, range.lo, range.lo_second)));
+  }
+  return range;
+}
+
+void FillKey(KeyType type, uint64_t key, v1::Key* message) {
+  key = std::clamp(key, LowestKey(type), HighestKey(type));
+  switch (type) {
+    case KeyType::kInt64:
+      return message->set_i64(Int64FromKey(key));
+    case KeyType::kFloat64:
+      return message->set_f64(Float64FromKey(key));
+    case KeyType::kDate:
+      return message->set_date32(DateFromKey(key));
+    default:
+      return message->set_u64(key);
+  }
+}
+
+void FillRange(const KeyTypes& types, const KeyRange& range, v1::KeyRange* message) {
+  const KeyType type = types.first;
+  const bool lo_second = types.two_parts() && range.lo_second > LowestKey(*types.second);
+  const bool hi_second =
+      types.two_parts() && range.hi && range.hi_second > LowestKey(*types.second);
+  if (type == KeyType::kUint64 && !lo_second && !hi_second) {
+    message->set_lo(range.lo);
+    if (range.hi) message->set_hi(*range.hi);
+    return;
+  }
+  if (range.lo > LowestKey(type) || lo_second) FillKey(type, range.lo, message->mutable_start());
+  if (range.hi) FillKey(type, *range.hi, message->mutable_end());
+  if (lo_second) FillKey(*types.second, range.lo_second, message->mutable_start_second());
+  if (hi_second) FillKey(*types.second, range.hi_second, message->mutable_end_second());
+}
+
+}  // namespace eris::server

@@ -1,0 +1,82 @@
+// Ends a call whose client does not read. An answer that waits for flow control would wait for
+// ever: its status waits behind it. So the call is cut, which gRPC turns into a status that
+// overtakes what was written, and into a failed write here. Any thread; held by shared_ptr by the
+// call and by the watches on it.
+#ifndef ERIS_SERVER_GUARD_CALL_CUTTER_H_
+#define ERIS_SERVER_GUARD_CALL_CUTTER_H_
+
+#include <grpc/grpc.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "server/guard/expiry_queue.h"
+
+namespace eris::server {
+
+// What a call ends with whose client has not read for `limit`.
+inline absl::Status StalledStatus(std::chrono::milliseconds limit) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the client has not read its answer for server.stall_ms_max, ", limit.count(), " ms"));
+}
+
+class CallCutter final : public ExpiryQueue::Owner {
+ public:
+  CallCutter(grpc::CallbackServerContext& context, std::chrono::milliseconds limit)
+      : limit_(limit), call_(context.c_call()) {}
+
+  void OnExpired(uint64_t) override {
+    grpc_call* call = nullptr;
+    {
+      base::MutexLock lock(&mu_);
+      if (call_ == nullptr) return;
+      call = call_;
+      grpc_call_ref(call);
+    }
+    // Outside the lock: the call's reactions may run in here.
+    const absl::Status status = StalledStatus(limit_);
+    grpc_call_cancel_with_status(call, static_cast<grpc_status_code>(status.code()),
+                                 std::string(status.message()).c_str(), nullptr);
+    grpc_call_unref(call);
+  }
+
+  // gRPC lets go of the call: OnDone.
+  void Detach() {
+    base::MutexLock lock(&mu_);
+    call_ = nullptr;
+  }
+
+ private:
+  const std::chrono::milliseconds limit_;
+  base::Mutex mu_;
+  grpc_call* call_ ABSL_GUARDED_BY(mu_);
+};
+
+// A call's end of it: what it waits for the client to read, one thing at a time.
+class StallWatch {
+ public:
+  StallWatch(grpc::CallbackServerContext& context, ExpiryQueue* queue)
+      : queue_(*queue), cutter_(std::make_shared<CallCutter>(context, queue->limit())) {}
+  // The call is done: to be destroyed in OnDone, before gRPC lets go of the call.
+  ~StallWatch() { cutter_->Detach(); }
+
+  // Before StartWrite and Finish.
+  void Begin() { watch_.Begin(queue_, cutter_); }
+  // In OnWriteDone.
+  void End() { watch_.End(); }
+
+ private:
+  ExpiryQueue& queue_;
+  const std::shared_ptr<CallCutter> cutter_;
+  ExpiryQueue::Watch watch_;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_GUARD_CALL_CUTTER_H_

@@ -1,0 +1,76 @@
+#include "server/guard/drain_gate.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace eris::server {
+
+DrainGate::Stay::Stay(Stay&& other) noexcept
+    : gate_(std::exchange(other.gate_, nullptr)), where_(other.where_) {}
+
+DrainGate::Stay& DrainGate::Stay::operator=(Stay&& other) noexcept {
+  std::swap(gate_, other.gate_);
+  std::swap(where_, other.where_);
+  return *this;
+}
+
+DrainGate::Stay::~Stay() {
+  if (gate_ != nullptr) gate_->Leave(where_);
+}
+
+DrainGate::~DrainGate() { ERIS_CHECK(inside() == 0); }
+
+DrainGate::Stay DrainGate::TryEnter(std::shared_ptr<Drainable> call) {
+  Members one;  // allocated outside the lock
+  one.push_back(std::move(call));
+  base::MutexLock lock(&mu_);
+  if (closed_) return Stay();
+  members_.splice(members_.begin(), one);
+  return Stay(this, members_.begin());
+}
+
+void DrainGate::Leave(Members::iterator where) {
+  Members gone;  // the call's last reference may end here, outside the lock
+  absl::AnyInvocable<void() &&> on_empty;
+  {
+    base::MutexLock lock(&mu_);
+    gone.splice(gone.begin(), members_, where);
+    if (members_.empty()) on_empty = std::exchange(on_empty_, nullptr);
+  }
+  if (on_empty) std::move(on_empty)();
+}
+
+void DrainGate::Close(absl::AnyInvocable<void() &&> on_empty) {
+  {
+    base::MutexLock lock(&mu_);
+    ERIS_CHECK(!closed_);
+    closed_ = true;
+    if (!members_.empty()) on_empty_ = std::exchange(on_empty, nullptr);
+  }
+  if (on_empty) {
+    std::move(on_empty)();
+    return;
+  }
+  for (const std::shared_ptr<Drainable>& call : Snapshot()) call->OnDrain();
+}
+
+void DrainGate::CancelAll(const absl::Status& status) {
+  for (const std::shared_ptr<Drainable>& call : Snapshot()) call->EndNow(status);
+}
+
+size_t DrainGate::inside() const {
+  base::MutexLock lock(&mu_);
+  return members_.size();
+}
+
+absl::Status DrainGate::RefusedStatus() {
+  return absl::UnavailableError("the server is stopping and takes no new calls");
+}
+
+std::vector<std::shared_ptr<Drainable>> DrainGate::Snapshot() const {
+  base::MutexLock lock(&mu_);
+  return {members_.begin(), members_.end()};
+}
+
+}  // namespace eris::server

@@ -1,0 +1,84 @@
+// Who is inside: every call enters here before it does anything, and leaves when gRPC has let go of
+// it. Closing the gate is the start of a drain: later calls are refused, those inside are told, and
+// somebody is called when the last one has left.
+// Any thread; Close and CancelAll on the control thread. Knows no gRPC.
+#ifndef ERIS_SERVER_GUARD_DRAIN_GATE_H_
+#define ERIS_SERVER_GUARD_DRAIN_GATE_H_
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "base/mutex.h"
+
+namespace eris::server {
+
+// A call as the gate sees it. Both may be called after the call has been answered, and from another
+// thread than the call's own.
+class Drainable {
+ public:
+  virtual ~Drainable() = default;
+  // No new work, please: a stream stops reading and ends after its last answer.
+  virtual void OnDrain() {}
+  // Whatever is under way is to end now, with `status`: the drain's time is up, or the call's, or
+  // its client is gone.
+  virtual void EndNow(const absl::Status& status) = 0;
+};
+
+class DrainGate {
+ private:
+  using Members = std::list<std::shared_ptr<Drainable>>;
+
+ public:
+  // A call's stay; leaves when destroyed.
+  class Stay {
+   public:
+    Stay() = default;
+    Stay(Stay&& other) noexcept;
+    Stay& operator=(Stay&& other) noexcept;
+    ~Stay();
+    explicit operator bool() const { return gate_ != nullptr; }
+
+   private:
+    friend class DrainGate;
+    Stay(DrainGate* gate, Members::iterator where) : gate_(gate), where_(where) {}
+    DrainGate* gate_ = nullptr;
+    Members::iterator where_;
+  };
+
+  DrainGate() = default;
+  DrainGate(const DrainGate&) = delete;
+  DrainGate& operator=(const DrainGate&) = delete;
+  ~DrainGate();  // REQUIRES: nobody inside
+
+  // An empty Stay when the gate is closed: refuse the call with RefusedStatus(). The gate outlives
+  // the stay.
+  [[nodiscard]] Stay TryEnter(std::shared_ptr<Drainable> call);
+
+  // Refuses further calls and tells those inside. `on_empty` runs once, when the last has left:
+  // here if there is none, else on the thread of the last one.
+  void Close(absl::AnyInvocable<void() &&> on_empty);
+
+  // Ends everybody inside with `status`.
+  void CancelAll(const absl::Status& status);
+
+  size_t inside() const;
+  static absl::Status RefusedStatus();
+
+ private:
+  void Leave(Members::iterator where);
+  std::vector<std::shared_ptr<Drainable>> Snapshot() const;
+
+  mutable base::Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  Members members_ ABSL_GUARDED_BY(mu_);
+  absl::AnyInvocable<void() &&> on_empty_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_GUARD_DRAIN_GATE_H_

@@ -1,0 +1,125 @@
+#include "server/guard/raw_message.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace eris::server {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+// A request of one key is far smaller, and not worth a second look at its bytes.
+constexpr uint64_t kSmallBytes = 1 << 10;
+// The largest message of ours, the allocator's share and its place in an array that grows by
+// doubling.
+constexpr uint64_t kSubmessageBytes = 256;
+constexpr uint64_t kStringBytes = 112;  // the same of a string, without what is in it
+constexpr uint64_t kUnknownBytes = 48;
+constexpr uint64_t kWorstPerByte = kSubmessageBytes / 2;  // a tag and a length of 0
+// For packed numbers: a number of one byte on the wire takes up to eight bytes in memory, in an
+// array that grows by doubling.
+constexpr uint64_t kNumberBytes = 16;
+// As deep as protobuf's own parser goes.
+constexpr int kDepthMax = 100;
+
+class Estimate {
+ public:
+  explicit Estimate(CodedInputStream* in) : in_(*in) {}
+
+  // Adds up the fields up to the stream's limit. False: malformed, so parsing will stop here, too.
+  bool Walk(const Descriptor* message, int depth) {
+    while (const uint32_t tag = in_.ReadTagNoLastTag()) {
+      const FieldDescriptor* field =
+          message == nullptr ? nullptr
+                             : message->FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+      if (!Take(field, WireFormatLite::GetTagWireType(tag), depth)) return false;
+    }
+    return true;
+  }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  bool Take(const FieldDescriptor* field, WireFormatLite::WireType type, int depth) {
+    const uint64_t one = field == nullptr ? kUnknownBytes : field->is_repeated() ? kNumberBytes : 0;
+    uint64_t number = 0;
+    switch (type) {
+      case WireFormatLite::WIRETYPE_VARINT:
+        bytes_ += one;
+        return in_.ReadVarint64(&number);
+      case WireFormatLite::WIRETYPE_FIXED64:
+        bytes_ += one;
+        return in_.Skip(8);
+      case WireFormatLite::WIRETYPE_FIXED32:
+        bytes_ += one;
+        return in_.Skip(4);
+      case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:
+        return TakeDelimited(field, depth);
+      default:  // groups: none of ours; what is in one counts as fields of the message around it
+        bytes_ += kUnknownBytes + kSubmessageBytes;
+        return true;
+    }
+  }
+
+  bool TakeDelimited(const FieldDescriptor* field, int depth) {
+    uint32_t length = 0;
+    if (!in_.ReadVarint32(&length)) return false;
+    if (field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      bytes_ += kSubmessageBytes;
+      if (depth == kDepthMax) return false;
+      const CodedInputStream::Limit outer = in_.PushLimit(static_cast<int>(length));
+      const bool good = Walk(field->message_type(), depth + 1) && in_.BytesUntilLimit() == 0;
+      in_.PopLimit(outer);
+      return good;
+    }
+    if (field != nullptr && field->is_packable()) {
+      bytes_ += length * kNumberBytes;
+    } else {
+      bytes_ += length + (field == nullptr ? kUnknownBytes : 0) + kStringBytes;
+    }
+    return in_.Skip(static_cast<int>(length));
+  }
+
+  CodedInputStream& in_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+uint64_t ParsedBytesMax(const Descriptor& descriptor, const grpc::ByteBuffer& bytes) {
+  if (bytes.Length() <= kSmallBytes) return bytes.Length() * kWorstPerByte;
+  // The reader wants to change what it reads; it does not.
+  grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&bytes));
+  if (!reader.status().ok()) return bytes.Length();
+  CodedInputStream in(&reader);
+  Estimate estimate(&in);
+  static_cast<void>(estimate.Walk(&descriptor, 0));
+  return estimate.bytes();
+}
+
+absl::Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message) {
+  const size_t length = bytes->Length();
+  const grpc::Status status =
+      grpc::SerializationTraits<google::protobuf::Message>::Deserialize(bytes, message);
+  if (status.ok()) return absl::OkStatus();
+  bytes->Clear();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a request of ", length, " bytes is no ", message->GetTypeName()));
+}
+
+grpc::ByteBuffer WriteMessage(const google::protobuf::Message& message) {
+  grpc::ByteBuffer bytes;
+  bool own_buffer = false;
+  // It cannot fail: only missing required fields could, and proto3 has none.
+  static_cast<void>(grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::Message>(
+      message, &bytes, &own_buffer));
+  return bytes;
+}
+
+}  // namespace eris::server

@@ -1,0 +1,166 @@
+#include "server/guard/snapshot_leases.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+
+namespace eris::server {
+namespace {
+
+// Sweeps are at least this far apart.
+constexpr std::chrono::milliseconds kTick{10};
+
+}  // namespace
+
+SnapshotLeases::SnapshotLeases(uint64_t seed, std::function<void(Clock::duration)> arm)
+    : seed_(seed), arm_(std::move(arm)) {}
+
+SnapshotLeases::~SnapshotLeases() {
+  base::MutexLock lock(&mu_);
+  for (const auto& [id, lease] : leases_) ERIS_CHECK(lease.uses == 0);
+}
+
+uint64_t SnapshotLeases::NewId() {
+  for (;;) {
+    ++made_;
+    const uint64_t id = XXH3_64bits_withSeed(&made_, sizeof(made_), seed_);
+    if (id != 0 && !leases_.contains(id)) return id;
+  }
+}
+
+bool SnapshotLeases::Idle(Lease& lease, Clock::time_point now) {
+  lease.due = now + lease.time_to_live;
+  if (armed_ && *armed_ <= lease.due) return false;
+  armed_ = lease.due;
+  return true;
+}
+
+size_t SnapshotLeases::taken() const {
+  base::MutexLock lock(&mu_);
+  return static_cast<size_t>(std::count_if(
+      leases_.begin(), leases_.end(), [](const auto& lease) { return !lease.second.of_scan; }));
+}
+
+uint64_t SnapshotLeases::Add(std::shared_ptr<Snapshot> snapshot,
+                             std::chrono::milliseconds time_to_live, Clock::time_point now) {
+  uint64_t id;
+  bool arm;
+  {
+    base::MutexLock lock(&mu_);
+    id = NewId();
+    Lease& lease = leases_[id];
+    lease.snapshot = std::move(snapshot);
+    lease.time_to_live = time_to_live;
+    arm = Idle(lease, now);
+  }
+  if (arm) arm_(time_to_live);
+  return id;
+}
+
+SnapshotLeases::Use SnapshotLeases::UseOf(uint64_t id, Lease& lease) {
+  ++lease.uses;
+  Use use;
+  use.leases_ = this;
+  use.id_ = id;
+  use.of_scan_ = lease.of_scan;
+  use.snapshot_ = lease.snapshot;
+  return use;
+}
+
+SnapshotLeases::Use SnapshotLeases::AddForScan(std::shared_ptr<Snapshot> snapshot,
+                                               std::chrono::milliseconds time_to_live) {
+  base::MutexLock lock(&mu_);
+  const uint64_t id = NewId();
+  Lease& lease = leases_[id];
+  lease.snapshot = std::move(snapshot);
+  lease.time_to_live = time_to_live;
+  lease.of_scan = true;
+  return UseOf(id, lease);
+}
+
+absl::StatusOr<SnapshotLeases::Use> SnapshotLeases::Find(uint64_t id) {
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("snapshot ", id,
+                     " is not there: it was let go, or nobody has used it for its time to "
+                     "live"));
+  }
+  return UseOf(id, found->second);
+}
+
+void SnapshotLeases::Shorten(uint64_t id, std::chrono::milliseconds time_to_live_max) {
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return;
+  found->second.time_to_live = std::min(found->second.time_to_live, time_to_live_max);
+}
+
+absl::Status SnapshotLeases::Release(uint64_t id) {
+  std::shared_ptr<Snapshot> dropped;  // destroyed outside the lock
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return absl::NotFoundError(absl::StrCat("no snapshot ", id));
+  dropped = std::move(found->second.snapshot);
+  leases_.erase(found);
+  return absl::OkStatus();
+}
+
+std::shared_ptr<Snapshot> SnapshotLeases::TakeOldestBrokenScan() {
+  auto oldest = leases_.end();
+  size_t broken = 0;
+  for (auto lease = leases_.begin(); lease != leases_.end(); ++lease) {
+    if (!lease->second.of_scan || lease->second.uses > 0) continue;
+    ++broken;
+    if (oldest == leases_.end() || lease->second.due < oldest->second.due) oldest = lease;
+  }
+  if (broken <= kBrokenScansMax) return nullptr;
+  std::shared_ptr<Snapshot> snapshot = std::move(oldest->second.snapshot);
+  leases_.erase(oldest);
+  return snapshot;
+}
+
+void SnapshotLeases::EndUse(uint64_t id) {
+  std::shared_ptr<Snapshot> dropped;  // destroyed outside the lock
+  std::optional<Clock::duration> arm;
+  {
+    base::MutexLock lock(&mu_);
+    const auto found = leases_.find(id);
+    if (found == leases_.end()) return;  // let go meanwhile
+    Lease& lease = found->second;
+    if (--lease.uses > 0) return;
+    if (Idle(lease, Clock::now())) arm = lease.time_to_live;
+    if (lease.of_scan) dropped = TakeOldestBrokenScan();
+  }
+  if (arm) arm_(*arm);
+}
+
+std::optional<SnapshotLeases::Clock::duration> SnapshotLeases::Sweep(Clock::time_point now) {
+  std::vector<std::shared_ptr<Snapshot>> dropped;  // destroyed outside the lock
+  base::MutexLock lock(&mu_);
+  armed_.reset();
+  for (auto lease = leases_.begin(); lease != leases_.end();) {
+    const bool idle = lease->second.uses == 0;
+    if (idle && lease->second.due <= now) {
+      dropped.push_back(std::move(lease->second.snapshot));
+      lease = leases_.erase(lease);
+      continue;
+    }
+    if (idle && (!armed_ || lease->second.due < *armed_)) armed_ = lease->second.due;
+    ++lease;
+  }
+  if (!armed_) return std::nullopt;
+  return std::max<Clock::duration>(*armed_ - now, kTick);
+}
+
+size_t SnapshotLeases::size() const {
+  base::MutexLock lock(&mu_);
+  return leases_.size();
+}
+
+}  // namespace eris::server

@@ -1,0 +1,306 @@
+// The requests of one bidirectional stream that are in flight: started in the order of their
+// arrival, completed by the engine in any order, answered in the order of their arrival. Bounded by
+// number and bytes: when full, the stream stops reading, and gRPC's flow control stops the client.
+//
+// Any thread. Operations on the stream are issued by one thread at a time, outside the lock (Pump):
+// whoever changes something becomes that thread, or leaves the work to the one that already is. So
+// Finish is the last operation, and nothing touches the sink after it. Held by shared_ptr by the
+// stream and by each request under way, since the engine may complete one after the stream has
+// gone. Knows no gRPC.
+#ifndef ERIS_SERVER_GUARD_STREAM_WINDOW_H_
+#define ERIS_SERVER_GUARD_STREAM_WINDOW_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "base/check.h"
+#include "base/mutex.h"
+#include "eris/engine.h"
+#include "server/guard/byte_budget.h"
+#include "server/guard/expiry_queue.h"
+
+namespace eris::server {
+
+// What the window needs from a stream: each starts an operation and returns at once.
+template <class Response>
+class StreamSink {
+ public:
+  virtual ~StreamSink() = default;
+  virtual void BeginRead() = 0;
+  // `response` stays valid until WriteDone.
+  virtual void BeginWrite(const Response* response) = 0;
+  // The sink may be gone when this returns. A read may still be under way.
+  virtual void EndStream(const absl::Status& status) = 0;
+};
+
+template <class Response>
+class StreamWindow final : public ExpiryQueue::Owner,
+                           public std::enable_shared_from_this<StreamWindow<Response>> {
+ public:
+  struct Limits {
+    uint32_t requests_max = 64;
+    uint64_t bytes_max = 64u << 20;  // reading stops here; one more message may be on its way
+    // While half of it is used, the stream has one request in flight; nullptr: never mind. Outlives
+    // the stream.
+    const ByteBudget* budget = nullptr;
+    // A request that takes longer than the queue's limit is cancelled with `too_long`. nullptr:
+    // none. Held by shared_ptr otherwise; the queue outlives the stream.
+    ExpiryQueue* queue = nullptr;
+    absl::Status too_long{};
+  };
+  using Place = uint64_t;  // of a request in its stream, from 0
+
+  StreamWindow(Limits limits, StreamSink<Response>* sink)
+      : limits_(std::move(limits)), sink_(sink) {}
+  StreamWindow(const StreamWindow&) = delete;
+  StreamWindow& operator=(const StreamWindow&) = delete;
+
+  // Begins the first read.
+  void Start() { Pump(); }
+
+  // A read has brought a request that holds `bytes`. nullopt: the stream is over, do nothing.
+  // Otherwise answer it by Answer, exactly once, and call ReadTaken when the message can be reused.
+  std::optional<Place> Arrived(uint64_t bytes, ByteBudget::Charge charge) {
+    auto slot = std::make_unique<Slot>();
+    slot->bytes = bytes;
+    slot->charge = std::move(charge);
+    base::MutexLock lock(&mu_);
+    if (finished_ || ended_) return std::nullopt;
+    const Place place = first_place_ + slots_.size();
+    if (limits_.queue != nullptr) {
+      slot->limit.Begin(*limits_.queue, this->shared_from_this(), place);
+    }
+    slots_.push_back(std::move(slot));
+    bytes_ += bytes;
+    return place;
+  }
+
+  void ReadTaken() {
+    {
+      base::MutexLock lock(&mu_);
+      reading_ = false;
+    }
+    Pump();
+  }
+
+  // The client has no more requests.
+  void HalfClosed() {
+    {
+      base::MutexLock lock(&mu_);
+      reading_ = false;
+      half_closed_ = true;
+    }
+    Pump();
+  }
+
+  // The engine has taken the request at `place`. It may have been answered already.
+  void Attach(Place place, std::shared_ptr<Pending> pending) {
+    absl::Status status;
+    {
+      base::MutexLock lock(&mu_);
+      if (Slot* slot = Find(place); slot != nullptr && !slot->answered) {
+        slot->pending = pending;
+        if (!slot->too_long) return;
+        status = limits_.too_long;
+      } else {
+        if (!ended_) return;
+        status = *ended_;
+      }
+    }
+    pending->Cancel(std::move(status));
+  }
+
+  // The answer to come holds `more` bytes than the request at `place` was charged. False: there is
+  // no room for them; answer something smaller.
+  [[nodiscard]] bool TryCharge(Place place, uint64_t more) {
+    base::MutexLock lock(&mu_);
+    Slot* slot = Find(place);
+    // Where the stream has ended, the answer is dropped.
+    return slot == nullptr || !slot->charge || slot->charge.TryGrow(more);
+  }
+
+  // The answer to the request at `place`. Ignored when the stream has ended meanwhile.
+  void Answer(Place place, Response response) {
+    std::shared_ptr<Pending> dropped;  // destroyed outside the lock
+    {
+      base::MutexLock lock(&mu_);
+      Slot* slot = Find(place);
+      if (slot == nullptr) return;
+      ERIS_DCHECK(!slot->answered);
+      slot->response = std::move(response);
+      slot->answered = true;
+      slot->limit.End();
+      dropped.swap(slot->pending);
+    }
+    Pump();
+  }
+
+  // The write begun last has ended. Not ok: the client has gone.
+  void WriteDone(bool ok) {
+    std::unique_ptr<Slot> written;  // destroyed outside the lock
+    {
+      base::MutexLock lock(&mu_);
+      writing_ = false;
+      bytes_ -= slots_.front()->bytes;
+      written = std::move(slots_.front());
+      slots_.pop_front();
+      ++first_place_;
+    }
+    written.reset();
+    if (!ok) End(absl::CancelledError("the client has gone"));
+    Pump();  // also when it had been ended before
+  }
+
+  // Reads no more; ends with `status` after the last answer, unless the client half-closes first.
+  void Drain(const absl::Status& status) {
+    {
+      base::MutexLock lock(&mu_);
+      if (!drain_) drain_ = status;
+    }
+    Pump();
+  }
+
+  // Ends as soon as no write is under way; requests under way are cancelled and not answered.
+  void End(const absl::Status& status) {
+    std::vector<std::shared_ptr<Pending>> cancelled;
+    std::vector<std::unique_ptr<Slot>> dropped;  // destroyed outside the lock
+    {
+      base::MutexLock lock(&mu_);
+      if (ended_ || finished_) return;
+      ended_ = status;
+      for (const auto& slot : slots_) {
+        if (slot->pending != nullptr) cancelled.push_back(std::move(slot->pending));
+      }
+      // The first one's response belongs to the write under way.
+      while (slots_.size() > (writing_ ? 1u : 0u)) {
+        bytes_ -= slots_.back()->bytes;
+        dropped.push_back(std::move(slots_.back()));
+        slots_.pop_back();
+      }
+    }
+    dropped.clear();
+    for (const auto& pending : cancelled) pending->Cancel(status);
+    Pump();
+  }
+
+  // The request at `place` has taken too long: the engine answers it, and the stream goes on.
+  void OnExpired(Place place) override {
+    std::shared_ptr<Pending> pending;
+    {
+      base::MutexLock lock(&mu_);
+      Slot* slot = Find(place);
+      if (slot == nullptr || slot->answered) return;
+      slot->too_long = true;  // if it is being started, Attach cancels it
+      pending = slot->pending;
+    }
+    if (pending != nullptr) pending->Cancel(limits_.too_long);
+  }
+
+ private:
+  struct Slot {
+    Response response;
+    bool answered = false;
+    bool too_long = false;
+    uint64_t bytes = 0;
+    ByteBudget::Charge charge;
+    std::shared_ptr<Pending> pending;
+    ExpiryQueue::Watch limit;  // until it is answered
+  };
+  enum class Step { kNone, kRead, kWrite, kFinish };
+
+  Slot* Find(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (place < first_place_ || place - first_place_ >= slots_.size()) return nullptr;
+    return slots_[place - first_place_].get();
+  }
+
+  // The next operation to issue; marks it as under way.
+  Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ended_) {
+      if (writing_) return Step::kNone;
+      finished_ = true;
+      return Step::kFinish;
+    }
+    if (!writing_ && !slots_.empty() && slots_.front()->answered) {
+      writing_ = true;
+      return Step::kWrite;
+    }
+    if (slots_.empty() && (half_closed_ || drain_)) {
+      finished_ = true;
+      return Step::kFinish;
+    }
+    if (!reading_ && !half_closed_ && !drain_ && (slots_.empty() || HasRoom())) {
+      reading_ = true;
+      return Step::kRead;
+    }
+    return Step::kNone;
+  }
+
+  bool HasRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (slots_.size() >= limits_.requests_max || bytes_ >= limits_.bytes_max) return false;
+    // No one is told when there is room again: the answer to what is in flight looks again.
+    return limits_.budget == nullptr || limits_.budget->used() <= limits_.budget->bytes_max() / 2;
+  }
+
+  absl::Status FinalStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ended_) return *ended_;
+    return half_closed_ ? absl::OkStatus() : *drain_;
+  }
+
+  void Pump() {
+    bool mine = false;  // this thread has taken pumping_
+    for (;;) {
+      Step step;
+      const Response* response = nullptr;
+      absl::Status status;
+      {
+        base::MutexLock lock(&mu_);
+        if (finished_ || (pumping_ && !mine)) return;
+        mine = pumping_ = true;
+        step = NextStep();
+        if (step == Step::kNone) {
+          pumping_ = false;
+          return;
+        }
+        if (step == Step::kWrite) response = &slots_.front()->response;
+        if (step == Step::kFinish) status = FinalStatus();
+      }
+      switch (step) {
+        case Step::kRead:
+          sink_->BeginRead();
+          break;
+        case Step::kWrite:
+          sink_->BeginWrite(response);
+          break;
+        default:
+          sink_->EndStream(status);
+          return;
+      }
+    }
+  }
+
+  // Immutable after construction.
+  const Limits limits_;
+  StreamSink<Response>* const sink_;  // touched by the pumping thread only, until EndStream
+
+  base::Mutex mu_;
+  std::deque<std::unique_ptr<Slot>> slots_ ABSL_GUARDED_BY(mu_);  // in the order of arrival
+  Place first_place_ ABSL_GUARDED_BY(mu_) = 0;                    // of slots_.front()
+  uint64_t bytes_ ABSL_GUARDED_BY(mu_) = 0;                       // of all slots
+  bool reading_ ABSL_GUARDED_BY(mu_) = false;  // a read, or its message, is in use
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;  // slots_.front() is being written
+  bool half_closed_ ABSL_GUARDED_BY(mu_) = false;
+  bool pumping_ ABSL_GUARDED_BY(mu_) = false;   // a thread is issuing operations
+  bool finished_ ABSL_GUARDED_BY(mu_) = false;  // EndStream is the last step taken
+  std::optional<absl::Status> drain_ ABSL_GUARDED_BY(mu_);
+  std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_GUARD_STREAM_WINDOW_H_

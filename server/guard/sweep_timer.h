@@ -1,0 +1,69 @@
+// Sweeps on the server's one Asio thread: of an ExpiryQueue, or of whatever else says after what
+// time it wants to be called. The timer sleeps in the kernel, and is not armed at all while nothing
+// is watched.
+#ifndef ERIS_SERVER_GUARD_SWEEP_TIMER_H_
+#define ERIS_SERVER_GUARD_SWEEP_TIMER_H_
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "server/guard/expiry_queue.h"
+#include "server/guard/snapshot_leases.h"
+
+namespace eris::server {
+
+// The part that is shared with the handlers that wait in the io_context.
+class Sweeper {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // Returns after what time to call it again; nullopt: Arm will say.
+  using Sweep = std::function<std::optional<Clock::duration>(Clock::time_point now)>;
+
+  // `io` is run by one thread, and outlives the sweeper.
+  explicit Sweeper(boost::asio::io_context* io);
+  Sweeper(const Sweeper&) = delete;
+  Sweeper& operator=(const Sweeper&) = delete;
+
+  void Begin(Sweep sweep);
+  // Sweeps no more; waits for a sweep under way. REQUIRES: not called on io's thread.
+  void End();
+  // Sweeps after `delay`, instead of when it was to be. Any thread; does not block.
+  void Arm(Clock::duration delay);
+
+ private:
+  class Timer;
+  const std::shared_ptr<Timer> timer_;
+};
+
+class SweepTimer {
+ public:
+  // As Sweeper. limit 0: the queue watches nothing.
+  SweepTimer(boost::asio::io_context* io, std::chrono::milliseconds limit);
+  ~SweepTimer() { sweeper_.End(); }  // REQUIRES: nothing watched
+
+  ExpiryQueue& queue() { return queue_; }
+
+ private:
+  Sweeper sweeper_;  // destroyed last: the queue arms it
+  ExpiryQueue queue_;
+};
+
+// The server's SnapshotLeases with their timer.
+class LeaseTimer {
+ public:
+  LeaseTimer(boost::asio::io_context* io, uint64_t seed);
+  ~LeaseTimer() { sweeper_.End(); }
+
+  SnapshotLeases& leases() { return leases_; }
+
+ private:
+  Sweeper sweeper_;
+  SnapshotLeases leases_;
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_GUARD_SWEEP_TIMER_H_

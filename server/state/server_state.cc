@@ -1,0 +1,33 @@
+#include "server/state/server_state.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/state/memory_limits.h"
+
+namespace eris::server {
+
+absl::Status TooLongStatus(const ServerConfig& config, bool is_write) {
+  return absl::DeadlineExceededError(absl::StrCat("the call took longer than server.call_ms_max, ",
+                                                  config.call_ms_max, " ms",
+                                                  is_write ? ": the outcome is unknown" : ""));
+}
+
+ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes) {
+  const uint64_t most = server.budget.bytes_max();
+  return server.budget.TryTake(bytes, is_write ? WriteBytesMax(most) : most);
+}
+
+absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes) {
+  const bool ever = bytes <= WriteBytesMax(budget.bytes_max());
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "calls under way hold ", budget.used(), " bytes, this one needs ", bytes,
+      " more, server.in_flight_bytes_max is ", budget.bytes_max(), " (writes: three quarters); ",
+      ever ? "try again" : "send smaller batches", ", or give the process more memory"));
+}
+
+absl::Status AnswerOverBudgetStatus(uint64_t bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the calls under way leave no room for an answer of ", bytes,
+                   " bytes within server.in_flight_bytes_max; ask for fewer keys at once"));
+}
+
+}  // namespace eris::server

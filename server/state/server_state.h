@@ -1,0 +1,81 @@
+// What all calls of one server share. Built before the first call and destroyed after the last.
+#ifndef ERIS_SERVER_STATE_SERVER_STATE_H_
+#define ERIS_SERVER_STATE_SERVER_STATE_H_
+
+#include <chrono>
+#include <cstdint>
+
+#include "eris/engine.h"
+#include "server/guard/arrival_gate.h"
+#include "server/guard/byte_budget.h"
+#include "server/guard/drain_gate.h"
+#include "server/guard/session_pool.h"
+#include "server/guard/sweep_timer.h"
+#include "server/state/config.h"
+#include "server/state/control_executor.h"
+#include "server/state/memory_limits.h"
+#include "server/state/resume_token.h"
+#include "server/state/table_token.h"
+
+namespace eris::server {
+
+// Calls of one request arrive apart: reads and scans wait for no write that arrives slowly, and an
+// operator's calls for neither. Writes may hold less of the byte budget.
+enum class CallWay { kRead, kWrite, kControl };
+
+struct ServerState {
+  // `io` carries the timers: run by one thread, outlives the state.
+  ServerState(const ServerConfig& config_in, Engine* engine_in, boost::asio::io_context* io,
+              uint64_t token_seed, ArrivalPlaces arriving = {})
+      : config(config_in),
+        engine(engine_in),
+        budget(config_in.in_flight_bytes_max),
+        reads_arriving(arriving.reads),
+        writes_arriving(arriving.writes),
+        control_arriving(arriving.control),
+        sessions(engine_in),
+        tokens(token_seed),
+        table_tokens(token_seed),
+        lease_timer(io, token_seed),
+        calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
+        stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
+
+  const ServerConfig config;
+  Engine* const engine;
+  DrainGate gate;
+  ByteBudget budget;
+  ArrivalGate reads_arriving;
+  ArrivalGate writes_arriving;
+  ArrivalGate control_arriving;
+  SessionPool sessions;
+  ResumeTokenCodec tokens;
+  TableTokenCodec table_tokens;
+  LeaseTimer lease_timer;  // of snapshots that clients hold
+  SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
+  SweepTimer stalls;       // writes that wait for the client
+  ControlExecutor control{1};
+  ControlExecutor moves{ControlExecutor::kMovesAtOnce};  // calls that move ranges
+
+  ArrivalGate& arrivals(CallWay way) {
+    return way == CallWay::kWrite  ? writes_arriving
+           : way == CallWay::kRead ? reads_arriving
+                                   : control_arriving;
+  }
+  SnapshotLeases& leases() { return lease_timer.leases(); }
+};
+
+// What a call, or a stream's request, gets that has taken longer than config.call_ms_max.
+absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
+
+// Takes `bytes` of the budget. Writes together may hold only their share. Empty: there is no room.
+ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);
+
+// What a call gets for which the budget has no room.
+absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);
+
+// The same for the byte strings of an answer.
+absl::Status AnswerOverBudgetStatus(uint64_t bytes);
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_STATE_SERVER_STATE_H_
