@@ -4,7 +4,7 @@
 Usage: check_headers.py [--root DIR]. Prints each violation as file:line, with the way by which the header
 is reached; exit status 1 if there is one.
 
-CLI11 and nlohmann/json are known to one source each; what stands before them is clients/cli/flags.h and
+CLI11 and nlohmann/json are known to one source each; what stands before them is clients/cli/text/flags.h and
 clients/json.h. gRPC and the generated messages are known to the client library's sources, not to those
 who use it.
 """
@@ -17,7 +17,7 @@ INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 WIRE = re.compile(r"(?:grpc|google/protobuf|.*\.pb\.h$)")
 # Folders that reach CLI11 and nlohmann/json through these files alone.
 ONE_SOURCE = [
-    (re.compile(r"CLI/"), "CLI11", "clients/cli/flags.cc"),
+    (re.compile(r"CLI/"), "CLI11", "clients/cli/text/flags.cc"),
     (re.compile(r"nlohmann/"), "nlohmann/json", "clients/json.cc"),
 ]
 FOLDERS = ("clients", "tests")

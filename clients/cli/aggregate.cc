@@ -6,13 +6,13 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/object_key.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/range_flags.h"
 #include "clients/cli/table_verbs.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/object_key.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
+#include "clients/cli/text/range_flags.h"
 
 namespace eris::cli {
 namespace {

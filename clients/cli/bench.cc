@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/bench_flags.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/output.h"
+#include "clients/cli/text/bench_flags.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/output.h"
 #include "clients/cli/version.h"
 #include "clients/load/embedded_target.h"
 #include "clients/load/null_target.h"

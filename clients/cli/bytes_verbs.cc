@@ -8,11 +8,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/key_input.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/string_printer.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/key_input.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
+#include "clients/cli/text/string_printer.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/byte_text.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/flags.h"
+#include "clients/cli/text/byte_text.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/flags.h"
 #include "clients/eris_client.h"
 #include "eris/types.h"
 

@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/key_input.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/row_printer.h"
 #include "clients/cli/table_verbs.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/key_input.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
+#include "clients/cli/text/row_printer.h"
 
 namespace eris::cli {
 namespace {

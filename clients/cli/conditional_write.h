@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/cli.h"
+#include "clients/cli/text/cli.h"
 #include "eris/types.h"
 
 namespace eris::cli {

@@ -4,14 +4,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/import_flags.h"
-#include "clients/cli/output.h"
-#include "clients/cli/output_file.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/row_text.h"
+#include "clients/cli/files/import_flags.h"
+#include "clients/cli/files/row_text.h"
 #include "clients/cli/table_verbs.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/output_file.h"
+#include "clients/cli/text/parse.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {

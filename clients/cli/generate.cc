@@ -4,11 +4,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/output.h"
-#include "clients/cli/output_file.h"
-#include "clients/cli/sample_rows.h"
+#include "clients/cli/files/sample_rows.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/output_file.h"
 
 namespace eris::cli {
 namespace {

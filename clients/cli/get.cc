@@ -7,13 +7,13 @@
 
 #include "absl/strings/ascii.h"
 #include "clients/cli/bytes_verbs.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/key_input.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/row_printer.h"
 #include "clients/cli/table_verbs.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/key_input.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
+#include "clients/cli/text/row_printer.h"
 
 namespace eris::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <optional>
 
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/flags.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/flags.h"
 #include "clients/cli/version.h"
 
 namespace {

@@ -3,11 +3,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/memory_text.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/memory_text.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
 
 namespace eris::cli {
 namespace {

@@ -8,13 +8,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/bytes_verbs.h"
-#include "clients/cli/cli.h"
 #include "clients/cli/conditional_write.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/key_input.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
 #include "clients/cli/table_verbs.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/key_input.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
 
 namespace eris::cli {
 namespace {

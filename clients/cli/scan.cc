@@ -5,14 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/bytes_verbs.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/range_flags.h"
-#include "clients/cli/row_printer.h"
-#include "clients/cli/string_printer.h"
 #include "clients/cli/table_verbs.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
+#include "clients/cli/text/range_flags.h"
+#include "clients/cli/text/row_printer.h"
+#include "clients/cli/text/string_printer.h"
 
 namespace eris::cli {
 namespace {

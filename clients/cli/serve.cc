@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/option_flags.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/option_flags.h"
 #include "clients/cli/version.h"
 #include "server/state/config.h"
 

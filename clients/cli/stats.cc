@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/schema_text.h"
+#include "clients/cli/files/schema_text.h"
 #include "clients/cli/table_verbs.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
 #include "clients/table_client.h"
 #include "eris/key_text.h"
 

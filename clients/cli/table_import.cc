@@ -8,7 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "clients/cli/progress_bar.h"
+#include "clients/cli/files/progress_bar.h"
 #include "clients/cli/table_verbs.h"
 
 namespace eris::cli {

@@ -5,13 +5,13 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cli/cell_text.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/key_input.h"
-#include "clients/cli/output.h"
-#include "clients/cli/parse.h"
-#include "clients/cli/row_text.h"
-#include "clients/cli/schema_text.h"
+#include "clients/cli/files/cell_text.h"
+#include "clients/cli/files/row_text.h"
+#include "clients/cli/files/schema_text.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/key_input.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
 #include "clients/expression_text.h"
 
 namespace eris::cli {

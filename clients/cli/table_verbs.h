@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/cli.h"
-#include "clients/cli/flags.h"
-#include "clients/cli/output.h"
-#include "clients/cli/row_sink.h"
-#include "clients/cli/table_file.h"
+#include "clients/cli/files/table_file.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/flags.h"
+#include "clients/cli/text/output.h"
+#include "clients/cli/text/row_sink.h"
 #include "clients/table_client.h"
 
 namespace eris::cli {

@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/option_flags.h"
-#include "clients/cli/output.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/option_flags.h"
+#include "clients/cli/text/output.h"
 #include "eris/engine.h"
 
 namespace eris::cli {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "clients/batch_stream.h"
-#include "clients/cli/flags.h"
+#include "clients/cli/text/flags.h"
 #include "clients/eris_client.h"
 
 namespace eris {

@@ -40,19 +40,19 @@ class CheckHeadersTest(unittest.TestCase):
 
     def test_a_file_of_the_program_that_reaches_the_wire_through_headers_is_found(self):
         status, output = run({
-            "clients/cli/scan.cc": '#include <string>\n#include "clients/cli/cli.h"\n',
-            "clients/cli/cli.h": '#include "clients/client_stubs.h"\n',
+            "clients/cli/scan.cc": '#include <string>\n#include "clients/cli/text/cli.h"\n',
+            "clients/cli/text/cli.h": '#include "clients/client_stubs.h"\n',
             "clients/client_stubs.h": "#include <grpcpp/client_context.h>\n",
         })
         self.assertEqual(status, 1, output)
-        self.assertIn("clients/cli/scan.cc:2: reaches clients/cli/cli.h -> clients/client_stubs.h -> "
+        self.assertIn("clients/cli/scan.cc:2: reaches clients/cli/text/cli.h -> clients/client_stubs.h -> "
                       "grpcpp/client_context.h", output)
-        self.assertIn("clients/cli/cli.h:1: reaches", output)
+        self.assertIn("clients/cli/text/cli.h:1: reaches", output)
 
     def test_what_is_allowed_passes(self):
         status, output = run({
-            "clients/cli/flags.cc": '#include "clients/cli/flags.h"\n#include <CLI/CLI.hpp>\n',
-            "clients/cli/flags.h": "#include <string>\n",
+            "clients/cli/text/flags.cc": '#include "clients/cli/text/flags.h"\n#include <CLI/CLI.hpp>\n',
+            "clients/cli/text/flags.h": "#include <string>\n",
             "clients/json.cc": "#include <nlohmann/json.hpp>\n",
             "clients/cli/scan.cc": '#include "clients/eris_client.h"\n#include "clients/json.h"\n',
             "clients/eris_client.h": '#include "eris/engine.h"\n',

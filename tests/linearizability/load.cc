@@ -17,7 +17,7 @@
 
 #include "absl/time/clock.h"
 #include "clients/balancer_client.h"
-#include "clients/cli/flags.h"
+#include "clients/cli/text/flags.h"
 #include "clients/eris_client.h"
 #include "tests/linearizability/heat.h"
 #include "tests/linearizability/history.h"

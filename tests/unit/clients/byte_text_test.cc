@@ -1,4 +1,4 @@
-#include "clients/cli/byte_text.h"
+#include "clients/cli/text/byte_text.h"
 
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
-#include "clients/cli/cell_text.h"
+#include "clients/cli/files/cell_text.h"
 
 #include <cstring>
 #include <limits>
 #include <string>
 
 #include "absl/numeric/int128.h"
-#include "clients/cli/schema_text.h"
+#include "clients/cli/files/schema_text.h"
 #include "clients/cli/table_verbs.h"
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"

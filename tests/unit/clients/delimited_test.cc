@@ -1,5 +1,5 @@
 // SplitRecord on whole texts, and DelimitedReader against it when the text comes in pieces.
-#include "clients/cli/delimited.h"
+#include "clients/cli/files/delimited.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

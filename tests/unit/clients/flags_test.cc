@@ -1,5 +1,5 @@
 // What a command line sets, what it is refused for, and what --help shows.
-#include "clients/cli/flags.h"
+#include "clients/cli/text/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "clients/cli/import_file.h"
+#include "clients/cli/files/import_file.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "clients/cli/tpch_tables.h"
+#include "clients/cli/files/tpch_tables.h"
 #include "eris/key_encoding.h"
 #include "tests/unit/clients/temp_file.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/cli.h"
-#include "clients/cli/exit_code.h"
+#include "clients/cli/text/cli.h"
+#include "clients/cli/text/exit_code.h"
 #include "clients/columns.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "gmock/gmock.h"

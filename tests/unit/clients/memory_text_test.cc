@@ -1,11 +1,11 @@
-#include "clients/cli/memory_text.h"
+#include "clients/cli/text/memory_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "clients/cli/exit_code.h"
+#include "clients/cli/text/exit_code.h"
 
 namespace eris::cli {
 namespace {

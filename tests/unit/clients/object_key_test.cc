@@ -1,10 +1,10 @@
-#include "clients/cli/object_key.h"
+#include "clients/cli/text/object_key.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "clients/cli/range_flags.h"
+#include "clients/cli/text/range_flags.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
 

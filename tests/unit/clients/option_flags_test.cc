@@ -1,4 +1,4 @@
-#include "clients/cli/option_flags.h"
+#include "clients/cli/text/option_flags.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Where what is written ends up: whole files, links, pipes, two writers at once.
-#include "clients/cli/output_file.h"
+#include "clients/cli/text/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "clients/cli/output.h"
+#include "clients/cli/text/output.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "clients/cli/exit_code.h"
+#include "clients/cli/text/exit_code.h"
 
 namespace eris::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "clients/cli/output.h"
+#include "clients/cli/text/output.h"
 #include "gtest/gtest.h"
 
 namespace eris::cli {

@@ -1,4 +1,4 @@
-#include "clients/cli/parse.h"
+#include "clients/cli/text/parse.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

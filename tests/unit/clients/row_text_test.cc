@@ -1,5 +1,5 @@
 // What is written as CSV or .tbl is read as the same rows, bit for bit.
-#include "clients/cli/row_text.h"
+#include "clients/cli/files/row_text.h"
 
 #include <bit>
 #include <cmath>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/cell_text.h"
-#include "clients/cli/schema_text.h"
-#include "clients/cli/table_file.h"
+#include "clients/cli/files/cell_text.h"
+#include "clients/cli/files/schema_text.h"
+#include "clients/cli/files/table_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"

@@ -1,14 +1,14 @@
 // Generated rows are what `eris import --schema tpch:...` reads, the same for the same seed, and
 // both tables tell of the same orders.
-#include "clients/cli/sample_rows.h"
+#include "clients/cli/files/sample_rows.h"
 
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "clients/cli/table_file.h"
-#include "clients/cli/tpch_tables.h"
+#include "clients/cli/files/table_file.h"
+#include "clients/cli/files/tpch_tables.h"
 #include "gtest/gtest.h"
 #include "tests/unit/clients/temp_file.h"
 

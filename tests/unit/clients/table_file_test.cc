@@ -1,6 +1,6 @@
 // Files as columns: what is read equals what was written, whatever lies beside it; bad lines are
 // named and lose nothing before them.
-#include "clients/cli/table_file.h"
+#include "clients/cli/files/table_file.h"
 
 #include <unistd.h>
 
@@ -14,9 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/field_text.h"
-#include "clients/cli/schema_text.h"
-#include "clients/cli/tpch_tables.h"
+#include "clients/cli/files/field_text.h"
+#include "clients/cli/files/schema_text.h"
+#include "clients/cli/files/tpch_tables.h"
 #include "clients/expression_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

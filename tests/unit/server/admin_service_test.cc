@@ -1,6 +1,6 @@
 #include "server/admin/admin_service.h"
 
-#include "clients/cli/memory_text.h"
+#include "clients/cli/text/memory_text.h"
 #include "clients/eris_client.h"
 #include "tests/unit/server/rpc_fixture.h"
 

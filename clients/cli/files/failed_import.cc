@@ -1,0 +1,36 @@
+#include "clients/cli/files/failed_import.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace eris::cli {
+namespace {
+
+std::string WhatIsLeft(client::Client& client, const FailedImport& import) {
+  const std::string name = import.object;
+  if (!import.created) return "";
+  if (import.keep) return absl::StrCat("; ", name, " is kept, with the rows loaded so far");
+  const absl::StatusOr<ObjectInfo> info = client.Get(name);
+  if (absl::IsNotFound(info.status())) return absl::StrCat("; ", name, " is gone");
+  const uint64_t ours_max = import.loaded == import.sent ? import.stored : import.sent;
+  if (info.ok() && info->keys > ours_max) {
+    return absl::StrCat("; ", name,
+                        ", which this import has created, stays: others have written to it");
+  }
+  const absl::Status dropped = info.ok() ? client.Drop(name) : info.status();
+  if (dropped.ok()) {
+    return absl::StrCat("; ", name,
+                        ", which this import had created, was dropped again (--keep keeps it)");
+  }
+  return absl::StrCat("; ", name,
+                      ", which this import has created, could not be dropped: ", dropped.message());
+}
+
+}  // namespace
+
+absl::Status EndFailedImport(client::Client& client, const FailedImport& import,
+                             const absl::Status& why) {
+  return {why.code(), absl::StrCat(why.message(), "; stopped after ", import.loaded,
+                                   " rows were loaded", WhatIsLeft(client, import))};
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,78 @@
+// What `eris import` was told, and the file that it reads: shared by the imports into indexes and
+// into tables. One thread.
+#ifndef ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
+#define ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "clients/cli/files/delimited.h"
+#include "clients/cli/text/cli.h"
+
+namespace eris::cli {
+
+// Whether a file of that name has TPC-H's format, unless told otherwise.
+bool IsTblPath(absl::string_view path);
+
+struct ImportFlags {
+  std::string object;
+  std::string path;
+  std::string format;  // empty: by the file's name
+  std::string delimiter;
+  std::optional<bool> header;
+  std::string table;
+  std::string key;    // empty: column 1; of a table none
+  std::string value;  // empty: the first column that is no key
+  bool create = true;
+  bool keep = false;  // an object that a failed import has created
+  std::string kind;   // empty: the object's, index for a new one
+  std::string expect;
+  std::string key_type;  // empty: the object's, u64 for each column of a new one
+  std::string on_error = "abort";
+  bool progress = true;
+  uint32_t batch = 32768;
+  uint32_t in_flight = 8;
+  std::string schema;  // not empty: into a table
+  bool dry_run = false;
+
+  bool IsTbl() const;
+  // Errors: InvalidArgument (the delimiter).
+  absl::StatusOr<DelimitedFormat> Delimited() const;
+};
+
+// The file, or standard input for "-".
+class InputFile {
+ public:
+  InputFile() = default;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+  // Errors: InvalidArgument (it cannot be opened, a directory).
+  absl::Status Open(const std::string& path);
+  int fd() const { return fd_; }
+  const std::string& name() const { return name_; }
+  bool seekable() const { return seekable_; }
+  uint64_t bytes() const { return bytes_; }  // 0: unknown
+
+ private:
+  int fd_ = -1;
+  std::string name_;
+  bool seekable_ = false;
+  uint64_t bytes_ = 0;
+};
+
+// Into a table, which is created if it is missing and flags.schema says what it is. Returns the
+// exit code.
+int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile& input,
+                       client::Client& client);
+
+// Reads a file by flags.schema as an import would, and sends nothing. Returns the exit code.
+int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_

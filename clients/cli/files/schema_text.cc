@@ -1,0 +1,223 @@
+#include "clients/cli/files/schema_text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "clients/cli/files/tpch_tables.h"
+#include "clients/cli/text/parse.h"
+#include "clients/expression_text.h"
+#include "eris/key_text.h"
+
+namespace eris::cli {
+namespace {
+
+constexpr std::pair<absl::string_view, ColumnType> kTypes[] = {
+    {"int32", ColumnType::kInt32},   {"int64", ColumnType::kInt64},
+    {"uint64", ColumnType::kUint64}, {"double", ColumnType::kFloat64},
+    {"date", ColumnType::kDate},     {"decimal", ColumnType::kDecimal},
+    {"string", ColumnType::kString},
+};
+
+absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
+  const auto refuse = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "column '", text, "' of the schema: ", why, "; expected NAME:TYPE with a type of int32, ",
+        "int64, uint64, double, date, decimal(SCALE), string, and ? behind it if there are nulls"));
+  };
+  const size_t colon = text.rfind(':');
+  if (colon == text.npos) return refuse("has no ':'");
+  ColumnSchema column;
+  column.name = std::string(absl::StripAsciiWhitespace(text.substr(0, colon)));
+  if (column.name.empty()) return refuse("has no name");
+  absl::string_view type = absl::StripAsciiWhitespace(text.substr(colon + 1));
+  column.nullable = absl::ConsumeSuffix(&type, "?");
+  std::optional<uint64_t> scale;
+  if (const size_t open = type.find('('); open != type.npos && absl::EndsWith(type, ")")) {
+    uint64_t number = 0;
+    if (!ParseU64(type.substr(open + 1, type.size() - open - 2), number) ||
+        number > kDecimalScaleMax) {
+      return refuse(absl::StrCat("its scale is not 0 to ", uint32_t{kDecimalScaleMax}));
+    }
+    scale = number;
+    type = type.substr(0, open);
+  }
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                         [&](const auto& one) { return one.first == type; });
+  if (found == std::end(kTypes)) return refuse(absl::StrCat("'", type, "' is no type"));
+  column.type = found->second;
+  if (scale.has_value() != (column.type == ColumnType::kDecimal)) {
+    return refuse(scale ? "only a decimal has a scale" : "a decimal has a scale: decimal(2)");
+  }
+  column.scale = static_cast<uint8_t>(scale.value_or(0));
+  return column;
+}
+
+std::string NamesText(const TableSchema& schema) {
+  constexpr size_t kNamesMax = 32;
+  std::string text;
+  for (size_t i = 0; i < std::min(schema.columns.size(), kNamesMax); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", schema.columns[i].name);
+  }
+  if (schema.columns.size() > kNamesMax) text += ", ...";
+  return text;
+}
+
+// As the engine does, so that it can be said without a server.
+absl::Status CheckSchema(const TableSchema& schema) {
+  if (schema.columns.size() > kTableColumnsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a table of ", schema.columns.size(),
+                                                   " columns, must have 1 to ", kTableColumnsMax));
+  }
+  std::set<absl::string_view> names;
+  for (const ColumnSchema& column : schema.columns) {
+    if (const std::string problem = CheckName(column.name); !problem.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("the name of a column: ", problem));
+    }
+    if (column.name.size() > kColumnNameBytesMax) {
+      return absl::InvalidArgumentError(absl::StrCat("the name of a column has ",
+                                                     column.name.size(), " bytes, not 1 to ",
+                                                     kColumnNameBytesMax));
+    }
+    if (!names.insert(column.name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " comes twice"));
+    }
+  }
+  if (schema.key.size() > kTableKeyColumnsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a key of ", schema.key.size(),
+                                                   " columns; the limit is ", kTableKeyColumnsMax));
+  }
+  size_t bytes = 0;
+  for (const uint32_t number : schema.key) {
+    const ColumnSchema& column = schema.columns[number];
+    if (std::count(schema.key.begin(), schema.key.end(), number) > 1) {
+      return absl::InvalidArgumentError(absl::StrCat("key column ", column.name, " comes twice"));
+    }
+    if (column.nullable || column.type == ColumnType::kString) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "key column ", column.name, column.nullable ? " is nullable" : " is a string"));
+    }
+    bytes += ColumnValueBytes(column.type);
+  }
+  if (bytes > kTableKeyBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a key of ", bytes, " bytes; the limit is ", kTableKeyBytesMax));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SetKey(absl::string_view key, TableSchema& schema) {
+  schema.key.clear();
+  if (key == "none") return absl::OkStatus();
+  for (const absl::string_view part : absl::StrSplit(key, ',')) {
+    const absl::string_view name = absl::StripAsciiWhitespace(part);
+    const auto found =
+        std::find_if(schema.columns.begin(), schema.columns.end(),
+                     [&](const ColumnSchema& column) { return column.name == name; });
+    if (found == schema.columns.end()) {
+      uint64_t number = 0;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--key: the table has no column '", name, "', its columns are ",
+                       NamesText(schema), ParseU64(name, number) ? " (by name, not by number)" : "",
+                       "; none: a table without a key"));
+    }
+    schema.key.push_back(static_cast<uint32_t>(found - schema.columns.begin()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TableSchema> ParseSchema(absl::string_view text, absl::string_view key) {
+  TableSchema schema;
+  if (absl::string_view name = text; absl::ConsumePrefix(&name, "tpch:")) {
+    schema = TpchSchema(name);
+    if (schema.columns.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no table of TPC-H"));
+    }
+  } else {
+    for (const absl::string_view part : absl::StrSplit(text, ',')) {
+      absl::StatusOr<ColumnSchema> column = ParseColumn(absl::StripAsciiWhitespace(part));
+      if (!column.ok()) return column.status();
+      schema.columns.push_back(*std::move(column));
+    }
+  }
+  if (!key.empty()) {
+    if (absl::Status status = SetKey(key, schema); !status.ok()) return status;
+  }
+  if (absl::Status status = CheckSchema(schema); !status.ok()) return status;
+  return schema;
+}
+
+std::string ColumnTypeText(const ColumnSchema& column) {
+  std::string text = column.type == ColumnType::kInt128
+                         ? absl::StrCat("decimal128(", uint32_t{column.scale}, ")")
+                         : "";
+  for (const auto& [name, type] : kTypes) {
+    if (type == column.type) text = std::string(name);
+  }
+  if (column.type == ColumnType::kDecimal) absl::StrAppend(&text, "(", uint32_t{column.scale}, ")");
+  if (column.nullable) text += '?';
+  return text;
+}
+
+std::string SchemaText(const TableSchema& schema) {
+  std::string text;
+  for (const ColumnSchema& column : schema.columns) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", column.name, ":", ColumnTypeText(column));
+  }
+  return text;
+}
+
+std::string TableKeyText(const TableSchema& schema) {
+  std::string text;
+  for (const uint32_t column : schema.key) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", schema.columns[column].name);
+  }
+  return text;
+}
+
+std::string TableKeyTypesText(const TableSchema& schema) {
+  std::string text;
+  for (const uint32_t column : schema.key) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", ColumnTypeText(schema.columns[column]));
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string ColumnRangeText(const ColumnSchema& column) {
+  switch (column.type) {
+    case ColumnType::kInt32:
+      return absl::StrCat("number from ", std::numeric_limits<int32_t>::min(), " to ",
+                          std::numeric_limits<int32_t>::max());
+    case ColumnType::kInt64:
+      return std::string(KeyTypeRange(KeyType::kInt64));
+    case ColumnType::kUint64:
+      return std::string(KeyTypeRange(KeyType::kUint64));
+    case ColumnType::kFloat64:
+      return "number within the range of 64-bit floats";
+    case ColumnType::kDate:
+      return std::string(KeyTypeRange(KeyType::kDate));
+    case ColumnType::kDecimal: {
+      std::string text = "decimal from ";
+      client::AppendDecimal(std::numeric_limits<int64_t>::min(), column.scale, &text);
+      text += " to ";
+      client::AppendDecimal(std::numeric_limits<int64_t>::max(), column.scale, &text);
+      absl::StrAppend(&text, " with ", uint32_t{column.scale}, " digits behind the point");
+      return text;
+    }
+    default:
+      return absl::StrCat("string of at most ", kTableStringBytesMax, " bytes");
+  }
+}
+
+}  // namespace eris::cli

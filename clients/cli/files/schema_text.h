@@ -1,0 +1,34 @@
+// Schemas of tables as text: "a:int64,b:decimal(2),c:string?" of the command line, and back. A
+// question mark makes a column nullable. Pure functions; any thread.
+#ifndef ERIS_CLIENTS_CLI_FILES_SCHEMA_TEXT_H_
+#define ERIS_CLIENTS_CLI_FILES_SCHEMA_TEXT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eris/table.h"
+
+namespace eris::cli {
+
+// `schema`: columns as above, or "tpch:lineitem" for a table of TPC-H, which brings its key.
+// `key`: names of key columns, "a,b"; empty: none, or the one that TPC-H has; "none": a heap table.
+// Errors: InvalidArgument, naming the text and what was expected.
+absl::StatusOr<TableSchema> ParseSchema(absl::string_view schema, absl::string_view key);
+
+// The same of columns that are known, for a `key` that is not empty.
+absl::Status SetKey(absl::string_view key, TableSchema& schema);
+
+// "int32", "decimal(2)", "string?". Sums are "decimal128(2)".
+std::string ColumnTypeText(const ColumnSchema& column);
+std::string SchemaText(const TableSchema& schema);
+// "a,b", and "int64,date"; empty, and "-", of a heap table.
+std::string TableKeyText(const TableSchema& schema);
+std::string TableKeyTypesText(const TableSchema& schema);
+
+// What a field of the column must be: "number from -2147483648 to 2147483647".
+std::string ColumnRangeText(const ColumnSchema& column);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_FILES_SCHEMA_TEXT_H_

@@ -1,0 +1,37 @@
+// What `balancer set` changes. What is not given stays as it is. One thread.
+#ifndef ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_
+#define ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/balancer_client.h"
+#include "clients/cli/text/flags.h"
+
+namespace eris::cli {
+
+struct BalancerFlags {
+  std::optional<bool> enabled;
+  std::optional<std::string> algorithm;
+  std::optional<std::string> window;
+  std::optional<double> threshold;
+  std::optional<std::string> period_ms;
+  std::optional<std::string> max_pause_us;
+  std::optional<std::string> max_bytes_per_s;
+
+  // Parsing writes here: the flags must outlive `verb` and
+  // stay where they are.
+  void AddTo(Flags& verb);
+  // Errors: InvalidArgument (a number that no option can have, or text that is none). The limits
+  // are the server's.
+  absl::StatusOr<client::BalancerChange> Change() const;
+};
+
+// "one_shot", "moving_average", "size"; of one that this program does not know its number.
+std::string AlgorithmName(BalanceAlgorithm algorithm);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_

@@ -1,0 +1,33 @@
+// The load balancer as text and JSON. Pure functions; any thread.
+#ifndef ERIS_CLIENTS_CLI_TEXT_BALANCER_TEXT_H_
+#define ERIS_CLIENTS_CLI_TEXT_BALANCER_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "clients/balancer_client.h"
+#include "clients/json.h"
+
+namespace eris::cli {
+
+// "running", "done", "stopped", "refused"; "link", "copy".
+std::string OutcomeName(TransferOutcome outcome);
+std::string TransferKindName(TransferKind kind);
+
+std::string ToText(const BalancerOptions& options);
+Json ToJson(const BalancerOptions& options);
+
+// A line for each object; `loads`: also one for each of its AEUs.
+std::string ToText(const client::Balance& balance, bool loads);
+Json ToJson(const client::Balance& balance);
+
+std::string ToText(const std::vector<client::Transfer>& transfers);
+Json ToJson(const std::vector<client::Transfer>& transfers);
+
+// `done`: what a cycle has done, else what one would do.
+std::string ToText(const client::Plan& plan, bool done);
+Json ToJson(const client::Plan& plan);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_TEXT_BALANCER_TEXT_H_

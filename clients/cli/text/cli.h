@@ -1,0 +1,64 @@
+// What the verbs of the eris program share: the global options, and how a verb is entered. Each
+// verb adds itself with an Add function. One thread.
+#ifndef ERIS_CLIENTS_CLI_TEXT_CLI_H_
+#define ERIS_CLIENTS_CLI_TEXT_CLI_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "clients/cli/text/flags.h"
+#include "clients/eris_client.h"
+
+namespace eris::cli {
+
+struct Cli {
+  std::string server = "127.0.0.1:7411";
+  std::string output = "table";  // or "json"
+  double timeout_s = 30;
+
+  bool json() const { return output == "json"; }
+  absl::Duration timeout() const { return absl::Seconds(timeout_s); }
+  // Errors: Unavailable.
+  absl::StatusOr<std::unique_ptr<client::Client>> Connect() const {
+    return client::Client::Connect({.server = server, .timeout = timeout()});
+  }
+
+  // A connection for one object: its types of keys say how their text is read and shown.
+  struct ObjectClient {
+    std::unique_ptr<client::Client> client;
+    ObjectInfo info;
+  };
+  // Errors: Unavailable, NotFound.
+  absl::StatusOr<ObjectClient> ConnectTo(const std::string& object) const {
+    absl::StatusOr<std::unique_ptr<client::Client>> client = Connect();
+    if (!client.ok()) return client.status();
+    absl::StatusOr<ObjectInfo> info = (*client)->Get(object);
+    if (!info.ok()) return info.status();
+    return ObjectClient{*std::move(client), *std::move(info)};
+  }
+};
+
+void AddServe(Flags& program);
+void AddCreate(Flags& program, Cli& cli);
+void AddDrop(Flags& program, Cli& cli);
+void AddList(Flags& program, Cli& cli);
+void AddPut(Flags& program, Cli& cli);
+void AddGet(Flags& program, Cli& cli);
+void AddAdd(Flags& program, Cli& cli);
+void AddErase(Flags& program, Cli& cli);
+void AddScan(Flags& program, Cli& cli);
+void AddAggregate(Flags& program, Cli& cli);
+void AddCount(Flags& program, Cli& cli);
+void AddImport(Flags& program, Cli& cli);
+void AddExport(Flags& program, Cli& cli);
+void AddGenerate(Flags& program, Cli& cli);
+void AddStats(Flags& program, Cli& cli);
+void AddTopology(Flags& program, Cli& cli);
+void AddMemory(Flags& program, Cli& cli);
+void AddBalancer(Flags& program, Cli& cli);
+void AddBench(Flags& program, Cli& cli);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_TEXT_CLI_H_

@@ -1,0 +1,33 @@
+#include "clients/cli/text/exit_code.h"
+
+#include <cstdio>
+#include <string>
+
+namespace eris::cli {
+
+int ExitCodeOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitOk;
+    case absl::StatusCode::kNotFound:
+      return kExitNotFound;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return kExitInvalid;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return kExitUnavailable;
+    default:
+      return kExitRefused;
+  }
+}
+
+int Report(const absl::Status& status) {
+  if (!status.ok()) {
+    const std::string name = absl::StatusCodeToString(status.code());
+    std::fprintf(stderr, "eris: %s: %s\n", name.c_str(), std::string(status.message()).c_str());
+  }
+  return ExitCodeOf(status);
+}
+
+}  // namespace eris::cli

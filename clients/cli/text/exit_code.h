@@ -1,0 +1,26 @@
+// The exit codes of the eris program, for scripts; eris --help documents them.
+#ifndef ERIS_CLIENTS_CLI_TEXT_EXIT_CODE_H_
+#define ERIS_CLIENTS_CLI_TEXT_EXIT_CODE_H_
+
+#include "absl/status/status.h"
+
+namespace eris::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitNotFound = 1;  // no such object; get: a key is missing; put: a condition
+                                         // does not hold; bench: wrong answers
+inline constexpr int kExitInvalid = 2;   // usage, or input that is refused as invalid
+inline constexpr int kExitUnavailable = 3;    // server unreachable, stopping, or too slow
+inline constexpr int kExitRefused = 4;        // everything else that the server refuses
+inline constexpr int kExitMisplaced = 5;      // memory verify: a page is not where it should be
+inline constexpr int kExitUnverified = 6;     // memory verify: that cannot be told
+inline constexpr int kExitInterrupted = 130;  // bench: by SIGINT, as a shell says it
+
+int ExitCodeOf(const absl::Status& status);
+
+// Writes "eris: <message>" to stderr and returns the exit code.
+int Report(const absl::Status& status);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_TEXT_EXIT_CODE_H_

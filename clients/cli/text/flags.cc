@@ -1,0 +1,368 @@
+#include "clients/cli/text/flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace eris::cli {
+namespace {
+
+// Texts as values; false: it is none.
+bool Read(const std::string& text, std::string& value) {
+  value = text;
+  return true;
+}
+template <class Number>
+requires std::is_unsigned_v<Number>
+bool Read(const std::string& text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && rest == end;
+}
+bool Read(const std::string& text, double& value) { return absl::SimpleAtod(text, &value); }
+bool Read(const std::string& text, bool& value) { return absl::SimpleAtob(text, &value); }
+template <class T>
+bool Read(const std::string& text, std::optional<T>& value) {
+  T read{};
+  if (!Read(text, read)) return false;
+  value = std::move(read);
+  return true;
+}
+
+template <class T>
+std::string TextOf(const T& value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+template <class T>
+std::string TextOf(const std::optional<T>&) {
+  return "";
+}
+
+// The word that --help shows in place of a value.
+const char* TypeOf(const std::string&) { return "TEXT"; }
+const char* TypeOf(double) { return "FLOAT"; }
+const char* TypeOf(bool) { return "BOOLEAN"; }
+template <class Number>
+requires std::is_unsigned_v<Number>
+const char* TypeOf(Number) { return "UINT"; }
+template <class T>
+const char* TypeOf(const std::optional<T>&) {
+  return TypeOf(T{});
+}
+
+template <class T>
+CLI::Option* AddValue(CLI::App& app, const std::string& names, T& value,
+                      const std::string& description) {
+  return app
+      .add_option(
+          names, [&value](const CLI::results_t& texts) { return Read(texts.at(0), value); },
+          description)
+      ->type_name(TypeOf(value));
+}
+
+// How many characters have to be changed, added or left out to make the one of the other.
+size_t DistanceOf(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The name that `text` was meant to be, or nothing.
+std::string NearestOf(const std::vector<std::string>& names, const std::string& text) {
+  std::string nearest;
+  size_t least = text.size() < 4 ? 2 : 3;  // beyond this it is another word
+  for (const std::string& name : names) {
+    const bool begun = text.size() > 1 && absl::StartsWith(name, text);
+    const size_t distance = begun ? 1 : DistanceOf(name, text);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
+std::vector<std::string> VerbsOf(CLI::App& app) {
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    verbs.push_back(verb->get_name());
+  }
+  return verbs;
+}
+
+[[noreturn]] void ThrowUsage(const std::string& what, const std::vector<std::string>& verbs) {
+  throw CLI::ParseError(absl::StrCat(what, "\nThe verbs are: ", absl::StrJoin(verbs, ", ")),
+                        CLI::ExitCodes::RequiredError);
+}
+
+// Throws where a verb is missing, or is none of the program's: the library itself says only that
+// one is required.
+void CheckVerbs(CLI::App& program, const std::vector<std::string>& arguments) {
+  CLI::App* app = &program;
+  std::vector<std::string> verbs = VerbsOf(*app);
+  std::string before;  // the verbs so far
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    if (verbs.empty() || *argument == "--") return;
+    if (absl::StartsWith(*argument, "-")) {
+      if (*argument == "--help" || *argument == "-h" || *argument == "--version") return;
+      const CLI::Option* option = app->get_option_no_throw(*argument);
+      if (option == nullptr) option = program.get_option_no_throw(*argument);
+      const bool value_follows = option != nullptr && option->get_items_expected_min() > 0;
+      if (value_follows && std::next(argument) != arguments.end()) ++argument;
+      continue;
+    }
+    if (std::find(verbs.begin(), verbs.end(), *argument) == verbs.end()) {
+      const std::string nearest = NearestOf(verbs, *argument);
+      const std::string meant =
+          nearest.empty() ? "" : absl::StrCat("; did you mean '", before, nearest, "'?");
+      ThrowUsage(absl::StrCat("no verb '", before, *argument, "'", meant), verbs);
+    }
+    app = app->get_subcommand(*argument);
+    absl::StrAppend(&before, *argument, " ");
+    verbs = VerbsOf(*app);
+  }
+  if (app->get_require_subcommand_min() == 0) return;
+  ThrowUsage(
+      before.empty() ? "a verb is missing" : absl::StrCat("a verb is missing behind ", before),
+      verbs);
+}
+
+}  // namespace
+
+Checker OneOf(std::vector<std::string> texts) {
+  const std::string all = absl::StrCat("{", absl::StrJoin(texts, ","), "}");
+  return {[texts = std::move(texts), all](const std::string& text) {
+            for (const std::string& one : texts) {
+              if (text == one) return std::string();
+            }
+            return absl::StrCat(text, " not in ", all);
+          },
+          all};
+}
+
+Checker WithinReals(double min, double max) {
+  const std::string limits = absl::StrCat("[", min, " - ", max, "]");
+  return {[min, max, limits](const std::string& text) -> std::string {
+            double number = 0;
+            if (Read(text, number) && number >= min && number <= max) return "";
+            return absl::StrCat("'", text, "' is no number in ", limits);
+          },
+          absl::StrCat("in ", limits)};
+}
+
+Checker WithinIntegers(uint64_t min, uint64_t max) {
+  const std::string limits = absl::StrCat("[", min, " - ", max, "]");
+  return {[min, max, limits](const std::string& text) -> std::string {
+            uint64_t number = 0;
+            const bool octal = text.size() > 1 && text[0] == '0';
+            if (!octal && Read(text, number) && number >= min && number <= max) return "";
+            return absl::StrCat("'", text, "' is no number in ", limits);
+          },
+          absl::StrCat("in ", limits)};
+}
+
+const Flag& Flag::Required() const {
+  option_->required();
+  return *this;
+}
+const Flag& Flag::Check(const Checker& checker) const {
+  option_->check(checker.problem, checker.description);
+  return *this;
+}
+const Flag& Flag::Env(const std::string& variable) const {
+  option_->envname(variable);
+  return *this;
+}
+const Flag& Flag::ShowDefault() const {
+  option_->default_str(default_text_);
+  return *this;
+}
+const Flag& Flag::Group(const std::string& heading) const {
+  option_->group(heading);
+  return *this;
+}
+const Flag& Flag::Type(const std::string& name) const {
+  option_->type_name(name);
+  return *this;
+}
+const Flag& Flag::Excludes(const Flag& other) const {
+  option_->excludes(other.option_);
+  return *this;
+}
+const Flag& Flag::Needs(const Flag& other) const {
+  option_->needs(other.option_);
+  return *this;
+}
+
+// The program's own app, or a verb's, which the program's owns.
+struct Flags::Command {
+  std::unique_ptr<CLI::App> owned;
+  CLI::App& app;
+  Command* program;  // this one, of the program
+  std::vector<std::unique_ptr<Flags>> verbs;
+  std::function<int()> run;  // of the program: what the verb that was given does
+};
+
+Flags::Flags(const std::string& description, const std::string& name)
+    : command_([&] {
+        auto app = std::make_unique<CLI::App>(description, name);
+        app->fallthrough();
+        CLI::App& borrowed = *app;
+        auto command = std::unique_ptr<Command>(new Command{std::move(app), borrowed, {}, {}, {}});
+        command->program = command.get();
+        return command;
+      }()) {}
+Flags::Flags(std::unique_ptr<Command> command) : command_(std::move(command)) {}
+Flags::~Flags() = default;
+
+Flag Flags::Add(const std::string& names, std::string& value, const std::string& description) {
+  return {AddValue(command_->app, names, value, description), value};
+}
+Flag Flags::Add(const std::string& names, uint32_t& value, const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, uint64_t& value, const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, double& value, const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, std::optional<std::string>& value,
+                const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, std::optional<uint32_t>& value,
+                const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, std::optional<uint64_t>& value,
+                const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, std::optional<double>& value,
+                const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, std::optional<bool>& value,
+                const std::string& description) {
+  return {AddValue(command_->app, names, value, description), TextOf(value)};
+}
+Flag Flags::Add(const std::string& names, std::vector<std::string>& value,
+                const std::string& description) {
+  CLI::Option* option = command_->app.add_option(
+      names,
+      [&value](const CLI::results_t& texts) {
+        value = texts;
+        return true;
+      },
+      description);
+  option->type_name("TEXT")->expected(CLI::detail::expected_max_vector_size);
+  return {option, ""};
+}
+Flag Flags::Add(const std::string& names, bool& value, const std::string& description) {
+  CLI::Option* option = command_->app.add_flag_function(
+      names, [&value](int64_t count) { value = count > 0; }, description);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  return {option, ""};
+}
+Flag Flags::AddSwitch(const std::string& names, std::optional<bool>& value,
+                      const std::string& description) {
+  CLI::Option* option = command_->app.add_flag_function(
+      names, [&value](int64_t count) { value = count > 0; }, description);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  return {option, ""};
+}
+
+Flags& Flags::AddVerb(const std::string& name, const std::string& description) {
+  CLI::App& app = *command_->app.add_subcommand(name, description);
+  auto verb = std::unique_ptr<Command>(new Command{nullptr, app, command_->program, {}, {}});
+  command_->verbs.push_back(std::unique_ptr<Flags>(new Flags(std::move(verb))));
+  return *command_->verbs.back();
+}
+void Flags::RequireVerb() { command_->app.require_subcommand(1); }
+void Flags::SetVersion(const std::string& text) {
+  command_->app.set_version_flag("--version", text, "Print the version and exit");
+}
+void Flags::SetFooter(const std::string& text) { command_->app.footer(text); }
+void Flags::SetRun(std::function<int()> run) {
+  // For a verb that has verbs of its own: only if none of those was given.
+  command_->app.callback([this, run = std::move(run)] {
+    if (command_->app.get_subcommands().empty()) command_->program->run = run;
+  });
+}
+
+void Flags::ParseOrThrow(std::vector<std::string> arguments) {
+  CLI::App& app = command_->app;
+  if (app.get_require_subcommand_min() > 0) {
+    if (!arguments.empty() && arguments[0] == "help") {
+      arguments.erase(arguments.begin());
+      arguments.push_back("--help");
+    }
+    CheckVerbs(app, arguments);
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as the library wants them
+  try {
+    app.parse(std::move(arguments));
+  } catch (const std::logic_error&) {  // "--dry=perhaps": not one of its own errors
+    throw CLI::ParseError("a switch has a value that is neither true nor false",
+                          CLI::ExitCodes::ConversionError);
+  }
+}
+
+std::optional<int> Flags::Parse(int argc, const char* const* argv) {
+  try {
+    ParseOrThrow({argv + std::min(argc, 1), argv + argc});
+  } catch (const CLI::ParseError& error) {
+    // Prints help, or what is wrong; help ends with 0.
+    return command_->app.exit(error) == 0 ? 0 : kExitUsage;
+  }
+  return std::nullopt;
+}
+absl::Status Flags::Parse(const std::vector<std::string>& arguments) {
+  try {
+    ParseOrThrow(arguments);
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  return absl::OkStatus();
+}
+int Flags::Run() const { return command_->run(); }
+
+bool Flags::Given(const std::string& name) const {
+  return command_->app.get_option(name)->count() > 0;
+}
+std::vector<Flags::Value> Flags::Values() const {
+  std::vector<Value> values;
+  const CLI::App& app = command_->app;
+  for (const CLI::Option* option : app.get_options()) {
+    Value value{.name = option->get_single_name(),
+                .group = option->get_group(),
+                .text = option->get_default_str(),
+                .given = option->count() > 0};
+    if (value.name == "help") continue;
+    if (value.given) value.text = absl::StrJoin(option->results(), ",");
+    if (value.given || !value.text.empty()) values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,55 @@
+#include "clients/cli/text/range_flags.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/text/parse.h"
+
+namespace eris::cli {
+namespace {
+
+// Leaves `out` as it is where the option was not given.
+template <class T>
+absl::Status Read(absl::string_view option, const std::string& text, absl::StatusOr<T> read,
+                  T& out) {
+  if (text.empty()) return absl::OkStatus();
+  if (!read.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(option, ": ", read.status().message()));
+  }
+  out = *read;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RangeFlags::AddTo(Flags& verb) {
+  verb.Add("--from", from,
+           "First key; default: from the lowest. Of two-part keys FIRST/SECOND, or FIRST")
+      .Check(CheckNotEmpty);
+  verb.Add("--to", to, "First key behind the range; default: to the end").Check(CheckNotEmpty);
+  verb.Add("--min-value", min_value, "Only rows whose value is not below it").Check(CheckNotEmpty);
+  verb.Add("--max-value", max_value, "Only rows whose value is not above it").Check(CheckNotEmpty);
+}
+
+absl::StatusOr<KeyRange> RangeFlags::Keys(const KeyTypes& types) const {
+  ObjectKey lo, hi;
+  absl::Status status = Read("--from", from, ParseBound(from, types), lo);
+  if (status.ok()) status = Read("--to", to, ParseBound(to, types), hi);
+  if (!status.ok()) return status;
+  KeyRange range{.lo = lo.first, .hi = std::nullopt, .lo_second = lo.second};
+  if (to.empty()) return range;
+  range.hi = hi.first;
+  range.hi_second = hi.second;
+  return range;
+}
+
+absl::StatusOr<std::optional<ValueRange>> RangeFlags::Values() const {
+  if (min_value.empty() && max_value.empty()) return std::optional<ValueRange>();
+  ValueRange values;
+  absl::Status status = Read("--min-value", min_value, ParseValue(min_value), values.lo);
+  if (status.ok()) status = Read("--max-value", max_value, ParseValue(max_value), values.last);
+  if (!status.ok()) return status;
+  return std::optional<ValueRange>(values);
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,23 @@
+// Where a scan's rows go: chunk after chunk, written as they come. One thread.
+#ifndef ERIS_CLIENTS_CLI_TEXT_ROW_SINK_H_
+#define ERIS_CLIENTS_CLI_TEXT_ROW_SINK_H_
+
+#include "absl/status/status.h"
+#include "clients/table_rows.h"
+#include "eris/table.h"
+
+namespace eris::cli {
+
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  // `rows` has the columns of `schema`, the same each time. Errors: InvalidArgument (a value that
+  // the form cannot hold).
+  virtual absl::Status Add(const TableSchema& schema, const client::OwnedRows& rows) = 0;
+  // Without any rows: the head alone.
+  virtual void End(const TableSchema& schema) = 0;
+};
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_TEXT_ROW_SINK_H_
