@@ -45,15 +45,15 @@ absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(
 inline void IndexPartition::ExecuteOne(Operation operation, const BatchPart& part) {
   const uint64_t key = part.keys[0];
   KeyState& state = part.states_out[part.positions[0]];
-  ERIS_DCHECK(range_.ContainsU64(key));
+  ERIS_DCHECK(range().ContainsU64(key));
   if (operation == Operation::kLookup) {
-    const uint64_t* const value = tree_.Find(key);
+    const uint64_t* const value = rows_.tree().Find(key);
     if (value != nullptr) part.values_out[part.positions[0]] = *value;
     state = value != nullptr ? KeyState::kPresent : KeyState::kAbsent;
   } else if (operation == Operation::kUpsert) {
-    state = StateOf(tree_.Upsert(key, part.values_in[0]));
+    state = StateOf(rows_.tree().Upsert(key, part.values_in[0]));
   } else {
-    state = tree_.Erase(key) ? KeyState::kPresent : KeyState::kAbsent;
+    state = rows_.tree().Erase(key) ? KeyState::kPresent : KeyState::kAbsent;
   }
 }
 
@@ -70,7 +70,7 @@ void IndexPartition::ExecuteGroups(const Batch& batch) {
   Group group;
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
-      ERIS_DCHECK(range_.ContainsU64(part.keys[i]));
+      ERIS_DCHECK(range().ContainsU64(part.keys[i]));
       const uint32_t at = group.count++;
       const uint32_t position = part.positions[i];
       group.keys[at] = part.keys[i];
@@ -91,7 +91,7 @@ void IndexPartition::ExecuteGroups(const Batch& batch) {
 void IndexPartition::RunGroup(Operation operation, Group& group) {
   // For writes, too: it brings the paths into the cache side by side.
   uint64_t* found[kFindGroupMax];
-  tree_.FindGroup(
+  rows_.tree().FindGroup(
       group.keys, group.count, found,
       operation == Operation::kUpsert ? PrefixTree::Purpose::kInsert : PrefixTree::Purpose::kRead);
   switch (operation) {
@@ -107,7 +107,7 @@ void IndexPartition::RunGroup(Operation operation, Group& group) {
     case Operation::kErase:
       for (uint32_t i = 0; i < group.count; ++i) {
         // Nothing in the group adds keys, so one that was not found cannot have come since.
-        const bool present = found[i] != nullptr && tree_.Erase(group.keys[i]);
+        const bool present = found[i] != nullptr && rows_.tree().Erase(group.keys[i]);
         *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
       }
       break;
@@ -132,7 +132,7 @@ void IndexPartition::UpsertGroup(Group& group, uint64_t** found) {
       *group.states_out[i] = KeyState::kPresent;
       continue;
     }
-    const UpsertResult result = tree_.Upsert(group.keys[i], group.values_in[i]);
+    const UpsertResult result = rows_.tree().Upsert(group.keys[i], group.values_in[i]);
     if (result == UpsertResult::kInserted) found_valid = false;
     *group.states_out[i] = StateOf(result);
   }

@@ -12,7 +12,7 @@
 #include "memory/local_cache.h"
 #include "storage/partition.h"
 #include "storage/tree/prefix_tree.h"
-#include "storage/tree/tree_loan.h"
+#include "storage/tree/tree_range.h"
 
 namespace eris::storage {
 
@@ -25,10 +25,9 @@ class IndexPartition final : public Partition {
   // Errors: InvalidArgument (a boundary longer than 8 bytes), ResourceExhausted.
   static absl::StatusOr<std::unique_ptr<IndexPartition>> Create(
       const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values = nullptr);
-  ~IndexPartition() override { loan_.FreeAll(tree_); }
 
-  const Range& range() const override { return range_; }
-  uint64_t size() const override { return tree_.size() - loan_.hidden_rows(); }
+  const Range& range() const override { return rows_.range(); }
+  uint64_t size() const override { return rows_.size(); }
 
   // Keys are gathered over the parts into groups, so that many small commands run as fast as a
   // large.
@@ -51,33 +50,32 @@ class IndexPartition final : public Partition {
   // Needs memory for the copies alone: rows leave also where the tree has none to split itself.
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
                     ExchangeChunk& out) override;
-  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
-  void TakeBack() override;
+  bool Forget(const SnapshotView&, uint32_t rows_max) override { return rows_.Forget(rows_max); }
+  void TakeBack() override { rows_.TakeBack(); }
   absl::Status Ingest(const ExchangeChunk& chunk) override;
   // Of `count` rows that stand elsewhere than in a chunk; ascending keys of `covers`, which the
   // caller has checked.
   absl::Status IngestRows(const Range& covers, const uint64_t* keys, const uint64_t* values,
                           size_t count);
-  absl::Status Rehome(memory::LocalCache& cache) override;
+  absl::Status Rehome(memory::LocalCache& cache) override { return rows_.Rehome(cache); }
   // Frees what Forget has left.
-  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
-
-  void Abandon() override {
-    tree_.Abandon();
-    loan_.Abandon();
+  bool Maintain(const SnapshotView&, uint32_t rows_max) override {
+    return rows_.Maintain(rows_max);
   }
 
+  void Abandon() override { rows_.Abandon(); }
+
   // For checks and counts. It may hold more rows than the partition: those that are lent.
-  const PrefixTree& tree() const { return tree_; }
-  const TreeLoan& loan() const { return loan_; }
+  const PrefixTree& tree() const { return rows_.tree(); }
+  const TreeLoan& loan() const { return rows_.loan(); }
   // For a partition that keeps more than the words in it (bytes_partition.h).
-  PrefixTree& tree() { return tree_; }
+  PrefixTree& tree() { return rows_.tree(); }
 
  private:
   struct Group;
 
   IndexPartition(const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values)
-      : range_(range), tree_(cache), free_values_(free_values), loan_(free_values) {}
+      : rows_(range, cache, nullptr, free_values), free_values_(free_values) {}
 
   // Of conditional writes (index_partition_conditional.cc).
   struct ConditionalGroup;
@@ -89,10 +87,8 @@ class IndexPartition final : public Partition {
   void RunGroup(Operation operation, Group& group);
   void UpsertGroup(Group& group, uint64_t** found);
 
-  Range range_;
-  PrefixTree tree_;
-  PrefixTree::FreeValues free_values_;
-  TreeLoan loan_;
+  TreeRange rows_;
+  const PrefixTree::FreeValues free_values_;
 };
 
 }  // namespace eris::storage

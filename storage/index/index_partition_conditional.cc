@@ -24,7 +24,7 @@ void IndexPartition::ExecuteConditional(const Batch& batch) {
   ConditionalGroup group;
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
-      ERIS_DCHECK(range_.ContainsU64(part.keys[i]));
+      ERIS_DCHECK(range().ContainsU64(part.keys[i]));
       // The request's columns lie in another core's cache: they come while the tree is searched.
       __builtin_prefetch(part.states_out + part.positions[i], 1);
       __builtin_prefetch(part.values_out + part.positions[i], 1);
@@ -39,11 +39,11 @@ void IndexPartition::ExecuteConditional(const Batch& batch) {
 void IndexPartition::RunConditional(Operation operation, ConditionalGroup& group) {
   uint64_t* found[kFindGroupMax];
   const bool inserts = operation == Operation::kInsertIfAbsent || operation == Operation::kAdd;
-  tree_.FindGroup(group.keys, group.count, found,
-                  inserts ? PrefixTree::Purpose::kInsert : PrefixTree::Purpose::kRead);
+  rows_.tree().FindGroup(group.keys, group.count, found,
+                         inserts ? PrefixTree::Purpose::kInsert : PrefixTree::Purpose::kRead);
   bool found_valid = true;
   for (uint32_t i = 0; i < group.count; ++i) {
-    if (!found_valid) tree_.FindGroup(&group.keys[i], 1, &found[i]);
+    if (!found_valid) rows_.tree().FindGroup(&group.keys[i], 1, &found[i]);
     const BatchPart& part = *group.from[i].part;
     const uint32_t index = group.from[i].index;
     ConditionalWrite write = Decide(operation, found[i], part, index);
@@ -51,7 +51,8 @@ void IndexPartition::RunConditional(Operation operation, ConditionalGroup& group
       *found[i] = write.stored;
     } else if (write.stores) {
       found_valid = false;
-      if (tree_.Upsert(group.keys[i], write.stored) == UpsertResult::kNoMemory) write.Refuse();
+      if (rows_.tree().Upsert(group.keys[i], write.stored) == UpsertResult::kNoMemory)
+        write.Refuse();
     }
     write.Answer(part, index);
   }

@@ -159,13 +159,13 @@ void IndexPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows
     cursor.done = true;
     return;
   }
-  ERIS_DCHECK(range_.Contains(cursor.rest.lo));
-  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
+  ERIS_DCHECK(range().Contains(cursor.rest.lo));
+  ERIS_DCHECK(range().ContainsU64(LastFirstPartOf(cursor.rest)));
   const uint32_t before = out.rows;
   if (cursor.query.Filters() || cursor.query.keys_only) {
-    RunRows<ChosenSink>(tree_, budget, out, cursor);
+    RunRows<ChosenSink>(rows_.tree(), budget, out, cursor);
   } else {
-    RunRows<PlainSink>(tree_, budget, out, cursor);
+    RunRows<PlainSink>(rows_.tree(), budget, out, cursor);
   }
   cursor.rows_left -= out.rows - before;
   if (cursor.rows_left == 0) cursor.done = true;
@@ -178,14 +178,14 @@ void IndexPartition::Aggregate(ScanCursor& cursor, const ScanBudget& budget, Ran
     cursor.done = true;
     return;
   }
-  ERIS_DCHECK(range_.Contains(cursor.rest.lo));
-  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
+  ERIS_DCHECK(range().Contains(cursor.rest.lo));
+  ERIS_DCHECK(range().ContainsU64(LastFirstPartOf(cursor.rest)));
   if (cursor.query.count_only && !cursor.query.Filters()) {
-    out.count += CountKeys(tree_, cursor.rest.lo.head, LastFirstPartOf(cursor.rest));
+    out.count += CountKeys(rows_.tree(), cursor.rest.lo.head, LastFirstPartOf(cursor.rest));
     return cursor.End();
   }
   AggregateSink sink(cursor.query, out);
-  RunSlice<ScanDirection::kForward>(tree_, budget, sink, cursor);
+  RunSlice<ScanDirection::kForward>(rows_.tree(), budget, sink, cursor);
 }
 
 }  // namespace eris::storage

@@ -93,7 +93,7 @@ void TwoPartPartition::Execute(const Batch& batch) {
   for (const BatchPart& part : batch.parts) {
     ERIS_DCHECK(part.count == 0 || part.seconds != nullptr);
     for (uint32_t i = 0; i < part.count; ++i) {
-      ERIS_DCHECK(range_.ContainsU64(part.keys[i]));
+      ERIS_DCHECK(range().ContainsU64(part.keys[i]));
       // The request's columns lie in another core's cache: they come while the tree is searched.
       __builtin_prefetch(part.states_out + part.positions[i], 1);
       if (part.values_out != nullptr) __builtin_prefetch(part.values_out + part.positions[i], 1);
@@ -109,8 +109,8 @@ void TwoPartPartition::Execute(const Batch& batch) {
 
 // Without the bookkeeping of many, which is as long as a cache miss.
 void TwoPartPartition::LookupOne(const BatchPart& part) {
-  ERIS_DCHECK(range_.ContainsU64(part.keys[0]));
-  const uint64_t* const word = firsts_.Find(part.keys[0]);
+  ERIS_DCHECK(range().ContainsU64(part.keys[0]));
+  const uint64_t* const word = firsts_.tree().Find(part.keys[0]);
   const uint64_t* const value =
       word != nullptr ? FindRow(cache(), *word, part.seconds[0]) : nullptr;
   if (value != nullptr) part.values_out[part.positions[0]] = *value;
@@ -118,7 +118,7 @@ void TwoPartPartition::LookupOne(const BatchPart& part) {
 }
 
 void TwoPartPartition::RunGathered(Operation operation, Gathered& keys) {
-  firsts_.FindGroup(
+  firsts_.tree().FindGroup(
       keys.firsts, keys.count, keys.words,
       MayInsert(operation) ? PrefixTree::Purpose::kInsert : PrefixTree::Purpose::kRead);
   keys.FindGroups(operation == Operation::kErase || MayInsert(operation));
@@ -160,11 +160,11 @@ void TwoPartPartition::Erase(Gathered& keys) {
     uint64_t* const word = keys.words[i];
     const bool present = word != nullptr && *word != 0 && EraseRow(cache(), *word, keys.seconds[i]);
     emptied[i] = present && *word == 0;
-    if (present && !emptied[i]) firsts_.Reweigh(keys.firsts[i], -1);
+    if (present && !emptied[i]) firsts_.tree().Reweigh(keys.firsts[i], -1);
     keys.state(i) = present ? KeyState::kPresent : KeyState::kAbsent;
   }
   for (uint32_t i = 0; i < keys.count; ++i) {
-    if (emptied[i]) firsts_.Erase(keys.firsts[i]);
+    if (emptied[i]) firsts_.tree().Erase(keys.firsts[i]);
   }
 }
 
@@ -194,7 +194,7 @@ bool TwoPartPartition::WriteRow(Operation operation, Gathered& keys, uint32_t i,
   } else if (write.stores) {
     added = word != nullptr && AddRow(cache(), *word, keys.seconds[i], write.stored);
     if (added) {
-      firsts_.Reweigh(keys.firsts[i], 1);
+      firsts_.tree().Reweigh(keys.firsts[i], 1);
     } else {
       write.Refuse();
     }
@@ -225,14 +225,14 @@ bool TwoPartPartition::InsertGroup(Operation operation, Gathered& keys, uint32_t
   for (uint32_t row = 0; row < rows; ++row) values[row] = decide(row).stored;
   const uint64_t word = NewGroup(cache(), &keys.seconds[i], values, rows);
   if (word == 0) {
-    firsts_.FindGroup(&keys.firsts[i], 1, &there);
+    firsts_.tree().FindGroup(&keys.firsts[i], 1, &there);
     return false;
   }
-  if (!firsts_.InsertIfAbsent(keys.firsts[i], word, there) || there != nullptr) {
+  if (!firsts_.tree().InsertIfAbsent(keys.firsts[i], word, there) || there != nullptr) {
     FreeGroup(cache(), word);
     return false;
   }
-  if (rows > 1) firsts_.Reweigh(keys.firsts[i], rows - 1);
+  if (rows > 1) firsts_.tree().Reweigh(keys.firsts[i], rows - 1);
   for (uint32_t row = 0; row < rows; ++row) {
     decide(row).Answer(*keys.parts[i + row], keys.indices[i + row]);
   }

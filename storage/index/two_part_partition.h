@@ -16,7 +16,7 @@
 #include "storage/index/two_part_group.h"
 #include "storage/partition.h"
 #include "storage/tree/prefix_tree.h"
-#include "storage/tree/tree_loan.h"
+#include "storage/tree/tree_range.h"
 
 namespace eris::storage {
 
@@ -25,10 +25,9 @@ class TwoPartPartition final : public Partition {
   // As IndexPartition::Create; the bounds have no second parts.
   static absl::StatusOr<std::unique_ptr<TwoPartPartition>> Create(const Range& range,
                                                                   memory::LocalCache& cache);
-  ~TwoPartPartition() override { loan_.FreeAll(firsts_); }
 
-  const Range& range() const override { return range_; }
-  uint64_t size() const override { return firsts_.size() - loan_.hidden_rows(); }
+  const Range& range() const override { return firsts_.range(); }
+  uint64_t size() const override { return firsts_.size(); }
 
   // Each part has `seconds`.
   void Execute(const Batch& batch) override;
@@ -50,26 +49,25 @@ class TwoPartPartition final : public Partition {
   // which may have more.
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
                     ExchangeChunk& out) override;
-  bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override;
-  void TakeBack() override;
+  bool Forget(const SnapshotView&, uint32_t rows_max) override { return firsts_.Forget(rows_max); }
+  void TakeBack() override { firsts_.TakeBack(); }
   absl::Status Ingest(const ExchangeChunk& chunk) override;
-  absl::Status Rehome(memory::LocalCache& cache) override;
-  bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
-
-  void Abandon() override {
-    firsts_.Abandon();
-    loan_.Abandon();
+  absl::Status Rehome(memory::LocalCache& cache) override { return firsts_.Rehome(cache); }
+  bool Maintain(const SnapshotView&, uint32_t rows_max) override {
+    return firsts_.Maintain(rows_max);
   }
 
+  void Abandon() override { firsts_.Abandon(); }
+
   // First part -> word of the group. For checks; with those that are lent.
-  const PrefixTree& tree() const { return firsts_; }
-  const TreeLoan& loan() const { return loan_; }
+  const PrefixTree& tree() const { return firsts_.tree(); }
+  const TreeLoan& loan() const { return firsts_.loan(); }
 
  private:
   struct Gathered;
 
   TwoPartPartition(const Range& range, memory::LocalCache& cache)
-      : range_(range), firsts_(cache, GroupRows), loan_(FreeGroups) {}
+      : firsts_(range, cache, GroupRows, FreeGroups) {}
 
   memory::LocalCache& cache() const { return firsts_.cache(); }
 
@@ -91,9 +89,7 @@ class TwoPartPartition final : public Partition {
 
   uint64_t CountBetween(const Range& rows) const;
 
-  Range range_;
-  PrefixTree firsts_;
-  TreeLoan loan_;
+  TreeRange firsts_;
 };
 
 }  // namespace eris::storage

@@ -88,63 +88,36 @@ void CopyRows(memory::LocalCache& cache, uint64_t word, uint64_t* seconds, uint6
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Partition>> TwoPartPartition::SplitAt(const Key& key) {
-  ERIS_RETURN_IF_ERROR(CheckWidth(key));
-  if (key <= range_.lo || !range_.Contains(key)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot split ", Text(range_), " at ", key.head));
-  }
-  ERIS_RETURN_IF_ERROR(loan_.CanChange("split a partition"));
-  TreeLoan::Settled settled(loan_, firsts_);
-  absl::StatusOr<std::unique_ptr<TwoPartPartition>> upper = Create(Range{key, range_.hi}, cache());
+  absl::StatusOr<std::unique_ptr<TwoPartPartition>> upper = Create(Range{key, key}, cache());
   if (!upper.ok()) return upper.status();
-  if (!firsts_.SplitAt(key.head, (*upper)->firsts_)) return NoMemory("split a partition");
-  settled.Keep();
-  range_.hi = key;
+  ERIS_RETURN_IF_ERROR(firsts_.SplitAt(key, (*upper)->firsts_));
   return std::unique_ptr<Partition>(*std::move(upper));
 }
 
 absl::Status TwoPartPartition::Absorb(Partition& other) {
   auto* rows = dynamic_cast<TwoPartPartition*>(&other);
   if (rows == nullptr) return absl::InvalidArgumentError("not a partition of two-part keys");
-  if (rows == this) return absl::InvalidArgumentError("a partition cannot absorb itself");
-  if (!Adjacent(rows->range_, range_)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Text(rows->range_), " is not adjacent to ", Text(range_)));
-  }
-  if (&rows->cache() != &cache()) {
-    return absl::InvalidArgumentError("the partitions have different caches");
-  }
-  ERIS_RETURN_IF_ERROR(loan_.CanChange("absorb a partition"));
-  ERIS_RETURN_IF_ERROR(rows->loan_.CanChange("absorb a partition"));
-  TreeLoan::Settled settled(loan_, firsts_);
-  TreeLoan::Settled other_settled(rows->loan_, rows->firsts_);
-  if (!firsts_.Absorb(rows->firsts_)) return NoMemory("absorb a partition");
-  settled.Keep();
-  other_settled.Keep();
-  loan_.Adopt(rows->loan_, cache());
-  Widen(range_, rows->range_);
-  MakeEmpty(rows->range_);
-  return absl::OkStatus();
+  return firsts_.Absorb(rows->firsts_);
 }
 
 absl::Status TwoPartPartition::PrepareExtract(const Range& leaving) {
-  return CheckEnd(leaving, range_);
+  return CheckEnd(leaving, range());
 }
 
 absl::Status TwoPartPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                     ExchangeChunk& out) {
-  ERIS_RETURN_IF_ERROR(loan_.CanLend(leaving, from, range_));
+  ERIS_RETURN_IF_ERROR(firsts_.CanLend(leaving, from));
   out.ClearExtras();
   EndGroups groups;
   try {  // the copy stands on the general heap, whose only word for "no" is an exception
-    if (!leaving.Empty()) groups = TakeEnd(firsts_, leaving, from, limit.rows);
+    if (!leaving.Empty()) groups = TakeEnd(tree(), leaving, from, limit.rows);
     out.keys.resize(groups.rows);
     out.seconds.resize(groups.rows);
     out.values.resize(groups.rows);
   } catch (const std::bad_alloc&) {
     return NoMemory(absl::StrCat("lend ", limit.rows, " rows"));
   }
-  loan_.Settle(firsts_);  // when nothing can be refused any more
+  firsts_.Settle();  // when nothing can be refused any more
   size_t at = 0;
   for (size_t i = 0; i < groups.words.size(); ++i) {
     const uint64_t rows = GroupRows(groups.words[i]);
@@ -153,40 +126,18 @@ absl::Status TwoPartPartition::Lend(const Range& leaving, End from, const ChunkL
     at += rows;
   }
   const uint64_t all =
-      leaving.Empty() ? 0 : CountKeys(firsts_, leaving.lo.head, LastFirstPartOf(leaving));
+      leaving.Empty() ? 0 : CountKeys(tree(), leaving.lo.head, LastFirstPartOf(leaving));
   out.covers = ChunkRange(leaving, from, groups.rows == all, out.keys);
-  loan_.Hide(out.covers, from, groups.rows, range_);
-  return absl::OkStatus();
-}
-
-bool TwoPartPartition::Forget(const SnapshotView&, uint32_t rows_max) {
-  return loan_.Forget(firsts_, rows_max);
-}
-
-void TwoPartPartition::TakeBack() { loan_.TakeBack(range_); }
-
-bool TwoPartPartition::Maintain(const SnapshotView&, uint32_t rows_max) {
-  return loan_.FreeForgotten(firsts_, rows_max);
-}
-
-absl::Status TwoPartPartition::Rehome(memory::LocalCache& cache) {
-  ERIS_RETURN_IF_ERROR(CheckHome(firsts_.cache(), cache));
-  firsts_.Rehome(cache);
+  firsts_.Hide(out.covers, from, groups.rows);
   return absl::OkStatus();
 }
 
 absl::Status TwoPartPartition::Ingest(const ExchangeChunk& chunk) {
   ERIS_RETURN_IF_ERROR(CheckChunk(chunk, /*two_parts=*/true));
-  if (!Adjacent(chunk.covers, range_)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("chunk ", Text(chunk.covers), " is not adjacent to ", Text(range_)));
-  }
-  ERIS_RETURN_IF_ERROR(loan_.CanChange("ingest a chunk"));
-  TreeLoan::Settled settled(loan_, firsts_);
   std::vector<uint64_t> firsts;
   std::vector<uint64_t> words;
   const size_t count = chunk.keys.size();
-  const auto make = [&] {
+  const absl::Status status = firsts_.Ingest(chunk.covers, count, [&](PrefixTree& rows) {
     try {
       for (size_t at = 0; at < count;) {
         size_t end = at + 1;
@@ -200,18 +151,14 @@ absl::Status TwoPartPartition::Ingest(const ExchangeChunk& chunk) {
     } catch (const std::bad_alloc&) {
       return false;
     }
-    PrefixTree rows(cache(), firsts_.weight());
-    return rows.Build(firsts.data(), words.data(), firsts.size()) && firsts_.Absorb(rows);
-  };
-  if (!make()) {
+    return rows.Build(firsts.data(), words.data(), firsts.size());
+  });
+  if (!status.ok()) {
     for (const uint64_t word : words) {
       if (word != 0) FreeGroup(cache(), word);
     }
-    return NoMemory(absl::StrCat("ingest ", count, " rows"));
   }
-  settled.Keep();
-  Widen(range_, chunk.covers);
-  return absl::OkStatus();
+  return status;
 }
 
 }  // namespace eris::storage

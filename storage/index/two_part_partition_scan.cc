@@ -249,14 +249,14 @@ void TwoPartPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRo
     cursor.done = true;
     return;
   }
-  ERIS_DCHECK(range_.Contains(Key::FromU64(cursor.rest.lo.head)));
-  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
+  ERIS_DCHECK(range().Contains(Key::FromU64(cursor.rest.lo.head)));
+  ERIS_DCHECK(range().ContainsU64(LastFirstPartOf(cursor.rest)));
   const uint32_t before = out.rows;
   RowsSink sink(cursor, out);
   if (cursor.query.Backward()) {
-    Slice<ScanDirection::kBackward, RowsSink>(firsts_, budget, sink, cursor).Run();
+    Slice<ScanDirection::kBackward, RowsSink>(firsts_.tree(), budget, sink, cursor).Run();
   } else {
-    Slice<ScanDirection::kForward, RowsSink>(firsts_, budget, sink, cursor).Run();
+    Slice<ScanDirection::kForward, RowsSink>(firsts_.tree(), budget, sink, cursor).Run();
   }
   cursor.rows_left -= out.rows - before;
   if (cursor.rows_left == 0) cursor.done = true;
@@ -270,19 +270,19 @@ void TwoPartPartition::Aggregate(ScanCursor& cursor, const ScanBudget& budget,
     cursor.done = true;
     return;
   }
-  ERIS_DCHECK(range_.Contains(Key::FromU64(cursor.rest.lo.head)));
-  ERIS_DCHECK(range_.ContainsU64(LastFirstPartOf(cursor.rest)));
+  ERIS_DCHECK(range().Contains(Key::FromU64(cursor.rest.lo.head)));
+  ERIS_DCHECK(range().ContainsU64(LastFirstPartOf(cursor.rest)));
   if (cursor.query.count_only && !cursor.query.Filters()) {
     out.count += CountBetween(cursor.rest);
     return cursor.End();
   }
   TwoPartAggregateSink sink(cursor.query, out);
-  Slice<ScanDirection::kForward, TwoPartAggregateSink>(firsts_, budget, sink, cursor).Run();
+  Slice<ScanDirection::kForward, TwoPartAggregateSink>(firsts_.tree(), budget, sink, cursor).Run();
 }
 
 uint64_t TwoPartPartition::CountBetween(const Range& rows) const {
   const auto count_in = [&](uint64_t first) -> uint64_t {
-    const std::optional<uint64_t> word = firsts_.Lookup(first);
+    const std::optional<uint64_t> word = firsts_.tree().Lookup(first);
     if (!word) return 0;
     return CountRows(cache(), *word, FirstSecondOf(rows, first), LastSecondOf(rows, first));
   };
@@ -293,7 +293,7 @@ uint64_t TwoPartPartition::CountBetween(const Range& rows) const {
   uint64_t count = 0;
   if (rows.lo.tail > 0) count += count_in(from++);
   if (LastSecondOf(rows, to) != kLastSecond) count += count_in(to--);
-  return from <= to ? count + CountKeys(firsts_, from, to) : count;
+  return from <= to ? count + CountKeys(firsts_.tree(), from, to) : count;
 }
 
 }  // namespace eris::storage
