@@ -25,13 +25,6 @@
 #include "eris/balancer.h"
 #include "eris/types.h"
 
-namespace eris::v1 {
-class BalancePlan;
-class BalancerOptions;
-class GetBalancerResponse;
-class Transfer;
-}  // namespace eris::v1
-
 namespace eris::client {
 
 // What is not set stays as it is.
@@ -58,12 +51,6 @@ struct Balance {
   BalancerStatus status;
   std::vector<KeyType> running_key_types{};  // of status.running
 };
-
-// Out of messages; any thread.
-Transfer TransferFrom(const v1::Transfer& message);
-Plan PlanFrom(const v1::BalancePlan& message);
-Balance BalanceFrom(const v1::GetBalancerResponse& message);
-BalancerOptions OptionsFrom(const v1::BalancerOptions& message);
 
 class BalancerClient {
  public:

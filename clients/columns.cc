@@ -4,12 +4,12 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "clients/key_messages.h"
 #include "clients/rpc_status.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
 #include "eris/v1/column.pb.h"
 #include "eris/v1/data.pb.h"
+#include "wire/keys.h"
 
 namespace eris::client {
 
@@ -86,8 +86,8 @@ absl::Status ToKeyColumn(absl::string_view name, KeyType type, absl::Span<const 
   }
   if (type != KeyType::kInt64) {  // every u64 is the key of an int64
     for (size_t i = 0; i < keys.size(); ++i) {
-      if (IsKeyOf(type, keys[i])) continue;
-      return NoKey(absl::StrCat(name, "[", i, "]"), type, keys[i]);
+      if (wire::IsKeyOf(type, keys[i])) continue;
+      return wire::NoKey(absl::StrCat(name, "[", i, "]"), type, keys[i]);
     }
   }
   column.Clear();

@@ -12,7 +12,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "clients/client_stubs.h"
-#include "clients/key_messages.h"
+#include "wire/keys.h"
+#include "wire/objects.h"
+#include "wire/stats.h"
 
 namespace eris::client {
 namespace {
@@ -20,97 +22,9 @@ namespace {
 // A lookup of kBatchKeysMax keys answers with 8.2 MB; lists of many objects may be longer.
 constexpr int kMessageBytesMax = 64 << 20;
 
-// Kinds have the same numbers on both sides.
-static_assert(static_cast<int>(ObjectKind::kIndex) == v1::OBJECT_KIND_INDEX);
-static_assert(static_cast<int>(ObjectKind::kHash) == v1::OBJECT_KIND_HASH);
-static_assert(static_cast<int>(ObjectKind::kTable) == v1::OBJECT_KIND_TABLE);
-static_assert(static_cast<int>(ObjectKind::kHeapTable) == v1::OBJECT_KIND_HEAP_TABLE);
-
 void SetValues(const ValueRange& values, v1::ValueRange& out) {
   out.set_lo(values.lo);
   out.set_last(values.last);
-}
-
-ObjectInfo FromProto(const v1::Object& object) { return ObjectFrom(object); }
-
-RoutingStats FromProto(const v1::RoutingStats& in) {
-  return {.sent = in.sent(),
-          .delivered = in.delivered(),
-          .answered = in.answered(),
-          .forwarded = in.forwarded(),
-          .redirected = in.redirected(),
-          .refused = in.refused(),
-          .wakes = in.wakes(),
-          .writer_waits = in.writer_waits()};
-}
-
-AeuStats FromProto(const v1::AeuStats& in) {
-  AeuStats out;
-  out.id = AeuId{in.id()};
-  out.numa_node = NumaNodeId{in.numa_node()};
-  out.cpu = in.cpu();
-  out.turns = in.turns();
-  out.parks = in.parks();
-  out.busy_ns = in.busy_ns();
-  out.commands = in.commands();
-  out.keys = in.keys();
-  out.rows_scanned = in.rows_scanned();
-  out.routing = FromProto(in.routing());
-  out.memory_bytes = in.memory_bytes();
-  out.rows = in.rows();
-  return out;
-}
-
-NumaNodeMemory FromProto(const v1::NumaNodeMemory& in) {
-  return {.id = NumaNodeId{in.id()},
-          .bound = in.bound(),
-          .reserved_bytes = in.reserved_bytes(),
-          .in_use_bytes = in.in_use_bytes(),
-          .buffers_bytes = in.buffers_bytes(),
-          .kept_bytes = in.kept_bytes(),
-          .ready_bytes = in.ready_bytes(),
-          .reserved_huge_bytes = in.reserved_huge_bytes(),
-          .mapped_bytes = in.mapped_bytes()};
-}
-
-ObjectMemory FromProto(const v1::ObjectMemory& in) {
-  ObjectMemory out{.object = in.object(),
-                   .id = ObjectId{in.id()},
-                   .numa_node = NumaNodeId{in.numa_node()},
-                   .committed_bytes = in.committed_bytes(),
-                   .used_bytes = in.used_bytes(),
-                   .cached_bytes = in.cached_bytes(),
-                   .spare_bytes = in.spare_bytes(),
-                   .header_bytes = in.header_bytes(),
-                   .extent_bytes = in.extent_bytes(),
-                   .spilled_bytes = in.spilled_bytes()};
-  for (const v1::SizeClassMemory& one : in.classes()) {
-    out.classes.push_back({.block_bytes = one.block_bytes(),
-                           .used_blocks = one.used_blocks(),
-                           .cached_blocks = one.cached_blocks()});
-  }
-  return out;
-}
-
-NumaNodePlacement FromProto(const v1::NumaNodePlacement& in) {
-  NumaNodePlacement out{.id = NumaNodeId{in.id()},
-                        .bound = in.bound(),
-                        .os_numa_nodes = {in.os_numa_nodes().begin(), in.os_numa_nodes().end()},
-                        .pages_asked = in.pages_asked(),
-                        .pages_local = in.pages_local(),
-                        .pages_elsewhere = in.pages_elsewhere(),
-                        .pages_absent = in.pages_absent(),
-                        .resident_bytes = in.resident_bytes(),
-                        .anonymous_huge_bytes = in.anonymous_huge_bytes(),
-                        .shared_huge_bytes = in.shared_huge_bytes(),
-                        .reserved_huge_bytes = in.reserved_huge_bytes()};
-  for (const v1::LocatedMemory& one : in.located()) {
-    out.located.push_back({.os_numa_node = one.os_numa_node(),
-                           .pages = one.pages(),
-                           .local = one.local(),
-                           .addresses = {one.addresses().begin(), one.addresses().end()}});
-  }
-  return out;
 }
 
 // Errors: InvalidArgument unless it is host:port or unix:path. gRPC would take 443 for a port that
@@ -199,17 +113,18 @@ absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateO
   request.set_name(name);
   request.set_kind(static_cast<v1::ObjectKind>(options.kind));
   const KeyType type = options.key_type.first;
-  request.set_key_type(ToProto(type));
-  if (options.key_type.two_parts()) request.set_second_key_type(ToProto(*options.key_type.second));
+  request.set_key_type(wire::ToProto(type));
+  if (options.key_type.two_parts())
+    request.set_second_key_type(wire::ToProto(*options.key_type.second));
   request.set_value_type(static_cast<v1::ValueType>(options.value_type));
   absl::Status status =
-      SetRange("expected", options.key_type, options.expected, *request.mutable_expected());
+      wire::SetRange("expected", options.key_type, options.expected, *request.mutable_expected());
   if (type == KeyType::kUint64) {
     request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
   } else {
     for (size_t i = 0; i < options.split_points.size() && status.ok(); ++i) {
-      status = SetKey(absl::StrCat("split_points[", i, "]"), type, options.split_points[i],
-                      *request.add_split_keys());
+      status = wire::SetKey(absl::StrCat("split_points[", i, "]"), type, options.split_points[i],
+                            *request.add_split_keys());
     }
   }
   if (!status.ok()) return status;
@@ -217,7 +132,7 @@ absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateO
   status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::CreateObject, options_.timeout,
                        request, response);
   if (!status.ok()) return status;
-  return FromProto(response.object());
+  return wire::ObjectFrom(response.object());
 }
 
 absl::Status Client::Drop(const std::string& name) {
@@ -235,7 +150,7 @@ absl::StatusOr<ObjectInfo> Client::Get(const std::string& name) {
   absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::GetObject,
                                     options_.timeout, request, response);
   if (!status.ok()) return status;
-  return FromProto(response.object());
+  return wire::ObjectFrom(response.object());
 }
 
 absl::StatusOr<std::vector<ObjectInfo>> Client::List() {
@@ -244,7 +159,7 @@ absl::StatusOr<std::vector<ObjectInfo>> Client::List() {
                                     options_.timeout, v1::ListObjectsRequest(), response);
   if (!status.ok()) return status;
   std::vector<ObjectInfo> objects;
-  for (const v1::Object& object : response.objects()) objects.push_back(FromProto(object));
+  for (const v1::Object& object : response.objects()) objects.push_back(wire::ObjectFrom(object));
   return objects;
 }
 
@@ -373,7 +288,7 @@ std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRan
                                          uint64_t limit, const KeyTypes& key_type) {
   v1::ScanRequest request;
   request.set_object(object);
-  absl::Status status = SetRange("range", key_type, range, *request.mutable_range());
+  absl::Status status = wire::SetRange("range", key_type, range, *request.mutable_range());
   request.set_limit(limit);
   return std::make_unique<ScanReader>(*this, std::move(request), options_.timeout, key_type,
                                       std::move(status));
@@ -383,7 +298,7 @@ std::unique_ptr<ScanReader> Client::ScanWith(const std::string& object, const Sc
                                              const KeyTypes& key_type) {
   v1::ScanRequest request;
   request.set_object(object);
-  absl::Status status = SetRange("range", key_type, options.range, *request.mutable_range());
+  absl::Status status = wire::SetRange("range", key_type, options.range, *request.mutable_range());
   request.set_limit(options.limit);
   if (options.direction == ScanDirection::kBackward) {
     request.set_direction(v1::SCAN_DIRECTION_BACKWARD);
@@ -399,7 +314,7 @@ absl::StatusOr<RangeAggregate> Client::Aggregate(const std::string& object,
                                                  const KeyTypes& key_type) {
   v1::AggregateRequest request;
   request.set_object(object);
-  absl::Status status = SetRange("range", key_type, options.range, *request.mutable_range());
+  absl::Status status = wire::SetRange("range", key_type, options.range, *request.mutable_range());
   if (!status.ok()) return status;
   if (options.values) SetValues(*options.values, *request.mutable_values());
   request.set_count_only(options.count_only);
@@ -413,11 +328,13 @@ absl::StatusOr<RangeAggregate> Client::Aggregate(const std::string& object,
   result.max = response.max();
   result.sum_low = response.sum_low();
   result.sum_high = response.sum_high();
-  result.first_key = KeyFrom(key_type.first, response.first_key());
-  result.last_key = KeyFrom(key_type.first, response.last_key());
+  result.first_key = wire::KeyFrom("first_key", key_type.first, response.first_key()).value_or(0);
+  result.last_key = wire::KeyFrom("last_key", key_type.first, response.last_key()).value_or(0);
   if (key_type.two_parts()) {
-    result.first_second = KeyFrom(*key_type.second, response.first_second());
-    result.last_second = KeyFrom(*key_type.second, response.last_second());
+    result.first_second =
+        wire::KeyFrom("first_second", *key_type.second, response.first_second()).value_or(0);
+    result.last_second =
+        wire::KeyFrom("last_second", *key_type.second, response.last_second()).value_or(0);
   }
   return result;
 }
@@ -427,19 +344,7 @@ absl::StatusOr<EngineStats> Client::Stats() {
   absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetStats, options_.timeout,
                                     v1::GetStatsRequest(), response);
   if (!status.ok()) return status;
-  EngineStats stats;
-  for (const v1::AeuStats& aeu : response.aeus()) stats.aeus.push_back(FromProto(aeu));
-  for (const v1::NumaNodeStats& node : response.numa_nodes()) {
-    stats.numa_nodes.push_back(
-        {NumaNodeId{node.id()}, node.reserved_bytes(), node.used_bytes(), node.bound()});
-  }
-  for (const v1::Object& object : response.objects()) stats.objects.push_back(FromProto(object));
-  stats.memory_limit_bytes = response.memory_limit_bytes();
-  stats.scans_open = response.scans_open();
-  stats.scan_chunks_in_use = response.scan_chunks_in_use();
-  stats.requests_in_flight = response.requests_in_flight();
-  stats.sessions_routing = FromProto(response.sessions_routing());
-  return stats;
+  return wire::StatsFrom(response);
 }
 
 absl::StatusOr<ServerInfo> Client::Server() {
@@ -464,25 +369,7 @@ absl::StatusOr<MemoryStats> Client::Memory() {
   absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetMemory, options_.timeout,
                                     v1::GetMemoryRequest(), response);
   if (!status.ok()) return status;
-  const v1::MemoryPlan& plan = response.plan();
-  MemoryStats stats{.plan = {.process_bytes = plan.process_bytes(),
-                             .process_source = plan.process_source(),
-                             .data_bytes = plan.data_bytes(),
-                             .query_bytes = plan.query_bytes(),
-                             .scan_bytes = plan.scan_bytes(),
-                             .port_bytes = plan.port_bytes(),
-                             .caller_bytes = plan.caller_bytes(),
-                             .receive_bytes = plan.receive_bytes(),
-                             .reserve_bytes = plan.reserve_bytes()},
-                    .limit_bytes = response.limit_bytes(),
-                    .reserved_bytes = response.reserved_bytes(),
-                    .superblock_bytes = response.superblock_bytes(),
-                    .pages = {response.pages().begin(), response.pages().end()}};
-  for (const v1::NumaNodeMemory& one : response.numa_nodes()) {
-    stats.numa_nodes.push_back(FromProto(one));
-  }
-  for (const v1::ObjectMemory& one : response.objects()) stats.objects.push_back(FromProto(one));
-  return stats;
+  return wire::MemoryFrom(response);
 }
 
 absl::StatusOr<MemoryVerification> Client::VerifyMemory(const VerifyMemoryOptions& options) {
@@ -492,11 +379,7 @@ absl::StatusOr<MemoryVerification> Client::VerifyMemory(const VerifyMemoryOption
   absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::VerifyMemory,
                                     options_.timeout, request, response);
   if (!status.ok()) return status;
-  MemoryVerification verification;
-  for (const v1::NumaNodePlacement& one : response.numa_nodes()) {
-    verification.numa_nodes.push_back(FromProto(one));
-  }
-  return verification;
+  return wire::VerificationFrom(response);
 }
 
 }  // namespace eris::client

@@ -5,8 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "clients/answered_stream.h"
 #include "clients/client_stubs.h"
-#include "clients/key_messages.h"
-#include "clients/table_messages.h"
+#include "clients/row_messages.h"
+#include "wire/objects.h"
+#include "wire/tables.h"
 
 namespace eris::client {
 namespace {
@@ -63,7 +64,7 @@ absl::Status SetBound(const Value& value, v1::Key& key) {
   return absl::OkStatus();
 }
 
-WrittenRows FromProto(const v1::WriteRowsResponse& response) {
+WrittenRows WrittenFrom(const v1::WriteRowsResponse& response) {
   return {
       .stored = response.stored(), .refused = response.refused(), .replaced = response.replaced()};
 }
@@ -74,7 +75,7 @@ absl::StatusOr<ObjectInfo> TableClient::Create(const std::string& name, const Ta
                                                const TableBounds& bounds) {
   v1::CreateTableRequest request;
   request.set_name(name);
-  ToProto(schema, *request.mutable_schema());
+  wire::FillSchema(schema, request.mutable_schema());
   absl::Status status;
   if (bounds.start) status = SetBound(*bounds.start, *request.mutable_expected_start());
   if (bounds.end && status.ok()) status = SetBound(*bounds.end, *request.mutable_expected_end());
@@ -85,7 +86,7 @@ absl::StatusOr<ObjectInfo> TableClient::Create(const std::string& name, const Ta
   v1::CreateTableResponse response;
   status = Call(client_, &v1::Tables::Stub::CreateTable, request, response);
   if (!status.ok()) return status;
-  return ObjectFrom(response.object());
+  return wire::ObjectFrom(response.object());
 }
 
 absl::StatusOr<TableInfo> TableClient::Get(const std::string& name) {
@@ -94,10 +95,9 @@ absl::StatusOr<TableInfo> TableClient::Get(const std::string& name) {
   v1::GetTableResponse response;
   absl::Status status = Call(client_, &v1::Tables::Stub::GetTable, request, response);
   if (!status.ok()) return status;
-  TableInfo info{.object = ObjectFrom(response.object()), .schema = {}};
-  status = client::FromProto(response.schema(), info.schema);
-  if (!status.ok()) return status;
-  return info;
+  absl::StatusOr<TableSchema> schema = wire::AnsweredSchemaFrom(response.schema());
+  if (!schema.ok()) return schema.status();
+  return TableInfo{.object = wire::ObjectFrom(response.object()), .schema = *std::move(schema)};
 }
 
 absl::StatusOr<WrittenRows> TableClient::Write(const std::string& table, const TableSchema& schema,
@@ -111,7 +111,7 @@ absl::StatusOr<WrittenRows> TableClient::Write(const std::string& table, const T
     status = Call(client_, &v1::Tables::Stub::WriteRows, request, response);
   }
   if (!status.ok()) return status;
-  return FromProto(response);
+  return WrittenFrom(response);
 }
 
 absl::StatusOr<RowBits> TableClient::Erase(const std::string& table, const TableSchema& schema,
@@ -168,7 +168,7 @@ std::unique_ptr<TableScanReader> TableClient::Scan(const std::string& table,
                                                    const TableQuery& query, uint64_t snapshot) {
   v1::ScanTableRequest request;
   request.set_table(table);
-  ToProto(query, *request.mutable_query());
+  wire::FillQuery(query, request.mutable_query());
   request.set_snapshot(snapshot);
   return std::make_unique<TableScanReader>(client_, std::move(request), client_.options().timeout);
 }
@@ -177,7 +177,7 @@ absl::StatusOr<uint64_t> TableClient::ScanInto(const std::string& table, const T
                                                const std::string& target, uint64_t snapshot) {
   v1::ScanIntoRequest request;
   request.set_table(table);
-  ToProto(query, *request.mutable_query());
+  wire::FillQuery(query, request.mutable_query());
   request.set_target(target);
   request.set_snapshot(snapshot);
   v1::ScanIntoResponse response;
@@ -217,7 +217,7 @@ RowStream::RowStream(Client& client, const StreamOptions& options, OnAnswer on_a
              [on_answer = std::move(on_answer)](uint64_t index, size_t, absl::Status status,
                                                 v1::WriteRowsStreamResponse* response) {
                on_answer(index, std::move(status),
-                         response == nullptr ? WrittenRows() : FromProto(response->response()));
+                         response == nullptr ? WrittenRows() : WrittenFrom(response->response()));
              }}};
       }()) {}
 

@@ -6,7 +6,8 @@
 
 #include "clients/client_stubs.h"
 #include "clients/message_stream.h"
-#include "clients/table_messages.h"
+#include "clients/row_messages.h"
+#include "wire/tables.h"
 
 namespace eris::client {
 namespace {
@@ -88,7 +89,9 @@ absl::StatusOr<bool> TableScanReader::Scan::Next(OwnedRows& rows) {
 
 absl::Status TableScanReader::Scan::Take(OwnedRows& rows) {
   if (response_.has_schema()) {
-    if (absl::Status status = FromProto(response_.schema(), schema_); !status.ok()) return status;
+    absl::StatusOr<TableSchema> schema = wire::AnsweredSchemaFrom(response_.schema());
+    if (!schema.ok()) return schema.status();
+    schema_ = *std::move(schema);
     types_.clear();
     for (const ColumnSchema& column : schema_.columns) types_.push_back(column.type);
   }

@@ -13,7 +13,7 @@ import sys
 
 LINES_MAX = 700
 LAYERS = ("base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine")
-FOLDERS = LAYERS + ("include", "server", "clients", "proto", "examples", "bench", "tests", "docs", "cmake", "tools")
+FOLDERS = LAYERS + ("include", "wire", "server", "clients", "proto", "examples", "bench", "tests", "docs", "cmake", "tools")
 CODE = (".h", ".cc", ".proto", ".py", ".sh", ".cmake")
 TEXT = CODE + (".md", ".txt", ".json", ".toml", ".yml", "")  # "": scripts without a suffix
 # Split, so that this file does not find itself.
@@ -104,7 +104,7 @@ def findings(root, build):
                 yield f"{path}:{number}: {finding}"
         if suffix in CODE and len(lines) > LINES_MAX:
             yield f"{path}:{len(lines)}: more than {LINES_MAX} lines"
-        needs_target = suffix == ".cc" or suffix == ".h" and path.split("/")[0] in LAYERS + ("server", "clients", "include")
+        needs_target = suffix == ".cc" or suffix == ".h" and path.split("/")[0] in LAYERS + ("wire", "server", "clients", "include")
         if needs_target and not in_a_target(root, path, compiled):
             yield f"{path}:1: in no CMake target"
 

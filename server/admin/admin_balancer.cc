@@ -7,28 +7,28 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/admin/admin_service.h"
-#include "server/admin/balancer_messages.h"
 #include "server/calls/control_call.h"
 #include "server/guard/rpc_status.h"
+#include "wire/balancer.h"
 
 namespace eris::server {
 namespace {
 
 // Errors: NotFound.
-absl::StatusOr<BoundType> FindBoundType(ServerState& server, absl::string_view object) {
+absl::StatusOr<wire::BoundType> FindBoundType(ServerState& server, absl::string_view object) {
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server.engine->Describe(object));
-  if (info.kind != ObjectKind::kTable) return BoundTypeOf(info, nullptr);
+  if (info.kind != ObjectKind::kTable) return wire::BoundTypeOf(info, nullptr);
   ERIS_ASSIGN_OR_RETURN(const auto schema, server.sessions.Borrow()->SchemaOf(object));
-  return BoundTypeOf(info, schema.get());
+  return wire::BoundTypeOf(info, schema.get());
 }
 
 // Each object is asked for once. One that is gone has u64 keys.
-BoundTypes AllBoundTypes(ServerState& server) {
-  return [&server, known = std::map<std::string, BoundType, std::less<>>()](
+wire::BoundTypes AllBoundTypes(ServerState& server) {
+  return [&server, known = std::map<std::string, wire::BoundType, std::less<>>()](
              absl::string_view object) mutable {
     const auto [place, added] = known.try_emplace(std::string(object));
     if (added) {
-      const absl::StatusOr<BoundType> found = FindBoundType(server, object);
+      const absl::StatusOr<wire::BoundType> found = FindBoundType(server, object);
       if (found.ok()) place->second = *found;
     }
     return place->second;
@@ -37,17 +37,17 @@ BoundTypes AllBoundTypes(ServerState& server) {
 
 absl::Status DoGetBalancer(const ControlScope& scope, const v1::GetBalancerRequest&,
                            v1::GetBalancerResponse* response) {
-  FillBalancer(scope.server.engine->Balancer(), AllBoundTypes(scope.server), response);
+  wire::FillBalancer(scope.server.engine->Balancer(), AllBoundTypes(scope.server), response);
   return absl::OkStatus();
 }
 
 absl::Status DoListTransfers(const ControlScope& scope, const v1::ListTransfersRequest& request,
                              v1::ListTransfersResponse* response) {
   if (!request.object().empty()) ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  const BoundTypes types = AllBoundTypes(scope.server);
+  const wire::BoundTypes types = AllBoundTypes(scope.server);
   for (const TransferRecord& record : scope.server.engine->TransferHistory()) {
     if (!request.object().empty() && record.object != request.object()) continue;
-    FillTransfer(record, types, response->add_transfers());
+    wire::FillTransfer(record, types, response->add_transfers());
     const auto filled = static_cast<uint32_t>(response->transfers_size());
     if (request.limit() > 0 && filled >= request.limit()) break;
   }
@@ -58,9 +58,9 @@ absl::Status DoSetBalancer(const ControlScope& scope, const v1::SetBalancerReque
                            v1::SetBalancerResponse* response) {
   Engine& engine = *scope.server.engine;
   BalancerOptions options = engine.Balancer().options;
-  ERIS_RETURN_IF_ERROR(ChangeOptions(request.options(), &options));
+  ERIS_RETURN_IF_ERROR(wire::ChangeOptions(request.options(), &options));
   ERIS_RETURN_IF_ERROR(engine.SetBalancer(options));
-  FillOptions(options, response->mutable_options());
+  wire::FillOptions(options, response->mutable_options());
   return absl::OkStatus();
 }
 
@@ -80,7 +80,7 @@ absl::Status DoPlanBalance(const ControlScope& scope, const v1::PlanBalanceReque
                            v1::PlanBalanceResponse* response) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const BalancePlan plan, scope.server.engine->PlanBalance(request.object()));
-  FillPlan(plan, AllBoundTypes(scope.server), response->mutable_plan());
+  wire::FillPlan(plan, AllBoundTypes(scope.server), response->mutable_plan());
   return absl::OkStatus();
 }
 
@@ -89,7 +89,7 @@ absl::Status DoRebalance(const ControlScope& scope, const v1::RebalanceRequest& 
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const BalancePlan plan, scope.server.engine->Rebalance(
                                                     request.object(), scope.deadline, scope.stop));
-  FillPlan(plan, AllBoundTypes(scope.server), response->mutable_plan());
+  wire::FillPlan(plan, AllBoundTypes(scope.server), response->mutable_plan());
   return absl::OkStatus();
 }
 
@@ -97,8 +97,8 @@ absl::Status DoPresplit(const ControlScope& scope, const v1::PresplitRequest& re
                         v1::PresplitResponse*) {
   ServerState& server = scope.server;
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const BoundType type, FindBoundType(server, request.object()));
-  ERIS_ASSIGN_OR_RETURN(const KeyRange range, MovedRangeFrom(type, request.range()));
+  ERIS_ASSIGN_OR_RETURN(const wire::BoundType type, FindBoundType(server, request.object()));
+  ERIS_ASSIGN_OR_RETURN(const KeyRange range, wire::MovedRangeFrom(type, request.range()));
   const size_t aeus = server.engine->Stats().aeus.size();
   if (request.parts() < 1 || request.parts() > aeus) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -112,9 +112,10 @@ absl::Status DoMoveRange(const ControlScope& scope, const v1::MoveRangeRequest& 
                          v1::MoveRangeResponse*) {
   ServerState& server = scope.server;
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  ERIS_ASSIGN_OR_RETURN(const BoundType type, FindBoundType(server, request.object()));
-  ERIS_ASSIGN_OR_RETURN(const KeyRange range, MovedRangeFrom(type, request.range()));
-  ERIS_ASSIGN_OR_RETURN(const std::optional<TransferKind> kind, TransferKindFrom(request.kind()));
+  ERIS_ASSIGN_OR_RETURN(const wire::BoundType type, FindBoundType(server, request.object()));
+  ERIS_ASSIGN_OR_RETURN(const KeyRange range, wire::MovedRangeFrom(type, request.range()));
+  ERIS_ASSIGN_OR_RETURN(const std::optional<TransferKind> kind,
+                        wire::TransferKindFrom(request.kind()));
   const size_t aeus = server.engine->Stats().aeus.size();
   if (!request.has_to_aeu()) {
     return absl::InvalidArgumentError("to_aeu is not set: which AEU gets the range?");

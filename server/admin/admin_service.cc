@@ -4,8 +4,8 @@
 
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "server/admin/stats_messages.h"
 #include "server/calls/control_call.h"
+#include "wire/stats.h"
 
 namespace eris::server {
 namespace {
@@ -19,7 +19,7 @@ absl::Status DoGetServer(const ControlScope& scope, const v1::GetServerRequest&,
 
 absl::Status DoGetStats(const ControlScope& scope, const v1::GetStatsRequest&,
                         v1::GetStatsResponse* response) {
-  FillStats(scope.server.engine->Stats(), response);
+  wire::FillStats(scope.server.engine->Stats(), response);
   return absl::OkStatus();
 }
 
@@ -31,7 +31,7 @@ absl::Status DoGetTopology(const ControlScope& scope, const v1::GetTopologyReque
 
 absl::Status DoGetMemory(const ControlScope& scope, const v1::GetMemoryRequest&,
                          v1::GetMemoryResponse* response) {
-  FillMemory(scope.server.engine->Memory(), response);
+  wire::FillMemory(scope.server.engine->Memory(), response);
   return absl::OkStatus();
 }
 
@@ -45,7 +45,7 @@ absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryReq
   if (request.has_pages_max()) options.pages_max = request.pages_max();
   ERIS_ASSIGN_OR_RETURN(const MemoryVerification verification,
                         scope.server.engine->VerifyMemory(options, deadline));
-  FillVerification(verification, response);
+  wire::FillVerification(verification, response);
   return absl::OkStatus();
 }
 

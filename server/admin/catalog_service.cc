@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/calls/control_call.h"
-#include "server/data/key_messages.h"
-#include "server/data/object_message.h"
+#include "wire/keys.h"
+#include "wire/objects.h"
 
 namespace eris::server {
 namespace {
@@ -33,7 +33,7 @@ absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectReq
   CreateOptions options;
   ERIS_ASSIGN_OR_RETURN(options.kind, KindOf(request.kind()));
   ERIS_ASSIGN_OR_RETURN(options.key_type,
-                        KeyTypesFrom(request.key_type(), request.second_key_type()));
+                        wire::KeyTypesFrom(request.key_type(), request.second_key_type()));
   // Partitions are cut between first parts.
   const KeyType type = options.key_type.first;
   if (request.expected().has_start_second() || request.expected().has_end_second()) {
@@ -41,7 +41,7 @@ absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectReq
         absl::StrCat("expected.", request.expected().has_start_second() ? "start" : "end",
                      "_second is set: partitions are cut between first parts alone"));
   }
-  ERIS_ASSIGN_OR_RETURN(options.expected, RangeFrom("expected", type, request.expected()));
+  ERIS_ASSIGN_OR_RETURN(options.expected, wire::RangeFrom("expected", type, request.expected()));
   if (!request.split_points().empty() &&
       (type != KeyType::kUint64 || !request.split_keys().empty())) {
     return absl::InvalidArgumentError(
@@ -60,11 +60,11 @@ absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectReq
   options.split_points.assign(request.split_points().begin(), request.split_points().end());
   for (const v1::Key& key : request.split_keys()) {
     const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");
-    ERIS_ASSIGN_OR_RETURN(options.split_points.emplace_back(), KeyFrom(name, type, key));
+    ERIS_ASSIGN_OR_RETURN(options.split_points.emplace_back(), wire::KeyFrom(name, type, key));
   }
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info,
                         scope.server.engine->Create(request.name(), options));
-  FillObject(info, response->mutable_object());
+  wire::FillObject(info, response->mutable_object());
   return absl::OkStatus();
 }
 
@@ -78,14 +78,14 @@ absl::Status DoGetObject(const ControlScope& scope, const v1::GetObjectRequest& 
                          v1::GetObjectResponse* response) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, scope.server.engine->Describe(request.name()));
-  FillObject(info, response->mutable_object());
+  wire::FillObject(info, response->mutable_object());
   return absl::OkStatus();
 }
 
 absl::Status DoListObjects(const ControlScope& scope, const v1::ListObjectsRequest&,
                            v1::ListObjectsResponse* response) {
   for (const ObjectInfo& info : scope.server.engine->List()) {
-    FillObject(info, response->add_objects());
+    wire::FillObject(info, response->add_objects());
   }
   return absl::OkStatus();
 }

@@ -4,9 +4,9 @@
 
 #include "base/status_macros.h"
 #include "server/data/columns.h"
-#include "server/data/key_messages.h"
 #include "server/data/ranges.h"
 #include "server/guard/rpc_status.h"
+#include "wire/keys.h"
 
 namespace eris::server {
 
@@ -19,7 +19,7 @@ absl::StatusOr<std::shared_ptr<Pending>> AggregateOp::Start(
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   AggregateOptions options;
   ERIS_ASSIGN_OR_RETURN(const KeyTypes types, session.KeyTypesOf(request.object()));
-  ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", types, request.range()));
+  ERIS_ASSIGN_OR_RETURN(options.range, wire::RangeFrom("range", types, request.range()));
   if (request.has_values()) {
     ERIS_ASSIGN_OR_RETURN(options.values, ValuesOf(request.values()));
   }
@@ -42,11 +42,11 @@ absl::Status AggregateOp::Fill(const AggregateResult& result, Response* response
   response->set_sum_low(rows.sum_low);
   response->set_sum_high(rows.sum_high);
   const KeyTypes& types = result.key_type;
-  FillKey(types.first, rows.first_key, response->mutable_first_key());
-  FillKey(types.first, rows.last_key, response->mutable_last_key());
+  wire::FillKey(types.first, rows.first_key, response->mutable_first_key());
+  wire::FillKey(types.first, rows.last_key, response->mutable_last_key());
   if (types.two_parts()) {
-    FillKey(*types.second, rows.first_second, response->mutable_first_second());
-    FillKey(*types.second, rows.last_second, response->mutable_last_second());
+    wire::FillKey(*types.second, rows.first_second, response->mutable_first_second());
+    wire::FillKey(*types.second, rows.last_second, response->mutable_last_second());
   }
   return absl::OkStatus();
 }

@@ -11,8 +11,8 @@
 #include "eris/key_text.h"
 #include "server/data/bytes_column.h"
 #include "server/data/columns.h"
-#include "server/data/key_messages.h"
 #include "server/guard/rpc_status.h"
+#include "wire/keys.h"
 
 namespace eris::server {
 namespace {

@@ -8,9 +8,9 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "server/data/columns.h"
-#include "server/data/key_messages.h"
 #include "server/data/ranges.h"
 #include "server/guard/rpc_status.h"
+#include "wire/keys.h"
 
 namespace eris::server {
 
@@ -48,7 +48,7 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request, ByteBudget::Charge) 
     ERIS_ASSIGN_OR_RETURN(options, Resume(request));
     new_snapshot_ = true;
   } else {
-    ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", key_type_, request.range()));
+    ERIS_ASSIGN_OR_RETURN(options.range, wire::RangeFrom("range", key_type_, request.range()));
     ERIS_ASSIGN_OR_RETURN(options.direction, DirectionOf(request.direction()));
     if (request.has_values()) {
       ERIS_ASSIGN_OR_RETURN(options.values, ValuesOf(request.values()));

@@ -11,6 +11,7 @@
 #include "server/guard/rpc_status.h"
 #include "server/tables/table_messages.h"
 #include "server/tables/table_rows.h"
+#include "wire/tables.h"
 
 namespace eris::server {
 namespace {
@@ -161,7 +162,7 @@ StartedBatch ScanIntoOp::Start(ServerState& server, Session& session, const Requ
                                Session::ScanIntoCallback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.table()));
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.target()));
-  ERIS_ASSIGN_OR_RETURN(TableQuery query, QueryFrom(request.query()));
+  ERIS_ASSIGN_OR_RETURN(TableQuery query, wire::QueryFrom(request.query()));
   if (request.snapshot() != 0) {
     // The engine keeps the snapshot while it reads; it may do so longer than the server lives.
     ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, server.leases().Find(request.snapshot()));

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status_macros.h"
-#include "server/tables/table_messages.h"
+#include "wire/tables.h"
 
 namespace eris::server {
 namespace {
@@ -34,10 +34,10 @@ class ColumnReader {
         rows_(rows) {}
 
   absl::Status Read(const v1::Column& column, ColumnView& view) {
-    if (column.type() != ToMessage(schema_.type)) {
+    if (column.type() != wire::ToProto(schema_.type)) {
       return Refuse("type is ", static_cast<int>(column.type()), ", must be ",
-                    v1::ColumnType_Name(ToMessage(schema_.type)), " (",
-                    static_cast<int>(ToMessage(schema_.type)), ")");
+                    v1::ColumnType_Name(wire::ToProto(schema_.type)), " (",
+                    static_cast<int>(wire::ToProto(schema_.type)), ")");
     }
     const size_t bitmap_bytes = (rows_.rows + 7) / 8;
     if (!column.validity().empty()) {
@@ -149,7 +149,7 @@ void FillRows(uint64_t rows, absl::Span<const ColumnType> types, std::vector<Col
   message->set_rows(rows);
   for (size_t i = 0; i < columns.size(); ++i) {
     v1::Column* column = message->add_columns();
-    column->set_type(ToMessage(types[i]));
+    column->set_type(wire::ToProto(types[i]));
     column->set_data(std::move(columns[i].values));
     column->set_validity(std::move(columns[i].validity));
     column->set_offsets(std::move(columns[i].offsets));
@@ -164,7 +164,7 @@ void FillRows(const TableChunk& chunk, v1::Rows* message) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnView view = chunk.column(i);
     v1::Column* column = message->mutable_columns(static_cast<int>(i));
-    column->set_type(ToMessage(columns[i].type));
+    column->set_type(wire::ToProto(columns[i].type));
     FillValidity(view.validity, rows, column);
     if (columns[i].type != ColumnType::kString) {
       column->set_data(view.values, rows * ColumnValueBytes(columns[i].type));

@@ -9,6 +9,7 @@
 #include "server/guard/rpc_status.h"
 #include "server/tables/table_messages.h"
 #include "server/tables/table_rows.h"
+#include "wire/tables.h"
 
 namespace eris::server {
 
@@ -23,7 +24,7 @@ absl::Status TableScanCall::Open(const v1::ScanTableRequest& request, ByteBudget
   // For the query, which is about as large, and lives as long as the scan.
   charge_ = std::move(charge);
   charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request.SpaceUsedLong()));
-  ERIS_ASSIGN_OR_RETURN(TableQuery query, QueryFrom(request.query()));
+  ERIS_ASSIGN_OR_RETURN(TableQuery query, wire::QueryFrom(request.query()));
   has_tokens_ = query.aggregates.empty() && query.group_by.empty();
   fingerprint_ = QueryFingerprint(request.table(), request.query());
   ERIS_RETURN_IF_ERROR(SetStart(request, query));
@@ -110,7 +111,7 @@ absl::Status TableScanCall::Fill(const TableChunk& chunk) {
 
 void TableScanCall::FillSchemaOnce() {
   if (std::exchange(first_, false)) {
-    FillSchema(scan_->schema(), response_.mutable_schema());
+    wire::FillSchema(scan_->schema(), response_.mutable_schema());
   } else {
     several_ = true;
     response_.clear_schema();

@@ -8,10 +8,11 @@
 #include "server/calls/control_call.h"
 #include "server/calls/stream_call.h"
 #include "server/calls/unary_call.h"
-#include "server/data/object_message.h"
 #include "server/tables/table_messages.h"
 #include "server/tables/table_ops.h"
 #include "server/tables/table_scan_call.h"
+#include "wire/objects.h"
+#include "wire/tables.h"
 
 namespace eris::server {
 namespace {
@@ -22,11 +23,11 @@ constexpr uint32_t kTimeToLiveMsMax = 3'600'000;
 absl::Status DoCreateTable(const ControlScope& scope, const v1::CreateTableRequest& request,
                            v1::CreateTableResponse* response) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
-  ERIS_ASSIGN_OR_RETURN(const TableSchema schema, SchemaFrom(request.schema()));
+  ERIS_ASSIGN_OR_RETURN(const TableSchema schema, wire::SchemaFrom(request.schema()));
   ERIS_ASSIGN_OR_RETURN(const TableOptions options, TableOptionsFrom(schema, request));
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info,
                         scope.server.engine->CreateTable(request.name(), schema, options));
-  FillObject(info, response->mutable_object());
+  wire::FillObject(info, response->mutable_object());
   return absl::OkStatus();
 }
 
@@ -38,8 +39,8 @@ absl::Status DoGetTable(const ControlScope& scope, const v1::GetTableRequest& re
   ERIS_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema,
                         server.sessions.Borrow()->SchemaOf(request.name()));
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server.engine->Describe(request.name()));
-  FillObject(info, response->mutable_object());
-  FillSchema(*schema, response->mutable_schema());
+  wire::FillObject(info, response->mutable_object());
+  wire::FillSchema(*schema, response->mutable_schema());
   return absl::OkStatus();
 }
 

@@ -11,8 +11,8 @@
 
 #include "clients/client_stubs.h"
 #include "clients/expression_text.h"
+#include "clients/row_messages.h"
 #include "clients/table_client.h"
-#include "clients/table_messages.h"
 #include "eris/engine.h"
 #include "eris/v1/table.grpc.pb.h"
 #include "gmock/gmock.h"

@@ -24,43 +24,6 @@ TableSchema AllTypes() {
           .key = {3, 0}};
 }
 
-TEST(TableMessagesTest, SchemaComesBack) {
-  v1::TableSchema message;
-  FillSchema(AllTypes(), &message);
-  const auto schema = SchemaFrom(message);
-  ASSERT_TRUE(schema.ok()) << schema.status();
-  EXPECT_EQ(*schema, AllTypes());
-}
-
-TEST(TableMessagesTest, BadSchemasAreRefused) {
-  EXPECT_FALSE(SchemaFrom({}).ok());
-  const auto refusal = [](auto change) {
-    v1::TableSchema message;
-    FillSchema(AllTypes(), &message);
-    change(message);
-    const auto schema = SchemaFrom(message);
-    EXPECT_EQ(schema.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(schema.status().message());
-  };
-  EXPECT_THAT(refusal([](auto& m) { m.mutable_columns(0)->set_type(v1::COLUMN_TYPE_UNSPECIFIED); }),
-              HasSubstr("column a: type is 0"));
-  EXPECT_THAT(refusal([](auto& m) { m.mutable_columns(0)->set_type(v1::COLUMN_TYPE_DECIMAL128); }),
-              HasSubstr("must be INT32"));
-  EXPECT_THAT(refusal([](auto& m) { m.mutable_columns(1)->set_scale(19); }),
-              HasSubstr("scale is 19, must be at most 18"));
-  EXPECT_THAT(refusal([](auto& m) { m.mutable_columns(0)->set_scale(1); }),
-              HasSubstr("must be at most 0"));
-  EXPECT_THAT(refusal([](auto& m) { m.add_key("nothing"); }), HasSubstr("\"nothing\""));
-  EXPECT_THAT(refusal([](auto& m) { m.add_key("a"), m.add_key("a"), m.add_key("a"); }),
-              HasSubstr("5 columns"));
-  EXPECT_THAT(refusal([](auto& m) { m.mutable_columns(0)->set_name(std::string(256, 'x')); }),
-              HasSubstr("256 bytes"));
-  EXPECT_THAT(refusal([](auto& m) {
-                for (int i = 0; i < 250; ++i) *m.add_columns() = m.columns(0);
-              }),
-              HasSubstr("257 columns"));
-}
-
 TEST(TableMessagesTest, BoundsAreTheFirstEightBytesOfTheKey) {
   TableSchema schema = AllTypes();  // date first
   v1::CreateTableRequest request;
@@ -94,56 +57,6 @@ TEST(TableMessagesTest, BoundsAreTheFirstEightBytesOfTheKey) {
   schema.key.clear();
   EXPECT_THAT(std::string(TableOptionsFrom(schema, request).status().message()),
               HasSubstr("without a key"));
-}
-
-TEST(TableMessagesTest, QueriesAreBoundedInSizeAndDepth) {
-  v1::TableQuery message;
-  v1::Expression* deepest = message.mutable_filter();
-  for (uint32_t i = 1; i < kExpressionDepthMax; ++i) {
-    deepest->set_kind(v1::Expression::KIND_NOT);
-    deepest = deepest->add_arguments();
-  }
-  deepest->set_kind(v1::Expression::KIND_COLUMN);
-  deepest->set_column("x");
-  EXPECT_TRUE(QueryFrom(message).ok());
-  deepest->set_kind(v1::Expression::KIND_NOT);
-  deepest->add_arguments()->set_kind(v1::Expression::KIND_COLUMN);
-  EXPECT_THAT(std::string(QueryFrom(message).status().message()), HasSubstr("64 levels"));
-  v1::TableQuery wide;
-  wide.mutable_filter()->set_kind(v1::Expression::KIND_AND);
-  for (uint32_t i = 0; i < kExpressionSizeMax; ++i) {
-    wide.mutable_filter()->add_arguments()->set_kind(v1::Expression::KIND_LITERAL);
-  }
-  EXPECT_THAT(std::string(QueryFrom(wide).status().message()), HasSubstr("4096 terms"));
-  v1::TableQuery unknown;
-  unknown.mutable_filter();
-  EXPECT_THAT(std::string(QueryFrom(unknown).status().message()), HasSubstr("kind"));
-  v1::TableQuery aggregates;
-  aggregates.add_aggregates();
-  EXPECT_THAT(std::string(QueryFrom(aggregates).status().message()), HasSubstr("function"));
-}
-
-TEST(TableMessagesTest, ValuesKeepTheirTypes) {
-  v1::TableQuery message;
-  v1::Expression* in = message.mutable_filter();
-  in->set_kind(v1::Expression::KIND_IN);
-  for (int i = 0; i < 7; ++i) in->add_arguments()->set_kind(v1::Expression::KIND_LITERAL);
-  in->mutable_arguments(0)->mutable_value()->set_i64(-1);
-  in->mutable_arguments(1)->mutable_value()->set_u64(~uint64_t{0});
-  in->mutable_arguments(2)->mutable_value()->set_f64(0.5);
-  in->mutable_arguments(3)->mutable_value()->set_date32(-2);
-  in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_unscaled(-5);
-  in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_scale(2);
-  in->mutable_arguments(5)->mutable_value()->set_string("a\0b", 3);
-  const auto query = QueryFrom(message);
-  ASSERT_TRUE(query.ok()) << query.status();
-  const std::vector<Value> expected = {int64_t{-1},    ~uint64_t{0},           0.5,    Date{-2},
-                                       Decimal{-5, 2}, std::string("a\0b", 3), Value()};
-  for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(query->filter->arguments[i].value, expected[i]) << i;
-  }
-  in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_scale(19);
-  EXPECT_FALSE(QueryFrom(message).ok());
 }
 
 TEST(TableMessagesTest, FingerprintIsOfTableAndQueryButNotOfTheLimit) {

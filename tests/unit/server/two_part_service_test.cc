@@ -9,13 +9,13 @@
 
 #include "clients/batch_stream.h"
 #include "clients/eris_client.h"
-#include "clients/key_messages.h"
 #include "eris/engine.h"
 #include "eris/key_encoding.h"
 #include "eris/v1/data.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "server/rpc_server.h"
 #include "tests/unit/server/io_thread.h"
+#include "wire/keys.h"
 
 namespace eris::server {
 namespace {
@@ -104,7 +104,7 @@ TEST_F(TwoPartServiceTest, TokensGoOnInsideAFirstPartBothWays) {
     expected.resize(expected.size() - 10);  // the limit
     v1::ScanRequest request;
     request.set_object("o");
-    ASSERT_TRUE(client::SetRange("range", kTypes, range, *request.mutable_range()).ok());
+    ASSERT_TRUE(wire::SetRange("range", kTypes, range, *request.mutable_range()).ok());
     request.mutable_values()->set_lo(values.lo);
     request.mutable_values()->set_last(values.last);
     request.set_limit(expected.size());

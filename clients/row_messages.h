@@ -1,26 +1,16 @@
-// Schemas, queries and rows of tables in messages. Pure functions; any thread.
-#ifndef ERIS_CLIENTS_TABLE_MESSAGES_H_
-#define ERIS_CLIENTS_TABLE_MESSAGES_H_
+// Rows of tables in messages. Pure functions; any thread.
+#ifndef ERIS_CLIENTS_ROW_MESSAGES_H_
+#define ERIS_CLIENTS_ROW_MESSAGES_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "clients/table_rows.h"
-#include "eris/expression.h"
 #include "eris/table.h"
-#include "eris/table_query.h"
 #include "eris/v1/table.pb.h"
 
 namespace eris::client {
-
-v1::ColumnType ToProto(ColumnType type);
-void ToProto(const TableSchema& schema, v1::TableSchema& message);
-// Errors: Internal (a type that this client does not know, a key column that is none).
-absl::Status FromProto(const v1::TableSchema& message, TableSchema& schema);
-
-// Without snapshot and resume point.
-void ToProto(const TableQuery& query, v1::TableQuery& message);
 
 // Hands the buffers over to the message, and takes the message's own for them: swap them back when
 // it has been sent. Shapes: as many columns as types.
@@ -31,4 +21,4 @@ absl::Status TakeRows(absl::Span<const ColumnType> types, v1::Rows& message, Own
 
 }  // namespace eris::client
 
-#endif  // ERIS_CLIENTS_TABLE_MESSAGES_H_
+#endif  // ERIS_CLIENTS_ROW_MESSAGES_H_

@@ -1,4 +1,4 @@
-#include "server/data/key_messages.h"
+#include "wire/keys.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
 
-namespace eris::server {
+namespace eris::wire {
 
 static_assert(static_cast<int>(KeyType::kUint64) == v1::KEY_TYPE_UINT64);
 static_assert(static_cast<int>(KeyType::kInt64) == v1::KEY_TYPE_INT64);
@@ -25,8 +25,6 @@ absl::StatusOr<KeyType> KeyTypeFrom(absl::string_view name, v1::KeyType type) {
                                                  "KEY_TYPE_DATE32) or unset"));
 }
 
-}  // namespace
-
 absl::string_view FieldOf(KeyType type) {
   switch (type) {
     case KeyType::kInt64:
@@ -39,6 +37,8 @@ absl::string_view FieldOf(KeyType type) {
       return "u64";
   }
 }
+
+}  // namespace
 
 absl::string_view FieldOf(const v1::Key& key) {
   switch (key.value_case()) {
@@ -55,6 +55,19 @@ absl::string_view FieldOf(const v1::Key& key) {
   }
 }
 
+KeyType TypeOf(const v1::Key& key) {
+  switch (key.value_case()) {
+    case v1::Key::kI64:
+      return KeyType::kInt64;
+    case v1::Key::kF64:
+      return KeyType::kFloat64;
+    case v1::Key::kDate32:
+      return KeyType::kDate;
+    default:
+      return KeyType::kUint64;
+  }
+}
+
 absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
   KeyTypes types;
   if (type != v1::KEY_TYPE_UNSPECIFIED) {
@@ -66,7 +79,7 @@ absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
   return types;
 }
 
-v1::KeyType ToMessage(KeyType type) { return static_cast<v1::KeyType>(type); }
+v1::KeyType ToProto(KeyType type) { return static_cast<v1::KeyType>(type); }
 
 absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key) {
   if (type == KeyType::kUint64 && key.has_u64()) return key.u64();
@@ -156,6 +169,22 @@ void FillKey(KeyType type, uint64_t key, v1::Key* message) {
   }
 }
 
+bool IsKeyOf(KeyType type, uint64_t key) {
+  return key >= LowestKey(type) && key <= HighestKey(type);
+}
+
+absl::Status NoKey(absl::string_view name, KeyType type, uint64_t key) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", key, ", no key of type ",
+                                                 KeyTypeName(type), ": encoded they are ",
+                                                 LowestKey(type), " to ", HighestKey(type)));
+}
+
+absl::Status SetKey(absl::string_view name, KeyType type, uint64_t key, v1::Key& message) {
+  if (!IsKeyOf(type, key)) return NoKey(name, type, key);
+  FillKey(type, key, &message);
+  return absl::OkStatus();
+}
+
 void FillRange(const KeyTypes& types, const KeyRange& range, v1::KeyRange* message) {
   const KeyType type = types.first;
   const bool lo_second = types.two_parts() && range.lo_second > LowestKey(*types.second);
@@ -172,4 +201,50 @@ void FillRange(const KeyTypes& types, const KeyRange& range, v1::KeyRange* messa
   if (hi_second) FillKey(*types.second, range.hi_second, message->mutable_end_second());
 }
 
-}  // namespace eris::server
+absl::Status SetRange(absl::string_view name, const KeyTypes& types, const KeyRange& range,
+                      v1::KeyRange& message) {
+  const KeyType type = types.first;
+  const bool seconds = range.lo_second != 0 || range.hi_second != 0;
+  if (seconds && !types.two_parts()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, " has second parts (lo_second ",
+                                                   range.lo_second, ", hi_second ", range.hi_second,
+                                                   "), its keys have ", KeyPartsText(types)));
+  }
+  if (type == KeyType::kUint64 && !seconds) {
+    message.set_lo(range.lo);
+    if (range.hi) message.set_hi(*range.hi);
+    return absl::OkStatus();
+  }
+  if (!range.hi && range.hi_second != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " without hi: hi_second is ", range.hi_second, ", must be 0"));
+  }
+  const auto text = [&](const char* bound) { return absl::StrCat(name, bound); };
+  absl::Status status;
+  // Below the lowest key, of either part, is the same as from it.
+  const bool from_second = range.lo_second > (seconds ? LowestKey(*types.second) : 0);
+  if (range.lo > LowestKey(type) || (range.lo == LowestKey(type) && from_second)) {
+    status = SetKey(text(".lo"), type, range.lo, *message.mutable_start());
+    if (status.ok() && from_second) {
+      status = SetKey(text(".lo_second"), *types.second, range.lo_second,
+                      *message.mutable_start_second());
+    }
+  }
+  // Up to the highest key and beyond is the same as to the end.
+  if (!status.ok() || !range.hi || *range.hi > HighestKey(type)) return status;
+  const bool all_seconds = range.hi_second > (seconds ? HighestKey(*types.second) : 0);
+  if (all_seconds && *range.hi == HighestKey(type)) return status;
+  status = SetKey(text(".hi"), type, *range.hi + all_seconds, *message.mutable_end());
+  if (status.ok() && range.hi_second != 0 && !all_seconds) {
+    status =
+        SetKey(text(".hi_second"), *types.second, range.hi_second, *message.mutable_end_second());
+  }
+  return status;
+}
+
+uint64_t RangeStart(KeyType type, const v1::KeyRange& message) {
+  if (type == KeyType::kUint64) return message.lo();
+  return message.has_start() ? KeyFrom("start", type, message.start()).value_or(0) : 0;
+}
+
+}  // namespace eris::wire

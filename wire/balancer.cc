@@ -1,4 +1,4 @@
-#include "server/admin/balancer_messages.h"
+#include "wire/balancer.h"
 
 #include <limits>
 
@@ -6,9 +6,9 @@
 #include "base/status_macros.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
-#include "server/data/key_messages.h"
+#include "wire/keys.h"
 
-namespace eris::server {
+namespace eris::wire {
 
 static_assert(static_cast<int>(BalanceAlgorithm::kOneShot) == v1::BALANCE_ALGORITHM_ONE_SHOT);
 static_assert(static_cast<int>(BalanceAlgorithm::kMovingAverage) ==
@@ -21,11 +21,11 @@ namespace {
 
 constexpr int kNarrowShift = 32;
 
-v1::BalanceAlgorithm ToMessage(BalanceAlgorithm algorithm) {
+v1::BalanceAlgorithm ToProto(BalanceAlgorithm algorithm) {
   return static_cast<v1::BalanceAlgorithm>(algorithm);
 }
-v1::TransferKind ToMessage(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
-v1::TransferOutcome ToMessage(TransferOutcome outcome) {
+v1::TransferKind ToProto(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
+v1::TransferOutcome ToProto(TransferOutcome outcome) {
   switch (outcome) {
     case TransferOutcome::kRunning:
       return v1::TRANSFER_OUTCOME_RUNNING;
@@ -39,7 +39,7 @@ v1::TransferOutcome ToMessage(TransferOutcome outcome) {
   return v1::TRANSFER_OUTCOME_UNSPECIFIED;
 }
 
-v1::TransferPhase ToMessage(TransferPhase phase) {
+v1::TransferPhase ToProto(TransferPhase phase) {
   switch (phase) {
     case TransferPhase::kBetweenSteps:
       return v1::TRANSFER_PHASE_BETWEEN_STEPS;
@@ -72,6 +72,54 @@ uint64_t KeyOfWord(const BoundType& type, uint64_t word) {
   if (!type.narrow) return word;
   const uint64_t date = word >> kNarrowShift;
   return type.int32 ? KeyFromInt64(DateFromKey(date)) : date;
+}
+
+BalanceAlgorithm AlgorithmFrom(v1::BalanceAlgorithm algorithm) {
+  return static_cast<BalanceAlgorithm>(algorithm);
+}
+TransferKind KindFrom(v1::TransferKind kind) { return static_cast<TransferKind>(kind); }
+
+TransferOutcome OutcomeFrom(v1::TransferOutcome outcome) {
+  switch (outcome) {
+    case v1::TRANSFER_OUTCOME_DONE:
+      return TransferOutcome::kDone;
+    case v1::TRANSFER_OUTCOME_STOPPED:
+      return TransferOutcome::kStopped;
+    case v1::TRANSFER_OUTCOME_REFUSED:
+      return TransferOutcome::kRefused;
+    default:
+      return TransferOutcome::kRunning;
+  }
+}
+
+TransferPhase PhaseFrom(v1::TransferPhase phase) {
+  switch (phase) {
+    case v1::TRANSFER_PHASE_OTHER_TRANSFER:
+      return TransferPhase::kOtherTransfer;
+    case v1::TRANSFER_PHASE_SOURCE:
+      return TransferPhase::kSource;
+    case v1::TRANSFER_PHASE_TARGET:
+      return TransferPhase::kTarget;
+    case v1::TRANSFER_PHASE_CONCLUSION:
+      return TransferPhase::kConclusion;
+    default:
+      return TransferPhase::kBetweenSteps;
+  }
+}
+
+// The message says by its fields what its bounds are. `bounds` stays where it has none.
+KeyRange MovedRangeFrom(const v1::KeyRange& message, KeyType* bounds) {
+  KeyRange range{.lo = message.lo(), .hi = std::nullopt};
+  if (message.has_hi()) range.hi = message.hi();
+  if (message.has_start()) {
+    *bounds = TypeOf(message.start());
+    range.lo = KeyFrom("start", *bounds, message.start()).value_or(0);
+  }
+  if (message.has_end()) {
+    *bounds = TypeOf(message.end());
+    range.hi = KeyFrom("end", *bounds, message.end()).value_or(0);
+  }
+  return range;
 }
 
 template <class T>
@@ -180,7 +228,7 @@ absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* 
 
 void FillOptions(const BalancerOptions& options, v1::BalancerOptions* message) {
   message->set_enabled(options.enabled);
-  message->set_algorithm(ToMessage(options.algorithm));
+  message->set_algorithm(ToProto(options.algorithm));
   message->set_window(options.window);
   message->set_threshold(options.threshold);
   message->set_period_ms(options.period_ms);
@@ -205,11 +253,11 @@ absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind ki
 void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Transfer* message) {
   message->set_id(record.id);
   message->set_object(record.object);
-  message->set_kind(ToMessage(record.kind));
+  message->set_kind(ToProto(record.kind));
   FillMovedRange(types(record.object), record.range, message->mutable_range());
   message->set_from_aeu(record.from.value);
   message->set_to_aeu(record.to.value);
-  message->set_outcome(ToMessage(record.outcome));
+  message->set_outcome(ToProto(record.outcome));
   message->set_reason(record.reason);
   message->set_rows(record.rows);
   message->set_bytes(record.bytes);
@@ -219,13 +267,13 @@ void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Tra
   message->set_longest_pause_us(record.longest_pause_us);
   message->set_longest_pause_wall_us(record.longest_pause_wall_us);
   if (record.outcome != TransferOutcome::kRunning) return;
-  message->set_phase(ToMessage(record.phase));
+  message->set_phase(ToProto(record.phase));
   message->set_idle_us(record.idle_us);
 }
 
 void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan* message) {
   message->set_object(plan.object);
-  message->set_algorithm(ToMessage(plan.algorithm));
+  message->set_algorithm(ToProto(plan.algorithm));
   message->set_imbalance_before(plan.imbalance_before);
   message->set_imbalance_after(plan.imbalance_after);
   for (const AeuShare& from : plan.shares) {
@@ -242,7 +290,7 @@ void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan*
     FillMovedRange(type, from.range, to->mutable_range());
     to->set_from_aeu(from.from.value);
     to->set_to_aeu(from.to.value);
-    to->set_kind(ToMessage(from.kind));
+    to->set_kind(ToProto(from.kind));
     to->set_rows(from.rows);
     to->set_bytes(from.bytes);
   }
@@ -262,7 +310,7 @@ void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
   for (const ObjectBalance& from : status.objects) {
     v1::ObjectBalance* to = response->add_objects();
     to->set_object(from.object);
-    to->set_algorithm(ToMessage(from.algorithm));
+    to->set_algorithm(ToProto(from.algorithm));
     to->set_imbalance(from.imbalance);
     to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
     to->set_reason(from.reason);
@@ -273,4 +321,86 @@ void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
   }
 }
 
-}  // namespace eris::server
+TransferRecord TransferFrom(const v1::Transfer& message, KeyType* bounds) {
+  TransferRecord record;
+  record.id = message.id();
+  record.object = message.object();
+  record.kind = KindFrom(message.kind());
+  record.range = MovedRangeFrom(message.range(), bounds);
+  record.from = AeuId{message.from_aeu()};
+  record.to = AeuId{message.to_aeu()};
+  record.outcome = OutcomeFrom(message.outcome());
+  record.reason = message.reason();
+  record.rows = message.rows();
+  record.bytes = message.bytes();
+  record.chunks = message.chunks();
+  record.started = absl::FromUnixMicros(message.started_us());
+  record.duration_us = message.duration_us();
+  record.longest_pause_us = message.longest_pause_us();
+  record.longest_pause_wall_us = message.longest_pause_wall_us();
+  record.phase = PhaseFrom(message.phase());
+  record.idle_us = message.idle_us();
+  return record;
+}
+
+BalancePlan PlanFrom(const v1::BalancePlan& message, KeyType* bounds) {
+  BalancePlan plan;
+  plan.object = message.object();
+  plan.algorithm = AlgorithmFrom(message.algorithm());
+  plan.imbalance_before = message.imbalance_before();
+  plan.imbalance_after = message.imbalance_after();
+  for (const v1::AeuShare& share : message.shares()) {
+    plan.shares.push_back({.aeu = AeuId{share.aeu()},
+                           .load_before = share.load_before(),
+                           .load_after = share.load_after(),
+                           .rows_before = share.rows_before(),
+                           .rows_after = share.rows_after()});
+  }
+  for (const v1::PlannedTransfer& transfer : message.transfers()) {
+    plan.transfers.push_back({.range = MovedRangeFrom(transfer.range(), bounds),
+                              .from = AeuId{transfer.from_aeu()},
+                              .to = AeuId{transfer.to_aeu()},
+                              .kind = KindFrom(transfer.kind()),
+                              .rows = transfer.rows(),
+                              .bytes = transfer.bytes()});
+  }
+  plan.bytes_to_copy = message.bytes_to_copy();
+  plan.reason = message.reason();
+  return plan;
+}
+
+BalancerOptions OptionsFrom(const v1::BalancerOptions& message) {
+  return {.enabled = message.enabled(),
+          .algorithm = AlgorithmFrom(message.algorithm()),
+          .window = message.window(),
+          .threshold = message.threshold(),
+          .period_ms = message.period_ms(),
+          .max_pause_us = message.max_pause_us(),
+          .max_bytes_per_s = message.max_bytes_per_s()};
+}
+
+BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
+                            std::vector<KeyType>* running_bounds) {
+  BalancerStatus status;
+  status.options = OptionsFrom(message.options());
+  status.paused = message.paused();
+  status.cycles = message.cycles();
+  status.links = message.links();
+  status.copies = message.copies();
+  status.rows_moved = message.rows_moved();
+  status.bytes_copied = message.bytes_copied();
+  for (const v1::ObjectBalance& object : message.objects()) {
+    status.objects.push_back({.object = object.object(),
+                              .algorithm = AlgorithmFrom(object.algorithm()),
+                              .imbalance = object.imbalance(),
+                              .loads = {object.loads().begin(), object.loads().end()},
+                              .reason = object.reason()});
+  }
+  status.stalls = message.stalls();
+  for (const v1::Transfer& each : message.running()) {
+    status.running.push_back(TransferFrom(each, &running_bounds->emplace_back(KeyType::kUint64)));
+  }
+  return status;
+}
+
+}  // namespace eris::wire

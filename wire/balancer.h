@@ -1,11 +1,12 @@
 // What the balancer is told and tells, as messages; and what the bounds of an object's ranges are
 // in them. Any thread, no state.
-#ifndef ERIS_SERVER_ADMIN_BALANCER_MESSAGES_H_
-#define ERIS_SERVER_ADMIN_BALANCER_MESSAGES_H_
+#ifndef ERIS_WIRE_BALANCER_H_
+#define ERIS_WIRE_BALANCER_H_
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,7 +16,7 @@
 #include "eris/types.h"
 #include "eris/v1/balancer.pb.h"
 
-namespace eris::server {
+namespace eris::wire {
 
 // The bounds of an object's ranges: keys, first parts of keys, or values of a table's first key
 // column.
@@ -28,7 +29,7 @@ struct BoundType {
 // `schema`: of a clustered table; else nullptr.
 BoundType BoundTypeOf(const ObjectInfo& info, const TableSchema* schema);
 
-// Errors: as server/data/key_messages.h; a second part; empty; an i64 that is no INT32.
+// Errors: as wire/keys.h; a second part; empty; an i64 that is no INT32.
 absl::StatusOr<KeyRange> MovedRangeFrom(const BoundType& type, const v1::KeyRange& message);
 // Bounds of a narrow column lose what follows in the key.
 void FillMovedRange(const BoundType& type, const KeyRange& range, v1::KeyRange* message);
@@ -37,6 +38,7 @@ void FillMovedRange(const BoundType& type, const KeyRange& range, v1::KeyRange* 
 // named); `options` is then as it was.
 absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* options);
 void FillOptions(const BalancerOptions& options, v1::BalancerOptions* message);
+BalancerOptions OptionsFrom(const v1::BalancerOptions& message);
 
 // Unset: as can be. Errors: InvalidArgument.
 absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind kind);
@@ -49,6 +51,14 @@ void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan*
 void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
                   v1::GetBalancerResponse* response);
 
-}  // namespace eris::server
+// The other way. `bounds`: what the bounds of the ranges are, which messages say by their fields;
+// as it was where no range has one.
+TransferRecord TransferFrom(const v1::Transfer& message, KeyType* bounds);
+BalancePlan PlanFrom(const v1::BalancePlan& message, KeyType* bounds);
+// `running_bounds` gets one for each of the transfers that run.
+BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
+                            std::vector<KeyType>* running_bounds);
 
-#endif  // ERIS_SERVER_ADMIN_BALANCER_MESSAGES_H_
+}  // namespace eris::wire
+
+#endif  // ERIS_WIRE_BALANCER_H_

@@ -1,4 +1,4 @@
-#include "clients/table_messages.h"
+#include "clients/row_messages.h"
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ v1::Rows TwoRows() {
   return rows;
 }
 
-TEST(TableMessagesTest, RowsAreTakenWithoutACopy) {
+TEST(RowMessagesTest, RowsAreTakenWithoutACopy) {
   v1::Rows message = TwoRows();
   OwnedRows rows;
   ASSERT_TRUE(TakeRows(kTypes, message, rows).ok());
@@ -35,7 +35,7 @@ TEST(TableMessagesTest, RowsAreTakenWithoutACopy) {
   EXPECT_FALSE(rows.IsNull(0, 0));
 }
 
-TEST(TableMessagesTest, AnswersThatBreakTheProtocolAreInternalErrors) {
+TEST(RowMessagesTest, AnswersThatBreakTheProtocolAreInternalErrors) {
   const auto error = [](auto change) {
     v1::Rows message = TwoRows();
     change(message);
@@ -63,7 +63,7 @@ TEST(TableMessagesTest, AnswersThatBreakTheProtocolAreInternalErrors) {
   error([&](auto& m) { set_offsets(m, {0, 1, 4}); });
 }
 
-TEST(TableMessagesTest, RowsThatWereLentComeBack) {
+TEST(RowMessagesTest, RowsThatWereLentComeBack) {
   OwnedRows rows;
   v1::Rows answer = TwoRows();
   ASSERT_TRUE(TakeRows(kTypes, answer, rows).ok());
@@ -73,19 +73,6 @@ TEST(TableMessagesTest, RowsThatWereLentComeBack) {
   EXPECT_TRUE(rows.columns[0].values.empty());
   SwapRows(kTypes, rows, message);
   EXPECT_EQ(rows.GetString(1, 0), "a");
-}
-
-TEST(TableMessagesTest, SchemaOfANewerServerIsAnError) {
-  v1::TableSchema message;
-  TableSchema schema{.columns = {{.name = "a", .type = ColumnType::kInt128, .scale = 3}}};
-  ToProto(schema, message);
-  TableSchema again;
-  ASSERT_TRUE(FromProto(message, again).ok());
-  EXPECT_EQ(again, schema);
-  message.add_key("b");
-  EXPECT_EQ(FromProto(message, again).code(), absl::StatusCode::kInternal);
-  message.mutable_columns(0)->set_type(static_cast<v1::ColumnType>(99));
-  EXPECT_EQ(FromProto(message, again).code(), absl::StatusCode::kInternal);
 }
 
 }  // namespace

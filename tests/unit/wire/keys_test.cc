@@ -1,4 +1,4 @@
-#include "server/data/key_messages.h"
+#include "wire/keys.h"
 
 #include <limits>
 #include <random>
@@ -6,7 +6,7 @@
 #include "eris/key_encoding.h"
 #include "gtest/gtest.h"
 
-namespace eris::server {
+namespace eris::wire {
 namespace {
 
 constexpr KeyType kTypes[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
@@ -86,4 +86,4 @@ TEST(KeyMessagesTest, ShortFormTakesSecondParts) {
 }
 
 }  // namespace
-}  // namespace eris::server
+}  // namespace eris::wire
