@@ -396,8 +396,12 @@ absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view ta
     ERIS_ASSIGN_OR_RETURN(request.resume, FromToken(query.resume));
   }
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
-  // Before the partition table is read.
+    // Before the partition table is read.
+#ifdef ERIS_PLANTED_OWN_SNAPSHOT
+  ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core_, nullptr));
+#else
   ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core_, query.snapshot));
+#endif
   entry->step_gate().Pass(request.snapshot->epoch());
   request.table = std::move(entry);
   request.limit = query.limit;

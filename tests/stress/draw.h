@@ -1,0 +1,104 @@
+// Draws the batches that one session sends, mostly of its hot keys: every operation, keys that
+// occur several times, and compare-and-sets whose expected values are those that the session has
+// sent last. One thread.
+#ifndef ERIS_TESTS_STRESS_DRAW_H_
+#define ERIS_TESTS_STRESS_DRAW_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "tests/stress/session_model.h"
+#include "tests/support/any_object.h"
+
+namespace eris::stress {
+
+// Of each session, all over the key space: the numbers of the hot keys, and behind them those of
+// keys that are used seldom. The latter come and go, so that memory is taken and given back.
+inline constexpr uint64_t kHotKeys = 12;
+inline constexpr uint64_t kSeldomKeys = 8000;
+inline constexpr uint64_t kSessionKeys = kHotKeys + kSeldomKeys;
+inline constexpr uint64_t kBatchKeys = 16;
+
+// Whether a kind of object has the operation.
+inline bool Has(test::AnyKind kind, Verb verb) {
+  if (kind == test::AnyKind::kTable) return verb <= Verb::kLookup;
+  return kind != test::AnyKind::kBytes || verb != Verb::kAdd;
+}
+
+class Draw {
+ public:
+  // `streamed`: conditional writes alone, as a stream of writes takes them.
+  Draw(test::AnyKind kind, uint64_t seed, bool streamed)
+      : kind_(kind), streamed_(streamed), random_(seed), last_(kSessionKeys, 0) {}
+
+  Batch Next() {
+    Batch batch{.verb = NextVerb()};
+    const uint64_t keys = 1 + random_() % kBatchKeys;
+    const bool hot = random_() % 16 != 0;
+    for (uint64_t n = 0; n < keys; ++n) {
+      const uint64_t number = hot ? random_() % kHotKeys : kHotKeys + random_() % kSeldomKeys;
+      const auto& numbers = batch.numbers;
+      batch.doubled |= std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+      Put(batch, number);
+    }
+    return batch;
+  }
+
+ private:
+  Verb NextVerb() {
+    // Half of them compare and set, where the kind can: each of those depends on the one before.
+    static constexpr Verb kDrawn[] = {
+        Verb::kUpsert,        Verb::kUpsert,        Verb::kErase,         Verb::kLookup,
+        Verb::kLookup,        Verb::kInsert,        Verb::kReplace,       Verb::kAdd,
+        Verb::kCompareAndSet, Verb::kCompareAndSet, Verb::kCompareAndSet, Verb::kCompareAndSet,
+        Verb::kCompareAndSet, Verb::kCompareAndSet};
+    for (;;) {
+      const Verb verb = kDrawn[random_() % std::size(kDrawn)];
+      if (Has(kind_, verb) && (!streamed_ || verb > Verb::kLookup)) return verb;
+    }
+  }
+  // `last_` is what the key holds if nothing is refused; 0: it is absent.
+  void Put(Batch& batch, uint64_t number) {
+    uint64_t& last = last_[number];
+    const uint64_t value = ++next_;
+    batch.numbers.push_back(number);
+    switch (batch.verb) {
+      case Verb::kLookup:
+        return;
+      case Verb::kErase:
+        last = 0;
+        return;
+      case Verb::kUpsert:
+        last = value;
+        break;
+      case Verb::kInsert:
+        if (last == 0) last = value;
+        break;
+      case Verb::kReplace:
+        if (last != 0) last = value;
+        break;
+      case Verb::kAdd:
+        last += value;
+        break;
+      case Verb::kCompareAndSet: {
+        const bool fails = last == 0 || random_() % 16 == 0;
+        batch.expected.push_back(fails ? value : last);
+        if (!fails) last = value;
+        break;
+      }
+    }
+    batch.values.push_back(value);
+  }
+
+  const test::AnyKind kind_;
+  const bool streamed_;
+  std::mt19937_64 random_;
+  std::vector<uint64_t> last_;
+  uint64_t next_ = 0;
+};
+
+}  // namespace eris::stress
+
+#endif  // ERIS_TESTS_STRESS_DRAW_H_

@@ -1,0 +1,137 @@
+// The pipelines once more, over gRPC: streams of writes to a server in this process, on the same
+// objects as the sessions.
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "clients/batch_stream.h"
+#include "server/rpc_server.h"
+#include "tests/stress/draw.h"
+#include "tests/stress/loads.h"
+#include "tests/stress/pipeline_check.h"
+#include "tests/unit/server/io_thread.h"
+
+namespace eris::stress {
+namespace {
+
+using test::AnyKind;
+
+constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kHash};
+constexpr uint32_t kUnderWay = 16;
+constexpr uint64_t kFirstNumber = 1000;  // their keys are none of the sessions'
+
+WriteMode ModeOf(Verb verb) {
+  switch (verb) {
+    case Verb::kInsert:
+      return WriteMode::kInsertIfAbsent;
+    case Verb::kReplace:
+      return WriteMode::kReplaceIfPresent;
+    case Verb::kAdd:
+      return WriteMode::kAdd;
+    default:
+      return WriteMode::kCompareAndSet;
+  }
+}
+
+class Streams final : public Load {
+ public:
+  explicit Streams(World& world) : world_(world) {
+    server::ServerConfig config;
+    config.listen = "127.0.0.1:0";
+    config.version = "of the stress";
+    auto started = server::RpcServer::Start(config, &world.engine(), io_.io());
+    if (!started.ok()) {
+      std::fprintf(stderr, "stress: %s\n", started.status().ToString().c_str());
+      std::exit(1);
+    }
+    server_ = *std::move(started);
+  }
+
+  std::vector<std::function<void()>> Threads() override {
+    std::vector<std::function<void()>> threads;
+    for (uint32_t i = 0; i < world_.options().streams; ++i) {
+      threads.emplace_back([this, i] { Run(i); });
+    }
+    return threads;
+  }
+  void CheckEnd() override { server_->Shutdown(absl::Seconds(10)); }
+
+ private:
+  void Run(uint32_t stream_number) {
+    const AnyKind kind = kKinds[stream_number % std::size(kKinds)];
+    const std::string name = PipelineName(kind);
+    const std::string where = absl::StrCat("stream ", stream_number, " on ", name);
+    auto client = client::Client::Connect({.server = server_->address(), .own_connection = true});
+    if (!client.ok()) return world_.Fault(where + ": " + client.status().ToString());
+    PipelineCheck check(world_, where);
+    Draw draw(kind, world_.SeedOf(where), /*streamed=*/true);
+    base::Mutex mu;
+    std::deque<Batch> sent;  // not answered yet
+    client::WriteStream stream(**client,
+                               {.in_flight_max = kUnderWay, .stall_timeout = absl::Seconds(120)},
+                               [&](uint64_t, absl::Status status, client::WriteResult result) {
+                                 Batch batch;
+                                 {
+                                   base::MutexLock lock(&mu);
+                                   batch = std::move(sent.front());
+                                   sent.pop_front();
+                                 }
+                                 check.Take(batch, AnswersOf(batch, status, result, where));
+                               });
+    const KeyTypes types =
+        kind == AnyKind::kTwoParts ? KeyTypes(KeyType::kUint64, KeyType::kUint64) : KeyTypes();
+    while (!world_.Ending()) {
+      const Batch batch = draw.Next();
+      std::vector<uint64_t> firsts;
+      for (const uint64_t number : batch.numbers) {
+        firsts.push_back(SpreadKey(number, kFirstNumber + stream_number));
+      }
+      const std::vector<uint64_t> seconds(firsts.size(), 5);
+      {
+        base::MutexLock lock(&mu);
+        sent.push_back(batch);
+      }
+      const absl::Status status =
+          stream.Send(name, ModeOf(batch.verb),
+                      kind == AnyKind::kTwoParts ? KeyColumns(firsts, seconds) : KeyColumns(firsts),
+                      batch.values, batch.expected, types);
+      if (!status.ok()) {
+        world_.Fault(where + ": " + status.ToString());
+        break;
+      }
+    }
+    const absl::Status finished = stream.Finish();
+    if (!finished.ok()) world_.Fault(where + ": " + finished.ToString());
+  }
+
+  Answers AnswersOf(const Batch& batch, const absl::Status& status,
+                    const client::WriteResult& result, const std::string& where) {
+    // An answer without columns: none was executed, for want of memory or room for it.
+    Answers answers{std::vector<Answer>(batch.numbers.size())};
+    if (!status.ok()) {
+      world_.OkOrRefused(status, where);
+      return answers;
+    }
+    world_.OkOrRefused(result.refusal, where);
+    for (size_t i = 0; i < batch.numbers.size(); ++i) {
+      answers.keys[i] = {result.executed[i], result.existed[i], result.applied[i],
+                         result.values[i]};
+    }
+    return answers;
+  }
+
+  World& world_;
+  server::IoThread io_;
+  std::unique_ptr<server::RpcServer> server_;
+};
+
+}  // namespace
+
+std::unique_ptr<Load> MakeStreams(World& world) { return std::make_unique<Streams>(world); }
+
+}  // namespace eris::stress
