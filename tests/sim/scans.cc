@@ -248,6 +248,7 @@ void Simulation::EndScanPart(Scan& scan) {
       return;
     case PartOutcome::kRunning:
     case PartOutcome::kRefused:
+    case PartOutcome::kNoMemory:  // of the general heap, which fails nowhere here
       return Fail("a scan part ended as outcome " + std::to_string(static_cast<int>(outcome)));
   }
   if (scan.adds) {
