@@ -42,10 +42,15 @@ class Full final : public Load {
  private:
   void Run() {
     // From a kind that the seed says.
-    for (uint64_t i = world_.options().seed; !world_.Ending(); ++i) {
+    for (uint64_t i = world_.options().seed; !Ending(); ++i) {
       FillOne(kKinds[i % std::size(kKinds)]);
       absl::SleepFor(kRest);
     }
+  }
+
+  // Memory has to be full once, however slow the machine is.
+  bool Ending() const {
+    return world_.faults() > 0 || (world_.Ending() && world_.Get(Figure::kFills) > 0);
   }
 
   void FillOne(AnyKind kind) {
@@ -56,7 +61,7 @@ class Full final : public Load {
     if (!world_.OkOrRefused(created, where) || !created.ok()) return;
     uint64_t acknowledged = 0;  // numbers below
     bool full = false;
-    for (uint64_t batch = 0; !full && !world_.Ending(); ++batch) {
+    for (uint64_t batch = 0; !full && !Ending(); ++batch) {
       if (batch == kBatchesBefore) PutBallast(where);
       full = !Put(object, acknowledged, kBatch, where);
       if (!full) acknowledged += kBatch;
@@ -64,7 +69,7 @@ class Full final : public Load {
     // Behind the batch of which some rows were refused, and nobody knows which.
     const uint64_t single = acknowledged + kBatch;
     std::vector<bool> there;
-    for (uint64_t i = 0; full && i < kSingles && !world_.Ending(); ++i) {
+    for (uint64_t i = 0; full && i < kSingles; ++i) {
       there.push_back(Put(object, single + i, 1, where));
     }
     if (kind == AnyKind::kHeapTable) {
@@ -92,7 +97,7 @@ class Full final : public Load {
                                                  .value_type = ValueType::kBytes})
                               .status();
     const std::string value(kBallastBytes, 'b');
-    for (uint64_t first = 0; status.ok() && !world_.Ending(); first += 16) {
+    for (uint64_t first = 0; status.ok() && !Ending(); first += 16) {
       std::vector<uint64_t> keys;
       for (uint64_t i = first; i < first + 16; ++i) keys.push_back(KeyOf(i));
       const std::vector<absl::string_view> values(keys.size(), value);
