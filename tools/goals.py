@@ -19,6 +19,7 @@ from goals_balancer import BALANCER
 from goals_imports import IMPORTS
 from goals_index import INDEX
 from goals_memory import MEMORY
+from goals_order import ORDER
 from goals_remote import REMOTE
 from goals_routing import ENGINE, ROUTING
 from goals_run import FAILED, NOT_MEASURED, common
@@ -26,7 +27,7 @@ from goals_server import SERVER
 from goals_tables import TABLES
 
 PARTS = {"index": INDEX, "tables": TABLES, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "routing": ROUTING,
-         "engine": ENGINE, "server": SERVER, "imports": IMPORTS}
+         "engine": ENGINE, "server": SERVER, "imports": IMPORTS, "order": ORDER}
 
 
 def tell(words):

@@ -89,6 +89,13 @@ def turns(run):
                  f"CPU time; allowed {found['pause_us']}; {found['turns_over_allowed']} turns above it")
 
 
+def scan_begins(run):
+    found = part(run, "scan_begins")
+    run.goal("balancer.scan_begin_p99_over_steady", found["p99_over_steady"]["median"],
+             f"of a table of {found['rows']} rows, an eighth of which moves all the time: p99 {found['moving_p99_us']['median']:.0f} vs. "
+             f"{found['steady_p99_us']['median']:.0f} us, median {found['moving_p50_us']['median']:.0f} vs. {found['steady_p50_us']['median']:.0f}")
+
+
 def stepped(run):
     for aeus, loads in part(run, "stepped").items():
         name = AEUS[aeus]
@@ -117,11 +124,12 @@ def transfers(run):
                  + ", ".join(f"{one['chunk_rows']} rows {one['ratio']:.2f}" for one in found["copy"] if one is not chunk))
 
 
-BALANCER = Part(10, (
+BALANCER = Part(11, (
     Step(shifting, {"balancer.one_shot_back_after_cycles": at_most(2), "balancer.deepest_dip": at_most(0.2)}),
     Step(copies, {f"balancer.{name}_{batch}": wanted for batch in BATCHES for name, wanted in
                   (("copy_p999_over_steady", at_most(2)), ("longest_pause_over_allowed", at_most(1.2)))}),
     Step(turns, {f"balancer.longest_turn_over_allowed_{name}": at_most(1.2) for name in OBJECTS}),
+    Step(scan_begins, {"balancer.scan_begin_p99_over_steady": at_most(2)}),
     Step(stepped, {f"balancer.{name}_{aeus}": wanted for aeus in AEUS.values() for name, wanted in
                    (("converges_in_order", at_least(1)), ("max_over_mean_zipf", at_most(1.2)), ("max_over_mean_narrow", at_most(2)))}),
     Step(transfers, {f"balancer.{name}_{keys}": wanted for keys in ("dense", "sparse") for name, wanted in

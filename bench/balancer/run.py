@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The balancer's benchmark: a load that changes, on real AEUs and on many stepped ones, copies under look-ups, and transfers alone.
 
-    bench/balancer/run.py <builddir> [--parts shifting,copy,turns,stepped,transfer] [--rounds 3] [--keys 16777216]
+    bench/balancer/run.py <builddir> [--parts shifting,copy,turns,scan_begins,stepped,transfer] [--rounds 3] [--keys 16777216]
                           [--phase-s 4] [--period-ms 500] [--json out.json] [--tiny]
 
   shifting  look-ups on two AEUs, one per core: all keys, the lower half, then that half moved up four times by a 64th; off
@@ -9,6 +9,7 @@
             how deep it falls from the first transfer on, p99.9 of the batches
   copy      a quarter of the data is copied to and fro under look-ups at a steady pace
   turns     whole turns of two stepped AEUs while a part of an object of each kind is copied to and fro: their CPU time
+  scan_begins  how soon a scan of a table begins while an eighth of its rows moves all the time
   stepped   8 and 64 AEUs of synthetic topologies, stepped in turn: the most loaded AEU over the mean, cycle by cycle, when
             the load moves to the middle half of the keys, for one-shot, ma(8), ma(1); and one-shot for Zipf and 100 hot keys
   transfer  a link of ten million keys; copies beside a plain flatten-and-rebuild
@@ -27,13 +28,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..")]
 from lab_process import machine, spread  # noqa: E402
 
-PARTS = ("shifting", "copy", "turns", "stepped", "transfer")
+PARTS = ("shifting", "copy", "turns", "scan_begins", "stepped", "transfer")
 WINDOW_S = 0.1  # what a dip is looked for in
 # What no flag sets: phases after the even one, of a copy and its rest, of a stepped run; `transfer`: millions of keys.
-SIZES = {"phases_max": 5, "copies": 3, "steady_s": 1, "cycles_max": 1000, "stepped_keys": 1 << 20, "asked": 1 << 18, "transfer": 10, "turns_share": 1}
+SIZES = {"phases_max": 5, "copies": 3, "steady_s": 1, "cycles_max": 1000, "stepped_keys": 1 << 20, "asked": 1 << 18, "transfer": 10, "turns_share": 1, "begins": 2000}
 TINY = {"rounds": 1, "keys": 1 << 16, "phase_s": 0.4, "period_ms": 50, "phases_max": 1, "copies": 1, "steady_s": 0.1, "cycles_max": 3,
         "stepped_keys": 1 << 14, "asked": 1 << 12, "transfer": 0.1,
-        "turns_share": 50}
+        "turns_share": 50, "begins": 50}
 
 
 def run(command):
@@ -147,6 +148,16 @@ def turns(options, found):
                            "--columns", str(columns or 8), "--string", str(string), "--old", *(old or ["none"])])
 
 
+def scan_begins(options, found):
+    reports = [run([f"{options.build}/bench/balancer/scan_begins", "--rows", str(500_000 // options.turns_share), "--scans", str(options.begins)])
+               for _ in range(options.rounds)]
+    found["rows"] = reports[0]["rows"]
+    found["p99_over_steady"] = spread([one["p99_over_steady"] for one in reports])
+    for phase in "steady", "moving":
+        for figure in "p50_us", "p99_us":
+            found[f"{phase}_{figure}"] = spread([one[phase][figure] for one in reports])
+
+
 def cycles_to(max_over_mean, limit):
     """The first cycle below from which on it stays there, by medians of five; None: there is none."""
     below = [statistics.median(max_over_mean[i:i + 5]) <= limit for i in range(len(max_over_mean))]
@@ -198,7 +209,7 @@ def main():
             report[part] = run([f"{options.build}/bench/balancer/transfer_lab", "--rounds", str(options.rounds),
                                 "--chunks", "4096,16384,65536", "--keys", str(options.transfer)])
         else:
-            {"shifting": shifting, "copy": copy, "turns": turns, "stepped": stepped}[part](options, report.setdefault(part, {}))
+            {"shifting": shifting, "copy": copy, "turns": turns, "scan_begins": scan_begins, "stepped": stepped}[part](options, report.setdefault(part, {}))
     text = json.dumps(report, indent=1)
     if options.json == "-":
         print(text)

@@ -131,10 +131,13 @@ BENCHMARK = "--benchmark_format=json --benchmark_min_time=0.001"
 TREE = "--out {work}/trace --keys 20000,5000,2000 --records 20000 --sections 1"
 # By path in the build's bench/. All share {work}: what one leaves there, those behind it may read.
 PROGRAMS = {
+    "balancer/hash_moves": [Call("--rows 80000 --alone 5 --moves 20 --stops 2",
+                                 one_object("ratio_max", "pause_ms/max", "deadline_overshoot_ms/max", "lives_per_s"))],
     "balancer/monitor_bench": [Call("--rounds=1 --rows=65536", lines_like(r"keys a command: lookup +[\d.]+ ns", 4))],
     "balancer/copy_turns": [Call("--kind table --rows 2000 --columns 8 --string 100", one_object("over_allowed", "turns")),
                               Call("--kind hash --rows 2000", one_object("over_allowed", "turns")),
                               Call("--kind index --rows 4000 --old erased --pause-us 20 --turns 20", one_object("over_allowed", "turns"))],
+    "balancer/scan_begins": [Call("--rows 20000 --scans 50", one_object("p99_over_steady", "moving/p99_us"))],
     "balancer/shifting_load": [
         Call("--keys 65536 --phases 1 --phase-s 0.2 --period-ms 50 --load middle", one_object("keys/*", "phases/*/batch_p99_us")),
         Call("--copy --keys 65536 --rounds 1 --steady-s 0.05 --batch 256", one_object("steady/p99_us", "transfers/*/rows"))],

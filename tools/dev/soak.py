@@ -19,6 +19,8 @@ SLICES = 8  # the whole of a tree is run in so many pieces
 SEEDS = 40_000
 ROUNDS = 10
 FUZZ_S = 180
+STRESS_S = 60
+ORDER_BATCHES = 10_000_000  # 85 million operations
 TREES = {"dev": ("all",), "asan": ("tests/all", "eris"), "tsan": ()}  # with what is built in each
 sys.path.insert(0, str(ROOT / "tests/models"))
 from run_models import RUNS  # noqa: E402
@@ -40,6 +42,11 @@ KINDS = {
     "simulation": ("seeds", SEEDS, lambda at: ["build/dev/tests/sim/sim_run", "--from", str(10_001 + at), "--count", str(SEEDS)]),
     "linearizability": ("rounds", ROUNDS, lambda at: PYTHON + ["tests/linearizability/run.py", "--build", "build/dev",
                                                                "--rounds", str(ROUNDS), "--seed", str(1000 + at)]),
+    # From a seed of its own in each piece: half of them have small buffers, half the balancer.
+    "stress": ("seconds", STRESS_S, lambda at: ["build/dev/tests/stress/stress_run", "--seconds", str(STRESS_S), "--seed", str(at // STRESS_S)]),
+    "order": ("batches", ORDER_BATCHES, lambda at: ["build/dev/tests/stress/stress_run", "--seconds", "0", "--batches", str(ORDER_BATCHES), "--seed",
+                                                    str(1_000_000 + at // ORDER_BATCHES), "--sessions", "16", "--streams", "4", "--loads",
+                                                    "pipelines,streams,moves"]),
     "models": ("models", 1, lambda at: PYTHON + ["tests/models/run_models.py", "--record", MODELS[at % len(MODELS)]]),
     "fuzz": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S)]),
     **{f"tree {tree}": ("eighths", 1, lambda at, tree=tree: slice_of(tree, at)) for tree in TREES},
@@ -55,6 +62,8 @@ amounts of a kind add up. A tree's tests are run in eighths.
 |---|---|---|---|
 | seeds of the simulation | 3,000 | 10,000 | half of its time; each soak begins behind the seeds of the last |
 | rounds of linearizability | 6 | 20 | 12 s a round |
+| the stress of all kinds of objects | two runs of 3 s | – | 60 s a piece; an hour in one process: `stress_run --seconds 3600` |
+| batches of pipelined sessions and streams | 20,000 | – | minutes for 10 million |
 | models | those that have changed, or what they mirror | all | 300 s; a search finds the same until then |
 | the weak-memory explorer under the address sanitizer | no | yes | clang 14 has no std::source_location; without a sanitizer it runs |
 | loads of 512 MiB under the address sanitizer | no | no | they compare resident memory |

@@ -11,7 +11,7 @@ import sys
 
 from stages import LOGS, ROOT, Stages, jobs
 
-WHOLE_PROGRAMS = [f"tests/{folder}/all" for folder in ("explore", "heap", "integration", "stress", "sim", "numa", "e2e", "linearizability", "house")]
+WHOLE_PROGRAMS = [f"tests/{folder}/all" for folder in ("explore", "heap", "integration", "sim", "stress", "numa", "e2e", "linearizability", "house")]
 
 
 def main():

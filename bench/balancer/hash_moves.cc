@@ -1,0 +1,240 @@
+// Moves of a hash between two of four AEUs, alone and beside objects that are created and dropped
+// all the time: how long each takes, and how soon a pause and a deadline end one. The hash's rows
+// are all there in the end.
+//
+//   hash_moves [--rows 400000] [--alone 200] [--moves 1000] [--lives-per-s 100] [--stops 20]
+//
+// A move carries a quarter of the rows, all of one range, to the other AEU, or back; it joins no
+// other range there. `stops`: moves that a pause ends, and as many that a deadline ends, with
+// creates and drops going on; max_bytes_per_s lets their first chunk pass, which is small, and no
+// other. Prints one JSON object.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "bench/routing/machine.h"
+#include "eris/engine.h"
+
+namespace eris::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kHash[] = "hash";
+constexpr absl::Duration kBeforeStopMax = absl::Milliseconds(50);
+
+struct LabOptions {
+  uint64_t rows = 400'000;
+  uint64_t alone = 200;
+  uint64_t moves = 1000;
+  double lives_per_s = 100;
+  uint64_t stops = 20;
+};
+
+void Must(const absl::Status& status) {
+  if (!status.ok()) Die("hash_moves: " + status.ToString());
+}
+
+double Milliseconds(absl::Duration time) { return absl::ToDoubleMilliseconds(time); }
+
+// As many objects a second are created, get a row, and are dropped, on a thread of its own.
+class Lives {
+ public:
+  Lives(Engine& engine, double per_second)
+      : engine_(engine), pause_(absl::Seconds(1 / per_second)), thread_([this] { Run(); }) {}
+  void Stop() {
+    // relaxed: it ends the loop; the join orders the rest.
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+  double per_second() const { return static_cast<double>(lives_) / absl::ToDoubleSeconds(took_); }
+
+ private:
+  void Run() {
+    const auto session = engine_.NewSession();
+    const absl::Time began = absl::Now();
+    for (absl::Time next = began; !stop_.load(std::memory_order_relaxed); next += pause_) {
+      absl::SleepFor(next - absl::Now());
+      const std::string name = absl::StrCat("life", lives_ % 7);
+      Must(engine_.Create(name, {.kind = lives_ % 2 == 0 ? ObjectKind::kHash : ObjectKind::kIndex})
+               .status());
+      Must(session->Upsert(name, {lives_}, {lives_}));
+      Must(engine_.Drop(name));
+      ++lives_;
+    }
+    took_ = absl::Now() - began;
+  }
+
+  Engine& engine_;
+  const absl::Duration pause_;
+  std::atomic<bool> stop_{false};
+  uint64_t lives_ = 0;  // the thread's, and read after its end
+  absl::Duration took_;
+  std::thread thread_;
+};
+
+class Lab {
+ public:
+  explicit Lab(const LabOptions& lab) : lab_(lab) {
+    Options options;
+    options.topology = "numa:1 core:4 pu:1";
+    options.aeu_count = 4;
+    options.balancer.enabled = false;
+    auto opened = Engine::Open(options);
+    Must(opened.status());
+    engine_ = *std::move(opened);
+    Must(engine_
+             ->Create(kHash, {.kind = ObjectKind::kHash,
+                              .split_points = {lab.rows / 4, lab.rows / 2, lab.rows / 4 * 3}})
+             .status());
+    // Partition i belongs to AEU i; the second one moves, to AEU 3 and back.
+    const auto session = engine_->NewSession();
+    for (uint64_t first = 0; first < lab.rows; first += 65536) {
+      std::vector<uint64_t> keys;
+      for (uint64_t i = first; i < std::min(lab.rows, first + 65536); ++i) keys.push_back(i);
+      Must(session->Upsert(kHash, keys, keys));
+    }
+  }
+
+  json Run() {
+    Moves(std::max<uint64_t>(lab_.alone / 10, 2));  // the first ones learn what a chunk costs
+    const std::vector<double> alone = Moves(lab_.alone);
+    Lives lives(*engine_, lab_.lives_per_s);
+    const std::vector<double> beside = Moves(lab_.moves);
+    Must(engine_->SetBalancer({.enabled = false, .max_pause_us = 20, .max_bytes_per_s = 1}));
+    const std::vector<double> pauses = Pauses(), deadlines = Deadlines();
+    lives.Stop();
+    CheckRows();
+    const double median = At(alone, 0.5);
+    return {{"rows", lab_.rows / 4},
+            {"lives_per_s", lives.per_second()},
+            {"alone_ms", Spread(alone)},
+            {"beside_ms", Spread(beside)},
+            {"ratio_median", At(beside, 0.5) / median},
+            {"ratio_p99", At(beside, 0.99) / median},
+            {"ratio_max", At(beside, 1) / median},
+            {"over_twice", std::count_if(beside.begin(), beside.end(),
+                                         [&](double one) { return one > 2 * median; })},
+            {"pause_ms", Spread(pauses)},
+            {"deadline_overshoot_ms", Spread(deadlines)}};
+  }
+
+ private:
+  static double At(std::vector<double> sorted, double share) {
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
+  }
+  static json Spread(const std::vector<double>& found) {
+    return {{"median", At(found, 0.5)}, {"p99", At(found, 0.99)}, {"max", At(found, 1)}};
+  }
+
+  absl::Status Move(absl::Time deadline = absl::InfiniteFuture()) {
+    at_ = 4 - at_;
+    return engine_->MoveRange(kHash, {.lo = lab_.rows / 4, .hi = lab_.rows / 2}, AeuId{at_},
+                              std::nullopt, deadline);
+  }
+  std::vector<double> Moves(uint64_t count) {
+    std::vector<double> took;
+    for (uint64_t i = 0; i < count; ++i) {
+      const absl::Time began = absl::Now();
+      Must(Move());
+      took.push_back(Milliseconds(absl::Now() - began));
+    }
+    return took;
+  }
+
+  // Different ones, so that they meet a move at all that it does.
+  absl::Duration BeforeStop(uint64_t i) const {
+    return kBeforeStopMax * static_cast<double>(i + 1) / static_cast<double>(lab_.stops);
+  }
+  std::vector<double> Pauses() {
+    std::vector<double> took;
+    for (uint64_t i = 0; i < lab_.stops; ++i) {
+      absl::Time ended;
+      std::thread mover([&] {
+        const absl::Status moved = Move();
+        ended = absl::Now();
+        if (!absl::IsFailedPrecondition(moved)) Die("hash_moves: a pause: " + moved.ToString());
+      });
+      absl::SleepFor(BeforeStop(i));
+      const absl::Time began = absl::Now();
+      engine_->PauseBalancer();
+      mover.join();
+      took.push_back(Milliseconds(ended - began));
+      engine_->ResumeBalancer();
+    }
+    return took;
+  }
+  std::vector<double> Deadlines() {
+    std::vector<double> late;
+    for (uint64_t i = 0; i < lab_.stops; ++i) {
+      const absl::Time deadline = absl::Now() + BeforeStop(i);
+      const absl::Status moved = Move(deadline);
+      if (!absl::IsDeadlineExceeded(moved)) Die("hash_moves: a deadline: " + moved.ToString());
+      late.push_back(Milliseconds(absl::Now() - deadline));
+    }
+    return late;
+  }
+
+  void CheckRows() {
+    const auto session = engine_->NewSession();
+    for (uint64_t first = 0; first < lab_.rows; first += 65536) {
+      std::vector<uint64_t> keys;
+      for (uint64_t i = first; i < std::min(lab_.rows, first + 65536); ++i) keys.push_back(i);
+      std::vector<uint64_t> values(keys.size());
+      std::vector<uint8_t> found(keys.size());
+      Must(session->Lookup(kHash, keys, absl::MakeSpan(values), absl::MakeSpan(found)));
+      if (values != keys || std::count(found.begin(), found.end(), 1) != std::ssize(found)) {
+        Die("hash_moves: rows are missing or others");
+      }
+    }
+  }
+
+  const LabOptions lab_;
+  std::unique_ptr<Engine> engine_;
+  uint32_t at_ = 1;  // the AEU to which the last move went
+};
+
+LabOptions Parse(int argc, char** argv) {
+  LabOptions lab;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i];
+    const uint64_t number = std::strtoull(argv[i + 1], nullptr, 0);
+    if (flag == "--rows") {
+      lab.rows = number;
+    } else if (flag == "--alone") {
+      lab.alone = number;
+    } else if (flag == "--moves") {
+      lab.moves = number;
+    } else if (flag == "--lives-per-s") {
+      lab.lives_per_s = std::strtod(argv[i + 1], nullptr);
+    } else if (flag == "--stops") {
+      lab.stops = number;
+    } else {
+      Die("hash_moves: no flag " + flag);
+    }
+  }
+  if (lab.rows < 40'000 || lab.alone == 0 || lab.moves == 0 || lab.stops == 0 ||
+      lab.lives_per_s <= 0) {
+    Die("hash_moves: 40,000 rows at least, and one of everything");
+  }
+  return lab;
+}
+
+}  // namespace
+}  // namespace eris::bench
+
+int main(int argc, char** argv) {
+  eris::bench::Lab lab(eris::bench::Parse(argc, argv));
+  std::cout << lab.Run().dump() << std::endl;
+  return 0;
+}

@@ -1,0 +1,49 @@
+"""The goals of order: what one session or stream sends on a key takes effect in that order while ranges move all the time, and
+moves end in time beside objects that come and go. Part of tools/goals.py."""
+import json
+import os
+import subprocess
+
+from goals_run import Part, Step, at_most, last_line
+
+# In these, three in four have a key more than once. 12 million have some 100 million operations; ./dev soak runs more.
+BATCHES = int(os.environ.get("ERIS_ORDER_BATCHES", "12000000"))
+SESSIONS, STREAMS = 16, 4
+
+
+def pipelines(run):
+    """Sessions on all kinds that have keys and gRPC streams at once, every answer predicted from the order of sending."""
+    batches = 20_000 if run.tiny else BATCHES
+    command = [f"{run.build}/tests/stress/stress_run", "--seconds", 0, "--batches", batches, "--sessions", SESSIONS, "--streams", STREAMS,
+               "--loads", "pipelines,streams,moves", "--balancer", 0, "--small-buffers", 0, "--memory-mib", 512]
+    done = subprocess.run(list(map(str, command)), text=True, stdout=subprocess.PIPE)
+    if done.returncode not in (0, 1):  # 1 says that something was wrong, as the figures do
+        raise subprocess.CalledProcessError(done.returncode, command)
+    found = json.loads(last_line(done.stdout))
+    if found["faults"] > found["out_of_order"]:
+        raise ValueError(f"{found['faults'] - found['out_of_order']} other faults")
+    if run.tiny and found["out_of_order"]:
+        raise ValueError(f"{found['out_of_order']} answers are out of order")
+    run.goal("order.out_of_order", found["out_of_order"],
+             f"of {found['keys'] / 1e6:.3g} M operations in {found['batches'] / 1e6:.3g} M batches of {SESSIONS} sessions and {STREAMS} streams, "
+             f"{found['moves']} moves meanwhile; {found['seconds']:.0f} s")
+    run.goal("order.doubled_wrong", found["doubled_wrong"], f"of {found['doubled_batches'] / 1e6:.3g} M batches with a key more than once")
+
+
+def moves(run):
+    sizes = ["--rows", 80_000, "--alone", 10, "--moves", 20, "--stops", 2] if run.tiny else []
+    found = run.json([f"{run.build}/bench/balancer/hash_moves", *sizes])
+    alone, beside = found["alone_ms"], found["beside_ms"]
+    run.goal("order.hash_move_time_ratio_max", found["ratio_max"],
+             f"beside {found['lives_per_s']:.0f} creates and drops a second, a move of {found['rows']} rows: median {beside['median']:.3g}, "
+             f"p99 {beside['p99']:.3g}, longest {beside['max']:.3g} ms, over the median alone {found['ratio_median']:.2f}, {found['ratio_p99']:.2f}, "
+             f"{found['ratio_max']:.2f}; alone {alone['median']:.3g}, {alone['p99']:.3g}, {alone['max']:.3g} ms; {found['over_twice']} took more than twice")
+    for goal, figure in (("order.pause_obeyed_ms", "pause_ms"), ("order.deadline_overshoot_ms", "deadline_overshoot_ms")):
+        run.goal(goal, found[figure]["max"], f"the longest; median {found[figure]['median']:.3g} ms, beside creates and drops")
+
+
+ORDER = Part(4, (
+    Step(pipelines, {"order.out_of_order": at_most(0), "order.doubled_wrong": at_most(0)}),
+    Step(moves, {"order.hash_move_time_ratio_max": at_most(2), "order.pause_obeyed_ms": at_most(100),
+                 "order.deadline_overshoot_ms": at_most(100)}),
+))
