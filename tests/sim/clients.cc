@@ -68,10 +68,13 @@ void Simulation::ClientStep(uint32_t client) {
       ReadScan(client);
     } else if (self.table_scan != nullptr) {
       ReadTableScan(client);
+    } else if (self.join != nullptr) {
+      ReadJoin(client);
     } else if (SimObject* object = random_.OneIn(2) ? PickLive() : nullptr;
                object != nullptr && !object->hash()) {
-      object->is_table() ? StartTableScan(client, *object, /*whole=*/false)
-                         : StartScan(client, *object, /*whole=*/false);
+      if (object->is_table()) return StartTableScan(client, *object, /*whole=*/false);
+      if (plan_.joins && random_.OneIn(2)) return StartJoin(client, *object);
+      StartScan(client, *object, /*whole=*/false);
     }
     return;
   }
@@ -142,7 +145,10 @@ void Simulation::StartBatch(uint32_t client) {
     if (object->under_way[key] + twice >= kUnderWayMax) continue;
     if (twice == 1) outcome_.coverage.Add(Event::kDuplicateKeys);
     batch->keys.push_back(key);
-    if (routing::HasValues(TypeOf(batch->kind))) batch->values.push_back(next_value_++);
+    if (routing::HasValues(TypeOf(batch->kind))) {
+      const bool joins = plan_.joins && random_.OneIn(2);
+      batch->values.push_back(joins ? 1 + random_.Below(kJoinKeys) : next_value_++);
+    }
     if (batch->kind == Kind::kCompareAndSet) batch->expected.push_back(Guess(*object, key));
   }
   if (batch->keys.empty()) return;
@@ -169,6 +175,7 @@ void Simulation::AddBatch(std::unique_ptr<Batch> batch) {
   batch->request = std::make_unique<SimRequest>(ledger_, static_cast<uint32_t>(n));
   batch->request->batch = batch.get();
   if (batch->object->is_table()) ShowRows(*batch);
+  outcome_.coverage.Add(Event::kBatchesBehind, OrderOf(*batch).out > 0);
   batches_.push_back(std::move(batch));
   std::vector<uint32_t> all(n);
   for (uint32_t i = 0; i < n; ++i) {

@@ -241,7 +241,8 @@ void Simulation::EndAllocationFaults(SimObject& object) {
 }
 
 void Simulation::CreateObject(uint32_t slot) {
-  std::vector<Key> universe = MakeUniverse(random_, plan_.universe_keys, plan_.two_parts());
+  std::vector<Key> universe =
+      MakeUniverse(random_, plan_.universe_keys, plan_.two_parts(), plan_.joins);
   const auto ranges = static_cast<uint32_t>(random_.Between(1, 2 * world_.aeus() + 1));
   std::vector<uint64_t> starts = MakeStarts(random_, universe, ranges);
   std::vector<AeuId> owners;

@@ -2,6 +2,7 @@
 // back.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -58,7 +59,12 @@ void Simulation::Interpose(uint32_t aeu) {
     late_rows_.erase(late_rows_.begin() + static_cast<ptrdiff_t>(i));
     for (size_t row = 0; row < late.rows.keys.size(); ++row) {
       const Key key{late.rows.keys[row], late.rows.seconds.empty() ? 0 : late.rows.seconds[row]};
-      if (late.rows.offsets.empty()) {
+      if (late.object->is_table()) {
+        uint64_t value = 0;
+        const std::string& values = late.rows.rows.columns[kValueColumn].values;
+        std::memcpy(&value, values.data() + row * sizeof value, sizeof value);
+        WriteBehindTheBack(*late.object, key, value);
+      } else if (late.rows.offsets.empty()) {
         WriteBehindTheBack(*late.object, key, late.rows.values[row]);
       } else {
         const std::string text = late.rows.bytes.substr(late.rows.offsets[row]);

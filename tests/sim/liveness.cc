@@ -2,6 +2,7 @@
 // client that takes its time is not waited for, nor an AEU that is paused: it does not turn.
 #include <string>
 
+#include "tests/sim/joins.h"
 #include "tests/sim/simulation.h"
 #include "tests/sim/table_scans.h"
 
@@ -26,6 +27,10 @@ std::string TextOf(const Batch& batch) {
   return "a batch of client " + std::to_string(batch.client) + " (" +
          std::to_string(batch.request->owed) + " keys owed, " +
          std::to_string(batch.to_send.size()) + " to be sent again)";
+}
+
+std::string TextOf(const SimJoin& join) {
+  return "a join of client " + std::to_string(join.client);
 }
 
 std::string TextOf(const SimTableScan& scan) {
@@ -55,6 +60,7 @@ std::string Simulation::UnderWay() const {
     if (client.table_scan != nullptr) {
       add(client.table_scan->waiting, TextOf(*client.table_scan));
     }
+    if (client.join != nullptr) add(client.join->waiting, TextOf(*client.join));
   }
   for (const auto& object : objects_) {
     const bool live = object->phase == SimObject::Phase::kLive;
@@ -107,6 +113,11 @@ void Simulation::CheckLiveness() {
     const Waiting& waiting = client.scan->waiting;
     too_long(waiting, waiting.Turns(turns_),
              "a scan of client " + std::to_string(client.scan->client));
+  }
+  for (const Client& client : clients_) {
+    const SimJoin* const join = client.join.get();
+    if (join == nullptr || !join->WaitsForAeus()) continue;
+    too_long(join->waiting, join->waiting.Turns(turns_), TextOf(*join));
   }
   for (const Client& client : clients_) {
     const SimTableScan* const scan = client.table_scan.get();

@@ -69,12 +69,20 @@ Plan::Plan(Random& random, std::optional<Form> kind) {
   // had.
   Random aside = random;
   transfers = moves && aside.OneIn(2);
-  if (aside.OneIn(2)) form = static_cast<Form>(aside.Between(1, 5));
+  constexpr Form kOthers[] = {Form::kBytes, Form::kTwoParts, Form::kHash,
+                              Form::kTable, Form::kTable,    Form::kHeap};
+  if (aside.OneIn(2)) form = aside.Of(kOthers);
   if (kind) form = *kind;
   // These move by copies alone, which take steps.
   if (form >= Form::kHash && moves) transfers = true;
   two_words = form == Form::kTable && aside.OneIn(2);
   if (aside.OneIn(3)) gives_up = aside.OneIn(2) ? GivesUp::kForMemory : GivesUp::kForAge;
+  // Steps that come back: rows that scans send to other tables meet them.
+  if (form == Form::kTable && transfers) {
+    allocation_faults |= aside.OneIn(2);
+    slots = std::max(slots, 2u);
+  }
+  joins = form == Form::kIndex && aside.OneIn(3);
   constexpr uint64_t kVersionBytes[] = {0, 64, 512, 2048};
   if (gives_up == GivesUp::kForMemory) version_bytes_max = aside.Of(kVersionBytes);
 }
@@ -95,6 +103,7 @@ std::string Plan::Text() const {
   add(moves && !transfers, "moves");
   add(transfers, "transfers");
   add(stale_views, "stale-views");
+  add(joins, "joins");
   add(drops, "drops");
   add(pauses, "pauses");
   add(deaths, "deaths");
@@ -107,11 +116,12 @@ std::string Plan::Text() const {
   return text;
 }
 
-std::vector<storage::Key> MakeUniverse(Random& random, uint32_t keys, bool two_parts) {
+std::vector<storage::Key> MakeUniverse(Random& random, uint32_t keys, bool two_parts, bool joins) {
   std::set<uint64_t> chosen;
   if (two_parts) keys = (keys + 1) / 2;
   if (random.OneIn(2)) chosen.insert(0);
   if (random.OneIn(2)) chosen.insert(kKeyMax);
+  for (uint32_t i = 0; joins && i < keys / 2; ++i) chosen.insert(1 + random.Below(kJoinKeys));
   while (chosen.size() < keys) {
     const uint64_t base = random.OneIn(4) ? kKeyMax - random.Below(256) : random.Next();
     const uint64_t stride = random.OneIn(3) ? uint64_t{1} << random.Below(57) : 1;

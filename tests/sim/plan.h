@@ -49,6 +49,7 @@ struct Plan {
   bool transfers = false;    // ... by commands; else at once, behind the AEUs' backs
   bool stale_views = false;  // clients learn of a new table late
   bool drops = false;
+  bool joins = false;  // of indexes: some values are keys of others
   bool pauses = false;
   bool deaths = false;
   bool cancels = false;
@@ -64,9 +65,12 @@ struct Plan {
   uint32_t fault_weight = 1;
 };
 
+// Of lives with joins: keys that values are, too, are 1 to this.
+inline constexpr uint64_t kJoinKeys = 60;
+
 // Distinct keys, ascending: clusters, sparse ones, both ends of the key space. Of two parts: some
-// with the same first part.
-std::vector<storage::Key> MakeUniverse(Random& random, uint32_t keys, bool two_parts);
+// with the same first part. With `joins` half of them are values, too.
+std::vector<storage::Key> MakeUniverse(Random& random, uint32_t keys, bool two_parts, bool joins);
 
 // Starts of ranges, ascending, the first one 0: at keys of the universe, beside them, at the end of
 // the key space.

@@ -69,6 +69,8 @@ enum class PlantedBug : uint8_t {
   kStoreRefusedAppend,   // an append is refused and stored
   kOwnersOnly,           // a scan of a table asks those that own ranges, not all members
   kTakeMovedForWritten,  // rows of a scan into another table that have moved count as written
+  kTakeMovedForAbsent,   // keys of a join that have moved count as absent
+  kSkipJoinRange,        // a join leaves out the end of a range that has moved to several AEUs
   kTakeGivenUp,          // a scan whose snapshot was given up counts as answered
   kAddTwice,             // an aggregate's part that has moved is added up again
   kForgetSnapshot,       // an AEU gives a snapshot up and tells nobody: its scans go on
@@ -126,6 +128,8 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
                                                    "store-refused-append",
                                                    "owners-only",
                                                    "take-moved-for-written",
+                                                   "take-moved-for-absent",
+                                                   "skip-join-range",
                                                    "take-given-up",
                                                    "add-twice",
                                                    "forget-snapshot",

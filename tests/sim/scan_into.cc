@@ -60,6 +60,7 @@ void Simulation::AimAt(SimTableScan& scan, SimObject& target) {
   outcome_.coverage.Add(Event::kScansInto);
   scan.into = &target;
   scan.adds = false;
+  scan.chunk_rows = static_cast<uint32_t>(random_.Between(1, 30));
   scan.head_added = target.heap() ? kImported * next_import_++ : 0;
   for (uint32_t i = 0; i < world_.aeus(); ++i) {
     if (target.appended_to[i]) scan.into_holders.push_back({i});

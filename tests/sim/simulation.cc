@@ -7,6 +7,7 @@
 
 #include "storage/byte_value.h"
 #include "tests/sim/aeu_peer.h"
+#include "tests/sim/joins.h"
 #include "tests/sim/table_scans.h"
 
 namespace eris::sim {
@@ -170,6 +171,7 @@ void Simulation::StepAeu(uint32_t aeu) {
   for (Client& client : clients_) {
     if (client.scan != nullptr && client.scan->out) ObserveScan(*client.scan);
     if (client.table_scan != nullptr) ObserveTableScan(*client.table_scan);
+    if (client.join != nullptr) ObserveJoin(*client.join);
   }
 }
 
@@ -219,6 +221,7 @@ bool Simulation::DrainRound() {
     FlushClient(i);
     moved |= ReadScan(i);
     moved |= ReadTableScan(i);
+    moved |= ReadJoin(i);
   }
   EndStep();
   for (size_t i = 0; i < batches_.size() && !failed();) {

@@ -21,6 +21,7 @@
 
 #include "aeu/turn_points.h"
 #include "eris/table_query.h"
+#include "routing/join_part.h"
 #include "routing/transfer_step.h"
 #include "tests/sim/coverage.h"
 #include "tests/sim/history.h"
@@ -39,7 +40,7 @@ inline constexpr uint64_t kNeverTooOldNs = uint64_t{1} << 62;
 struct RunOptions {
   PlantedBug bug = PlantedBug::kNone;
   bool trace = false;
-  std::optional<Form> kind;  // of the objects; otherwise the seed decides
+  std::optional<Form> kind = std::nullopt;  // of the objects; otherwise the seed decides
 };
 
 struct Outcome {
@@ -248,6 +249,9 @@ struct Scan {
   std::optional<storage::Key> last_read;
 };
 
+struct SimJoin;
+struct SimJoinBlock;
+struct SimJoinPart;
 struct SimTableChunk;
 struct SimTableScan;
 
@@ -287,6 +291,7 @@ class Simulation {
     std::vector<std::unique_ptr<routing::ObjectRoute>> views;  // by object; nullptr: none yet
     std::unique_ptr<Scan> scan;
     std::unique_ptr<SimTableScan> table_scan;
+    std::unique_ptr<SimJoin> join;
   };
 
   // --- simulation.cc: the schedule
@@ -390,6 +395,23 @@ class Simulation {
   void BeginInto(SimTableScan& scan, SimTableChunk& chunk);
   void EndInto(SimTableScan& scan, SimTableChunk& chunk);
   void SendIntoAgain(SimTableScan& scan, SimTableChunk& chunk, const std::vector<uint32_t>& moved);
+
+  // --- joins.cc
+  void StartJoin(uint32_t client, SimObject& outer);
+  void RefuseJoinPart(routing::JoinPart& part);
+  // After an AEU's turn: blocks that it has filled, parts that have ended.
+  void ObserveJoin(SimJoin& join);
+  void ObserveOuterRow(SimJoin& join, const SimJoinBlock& block, uint32_t row);
+  void ObserveInner(SimJoin& join, const SimJoinBlock& block, uint32_t row, bool found);
+  // The client's side. True: it did anything.
+  bool ReadJoin(uint32_t client);
+  void GiveJoinUp(SimJoin& join);
+  void TakeJoinBlock(SimJoin& join, SimJoinBlock& block);
+  void SendJoinAgain(SimJoin& join, SimJoinBlock& block, const std::vector<uint32_t>& moved);
+  void EndJoinPart(SimJoin& join, SimJoinPart& part);
+  // What is left of the part's ranges; nothing: it is done.
+  void SendJoinPart(SimJoin& join, SimJoinPart& part);
+  void EndJoin(uint32_t client);
 
   // --- appends.cc: rows of heap tables
   void StartAppend(uint32_t client, SimObject& object);

@@ -97,7 +97,7 @@ void Simulation::StartTableScan(uint32_t client, SimObject& object, bool whole) 
     if (random_.OneIn(2)) scan->values.last = scan->values.lo + random_.Below(50);
     outcome_.coverage.Add(Event::kFilteredScans);
   }
-  if (SimObject* target = whole || !random_.OneIn(3) ? nullptr : PickTarget(object)) {
+  if (SimObject* target = whole || random_.OneIn(3) ? nullptr : PickTarget(object)) {
     AimAt(*scan, *target);
   }
   Note("client starts a table scan", client, epoch, scan->adds);

@@ -261,7 +261,9 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
 
 void Simulation::FailTransfer(const SimTransfer& transfer) {
   if (!plan_.allocation_faults || !random_.OneIn(3)) return;
-  const AeuId aeu = random_.OneIn(2) ? transfer.from : transfer.to;
+  // What the target refuses comes back.
+  const bool at_source = random_.OneIn(plan_.form == Form::kTable ? 4 : 2);
+  const AeuId aeu = at_source ? transfer.from : transfer.to;
   aeu::ObjectSlot* slot = AeuTestPeer::SlotOf(world_[aeu.value], transfer.object->world.route);
   if (slot == nullptr) return;
   const uint64_t nth = random_.Between(1, 2);

@@ -41,8 +41,9 @@ std::unique_ptr<routing::Port> World::MakePort() {
 }
 
 bool World::AtRest() const {
-  return std::none_of(aeus_.begin(), aeus_.end(),
-                      [](const auto& aeu) { return aeu->HasWork() || aeu->scans_running() > 0; });
+  return std::none_of(aeus_.begin(), aeus_.end(), [](const auto& aeu) {
+    return aeu->HasWork() || aeu->scans_running() > 0 || aeu->joins_running() > 0;
+  });
 }
 
 std::string World::CheckCounters() const {
