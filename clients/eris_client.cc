@@ -143,6 +143,16 @@ absl::Status Client::Drop(const std::string& name) {
                      response);
 }
 
+absl::Status Client::DropIfWritten(const std::string& name, ObjectId id, uint64_t rows) {
+  v1::DropObjectRequest request;
+  request.set_name(name);
+  request.mutable_if_written()->set_id(id.value);
+  request.mutable_if_written()->set_rows(rows);
+  v1::DropObjectResponse response;
+  return Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::DropObject, options_.timeout, request,
+                     response);
+}
+
 absl::StatusOr<ObjectInfo> Client::Get(const std::string& name) {
   v1::GetObjectRequest request;
   request.set_name(name);

@@ -70,6 +70,8 @@ class Client {
   // Catalogue. Partition bounds of the results are those in force.
   absl::StatusOr<ObjectInfo> Create(const std::string& name, const CreateOptions& options);
   absl::Status Drop(const std::string& name);
+  // As Engine::DropIfWritten. Errors: FailedPrecondition (others have written to it).
+  absl::Status DropIfWritten(const std::string& name, ObjectId id, uint64_t rows);
   absl::StatusOr<ObjectInfo> Get(const std::string& name);
   absl::StatusOr<std::vector<ObjectInfo>> List();
 

@@ -233,7 +233,20 @@ absl::Status EngineImpl::Drop(absl::string_view name) try {
   return base::NoMemory();
 }
 
+absl::Status EngineImpl::DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) try {
+  ERIS_RETURN_IF_ERROR(admin_->DropIfWritten(name, id, rows));
+  EndSampling(id);
+  return absl::OkStatus();
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
+
 void EngineImpl::BeginSampling(ObjectId object) {
+void EngineImpl::EndSampling(ObjectId object) {
+  base::MutexLock lock(&samplers_mu_);
+  samplers_.erase(object);
+}
+
   base::MutexLock lock(&samplers_mu_);
   samplers_.try_emplace(object, aeu::NowNs());
 }

@@ -37,6 +37,7 @@ class EngineImpl final : public Engine {
   absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const TableSchema& schema,
                                          const TableOptions& options = {}) override;
   absl::Status Drop(absl::string_view name) override;
+  absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) override;
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;

@@ -75,6 +75,11 @@ constexpr bool HasValues(CommandType type) {
   return type == CommandType::kUpsert ||
          (type >= CommandType::kInsertIfAbsent && type <= CommandType::kAdd);
 }
+// Rows of an object may change by it.
+constexpr bool Writes(CommandType type) {
+  return (type >= CommandType::kUpsert && type <= CommandType::kPutRows) ||
+         type == CommandType::kAppendRows;
+}
 constexpr bool HasExpected(CommandType type) { return type == CommandType::kCompareAndSet; }
 constexpr bool AnswersValues(CommandType type) {
   return type == CommandType::kLookup || storage::IsConditional(OperationOf(type));

@@ -107,7 +107,8 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
 
 // Creates the missing object, with one partition of equal size for each AEU.
 absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                          const ImportFile& file, const ImportFormat& format, bool& created) {
+                          const ImportFile& file, const ImportFormat& format,
+                          std::optional<ObjectId>& created) {
   CreateOptions options;
   options.key_type = format.key_type;
   if (!flags.kind.empty()) {
@@ -134,7 +135,7 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
                     CutsOfIndexes(client, format.key_type.first, stats->aeus.size()));
   }
   const absl::StatusOr<ObjectInfo> info = client.Create(flags.object, options);
-  created = info.ok();
+  if (info.ok()) created = info->id;
   if (!absl::IsAlreadyExists(info.status())) return info.status();
   // Another import has been faster: its object must be as ours would be.
   const absl::StatusOr<ObjectInfo> other = client.Get(flags.object);
@@ -210,7 +211,6 @@ class Loader {
 };
 
 struct Loaded {
-  uint64_t sent = 0;
   uint64_t rows = 0;
   uint64_t replaced = 0;
   uint64_t skipped = 0;
@@ -222,7 +222,7 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
   ProgressBar bar(input.bytes(), flags.progress);
   absl::Status status;
   ObjectKey key;
-  uint64_t value = 0;
+  uint64_t value = 0, sent = 0;
   std::string complaint;
   while (status.ok()) {
     const absl::StatusOr<ImportFile::Result> result = file.Next(key, value, complaint);
@@ -232,7 +232,7 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
       break;
     } else if (*result == ImportFile::Result::kRow) {
       status = loader.Add(key, value);
-      if ((++loaded.sent & 4095) == 0) bar.Show(file.bytes_read(), loaded.sent);
+      if ((++sent & 4095) == 0) bar.Show(file.bytes_read(), sent);
     } else if (flags.on_error == "abort") {
       status = absl::InvalidArgumentError(complaint);
     } else {
@@ -266,7 +266,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   ImportFile file(input.fd(), input.name(), *format);
   status = file.Open();
   if (!status.ok()) return Report(status);
-  bool created = false;
+  std::optional<ObjectId> created;
   if (target->missing) status = CreateTarget(**client, flags, input, file, *format, created);
   if (!status.ok()) return Report(status);
 
@@ -275,20 +275,16 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   status = Load(**client, flags, input, target->key_type, file, loaded);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
-    return Report(EndFailedImport(**client,
-                                  {.object = flags.object,
-                                   .created = created,
-                                   .keep = flags.keep,
-                                   .loaded = loaded.rows,
-                                   .stored = loaded.rows - loaded.replaced,
-                                   .sent = loaded.sent},
-                                  status));
+    return Report(EndFailedImport(
+        **client,
+        {.object = flags.object, .created = created, .keep = flags.keep, .loaded = loaded.rows},
+        status));
   }
   const double rate = seconds > 0 ? static_cast<double>(loaded.rows) / seconds : 0;
   Output output;
   if (cli.json()) {
     output.WriteJson({{"object", flags.object},
-                      {"created", created},
+                      {"created", created.has_value()},
                       {"rows", std::to_string(loaded.rows)},
                       {"replaced", std::to_string(loaded.replaced)},
                       {"skipped", std::to_string(loaded.skipped)},

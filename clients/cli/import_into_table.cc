@@ -1,6 +1,7 @@
 // eris import into a table: creates it with bounds from a sample of its first key column.
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +68,8 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
 }
 
 absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                          const TableFile& file, const TableSchema& schema, bool& created) {
+                          const TableFile& file, const TableSchema& schema,
+                          std::optional<ObjectId>& created) {
   absl::StatusOr<client::TableBounds> bounds = ParseTableBounds(schema, flags.expect, "");
   if (!bounds.ok()) return bounds.status();
   if (flags.expect.empty() && schema.clustered()) {
@@ -90,7 +92,7 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
   }
   client::TableClient tables(client);
   const absl::StatusOr<ObjectInfo> info = tables.Create(flags.object, schema, *bounds);
-  created = info.ok();
+  if (info.ok()) created = info->id;
   if (!absl::IsAlreadyExists(info.status())) return info.status();
   // Another import has been faster: its table must be as ours would be.
   const absl::StatusOr<client::TableInfo> other = tables.Get(flags.object);
@@ -157,7 +159,7 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
   if (!format.ok()) return Report(format.status());
   TableFile file(input.fd(), input.name(), *format, target->schema);
   absl::Status status = file.Open();
-  bool created = false;
+  std::optional<ObjectId> created;
   if (status.ok() && target->missing) {
     status = CreateTarget(client, flags, input, file, target->schema, created);
   }
@@ -175,16 +177,12 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
   status = ImportRows(client, target->schema, options, file, imported);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
-    return Report(EndFailedImport(client,
-                                  {.object = flags.object,
-                                   .created = created,
-                                   .keep = flags.keep,
-                                   .loaded = imported.rows,
-                                   .stored = imported.rows - imported.replaced,
-                                   .sent = imported.sent},
-                                  status));
+    return Report(EndFailedImport(
+        client,
+        {.object = flags.object, .created = created, .keep = flags.keep, .loaded = imported.rows},
+        status));
   }
-  return Show(cli, flags, imported, created, seconds);
+  return Show(cli, flags, imported, created.has_value(), seconds);
 }
 
 int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {

@@ -202,7 +202,19 @@ std::vector<uint32_t> Request::MovedPositions() const {
   return moved;
 }
 
-absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) const {
+absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) {
+  absl::Status status = OutcomeOfStates(limits, refused);
+  if (!routing::Writes(type_)) return status;
+  // The caller of a plain write that fails in part is not told which keys took effect.
+  const bool tells_written =
+      status.ok() || object_->is_table() || storage::IsConditional(routing::OperationOf(type_));
+  const uint32_t written = tells_written ? count_ - refused : 0;
+  if (written == 0 || object_->CountWritten(written)) return status;
+  MarkUnsent(false, KeyState::kNoObject);
+  return OutcomeOfStates(limits, refused);
+}
+
+absl::Status Request::OutcomeOfStates(const RequestLimits& limits, uint32_t& refused) const {
   refused = 0;
   if (AllExecuted()) return absl::OkStatus();
   uint32_t by_state[256] = {};

@@ -117,8 +117,9 @@ class Request final : public routing::Reply {
   bool AllExecuted() const;
   // After the last answer: keys that reached an AEU that does not own them, as positions.
   std::vector<uint32_t> MovedPositions() const;
-  // What the states say as a whole. `refused` counts keys that were not executed.
-  absl::Status Outcome(const RequestLimits& limits, uint32_t& refused) const;
+  // What the states say as a whole, to be told to the caller: rows that a write has changed are
+  // counted (ObjectEntry::CountWritten). Once. `refused` counts keys that were not executed.
+  absl::Status Outcome(const RequestLimits& limits, uint32_t& refused);
   // presence[i] = 1 where the key was there before the operation.
   void CopyPresence(absl::Span<uint8_t> presence) const;
   // Of conditional writes: 1 where the key was written; where it was executed at all.
@@ -139,6 +140,7 @@ class Request final : public routing::Reply {
   struct States {
     storage::KeyState one;
     storage::KeyState other;
+  absl::Status OutcomeOfStates(const RequestLimits& limits, uint32_t& refused) const;
   };
   States PresentStates() const;
   States AppliedStates() const;

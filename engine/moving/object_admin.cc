@@ -187,10 +187,30 @@ void ObjectAdmin::TryWithdraw(ObjectEntry& entry) {
 }
 
 absl::StatusOr<ObjectId> ObjectAdmin::Drop(absl::string_view name) {
+  return DropIf(name, [](ObjectEntry&) { return absl::OkStatus(); });
+}
+
+absl::Status ObjectAdmin::DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) {
+  const auto check = [&](ObjectEntry& entry) -> absl::Status {
+    if (entry.route.object() != id) {
+      return absl::NotFoundError(
+          absl::StrCat("object \"", name, "\" has been dropped; another one has its name"));
+    }
+    uint64_t counted = 0;
+    if (entry.SealWritten(rows, counted)) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat("writes of ", counted, " rows of object \"",
+                                                      name, "\" were acknowledged, not ", rows,
+                                                      ": it stays"));
+  };
+  return DropIf(name, check).status();
+}
+
+absl::StatusOr<ObjectId> ObjectAdmin::DropIf(absl::string_view name,
+                                             absl::FunctionRef<absl::Status(ObjectEntry&)> check) {
   if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
   const InFlight::Entered entered(core_.in_flight);
   Reservation reservation;
-  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Withdraw(name, reservation));
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Withdraw(name, check, reservation));
   object->MarkDropped();
   core_.transfer_stop.Look();
   {

@@ -105,11 +105,14 @@ absl::StatusOr<ObjectRef> Catalogue::Find(absl::string_view name) const {
   return found->second;
 }
 
-absl::StatusOr<ObjectRef> Catalogue::Withdraw(absl::string_view name, Reservation& reservation) {
+absl::StatusOr<ObjectRef> Catalogue::Withdraw(absl::string_view name,
+                                              absl::FunctionRef<absl::Status(ObjectEntry&)> check,
+                                              Reservation& reservation) {
   base::MutexLock lock(&mu_);
   const auto found = objects_.find(View(name));
   if (found == objects_.end() || found->second == nullptr) return NoSuchObject(name);
-  const ObjectEntry& object = *found->second;
+  ObjectEntry& object = *found->second;
+  if (absl::Status status = check(object); !status.ok()) return status;
   reservation = {object.name, object.route.slot(), object.route.object()};
   return std::exchange(found->second, nullptr);
 }

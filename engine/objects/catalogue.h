@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -34,8 +35,11 @@ class Catalogue {
 
   // Errors: NotFound.
   absl::StatusOr<ObjectRef> Find(absl::string_view name) const;
-  // Takes the object out and keeps its name and slot reserved until Release. Errors: NotFound.
-  absl::StatusOr<ObjectRef> Withdraw(absl::string_view name, Reservation& reservation);
+  // Takes the object out, if `check` permits it, and keeps its name and slot reserved until
+  // Release. `check` must not block. Errors: NotFound; those of `check`.
+  absl::StatusOr<ObjectRef> Withdraw(absl::string_view name,
+                                     absl::FunctionRef<absl::Status(ObjectEntry&)> check,
+                                     Reservation& reservation);
   std::vector<ObjectRef> List() const;  // by name
 
  private:

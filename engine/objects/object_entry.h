@@ -15,6 +15,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
+#include "base/cache_line.h"
 #include "base/mutex.h"
 #include "engine/objects/step_gate.h"
 #include "engine/objects/transfer_pacing.h"
@@ -114,6 +115,19 @@ struct ObjectEntry {
     for (const auto& [numa_node, manager] : managers_) visit(*manager);
   }
 
+  // Counts rows that a write is about to be told as done. False: a drop that was to lose no such
+  // write came first, so it must be told NotFound. Any thread.
+  bool CountWritten(uint64_t rows) {
+    // relaxed, as in SealWritten: the order of changes to this one word decides, no data follows.
+    return (written_.fetch_add(rows, std::memory_order_relaxed) & kSealed) == 0;
+  }
+  // From here on CountWritten refuses, unless it has counted other rows than `expected`: false, and
+  // `counted` is what it has. Any thread.
+  bool SealWritten(uint64_t expected, uint64_t& counted) {
+    counted = expected;
+    return written_.compare_exchange_strong(counted, expected | kSealed, std::memory_order_relaxed);
+  }
+
   // Shared: written by Drop, read by sessions. relaxed: a session that reads it late sends commands
   // to AEUs that answer kNoObject.
   void MarkDropped() { dropped_.store(true, std::memory_order_relaxed); }
@@ -121,8 +135,13 @@ struct ObjectEntry {
 
  private:
   using Managers = std::map<NumaNodeId, std::unique_ptr<memory::MemoryManager>>;
+  static constexpr uint64_t kSealed = uint64_t{1} << 63;
 
-  std::atomic<bool> dropped_{false};
+  // Rows of acknowledged writes, erased ones too; kSealed is added by SealWritten. A line of its own:
+  // every write adds to it, and sessions read what stands around it.
+  alignas(base::kCacheLineBytes) std::atomic<uint64_t> written_{0};
+
+  alignas(base::kCacheLineBytes) std::atomic<bool> dropped_{false};
 
   // Rows of the first chunk, whose cost is not known: fewer rows if they have more columns.
   uint32_t FirstChunkRows() const {

@@ -388,6 +388,10 @@ absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view ta
           "a scan into another object has no aggregates, no limit and no resume token");
     }
     ERIS_RETURN_IF_ERROR(CheckTarget(request.plan->result(), *request.target));
+    // Ahead of the first row: the target receives rows before this call can be told of any.
+    if (!request.target->CountWritten(1)) {
+      return absl::NotFoundError(absl::StrCat("object \"", target, "\" has been dropped"));
+    }
   }
   if (!query.resume.empty()) {
     if (query.snapshot == nullptr) {

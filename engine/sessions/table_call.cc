@@ -83,6 +83,10 @@ absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, 
       worst = request.states[piece];
     }
   }
+  if (stored > 0 && !request.object()->CountWritten(stored)) {
+    stored = 0;
+    worst = KeyState::kNoObject;
+  }
   refused = static_cast<uint32_t>(rows - stored);
   switch (worst) {
     case KeyState::kAbsent:

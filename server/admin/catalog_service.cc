@@ -71,6 +71,10 @@ absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectReq
 absl::Status DoDropObject(const ControlScope& scope, const v1::DropObjectRequest& request,
                           v1::DropObjectResponse*) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
+  if (request.has_if_written()) {
+    return scope.server.engine->DropIfWritten(request.name(), ObjectId{request.if_written().id()},
+                                              request.if_written().rows());
+  }
   return scope.server.engine->Drop(request.name());
 }
 

@@ -202,6 +202,74 @@ TEST_P(EngineOnMachineTest, ObjectsComeAndGoWithTheirMemory) {
   EXPECT_EQ(reserved(), reserved_before);
 }
 
+// DropIfWritten of an object of which `rows` written rows were acknowledged refuses other counts.
+void ExpectDroppedOnlyBy(Engine& engine, const ObjectInfo& info, uint64_t rows) {
+  for (const uint64_t other : {rows - 1, rows + 1}) {
+    EXPECT_EQ(engine.DropIfWritten(info.name, info.id, other).code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(engine.DropIfWritten(info.name, ObjectId{info.id.value + 1}, rows).code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(engine.Describe(info.name).ok());
+  EXPECT_TRUE(engine.DropIfWritten(info.name, info.id, rows).ok());
+  EXPECT_EQ(engine.DropIfWritten(info.name, info.id, rows).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_P(EngineOnMachineTest, ADropThatExpectsWrittenRowsCountsReplacedAndErasedOnes) {
+  auto session = engine_->NewSession();
+  auto index = engine_->Create("o", {.expected = {0, 1000}});
+  ASSERT_TRUE(index.ok());
+  const std::vector<uint64_t> keys{1, 500, 999};
+  std::vector<uint64_t> values(3);
+  std::vector<uint8_t> found(3);
+  ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
+  ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
+  ASSERT_TRUE(session->Erase("o", keys).ok());
+  ASSERT_TRUE(
+      session->Write("o", {.mode = WriteMode::kAdd, .keys = keys, .values = keys}, {}).ok());
+  absl::Notification done;
+  ASSERT_TRUE(session->UpsertAsync("o", keys, keys, [&](BatchResult) { done.Notify(); }).ok());
+  done.WaitForNotification();
+  ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
+  ExpectDroppedOnlyBy(*engine_, *index, 15);
+
+  const TableSchema heap{.columns = {{.name = "a", .type = ColumnType::kInt64}}};
+  auto table = engine_->CreateTable("t", heap);
+  auto copy = engine_->CreateTable("copy", heap);
+  ASSERT_TRUE(table.ok() && copy.ok());
+  const ColumnView column{.values = keys.data()};
+  ASSERT_TRUE(session->AppendRows("t", {.rows = 3, .columns = {&column, 1}}).ok());
+  ASSERT_TRUE(session->ScanInto("t", {}, "copy").ok());
+  EXPECT_EQ(engine_->DropIfWritten("copy", copy->id, 0).code(),
+            absl::StatusCode::kFailedPrecondition);
+  ExpectDroppedOnlyBy(*engine_, *table, 3);
+}
+
+TEST_P(EngineOnMachineTest, NoWriteIsAcknowledgedThatADropDidNotExpect) {
+  for (int round = 0; round < 20; ++round) {
+    auto created = engine_->Create("o", {.expected = {0, 1000}});
+    ASSERT_TRUE(created.ok());
+    std::atomic<uint64_t> acknowledged = 0;  // relaxed: read after join, or to guess
+    std::thread writer([&] {
+      auto session = engine_->NewSession();
+      for (uint64_t key = 0; key < 1000; ++key) {
+        const std::vector<uint64_t> one{key};
+        if (!session->Upsert("o", one, one).ok()) return;
+        acknowledged.fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+    uint64_t expected = 0;
+    absl::Status dropped = absl::FailedPreconditionError("not tried");
+    while (absl::IsFailedPrecondition(dropped)) {
+      expected = acknowledged.load(std::memory_order_relaxed);
+      dropped = engine_->DropIfWritten("o", created->id, expected);
+    }
+    writer.join();
+    ASSERT_TRUE(dropped.ok()) << dropped;
+    EXPECT_EQ(acknowledged.load(std::memory_order_relaxed), expected);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Machines, EngineOnMachineTest,
                          testing::Values(Machine{"OneAeu", 1, ""}, Machine{"TwoAeus", 2, ""},
                                          Machine{"SevenAeus", 7, ""},

@@ -9,17 +9,17 @@ std::string WhatIsLeft(client::Client& client, const FailedImport& import) {
   const std::string name = import.object;
   if (!import.created) return "";
   if (import.keep) return absl::StrCat("; ", name, " is kept, with the rows loaded so far");
-  const absl::StatusOr<ObjectInfo> info = client.Get(name);
-  if (absl::IsNotFound(info.status())) return absl::StrCat("; ", name, " is gone");
-  const uint64_t ours_max = import.loaded == import.sent ? import.stored : import.sent;
-  if (info.ok() && info->keys > ours_max) {
-    return absl::StrCat("; ", name,
-                        ", which this import has created, stays: others have written to it");
-  }
-  const absl::Status dropped = info.ok() ? client.Drop(name) : info.status();
+  const absl::Status dropped = client.DropIfWritten(name, *import.created, import.loaded);
   if (dropped.ok()) {
     return absl::StrCat("; ", name,
                         ", which this import had created, was dropped again (--keep keeps it)");
+  }
+  if (absl::IsNotFound(dropped)) return absl::StrCat("; ", name, " is gone");
+  if (absl::IsFailedPrecondition(dropped)) {
+    return absl::StrCat("; ", name,
+                        ", which this import has created, stays: others have written to it, or an "
+                        "acknowledgement was lost; `eris drop ",
+                        name, "` drops it with all rows");
   }
   return absl::StrCat("; ", name,
                       ", which this import has created, could not be dropped: ", dropped.message());

@@ -4,6 +4,7 @@
 #define ERIS_CLIENTS_CLI_FILES_FAILED_IMPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,16 +14,15 @@ namespace eris::cli {
 
 struct FailedImport {
   std::string object;
-  bool created = false;  // by this import
-  bool keep = false;     // the user wants the rows that were loaded
-  uint64_t loaded = 0;   // rows that were acknowledged
-  uint64_t stored = 0;   // of them those that replaced none
-  uint64_t sent = 0;     // rows; those that were not acknowledged may be stored, too
+  std::optional<ObjectId> created;  // by this import
+  bool keep = false;                // the user wants the rows that were loaded
+  uint64_t loaded = 0;              // rows that were acknowledged
 };
 
-// Drops the object if the import has created it, nobody asked to keep it, and it has no more rows
-// than the import can have stored: others may have written to it meanwhile. Returns `why`, with
-// what was loaded and what is left appended to its text. Blocks for up to two calls.
+// Drops the object if the import has created it, nobody asked to keep it, and the server knows of
+// no acknowledged write but the import's own. So no other client loses a write, and an object stays
+// in doubt: when an acknowledgement of the import's own was lost. Returns `why`, with what was
+// loaded and what is left appended to its text. Blocks for one call.
 absl::Status EndFailedImport(client::Client& client, const FailedImport& import,
                              const absl::Status& why);
 

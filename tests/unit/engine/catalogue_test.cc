@@ -18,6 +18,8 @@ ObjectRef Object(const Reservation& place) {
       std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0}, std::vector<AeuId>{{0}}));
 }
 
+constexpr auto kAlways = [](ObjectEntry&) { return absl::OkStatus(); };
+
 TEST(CatalogueTest, AReservedNameIsTakenButNotFound) {
   Catalogue catalogue;
   const auto place = catalogue.Reserve("a");
@@ -35,14 +37,35 @@ TEST(CatalogueTest, AWithdrawnNameStaysTakenUntilItsRelease) {
   const auto place = catalogue.Reserve("a");
   catalogue.Publish(*place, Object(*place));
   Reservation withdrawn;
-  ASSERT_TRUE(catalogue.Withdraw("a", withdrawn).ok());
+  ASSERT_TRUE(catalogue.Withdraw("a", kAlways, withdrawn).ok());
   EXPECT_EQ(withdrawn.slot, place->slot);
   EXPECT_EQ(withdrawn.id, place->id);
-  EXPECT_EQ(catalogue.Withdraw("a", withdrawn).status().code(), Code::kNotFound);
+  EXPECT_EQ(catalogue.Withdraw("a", kAlways, withdrawn).status().code(), Code::kNotFound);
   EXPECT_EQ(catalogue.Find("a").status().code(), Code::kNotFound);
   EXPECT_EQ(catalogue.Reserve("a").status().code(), Code::kAlreadyExists);
   catalogue.Release(withdrawn);
   EXPECT_TRUE(catalogue.Reserve("a").ok());
+}
+
+TEST(CatalogueTest, AnObjectWhoseCheckFailsIsNotWithdrawn) {
+  Catalogue catalogue;
+  const auto place = catalogue.Reserve("a");
+  catalogue.Publish(*place, Object(*place));
+  Reservation withdrawn;
+  const auto refuse = [](ObjectEntry&) { return absl::FailedPreconditionError("no"); };
+  EXPECT_EQ(catalogue.Withdraw("a", refuse, withdrawn).status().code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(catalogue.Find("a").ok());
+}
+
+TEST(CatalogueTest, WritesAreCountedUntilTheExpectedCountIsSealed) {
+  const ObjectRef object = Object({.name = "a", .slot = 0, .id = {1}});
+  EXPECT_TRUE(object->CountWritten(3));
+  EXPECT_TRUE(object->CountWritten(4));
+  uint64_t counted = 0;
+  EXPECT_FALSE(object->SealWritten(6, counted));
+  EXPECT_EQ(counted, 7u);
+  EXPECT_TRUE(object->SealWritten(7, counted));
+  EXPECT_FALSE(object->CountWritten(1));
 }
 
 TEST(CatalogueTest, SlotsAreUsedAgainAndIdsAreNot) {
@@ -113,7 +136,7 @@ TEST(CatalogueTest, OneOfManyThreadsGetsAName) {
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(got.load(), 1);
     Reservation place;
-    ASSERT_TRUE(catalogue.Withdraw("contended", place).ok());
+    ASSERT_TRUE(catalogue.Withdraw("contended", kAlways, place).ok());
     catalogue.Release(place);
   }
 }

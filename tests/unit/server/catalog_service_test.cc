@@ -51,6 +51,26 @@ TEST_F(CatalogServiceTest, CreatedObjectIsDescribedListedAndDropped) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(CatalogServiceTest, ADropMayExpectTheObjectAndWhatWasWritten) {
+  Load(3);
+  const auto info = engine.Describe("orders");
+  ASSERT_TRUE(info.ok());
+  const auto drop = [&](uint32_t id, uint64_t rows) {
+    v1::DropObjectRequest request;
+    request.set_name("orders");
+    request.mutable_if_written()->set_id(id);
+    request.mutable_if_written()->set_rows(rows);
+    v1::DropObjectResponse response;
+    grpc::ClientContext context;
+    return catalog->DropObject(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(drop(info->id.value, 0), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(drop(info->id.value + 1, 3), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(engine.Describe("orders").ok());
+  EXPECT_EQ(drop(info->id.value, 3), grpc::StatusCode::OK);
+  EXPECT_FALSE(engine.Describe("orders").ok());
+}
+
 TEST_F(CatalogServiceTest, EachKindIsCreatedAndShown) {
   for (const auto& [asked, shown] : std::vector<std::pair<v1::ObjectKind, v1::ObjectKind>>{
            {v1::OBJECT_KIND_UNSPECIFIED, v1::OBJECT_KIND_INDEX},

@@ -181,6 +181,13 @@ absl::Status FakeEngine::Drop(absl::string_view name) {
   return objects_.erase(std::string(name)) == 1 ? absl::OkStatus() : Unknown(name);
 }
 
+absl::Status FakeEngine::DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) {
+  const absl::StatusOr<ObjectInfo> info = Describe(name);
+  if (!info.ok() || info->id != id) return Unknown(name);
+  if (info->keys != rows) return absl::FailedPreconditionError("written by others");
+  return Drop(name);
+}
+
 absl::StatusOr<ObjectInfo> FakeEngine::Describe(absl::string_view name) {
   base::MutexLock lock(&mu_);
   const auto found = objects_.find(std::string(name));

@@ -47,6 +47,8 @@ class FakeEngine final : public Engine {
                                          const TableOptions& options) override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   absl::Status Drop(absl::string_view name) override;
+  // Of an object that has other than `rows` rows: FailedPrecondition. No write is counted.
+  absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) override;
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
