@@ -9,6 +9,7 @@
 #include "clients/cli/table_verbs.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/output_file.h"
 #include "clients/cli/text/parse.h"
@@ -44,6 +45,7 @@ absl::StatusOr<uint64_t> WriteRows(client::ScanReader& reader, client::ScanRows&
       output.Write(line);
     }
     count += rows.keys.size();
+    if (absl::Status status = CheckInterrupted(); !status.ok()) return status;
     const absl::StatusOr<bool> next = reader.Next(rows);
     if (!next.ok()) return next.status();
     more = *next;
@@ -122,7 +124,7 @@ void AddExport(Flags& program, Cli& cli) {
   verb.SetFooter(
       "A file is replaced when all rows are written, and else as it was. Pipes and devices are "
       "written\n"
-      "directly.\n"
+      "directly. Ctrl-C leaves the file as it was.\n"
       "\n"
       "A file of two-part keys comes in again with: eris import ... --key key,second_key (tbl: "
       "--key "

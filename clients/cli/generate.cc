@@ -3,10 +3,12 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/sample_rows.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/output_file.h"
 
@@ -19,8 +21,8 @@ struct GenerateFlags {
   SampleScale scale;
 };
 
-// Returns the rows written; stops where nobody reads `output` any more.
-uint64_t WriteRows(const GenerateFlags& flags, Output& output) {
+// Returns the rows written; stops where nobody reads `output` any more. Errors: Cancelled.
+absl::StatusOr<uint64_t> WriteRows(const GenerateFlags& flags, Output& output) {
   uint64_t rows = 0;
   std::string text;
   for (uint64_t number = 0; number < flags.scale.orders() && output.open(); ++number) {
@@ -32,6 +34,7 @@ uint64_t WriteRows(const GenerateFlags& flags, Output& output) {
       rows += AppendLineitems(flags.scale, number, text);
     }
     output.Write(text);
+    if (absl::Status status = CheckInterrupted(); !status.ok()) return status;
   }
   return rows;
 }
@@ -39,20 +42,20 @@ uint64_t WriteRows(const GenerateFlags& flags, Output& output) {
 int RunGenerate(const Cli& cli, const GenerateFlags& flags) {
   if (flags.path == "-") {
     Output output;
-    WriteRows(flags, output);
-    return output.Finish(kExitOk);
+    const absl::Status status = WriteRows(flags, output).status();
+    return output.Finish(Report(status));
   }
   OutputFile file;
   if (absl::Status status = file.Open(flags.path); !status.ok()) return Report(status);
   Output output(file.file());
-  const uint64_t rows = WriteRows(flags, output);
-  if (const int code = output.Finish(kExitOk); code != kExitOk) return code;
+  const absl::StatusOr<uint64_t> rows = WriteRows(flags, output);
+  if (const int code = output.Finish(Report(rows.status())); code != kExitOk) return code;
   if (absl::Status status = file.Keep(); !status.ok()) return Report(status);
   Output summary;
   if (cli.json()) {
-    summary.WriteJson({{"rows", std::to_string(rows)}, {"file", flags.path}});
+    summary.WriteJson({{"rows", std::to_string(*rows)}, {"file", flags.path}});
   } else {
-    summary.Write(absl::StrCat(rows, " rows written to ", flags.path, "\n"));
+    summary.Write(absl::StrCat(*rows, " rows written to ", flags.path, "\n"));
   }
   return summary.Finish(kExitOk);
 }

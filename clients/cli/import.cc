@@ -24,6 +24,7 @@
 #include "clients/cli/table_verbs.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
 #include "eris/key_text.h"
@@ -226,6 +227,8 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
   std::string complaint;
   while (status.ok()) {
     const absl::StatusOr<ImportFile::Result> result = file.Next(key, value, complaint);
+    status = CheckInterrupted();
+    if (!status.ok()) break;
     if (!result.ok()) {
       status = result.status();
     } else if (*result == ImportFile::Result::kEnd) {
@@ -257,6 +260,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   if (!flags.schema.empty()) return RunImportIntoTable(cli, flags, input, **client);
+  CatchInterrupts();
   if (const auto found = (*client)->Get(flags.object); found.ok() && IsTable(*found)) {
     return RunImportIntoTable(cli, flags, input, **client);
   }
@@ -365,7 +369,9 @@ void AddImport(Flags& program, Cli& cli) {
       "with its number and the\n"
       "reason; with --on-error abort (exit code 2) all rows before it have been loaded. An object "
       "that\n"
-      "the import has created is dropped again when it fails, unless --keep is given. A new "
+      "the import has created is dropped again when it fails, unless --keep is given or others may "
+      "have\n"
+      "written to it. Ctrl-C lets an import fail in the same way; once more ends it at once. A new "
       "object\n"
       "gets partition bounds from a sample of the file, one equal share for each AEU. Two key "
       "columns make keys of two\n"

@@ -9,6 +9,7 @@
 #include "clients/cli/files/row_text.h"
 #include "clients/cli/files/schema_text.h"
 #include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/key_input.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
@@ -154,6 +155,7 @@ absl::Status WriteScan(client::TableScanReader& reader, const Output& output, Ro
   absl::StatusOr<bool> more = reader.Next(rows);
   while (more.ok() && *more && output.open()) {
     if (absl::Status status = sink.Add(reader.schema(), rows); !status.ok()) return status;
+    if (absl::Status status = CheckInterrupted(); !status.ok()) return status;
     more = reader.Next(rows);
   }
   if (!more.ok()) return more.status();

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/text/interrupt.h"
 
 namespace eris::cli {
 namespace {
@@ -111,6 +112,7 @@ DelimitedReader::DelimitedReader(int fd, const DelimitedFormat& format)
     : fd_(fd), format_(format) {}
 
 absl::Status DelimitedReader::Fill() {
+  if (absl::Status status = AwaitReadable(fd_); !status.ok()) return status;
   buffer_.erase(0, begin_);
   begin_ = 0;
   const size_t old_size = buffer_.size();

@@ -44,7 +44,7 @@ class DelimitedReader {
 
   enum class Result { kRecord, kBad, kEnd };
   // The next record that is no empty line. `fields` (until the next call) and `reason` as in
-  // SplitRecord. Errors: Unavailable (reading failed).
+  // SplitRecord. Errors: Unavailable (reading failed), Cancelled (CatchInterrupts).
   absl::StatusOr<Result> Next(std::vector<absl::string_view>& fields, std::string& reason);
 
   uint64_t line() const { return line_; }         // of the last record's start, from 1

@@ -1,6 +1,5 @@
 #include "clients/cli/files/table_file.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "clients/cli/files/field_text.h"
 #include "clients/cli/files/schema_text.h"
 #include "clients/cut_text.h"
+#include "clients/cli/text/interrupt.h"
 
 namespace eris::cli {
 namespace {
@@ -196,18 +196,6 @@ void TableFile::Interrupt() {
   if (interrupt_fd_ >= 0) (void)!write(interrupt_fd_, &one, sizeof(one));
 }
 
-// Until there is something to read, or the end. Files are always ready.
-absl::Status TableFile::AwaitInput() {
-  pollfd waits[] = {{fd_, POLLIN, 0}, {interrupt_fd_, POLLIN, 0}};  // poll passes -1 over
-  while (poll(waits, 2, -1) < 0) {
-    if (errno != EINTR && errno != EAGAIN) {
-      return absl::UnavailableError(absl::StrCat("cannot wait: ", std::strerror(errno)));
-    }
-  }
-  if (waits[1].revents != 0) return absl::CancelledError("reading was interrupted");
-  return absl::OkStatus();
-}
-
 // Which some programs write first, also where there is no header. Not of .tbl: there it is what a
 // first string begins with, which has no quotes around it.
 void TableFile::SkipByteOrderMark() {
@@ -221,7 +209,7 @@ void TableFile::SkipByteOrderMark() {
 }
 
 absl::Status TableFile::Fill() {
-  if (absl::Status status = AwaitInput(); !status.ok()) return status;
+  if (absl::Status status = AwaitReadable(fd_, interrupt_fd_); !status.ok()) return status;
   // What is left is the beginning of one record.
   const size_t left = end_ - begin_;
   if (buffer_.size() < left + kReadBytes + kPadBytes) {

@@ -56,7 +56,7 @@ class TableFile {
   // in quotes it is an empty string. Empty lines are passed over, but in files of one field that
   // may be null. Each bad line is told to `on_bad_line`, and passed over where that returns true: a
   // Read lays out room for rows_max rows, which must not be done again for every bad line. Errors:
-  // Unavailable, Cancelled (Interrupt).
+  // Unavailable, Cancelled (Interrupt; CatchInterrupts).
   using OnBadLine = absl::FunctionRef<bool(const std::string& complaint)>;
   absl::StatusOr<Result> Read(uint64_t rows_max, client::OwnedRows& rows, OnBadLine on_bad_line,
                               uint64_t text_bytes_max = kBatchTextBytesMax);
@@ -74,7 +74,6 @@ class TableFile {
   struct Cursors;  // where the values of the next row go
   enum class Step { kRow, kBlank, kMore, kBad };
 
-  absl::Status AwaitInput();
   absl::Status Fill();
   void SkipByteOrderMark();
   Step SkipRestOfLine();

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <string>
 
+#include "clients/cli/text/interrupt.h"
+
 namespace eris::cli {
 
 int ExitCodeOf(const absl::Status& status) {
@@ -17,6 +19,8 @@ int ExitCodeOf(const absl::Status& status) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
       return kExitUnavailable;
+    case absl::StatusCode::kCancelled:
+      return CheckInterrupted().ok() ? kExitRefused : kExitInterrupted;
     default:
       return kExitRefused;
   }

@@ -14,7 +14,7 @@ inline constexpr int kExitUnavailable = 3;    // server unreachable, stopping, o
 inline constexpr int kExitRefused = 4;        // everything else that the server refuses
 inline constexpr int kExitMisplaced = 5;      // memory verify: a page is not where it should be
 inline constexpr int kExitUnverified = 6;     // memory verify: that cannot be told
-inline constexpr int kExitInterrupted = 130;  // bench: by SIGINT, as a shell says it
+inline constexpr int kExitInterrupted = 130;  // by SIGINT, as a shell says it; or SIGTERM
 
 int ExitCodeOf(const absl::Status& status);
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/text/interrupt.h"
 
 namespace eris::cli {
 namespace {
@@ -52,6 +53,7 @@ absl::Status OutputFile::Open(const std::string& path) {
     if (realpath(path.c_str(), real) == nullptr) return CannotWrite(path);
     target_ = real;
   }
+  CatchInterrupts();
   std::string part = target_ + ".XXXXXX";
   const int fd = mkstemp(part.data());
   if (fd < 0) return CannotWrite(path);
