@@ -218,7 +218,7 @@ struct Loaded {
 };
 
 absl::Status Load(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                  const KeyTypes& key_type, ImportFile& file, Loaded& loaded) {
+                  const KeyTypes& key_type, bool created, ImportFile& file, Loaded& loaded) {
   Loader loader(client, flags, key_type);
   ProgressBar bar(input.bytes(), flags.progress);
   absl::Status status;
@@ -237,7 +237,7 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
       status = loader.Add(key, value);
       if ((++sent & 4095) == 0) bar.Show(file.bytes_read(), sent);
     } else if (flags.on_error == "abort") {
-      status = absl::InvalidArgumentError(complaint);
+      status = absl::InvalidArgumentError(absl::StrCat(complaint, created ? file.hint() : ""));
     } else {
       ++loaded.skipped;
       std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
@@ -276,7 +276,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
 
   const absl::Time start = absl::Now();
   Loaded loaded;
-  status = Load(**client, flags, input, target->key_type, file, loaded);
+  status = Load(**client, flags, input, target->key_type, created.has_value(), file, loaded);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
   if (!status.ok()) {
     return Report(EndFailedImport(

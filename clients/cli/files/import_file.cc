@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/files/import_hint.h"
 #include "clients/cli/files/tpch_tables.h"
 #include "clients/cli/text/parse.h"
 #include "clients/cut_text.h"
@@ -26,7 +27,8 @@ absl::StatusOr<ImportFile::Column> ImportFile::Find(const std::string& text) con
   if (ParseU64(text, number)) {
     if (number < 1 || (fields_expected_ > 0 && number > fields_expected_)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name_, " has columns 1 to ", fields_expected_, ", no column ", number));
+          absl::StrCat(name_, " has columns 1 to ", fields_expected_, ", no column ", number,
+                       DelimiterHint(fields_, format_.delimited.delimiter)));
     }
     Column column{number - 1, absl::StrCat("column ", number)};
     if (number <= names_.size()) absl::StrAppend(&column.name, " (", names_[number - 1], ")");
@@ -39,7 +41,8 @@ absl::StatusOr<ImportFile::Column> ImportFile::Find(const std::string& text) con
                                       "' cannot be found: give the column's number, --header, or "
                                       "--table for a TPC-H table")
                        : absl::StrCat(name_, " has no column '", text, "'; it has ",
-                                      absl::StrJoin(names_, ", ")));
+                                      absl::StrJoin(names_, ", "),
+                                      DelimiterHint(fields_, format_.delimited.delimiter)));
   }
   const size_t index = found - names_.begin();
   return Column{index, absl::StrCat("column ", index + 1, " (", text, ")")};
@@ -166,6 +169,7 @@ absl::StatusOr<ImportFile::Result> ImportFile::Next(ObjectKey& key, uint64_t& va
   }
   if (result == DelimitedReader::Result::kEnd) return Result::kEnd;
   std::string problem;
+  hint_.clear();
   if (result == DelimitedReader::Result::kBad) {
     problem = reason_;
   } else if (fields_expected_ == 0) {
@@ -180,10 +184,16 @@ absl::StatusOr<ImportFile::Result> ImportFile::Next(ObjectKey& key, uint64_t& va
     problem = absl::StrCat(fields_.size(), " fields, too few for key and value");
   }
   const KeyTypes& types = format_.key_type;
-  if (problem.empty() && Parse(key_, types.first, key.first, problem) &&
-      (!types.two_parts() || Parse(second_key_, *types.second, key.second, problem)) &&
-      Parse(value_, KeyType::kUint64, value, problem)) {
-    return Result::kRow;
+  if (problem.empty()) {
+    const bool two_parts = types.two_parts();
+    if (!Parse(key_, types.first, key.first, problem)) {
+      hint_ = KeyHint(types, false, fields_[key_.index]);
+    } else if (two_parts && !Parse(second_key_, *types.second, key.second, problem)) {
+      hint_ = KeyHint(types, true, fields_[second_key_.index]);
+    } else if (Parse(value_, KeyType::kUint64, value, problem)) {
+      return Result::kRow;
+    }
+    if (hint_.empty()) hint_ = TableHint(names_, fields_, key_.index);
   }
   complaint = absl::StrCat(name_, " line ", reader_.line(), ": ", problem);
   return Result::kBadLine;

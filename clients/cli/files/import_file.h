@@ -42,6 +42,10 @@ class ImportFile {
   // Unavailable.
   absl::StatusOr<Result> Next(ObjectKey& key, uint64_t& value, std::string& complaint);
 
+  // What would help against the complaint of the last Next, to be said behind it: flags for a new
+  // object.
+  const std::string& hint() const { return hint_; }
+
   size_t key_column() const { return key_.index; }  // from 0; of first parts
   uint64_t bytes_read() const { return reader_.bytes_read(); }
 
@@ -68,6 +72,7 @@ class ImportFile {
   Column value_;
   std::vector<absl::string_view> fields_;
   std::string reason_;
+  std::string hint_;
   // Open has read it and Next has not given it out; kBad: fields_ is not set.
   std::optional<DelimitedReader::Result> pending_;
 };

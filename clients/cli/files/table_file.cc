@@ -13,9 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/delimiter_index.h"
 #include "clients/cli/files/field_text.h"
+#include "clients/cli/files/import_hint.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/cut_text.h"
 #include "clients/cli/text/interrupt.h"
+#include "clients/cut_text.h"
 
 namespace eris::cli {
 namespace {
@@ -281,15 +282,23 @@ absl::Status TableFile::Open() {
     }
     const auto first = std::find(named.begin(), named.end(), true);
     const auto missing = std::find(named.begin(), named.end(), false);
-    if (!certain && first == named.end()) return absl::OkStatus();
+    // A first line that has every name, but in other letters, is no row.
+    const auto in_other_letters = [&](const ColumnSchema& column) {
+      return !CaseHint(split_, column.name).empty();
+    };
+    if (!certain && first == named.end() &&
+        !std::all_of(schema_.columns.begin(), schema_.columns.end(), in_other_letters)) {
+      return absl::OkStatus();
+    }
     if (missing != named.end()) {
       // To read it as a row would give fields to columns that they are not of.
       const auto name = [&](const auto& at) { return schema_.columns[at - named.begin()].name; };
-      return absl::InvalidArgumentError(
-          absl::StrCat(name_, ": the header has no column '", name(missing), "' of the table",
-                       certain ? ""
-                               : absl::StrCat("; if the first line, with '", name(first),
-                                              "' in it, is a row, say --no-header")));
+      return absl::InvalidArgumentError(absl::StrCat(
+          name_, ": the header has no column '", name(missing), "' of the table",
+          CaseHint(split_, name(missing)), DelimiterHint(split_, format_.delimited.delimiter),
+          certain || first == named.end() ? ""
+                                          : absl::StrCat("; if the first line, with '", name(first),
+                                                         "' in it, is a row, say --no-header")));
     }
     fields_ = std::move(fields);
     const absl::string_view record = text.substr(0, consumed);
@@ -380,7 +389,8 @@ TableFile::Step TableFile::SlowRecord(Cursors& to, std::string& complaint) {
   const bool blank = empty && !(fields_.size() == 1 && fields_[0].nullable);
   if (result == SplitResult::kRecord && !blank) {
     if (split_.size() != fields_.size()) {
-      problem = absl::StrCat(split_.size(), " fields, expected ", fields_.size());
+      problem = absl::StrCat(split_.size(), " fields, expected ", fields_.size(),
+                             DelimiterHint(split_, format_.delimited.delimiter));
     }
     for (size_t i = 0; i < fields_.size() && problem.empty(); ++i) {
       const Field& field = fields_[i];

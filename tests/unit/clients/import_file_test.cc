@@ -49,6 +49,49 @@ TEST(ImportFileTest, OrdersColumnsAreFoundByName) {
             (Seen{"1=370", "2=781"}));
 }
 
+// What is said of the first line that is bad.
+std::string HintOf(const std::string& text, const ImportFormat& format = {}) {
+  const TempFile content(text);
+  ImportFile file(content.fd(), "f", format);
+  EXPECT_TRUE(file.Open().ok());
+  ObjectKey key;
+  uint64_t value = 0;
+  std::string complaint;
+  const auto result = file.Next(key, value, complaint);
+  EXPECT_TRUE(result.ok() && *result == ImportFile::Result::kBadLine) << text;
+  return file.hint();
+}
+
+TEST(ImportFileTest, AFieldThatNoIndexKeepsIsAnsweredWithWhatDoes) {
+  EXPECT_EQ(HintOf("id,price\n1,3.50\n"),
+            "; a table keeps others, as with --schema 'id:int64,price:decimal(2)' --key id");
+  EXPECT_EQ(HintOf("1,-5\n", {.header = false}),
+            "; a table keeps others, as with --schema 'c1:int64,c2:int64' --key c1");
+  EXPECT_EQ(HintOf("name,born\nAda,1815-12-10\n", {.header = true}),
+            "; a table keeps others, as with --schema 'name:string,born:date' --key name");
+  EXPECT_EQ(HintOf("day,n\n2024-01-31,7\n"), "; for such keys give --key-type date");
+  EXPECT_EQ(HintOf("-7,7\n", {.header = false}), "; for such keys give --key-type i64");
+  EXPECT_EQ(HintOf("0.5,7\n", {.header = false}), "; for such keys give --key-type f64");
+  EXPECT_EQ(HintOf("1,x,7\n", {.header = false,
+                               .key_type = {KeyType::kUint64, KeyType::kUint64},
+                               .second_key = "2"}),
+            "; a table keeps others, as with --schema 'c1:int64,c2:string,c3:int64' --key c1");
+  EXPECT_EQ(HintOf("1,1999-01-01,7\n", {.header = false,
+                                        .key_type = {KeyType::kUint64, KeyType::kUint64},
+                                        .second_key = "2"}),
+            "; for such keys give --key-type u64,date");
+}
+
+TEST(ImportFileTest, AnotherDelimiterIsNamed) {
+  EXPECT_EQ(Import("id;price\n1;2\n", {}),
+            (Seen{"f has columns 1 to 1, no column 2; the line has no ',' but ';': give "
+                  "--delimiter ';'"}));
+  EXPECT_EQ(Import("id\tprice\n1\t2\n", {.key = "id"}),
+            (Seen{"f has no column 'id'; it has id\tprice; the line has no ',' but tab: give "
+                  "--delimiter tab"}));
+  EXPECT_EQ(Import("5\n", {.header = false}), (Seen{"f has columns 1 to 1, no column 2"}));
+}
+
 TEST(ImportFileTest, EveryTpchTableHasItsColumns) {
   const std::vector<std::pair<std::string, size_t>> tables = {
       {"orders", 9},   {"lineitem", 16}, {"customer", 8}, {"part", 9},

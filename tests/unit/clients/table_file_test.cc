@@ -307,6 +307,25 @@ TEST(TableFileTest, HeaderNamesTheColumnsInAnyOrder) {
   EXPECT_THAT(ReadAll("", format, schema).complaints, ElementsAre());
 }
 
+TEST(TableFileTest, AHeaderInOtherLettersAndAnotherDelimiterAreNamed) {
+  const TableSchema schema = Schema("a:int64,b:string");
+  TableFileFormat format;
+  format.header.reset();
+  EXPECT_THAT(ReadAll("A,B\n1,x\n", format, schema).complaints,
+              ElementsAre("f: the header has no column 'a' of the table; it has 'A', and upper and "
+                          "lower case differ"));
+  EXPECT_THAT(ReadAll("a,B\n1,x\n", format, schema).complaints,
+              ElementsAre(HasSubstr("no column 'b' of the table; it has 'B', and upper")));
+  EXPECT_THAT(ReadAll("1;x\n", format, schema).complaints,
+              ElementsAre("f line 1: 1 fields, expected 2; the line has no ',' but ';': give "
+                          "--delimiter ';'"));
+  format.header = true;
+  EXPECT_THAT(ReadAll("a;b\n1;x\n", format, schema).complaints,
+              ElementsAre(HasSubstr("no column 'a' of the table; the line has no ',' but ';'")));
+  format.header.reset();
+  EXPECT_THAT(ReadAll("1,B\n", format, schema).lines, ElementsAre("1|B"));
+}
+
 TEST(TableFileTest, LongStringsAreTakenUpToTheirLimit) {
   const TableSchema schema = Schema("a:string,b:int32");
   const std::string longest(kTableStringBytesMax, 'x');
