@@ -7,6 +7,7 @@
 #include <string>
 
 #include "clients/cli/text/cli.h"
+#include "clients/cli/text/environment.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/option_flags.h"
 #include "clients/cli/version.h"
@@ -36,7 +37,8 @@ int RunServe(const ServeFlags& flags) {
       return kExitInvalid;  // a file that is missing is wrong input, too
     }
   }
-  absl::Status status = flags.options.Apply(config);
+  absl::Status status = CheckEnvironment(EnvironmentNames());
+  if (status.ok()) status = flags.options.Apply(config);
   if (status.ok()) status = server::ValidateConfig(config);
   if (!status.ok()) return Report(status);
   if (flags.print_config) {
@@ -63,7 +65,10 @@ void AddServe(Flags& program) {
       "Data lives in memory only and ends with the server.\n"
       "Every option has a key in the file, a flag and an environment variable: "
       "memory_limit_bytes,\n"
-      "--memory-limit-bytes, ERIS_MEMORY_LIMIT_BYTES. BYTES are numbers, or as 64KiB, 512MiB, "
+      "--memory-limit-bytes, ERIS_MEMORY_LIMIT_BYTES; a variable that begins with ERIS_ and is "
+      "none "
+      "is\n"
+      "refused. BYTES are numbers, or as 64KiB, 512MiB, "
       "4GiB.\n"
       "\n"
       "Examples:\n"

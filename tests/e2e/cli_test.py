@@ -578,6 +578,14 @@ def test_the_page_of_options_is_that_of_the_program(programs):
                            check=True).stdout
     page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
     harness.check(table in page.read_text(),
+    for arguments, variable, said in (
+            ([], "ERIS_MEMORY_LIMITS_BYTES", "ERIS_MEMORY_LIMITS_BYTES, which is no option; did you mean ERIS_MEMORY_LIMIT_BYTES?"),
+            (["--memory-spill=maybe"], "ERIS_SEED", "--memory-spill is 'maybe', neither true nor false"),
+            (["--memory-limits", "1GiB"], "ERIS_SEED", "did you mean '--memory-limit'?")):
+        done = subprocess.run([programs.eris, "serve", "--print-config", *arguments], capture_output=True, text=True,
+                              timeout=60, env={**os.environ, variable: "1"})
+        harness.check_equal(done.returncode, INVALID, done.stderr)
+        harness.check(said in done.stderr, f"'{said}' is not in: {done.stderr}")
                   "docs/configuration.md has another table than `eris serve --print-options`; put that one there")
 
 

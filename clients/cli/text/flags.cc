@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <numeric>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/text/nearest.h"
 
 namespace eris::cli {
 namespace {
@@ -72,35 +73,6 @@ CLI::Option* AddValue(CLI::App& app, const std::string& names, T& value,
       ->type_name(TypeOf(value));
 }
 
-// How many characters have to be changed, added or left out to make the one of the other.
-size_t DistanceOf(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-// The name that `text` was meant to be, or nothing.
-std::string NearestOf(const std::vector<std::string>& names, const std::string& text) {
-  std::string nearest;
-  size_t least = text.size() < 4 ? 2 : 3;  // beyond this it is another word
-  for (const std::string& name : names) {
-    const bool begun = text.size() > 1 && absl::StartsWith(name, text);
-    const size_t distance = begun ? 1 : DistanceOf(name, text);
-    if (distance >= least) continue;
-    least = distance;
-    nearest = name;
-  }
-  return nearest;
-}
-
 std::vector<std::string> VerbsOf(CLI::App& app) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
@@ -144,6 +116,64 @@ void CheckVerbs(CLI::App& program, const std::vector<std::string>& arguments) {
   ThrowUsage(
       before.empty() ? "a verb is missing" : absl::StrCat("a verb is missing behind ", before),
       verbs);
+}
+
+// The program, and the verb and its verb that the arguments name.
+std::vector<CLI::App*> AppsOf(CLI::App& program, const std::vector<std::string>& arguments) {
+  std::vector<CLI::App*> apps{&program};
+  for (const std::string& argument : arguments) {
+    const auto named = apps.back()->get_subcommands(
+        [&](const CLI::App* verb) { return verb->get_name() == argument; });
+    if (!named.empty()) apps.push_back(named[0]);
+  }
+  return apps;
+}
+
+// The part of "--name=value" before the sign; `value` is what follows, if there is a sign.
+std::string NameOf(const std::string& argument, std::optional<std::string>& value) {
+  const size_t sign = argument.find('=');
+  if (sign != argument.npos) value = argument.substr(sign + 1);
+  return argument.substr(0, sign);
+}
+
+// Of arguments among which one is no flag: what to say of the first such one.
+std::string MeantFlag(CLI::App& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> names;
+  for (const CLI::App* app : AppsOf(program, arguments)) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames())
+        names.push_back(absl::StrCat("--", name));
+      for (const std::string& name : option->get_fnames())
+        names.push_back(absl::StrCat("--", name));
+    }
+  }
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    std::optional<std::string> value;
+    const std::string name = NameOf(argument, value);
+    if (!absl::StartsWith(name, "--")) continue;
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string nearest = NearestOf(names, name);
+    return nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?");
+  }
+  return "";
+}
+
+// Of arguments among which a switch has a value that is none of its own.
+std::string BadSwitch(CLI::App& program, const std::vector<std::string>& arguments) {
+  const std::vector<CLI::App*> apps = AppsOf(program, arguments);
+  for (const std::string& argument : arguments) {
+    std::optional<std::string> value;
+    const std::string name = NameOf(argument, value);
+    bool read = false;
+    if (!absl::StartsWith(name, "--") || !value || Read(*value, read)) continue;
+    for (const CLI::App* app : apps) {
+      const CLI::Option* const option = app->get_option_no_throw(name);
+      if (option == nullptr || option->get_items_expected_max() > 0) continue;
+      return absl::StrCat(name, " is '", *value, "'");
+    }
+  }
+  return "a switch has a value that is";
 }
 
 }  // namespace
@@ -319,11 +349,14 @@ void Flags::ParseOrThrow(std::vector<std::string> arguments) {
     }
     CheckVerbs(app, arguments);
   }
-  std::reverse(arguments.begin(), arguments.end());  // as the library wants them
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as the library wants
   try {
-    app.parse(std::move(arguments));
+    app.parse(std::move(reversed));
+  } catch (const CLI::ExtrasError& error) {
+    throw CLI::ParseError(absl::StrCat(error.what(), MeantFlag(app, arguments)),
+                          CLI::ExitCodes::ExtrasError);
   } catch (const std::logic_error&) {  // "--dry=perhaps": not one of its own errors
-    throw CLI::ParseError("a switch has a value that is neither true nor false",
+    throw CLI::ParseError(absl::StrCat(BadSwitch(app, arguments), ", neither true nor false"),
                           CLI::ExitCodes::ConversionError);
   }
 }

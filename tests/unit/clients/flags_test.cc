@@ -12,6 +12,7 @@ namespace eris::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string NoBlank(const std::string& text) {
   return text.find(' ') == std::string::npos ? "" : "'" + text + "' has a blank";
@@ -122,7 +123,7 @@ TEST_F(FlagsTest, WrongUsageIsNamed) {
   EXPECT_THAT(ErrorOf("run x --mode fast --hex"), HasSubstr("--hex excludes --mode"));
   EXPECT_THAT(ErrorOf("run x --dry"), HasSubstr("--dry requires --mode"));
   EXPECT_THAT(ErrorOf("run x --enabled perhaps"), HasSubstr("--enabled"));
-  EXPECT_THAT(ErrorOf("run x --keep=perhaps"), HasSubstr("neither true nor false"));
+  EXPECT_EQ(ErrorOf("run x --keep=perhaps"), "--keep is 'perhaps', neither true nor false");
   EXPECT_THAT(ErrorOf("run x --unknown"), HasSubstr("--unknown"));
   for (const char* number : {"-1", "0x10", "1.5", "18446744073709551616", "many"}) {
     EXPECT_THAT(ErrorOf(std::string("run x --big=") + number), HasSubstr("--big = ")) << number;
@@ -147,6 +148,14 @@ TEST_F(FlagsTest, AMistypedVerbIsNamedWithTheOneThatWasMeant) {
   EXPECT_EQ(ErrorOf(""), "a verb is missing\nThe verbs are: run, group");
   EXPECT_EQ(ErrorOf("--server=there"), "a verb is missing\nThe verbs are: run, group");
   EXPECT_THAT(PrintedBy({"rum"}, kExitUsage), HasSubstr("no verb 'rum'; did you mean 'run'?\n"));
+}
+
+TEST_F(FlagsTest, AMistypedFlagIsNamedWithTheOneThatWasMeant) {
+  EXPECT_THAT(ErrorOf("run x --cuont 3"), HasSubstr("--cuont"));
+  EXPECT_THAT(ErrorOf("run x --cuont 3"), HasSubstr("did you mean '--count'?"));
+  EXPECT_THAT(ErrorOf("run x --no-kep"), HasSubstr("did you mean '--no-keep'?"));
+  EXPECT_THAT(ErrorOf("run x --sever=there"), HasSubstr("did you mean '--server'?"));
+  EXPECT_THAT(ErrorOf("run x --unknown"), Not(HasSubstr("did you mean")));
 }
 
 TEST_F(FlagsTest, HelpBeforeAVerbIsItsHelp) {
