@@ -66,6 +66,7 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
     : resolved_(std::move(resolved)), memory_(resolved_.topology, resolved_.memory) {
   core_.options = resolved_.options;
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
+                  .memory_limit_source = resolved_.memory_limit_source,
                   .send_wait_ms_max = resolved_.options.send_wait_ms_max};
   core_.chunks = std::make_shared<ScanChunkPool>(resolved_.options.scan_chunks_max);
   core_.port_blocks = std::make_unique<routing::BlockAllowance>(resolved_.memory_plan.port_bytes);
@@ -241,12 +242,12 @@ absl::Status EngineImpl::DropIfWritten(absl::string_view name, ObjectId id, uint
   return base::NoMemory();
 }
 
-void EngineImpl::BeginSampling(ObjectId object) {
 void EngineImpl::EndSampling(ObjectId object) {
   base::MutexLock lock(&samplers_mu_);
   samplers_.erase(object);
 }
 
+void EngineImpl::BeginSampling(ObjectId object) {
   base::MutexLock lock(&samplers_mu_);
   samplers_.try_emplace(object, aeu::NowNs());
 }

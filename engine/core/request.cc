@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/futex.h"
@@ -36,6 +37,12 @@ bool Executed(char state) {
 }
 
 }  // namespace
+
+std::string RequestLimits::MemoryLimitText() const {
+  constexpr double kMiB = 1 << 20;
+  return absl::StrFormat("memory limit of %.6g MiB for data (%s)",
+                         static_cast<double>(memory_limit_bytes) / kMiB, memory_limit_source);
+}
 
 Request* Request::Create(routing::CommandType type, uint32_t count, ObjectRef object,
                          InFlight& in_flight) {
@@ -227,9 +234,9 @@ absl::Status Request::OutcomeOfStates(const RequestLimits& limits, uint32_t& ref
   }
   if (number(KeyState::kNoMemory) > 0) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "memory limit of ", limits.memory_limit_bytes, " bytes: ", number(KeyState::kNoMemory),
-        " of ", count_,
-        " keys were refused, the others took effect; drop or erase data, or allow more"));
+        limits.MemoryLimitText(), ": ", number(KeyState::kNoMemory), " of ", count_,
+        object_->is_table() ? " rows" : " keys", " were refused",
+        refused < count_ ? ", the others took effect" : "", "; drop or erase data, or allow more"));
   }
   if (number(KeyState::kNoRoom) > 0) {
     return absl::ResourceExhaustedError(absl::StrCat(

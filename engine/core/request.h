@@ -32,7 +32,11 @@ class TableBatch;
 // What a request's failure texts name.
 struct RequestLimits {
   uint64_t memory_limit_bytes = 0;
+  std::string memory_limit_source{};  // what sets it, and what raises it
   uint32_t send_wait_ms_max = 0;
+
+  // "memory limit of 64 MiB for data (...)"
+  std::string MemoryLimitText() const;
 };
 
 class Request final : public routing::Reply {
@@ -136,11 +140,11 @@ class Request final : public routing::Reply {
   Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight& in_flight);
   ~Request();
   void LastAnswer();
+  absl::Status OutcomeOfStates(const RequestLimits& limits, uint32_t& refused) const;
   // States that count as one thing; twice the same where there is one.
   struct States {
     storage::KeyState one;
     storage::KeyState other;
-  absl::Status OutcomeOfStates(const RequestLimits& limits, uint32_t& refused) const;
   };
   States PresentStates() const;
   States AppliedStates() const;

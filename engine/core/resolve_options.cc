@@ -85,6 +85,14 @@ absl::StatusOr<memory::MemoryOptions> ResolveMemory(const Options& options,
   return memory;
 }
 
+std::string MemoryLimitSource(const Options& options, const MemoryPlan& plan) {
+  if (options.memory_limit_bytes > 0) return "option memory_limit_bytes, --memory-limit";
+  return absl::StrCat("a share of the process's ", plan.process_bytes >> 20, " MiB, ",
+                      plan.process_source,
+                      "; options memory_limit_bytes, --memory-limit, and process_memory_bytes, "
+                      "--process-memory, set others");
+}
+
 // Both pools of chunks: that of table scans has half as many pieces.
 constexpr uint64_t kBytesPerScanChunk =
     2 * sizeof(uint64_t) * routing::kScanChunkRows + kTableChunkBytes / 2;
@@ -198,8 +206,9 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
     resolved.version_bytes_max = std::max<uint64_t>(resolved.memory_limit_bytes / 8, 1);
   }
   ERIS_ASSIGN_OR_RETURN(memory::MemoryOptions memory, ResolveMemory(resolved, *topology));
-  return ResolvedOptions{std::move(resolved), std::move(memory_plan), *std::move(topology),
-                         std::move(plan), std::move(memory)};
+  std::string source = MemoryLimitSource(options, memory_plan);
+  return ResolvedOptions{std::move(resolved),  std::move(source), std::move(memory_plan),
+                         *std::move(topology), std::move(plan),   std::move(memory)};
 }
 
 }  // namespace eris::engine

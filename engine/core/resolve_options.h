@@ -2,6 +2,8 @@
 #ifndef ERIS_ENGINE_CORE_RESOLVE_OPTIONS_H_
 #define ERIS_ENGINE_CORE_RESOLVE_OPTIONS_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "eris/memory_plan.h"
 #include "eris/options.h"
@@ -12,7 +14,8 @@
 namespace eris::engine {
 
 struct ResolvedOptions {
-  Options options;  // no zero that stands for a default is left
+  Options options;                    // no zero that stands for a default is left
+  std::string memory_limit_source{};  // of options.memory_limit_bytes, for messages
   MemoryPlan memory_plan;
   topology::Topology topology;
   topology::PlacementPlan plan;

@@ -134,11 +134,12 @@ routing::InstallSegment ObjectAdmin::InstallSegmentOf(ObjectEntry& entry, AeuId 
 
 absl::Status ObjectAdmin::Installed(KeyState state, AeuId aeu, absl::string_view what) const {
   if (state == KeyState::kAbsent) return absl::OkStatus();
-  const absl::string_view reason = state == KeyState::kNoMemory
-                                       ? "has no memory left within the limit"
-                                       : "did not take the command in time";
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "AEU ", aeu.value, " ", reason, " (", core_.limits.memory_limit_bytes, " bytes) for ", what));
+  if (state == KeyState::kNoMemory) {
+    return absl::ResourceExhaustedError(absl::StrCat(core_.limits.MemoryLimitText(), ": AEU ",
+                                                     aeu.value, " has none left for ", what));
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("AEU ", aeu.value, " did not take the command in time for ", what));
 }
 
 absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {

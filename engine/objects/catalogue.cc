@@ -112,8 +112,9 @@ absl::StatusOr<ObjectRef> Catalogue::Withdraw(absl::string_view name,
   const auto found = objects_.find(View(name));
   if (found == objects_.end() || found->second == nullptr) return NoSuchObject(name);
   ObjectEntry& object = *found->second;
-  if (absl::Status status = check(object); !status.ok()) return status;
+  // Before the check, which may change the object: nothing throws after it.
   reservation = {object.name, object.route.slot(), object.route.object()};
+  if (absl::Status status = check(object); !status.ok()) return status;
   return std::exchange(found->second, nullptr);
 }
 

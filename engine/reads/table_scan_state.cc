@@ -481,9 +481,9 @@ void TableScanState::TakeAnswered(Chunk& chunk) {
         return Fail(absl::NotFoundError(
             absl::StrCat("object \"", request_.target->name, "\" has been dropped")));
       case KeyState::kNoMemory:
-        return Fail(absl::ResourceExhaustedError(absl::StrCat(
-            "memory limit of ", core_.limits.memory_limit_bytes, " bytes: rows for object \"",
-            request_.target->name, "\" were refused, some others are written")));
+        return Fail(absl::ResourceExhaustedError(
+            absl::StrCat(core_.limits.MemoryLimitText(), ": rows for object \"",
+                         request_.target->name, "\" were refused, some others are written")));
       case KeyState::kRefused:
         return Fail(NoRoom());
       case KeyState::kCancelled:

@@ -95,9 +95,9 @@ absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, 
       return absl::NotFoundError(
           absl::StrCat("object \"", request.object()->name, "\" has been dropped"));
     case KeyState::kNoMemory:
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "memory limit of ", limits.memory_limit_bytes, " bytes: ", stored, " of ", rows,
-          " rows were stored, ", refused, " were refused; drop or erase data, or allow more"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat(limits.MemoryLimitText(), ": ", stored, " of ", rows, " rows were stored, ",
+                       refused, " were refused; drop or erase data, or allow more"));
     case KeyState::kRefused:
       return absl::ResourceExhaustedError(absl::StrCat("the AEUs gave no outgoing buffer back for ",
                                                        limits.send_wait_ms_max, " ms: ", stored,

@@ -46,6 +46,7 @@ def test_refusals_name_the_limit_and_what_helps(programs):
                               env=server.env, capture_output=True, text=True)
         harness.check_equal(done.returncode, 4, f"exit code: {done.stderr}")
         harness.check("memory limit of " in done.stderr + done.stdout and
+                      "MiB for data (a share of the process's 224 MiB, process_memory_bytes; options" in done.stderr + done.stdout and
                       "drop or erase data" in done.stderr + done.stdout,
                       f"the refusal: {done.stdout}{done.stderr}")
 

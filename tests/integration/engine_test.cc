@@ -339,6 +339,11 @@ TEST(EngineTest, AtTheMemoryLimitNewKeysAreRefusedAndReadsGoOn) {
     if (status.ok()) kept = keys;
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  for (const char* part : {"memory limit of 12 MiB for data (option memory_limit_bytes, "
+                           "--memory-limit): ",
+                           " of 10000 keys were refused"}) {
+    EXPECT_NE(status.message().find(part), absl::string_view::npos) << part << " in " << status;
+  }
   ASSERT_FALSE(kept.empty());
   std::vector<uint64_t> values(kept.size());
   ASSERT_TRUE(session->Lookup("o", kept, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
