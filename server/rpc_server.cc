@@ -5,6 +5,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <netdb.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -24,6 +25,7 @@
 #include "absl/strings/strip.h"
 #include "base/check.h"
 #include "base/mutex.h"
+#include "base/status_macros.h"
 #include "grpc/health/v1/health.pb.h"
 #include "server/admin/admin_service.h"
 #include "server/admin/catalog_service.h"
@@ -57,7 +59,8 @@ class LogCapture {
     const absl::string_view text = last();
     constexpr absl::string_view kMark = "os_error:\"";
     const size_t begin = text.find(kMark);
-    if (begin == absl::string_view::npos) return last();
+    // Without gRPC's fields in braces behind the text.
+    if (begin == absl::string_view::npos) return std::string(text.substr(0, text.find('{')));
     const absl::string_view rest = text.substr(begin + kMark.size());
     return std::string(rest.substr(0, rest.find('"')));
   }
@@ -92,6 +95,22 @@ uint64_t RandomSeed() {
 int AsInt(uint64_t value) {
   return static_cast<int>(
       std::min<uint64_t>(value, static_cast<uint64_t>(std::numeric_limits<int>::max())));
+}
+
+// Errors: Unavailable: the system does not know the host. gRPC would not say why.
+absl::Status CheckHost(absl::string_view listen) {
+  absl::string_view host = listen.substr(0, listen.rfind(':'));
+  if (host.empty()) return absl::OkStatus();  // any address of the machine
+  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(std::string(host).c_str(), nullptr, &hints, &found);
+  if (error == 0) freeaddrinfo(found);
+  if (error == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", listen, ": host '", host, "': ", gai_strerror(error)));
 }
 
 // gRPC removes a socket file that it finds, also one that another server listens on.
@@ -200,6 +219,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", config.listen, ": Address already in use"));
   }
+
+  if (!is_unix) ERIS_RETURN_IF_ERROR(CheckHost(config.listen));
 
   const MemoryPlan plan = engine->Memory().plan;
   const ServerConfig limited = WithShares(config, plan);

@@ -77,6 +77,10 @@ int RunSet(const Cli& cli, const BalancerFlags& flags) {
   if (!client.ok()) return Report(client.status());
   return Print(cli, client::BalancerClient(**client).Set(*change),
                [](const BalancerOptions& options) { return ToText(options); });
+  if (!flags.any()) {
+    return Report(absl::InvalidArgumentError(
+        "no option is given, so nothing would change; `eris balancer set --help` lists them"));
+  }
 }
 
 int RunPause(const Cli& cli, bool pause) {

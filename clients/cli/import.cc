@@ -100,6 +100,7 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
   } else {
     if (!found.ok()) return found.status();
     if (absl::Status status = CheckExisting(flags, *found); !status.ok()) return status;
+    SayExpectIsIdle(flags);
     target.key_type = found->key_type;
   }
   if (absl::Status status = CheckKeyColumns(flags, target.key_type); !status.ok()) return status;
@@ -226,9 +227,9 @@ absl::Status Load(client::Client& client, const ImportFlags& flags, const InputF
   uint64_t value = 0, sent = 0;
   std::string complaint;
   while (status.ok()) {
-    const absl::StatusOr<ImportFile::Result> result = file.Next(key, value, complaint);
     status = CheckInterrupted();
     if (!status.ok()) break;
+    const absl::StatusOr<ImportFile::Result> result = file.Next(key, value, complaint);
     if (!result.ok()) {
       status = result.status();
     } else if (*result == ImportFile::Result::kEnd) {
@@ -259,8 +260,8 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   if (flags.dry_run) return RunDryImport(cli, flags, input);
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
-  if (!flags.schema.empty()) return RunImportIntoTable(cli, flags, input, **client);
   CatchInterrupts();
+  if (!flags.schema.empty()) return RunImportIntoTable(cli, flags, input, **client);
   if (const auto found = (*client)->Get(flags.object); found.ok() && IsTable(*found)) {
     return RunImportIntoTable(cli, flags, input, **client);
   }

@@ -64,6 +64,7 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
         flags.schema.empty() ? ", not that of --key" : ", not those of --schema and --key"));
   }
   target.schema = found->schema;
+  SayExpectIsIdle(flags);
   return target;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/option_flags.h"
@@ -23,6 +24,11 @@ absl::StatusOr<std::string> Describe(const Cli& cli, const TopologyFlags& flags)
     absl::Status status = flags.engine.Apply(options);
     if (!status.ok()) return status;
     return ExplainTopology(options);
+  }
+  if (const std::string given = flags.engine.FirstGiven(); !given.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        given,
+        " is for a plan on this machine: give --explain, too; a running server is as it is"));
   }
   const auto client = cli.Connect();
   if (!client.ok()) return client.status();
@@ -51,7 +57,7 @@ void AddTopology(Flags& program, Cli& cli) {
            "Plan on this machine, without a server and without starting anything");
   flags->engine.AddEngineTo(verb);
   verb.SetFooter(
-      "Without --explain the running server is asked, and the engine flags have no meaning.\n"
+      "Without --explain the running server is asked, and the engine flags are refused.\n"
       "\n"
       "Examples:\n"
       "  eris topology\n"

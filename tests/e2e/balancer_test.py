@@ -264,7 +264,7 @@ def test_options_change_one_by_one(programs):
                              "--max-bytes-per-s", "0"), options, "the others")
         harness.check_equal(status(server)["options"], options, "in force")
         for arguments, said in (
-                ([], "no field set"),
+                ([], "no option is given"),
                 (["--window", "0"], "window is 0, must be between 1 and 65536"),
                 (["--window", "65537"], "window is 65537"),
                 (["--window", "-1"], "'-1'"),

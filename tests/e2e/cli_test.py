@@ -144,10 +144,11 @@ def test_scans_and_aggregates(programs):
                             {"count": "2"}, "count with a filter")
 
         for arguments, said in (
-                (["scan", "o", "--min-value", "5", "--max-value", "4"], "inverted"),
+                (["scan", "o", "--min-value", "5", "--max-value", "4"],
+                 "inverted range: --max-value 4 is below --min-value 5"),
                 (["scan", "o", "--min-value", "-1"], "--min-value: '-1' is no number"),
                 (["scan", "o", "--to", "x"], "--to: 'x' is no number"),
-                (["count", "o", "--from", "5", "--to", "4"], "inverted"),
+                (["count", "o", "--from", "5", "--to", "4"], "inverted range: --to 4 is below --from 5"),
                 (["aggregate", "o", "--max-value", "1e3"], "--max-value: '1e3' is no number")):
             refused = server.eris(*arguments, code=INVALID)
             harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
@@ -344,6 +345,11 @@ def test_import_beyond_the_memory_limit_is_refused_and_the_server_lives(programs
         harness.check_equal(server.eris_json("list"), [], "what was loaded")
         server.eris("import", "small", "-", "--no-header", "--expect", "0:100", input="1,2\n")
 
+        idle = server.eris("import", "small", "-", "--no-header", "--expect", "9:1", input="1,2\n")
+        harness.check("--expect 9:1 does nothing: small exists" in idle.stderr, idle.stderr)
+        refused = server.eris("topology", "--network-cores", "1", code=INVALID)
+        harness.check("--network-cores is for a plan" in refused.stderr and "--explain" in refused.stderr,
+                      refused.stderr)
 
 def test_topology_explains_without_a_server(programs):
     done = subprocess.run([programs.eris, "topology", "--explain", "--topology",

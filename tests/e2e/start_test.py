@@ -41,6 +41,12 @@ def test_unknown_configuration_key_is_named_with_its_line(programs):
             harness.check(part in message, f"the message does not name {part}: {message}")
 
 
+def test_an_unknown_host_is_named(programs):
+    message = refused(programs, 4, "--listen", "no.such.host.invalid:7431")
+    harness.check("cannot listen on no.such.host.invalid:7431: host 'no.such.host.invalid': " in message and
+                  "{" not in message, message)
+
+
 def test_missing_configuration_file_is_named(programs):
     message = refused(programs, 2, "--config", "/nonexistent/eris.toml")
     harness.check("/nonexistent/eris.toml" in message, message)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "absl/strings/match.h"
@@ -29,6 +30,12 @@ absl::StatusOr<DelimitedFormat> ImportFlags::Delimited() const {
         absl::StrCat("--delimiter '", delimiter, "' is not one character (or tab)"));
   }
   return delimited;
+}
+
+void SayExpectIsIdle(const ImportFlags& flags) {
+  if (flags.expect.empty()) return;
+  std::fprintf(stderr, "eris: --expect %s does nothing: %s exists, and keeps its bounds\n",
+               flags.expect.c_str(), flags.object.c_str());
 }
 
 InputFile::~InputFile() {

@@ -65,6 +65,9 @@ class InputFile {
   uint64_t bytes_ = 0;
 };
 
+// Says on stderr that --expect does nothing, if it is given: the object exists.
+void SayExpectIsIdle(const ImportFlags& flags);
+
 // Into a table, which is created if it is missing and flags.schema says what it is. Returns the
 // exit code.
 int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile& input,

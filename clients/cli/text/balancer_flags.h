@@ -24,6 +24,10 @@ struct BalancerFlags {
   // Parsing writes here: the flags must outlive `verb` and
   // stay where they are.
   void AddTo(Flags& verb);
+  bool any() const {
+    return enabled || algorithm || window || threshold || period_ms || max_pause_us ||
+           max_bytes_per_s;
+  }
   // Errors: InvalidArgument (a number that no option can have, or text that is none). The limits
   // are the server's.
   absl::StatusOr<client::BalancerChange> Change() const;

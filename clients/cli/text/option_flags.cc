@@ -44,6 +44,13 @@ void OptionFlags::AddTo(Flags& verb, bool engine_alone) {
   }
 }
 
+std::string OptionFlags::FirstGiven() const {
+  for (const OneFlag& flag : flags_) {
+    if (flag.text || flag.given) return flag.option->flag;
+  }
+  return "";
+}
+
 absl::Status OptionFlags::Apply(server::ServerConfig& config) const {
   server::ServerConfig changed = config;
   absl::Status status;

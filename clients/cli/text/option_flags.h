@@ -34,6 +34,9 @@ class OptionFlags {
   absl::Status Apply(server::ServerConfig& config) const;
   absl::Status Apply(Options& options) const;
 
+  // The first flag that the command line has; empty: none.
+  std::string FirstGiven() const;
+
  private:
   struct OneFlag {
     const server::ConfigOption* option;

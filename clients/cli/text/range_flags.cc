@@ -1,6 +1,7 @@
 #include "clients/cli/text/range_flags.h"
 
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/text/parse.h"
@@ -40,6 +41,10 @@ absl::StatusOr<KeyRange> RangeFlags::Keys(const KeyTypes& types) const {
   if (to.empty()) return range;
   range.hi = hi.first;
   range.hi_second = hi.second;
+  if (std::pair(hi.first, hi.second) < std::pair(lo.first, lo.second)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("inverted range: --to ", to, " is below --from ", from));
+  }
   return range;
 }
 
@@ -49,6 +54,10 @@ absl::StatusOr<std::optional<ValueRange>> RangeFlags::Values() const {
   absl::Status status = Read("--min-value", min_value, ParseValue(min_value), values.lo);
   if (status.ok()) status = Read("--max-value", max_value, ParseValue(max_value), values.last);
   if (!status.ok()) return status;
+  if (values.Inverted()) {
+    return absl::InvalidArgumentError(absl::StrCat("inverted range: --max-value ", max_value,
+                                                   " is below --min-value ", min_value));
+  }
   return std::optional<ValueRange>(values);
 }
 

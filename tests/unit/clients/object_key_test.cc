@@ -97,8 +97,13 @@ TEST(ObjectKeyTest, BoundsHaveOnePartOrTwo) {
   EXPECT_EQ(*flags.Keys(kVisits), (KeyRange{7, std::nullopt, KeyFromDate(-1), 0}));
   EXPECT_EQ(MessageOf(flags.Keys({})),
             "--from: '7/1969-12-31' has 2 parts, the keys of the object have 1 (u64)");
+  flags.from = "8/1970-01-01";
+  flags.to = "8";
+  EXPECT_EQ(MessageOf(flags.Keys(kVisits)), "inverted range: --to 8 is below --from 8/1970-01-01");
   flags.min_value = "5";
   EXPECT_EQ(**flags.Values(), (ValueRange{5, ~uint64_t{0}}));
+  flags.max_value = "3";
+  EXPECT_EQ(MessageOf(flags.Values()), "inverted range: --max-value 3 is below --min-value 5");
   flags.min_value = "5/6";
   EXPECT_EQ(MessageOf(flags.Values()),
             "--min-value: '5/6' is no number from 0 to 18446744073709551615");

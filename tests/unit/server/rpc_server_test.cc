@@ -19,6 +19,7 @@ namespace eris::server {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RpcServerTest : public RpcTest {
  protected:
@@ -81,6 +82,7 @@ TEST_F(RpcServerTest, UnknownAddressIsRefusedWithTheReason) {
     const auto started = RpcServer::Start(second, &engine, io_thread.io());
     ASSERT_EQ(started.status().code(), absl::StatusCode::kUnavailable) << listen;
     EXPECT_THAT(std::string(started.status().message()), HasSubstr(listen));
+    EXPECT_THAT(std::string(started.status().message()), Not(HasSubstr("{"))) << "of gRPC";
   }
 }
 
