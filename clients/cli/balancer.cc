@@ -59,8 +59,14 @@ int Say(const Cli& cli, const Json& json, absl::string_view text) {
 int RunStatus(const Cli& cli, bool loads) {
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
-  return Print(cli, client::BalancerClient(**client).Status(),
-               [loads](const client::Balance& balance) { return ToText(balance, loads); });
+  absl::StatusOr<client::Balance> balance = client::BalancerClient(**client).Status();
+  if (balance.ok()) {
+    const absl::StatusOr<std::vector<ObjectInfo>> objects = (*client)->List();
+    if (!objects.ok()) return Report(objects.status());
+    AddOthers(*objects, balance->status);
+  }
+  return Print(cli, balance,
+               [loads](const client::Balance& shown) { return ToText(shown, loads); });
 }
 
 int RunHistory(const Cli& cli, const HistoryFlags& flags) {
@@ -71,16 +77,16 @@ int RunHistory(const Cli& cli, const HistoryFlags& flags) {
 }
 
 int RunSet(const Cli& cli, const BalancerFlags& flags) {
+  if (!flags.any()) {
+    return Report(absl::InvalidArgumentError(
+        "no option is given, so nothing would change; `eris balancer set --help` lists them"));
+  }
   const absl::StatusOr<client::BalancerChange> change = flags.Change();
   if (!change.ok()) return Report(change.status());
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   return Print(cli, client::BalancerClient(**client).Set(*change),
                [](const BalancerOptions& options) { return ToText(options); });
-  if (!flags.any()) {
-    return Report(absl::InvalidArgumentError(
-        "no option is given, so nothing would change; `eris balancer set --help` lists them"));
-  }
 }
 
 int RunPause(const Cli& cli, bool pause) {
@@ -92,12 +98,23 @@ int RunPause(const Cli& cli, bool pause) {
   return Say(cli, {{"paused", pause}}, pause ? "paused\n" : "resumed\n");
 }
 
+// Says what a call that moves has left behind at its deadline.
+absl::Status WithWhatStays(const absl::Status& status, const Cli& cli, const std::string& object) {
+  if (!absl::IsDeadlineExceeded(status)) return status;
+  return absl::DeadlineExceededError(absl::StrCat(
+      "not done within --timeout ", cli.timeout_s,
+      ": what has moved by then stays, `eris balancer history ", object, "` shows it"));
+}
+
 int RunPlan(const Cli& cli, const std::string& object, bool rebalance) {
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   client::BalancerClient balancer(**client);
-  return Print(cli, rebalance ? balancer.Rebalance(object) : balancer.PlanFor(object),
-               [rebalance](const client::Plan& plan) { return ToText(plan, rebalance); });
+  absl::StatusOr<client::Plan> plan =
+      rebalance ? balancer.Rebalance(object) : balancer.PlanFor(object);
+  if (rebalance && !plan.ok()) plan = WithWhatStays(plan.status(), cli, object);
+  return Print(cli, plan,
+               [rebalance](const client::Plan& shown) { return ToText(shown, rebalance); });
 }
 
 // What the bounds of the object's ranges are.
@@ -128,6 +145,22 @@ absl::StatusOr<KeyRange> RangeOf(const MoveFlags& flags, KeyType type) {
   return KeyRange{.lo = lo.value_or(0), .hi = hi};
 }
 
+// Errors: InvalidArgument: fewer AEUs than the flags ask for.
+absl::Status CheckAeus(client::Client& client, const MoveFlags& flags, bool presplit) {
+  const absl::StatusOr<EngineStats> stats = client.Stats();
+  if (!stats.ok()) return stats.status();
+  const size_t aeus = stats->aeus.size();
+  if (presplit && (flags.parts < 1 || flags.parts > aeus)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--parts is ", flags.parts, ", must be from 1 to ", aeus, ", the number of AEUs"));
+  }
+  if (!presplit && flags.aeu >= aeus) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--aeu is ", flags.aeu, ", must be from 0 to ", aeus - 1));
+  }
+  return absl::OkStatus();
+}
+
 int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
@@ -135,6 +168,9 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   if (!type.ok()) return Report(type.status());
   const absl::StatusOr<KeyRange> range = RangeOf(flags, *type);
   if (!range.ok()) return Report(range.status());
+  if (absl::Status status = CheckAeus(*to->client, flags, presplit); !status.ok()) {
+    return Report(status);
+  }
   client::BalancerClient balancer(*to->client);
   // As they were given; null: no bound on that side.
   Json where{{"lo", nullptr}, {"hi", nullptr}};
@@ -142,7 +178,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   if (!flags.to.empty()) where["hi"] = flags.to;
   if (presplit) {
     const absl::Status status = balancer.Presplit(flags.object, *range, flags.parts, *type);
-    if (!status.ok()) return Report(status);
+    if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
     return Say(cli, {{"object", flags.object}, {"range", where}, {"parts", flags.parts}},
                absl::StrCat("split for ", flags.parts, " AEUs\n"));
   }
@@ -150,7 +186,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   if (flags.kind == "link") kind = TransferKind::kLink;
   if (flags.kind == "copy") kind = TransferKind::kCopy;
   const absl::Status status = balancer.Move(flags.object, *range, AeuId{flags.aeu}, kind, *type);
-  if (!status.ok()) return Report(status);
+  if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
   return Say(cli, {{"object", flags.object}, {"range", where}, {"aeu", flags.aeu}},
              absl::StrCat("moved to AEU ", flags.aeu, "\n"));
 }
@@ -265,7 +301,7 @@ void AddMoving(Flags& verb, Cli& cli) {
       absl::StrCat("AEUs that have the least to do come first. ", kStops,
                    "\n"
                    "Example:\n"
-                   "  eris balancer presplit orders --from 6000000 --to 6100000 --parts 4\n"));
+                   "  eris balancer presplit orders --from 6000000 --to 6100000 --parts 2\n"));
   presplit.SetRun([split, &cli] { return RunMove(cli, *split, true); });
 
   auto moved = std::make_shared<MoveFlags>();
@@ -281,7 +317,7 @@ void AddMoving(Flags& verb, Cli& cli) {
       "The balancer may move it on later: `eris balancer set --enabled false` keeps it there.\n"
       "\n"
       "Examples:\n"
-      "  eris balancer move orders --from 1000 --to 2000 --aeu 3\n"
+      "  eris balancer move orders --from 1000 --to 2000 --aeu 1\n"
       "  eris balancer move rainfall --from 2024-01-01 --aeu 0 --kind copy --timeout 600\n"));
   move.SetRun([moved, &cli] { return RunMove(cli, *moved, false); });
 }
@@ -294,7 +330,13 @@ void AddBalancer(Flags& program, Cli& cli) {
   AddShowing(verb, cli);
   AddSteering(verb, cli);
   AddMoving(verb, cli);
-  verb.SetFooter("Each has its own: eris balancer move --help\n");
+  verb.SetFooter(
+      "Each has its own: eris balancer move --help\n"
+      "\n"
+      "Examples:\n"
+      "  eris balancer status\n"
+      "  eris balancer history orders --limit 10\n"
+      "  eris balancer set --enabled false\n");
 }
 
 }  // namespace eris::cli

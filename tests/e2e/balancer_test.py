@@ -234,7 +234,8 @@ def test_slow_copies_can_be_interrupted(programs):
 
         late = server.eris("balancer", "move", "o", "--from", "1000", "--aeu", "0", "--kind", "copy",
                            "--timeout", "0.5", code=UNAVAILABLE)
-        harness.check("eris: " in late.stderr, late.stderr)
+        harness.check("not done within --timeout 0.5: what has moved by then stays, `eris balancer history o`"
+                      in late.stderr, late.stderr)
         harness.wait_until(lambda: not status(server)["running"], "the move to end")
         reason = newest(server)["reason"]
         harness.check("the caller gave up" in reason, f"reason {reason!r} at a deadline")
@@ -297,7 +298,7 @@ def test_wrong_moves_are_refused_and_change_nothing(programs):
         before = owners(server, "o")
         for arguments, code, said in (
                 (["move", "o", "--from", "1", "--to", "2", "--aeu", "4"], INVALID,
-                 "to_aeu is 4, must be between 0 and 3"),
+                 "--aeu is 4, must be from 0 to 3"),
                 (["move", "o", "--from", "1", "--to", "2", "--aeu", "-1"], INVALID, "'-1'"),
                 (["move", "o", "--from", "1", "--to", "2"], INVALID, "--aeu is required"),
                 (["move", "o", "--from", "9", "--to", "5", "--aeu", "1"], INVALID, "inverted"),
@@ -310,8 +311,8 @@ def test_wrong_moves_are_refused_and_change_nothing(programs):
                 (["move", "heap", "--aeu", "1"], REFUSED, "heap"),
                 (["presplit", "heap", "--parts", "2"], REFUSED, "heap"),
                 (["presplit", "o", "--from", "1", "--to", "9", "--parts", "0"], INVALID,
-                 "parts is 0, must be between 1 and 4"),
-                (["presplit", "o", "--from", "1", "--to", "9", "--parts", "5"], INVALID, "parts is 5"),
+                 "--parts is 0, must be from 1 to 4"),
+                (["presplit", "o", "--from", "1", "--to", "9", "--parts", "5"], INVALID, "--parts is 5"),
                 (["presplit", "o", "--from", "9", "--to", "1", "--parts", "2"], INVALID, "inverted"),
                 (["presplit", "nosuch", "--parts", "2"], NOT_FOUND, "nosuch"),
                 (["history", "--limit", "0"], INVALID, "limit"),

@@ -180,7 +180,8 @@ std::string ObjectsText(const std::vector<ObjectBalance>& objects) {
     const bool any = sum > 0;
     table.Add({object.object, AlgorithmName(object.algorithm), LoadText(sum, object.algorithm),
                any ? absl::StrCat(busiest - object.loads.begin()) : "-",
-               any ? Percent(*busiest, sum) : "-", absl::StrFormat("%.3f", object.imbalance),
+               any ? Percent(*busiest, sum) : "-",
+               object.loads.empty() ? "-" : absl::StrFormat("%.3f", object.imbalance),
                object.reason});
   }
   return table.ToString();
@@ -199,6 +200,23 @@ std::string LoadsText(const ObjectBalance& object) {
 
 }  // namespace
 
+void AddOthers(const std::vector<ObjectInfo>& objects, BalancerStatus& status) {
+  const std::string reason = !status.options.enabled ? "the balancer is off"
+                             : status.paused         ? "not looked at yet: the balancer is paused"
+                                                     : "not looked at yet";
+  for (const ObjectInfo& info : objects) {
+    const auto is_it = [&](const ObjectBalance& known) { return known.object == info.name; };
+    if (std::any_of(status.objects.begin(), status.objects.end(), is_it)) continue;
+    ObjectBalance other;
+    other.object = info.name;
+    other.algorithm = status.options.algorithm;
+    other.reason = reason;
+    status.objects.push_back(std::move(other));
+  }
+  std::sort(status.objects.begin(), status.objects.end(),
+            [](const auto& a, const auto& b) { return a.object < b.object; });
+}
+
 std::string ToText(const client::Balance& balance, bool loads) {
   const BalancerStatus& status = balance.status;
   std::string text = absl::StrCat(status.paused ? "paused; " : "", ToText(status.options));
@@ -208,7 +226,7 @@ std::string ToText(const client::Balance& balance, bool loads) {
                   "\n");
   absl::StrAppend(&text, "\n", ObjectsText(status.objects));
   for (const ObjectBalance& object : status.objects) {
-    if (loads) text += LoadsText(object);
+    if (loads && !object.loads.empty()) text += LoadsText(object);
   }
   if (!status.running.empty()) absl::StrAppend(&text, "\nmoving now\n", ToText(RunningOf(balance)));
   for (const TransferRecord& record : status.running) text += StallText(record);

@@ -17,6 +17,9 @@ std::string TransferKindName(TransferKind kind);
 std::string ToText(const BalancerOptions& options);
 Json ToJson(const BalancerOptions& options);
 
+// Adds those of `objects` that no cycle has looked at, with the reason, in the order of names.
+void AddOthers(const std::vector<ObjectInfo>& objects, BalancerStatus& status);
+
 // A line for each object; `loads`: also one for each of its AEUs.
 std::string ToText(const client::Balance& balance, bool loads);
 Json ToJson(const client::Balance& balance);

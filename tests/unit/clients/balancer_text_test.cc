@@ -51,6 +51,30 @@ TEST(BalancerTextTest, TransferThatDidNotEndWellSaysWhy) {
   EXPECT_EQ(ToJson(std::vector{transfer})[0]["outcome"], "stopped");
 }
 
+std::vector<ObjectInfo> Named(const std::vector<std::string>& names) {
+  std::vector<ObjectInfo> objects(names.size());
+  for (size_t i = 0; i < names.size(); ++i) objects[i].name = names[i];
+  return objects;
+}
+
+TEST(BalancerTextTest, ObjectsThatNoCycleHasLookedAtAreListedWithTheReason) {
+  client::Balance balance{
+      .status = {.options = {}, .objects = {{.object = "b", .imbalance = 0.5, .loads = {1, 0}}}}};
+  AddOthers(Named({"a", "b", "c"}), balance.status);
+  EXPECT_THAT(
+      ToText(balance, true),
+      HasSubstr("a       one_shot   0.0000            -          -          -  not looked at yet\n"
+                "b       one_shot   1.0000            0    100.0 %      0.500\n"
+                "c       one_shot"));
+  BalancerStatus off{.options = {.enabled = false}};
+  AddOthers(Named({"a"}), off);
+  ASSERT_EQ(off.objects.size(), 1u);
+  EXPECT_EQ(off.objects[0].reason, "the balancer is off");
+  BalancerStatus paused{.options = {}, .paused = true};
+  AddOthers(Named({"a"}), paused);
+  EXPECT_EQ(paused.objects[0].reason, "not looked at yet: the balancer is paused");
+}
+
 TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
   client::Balance balance{
       .status = {.options = {},
