@@ -1,4 +1,5 @@
 // eris aggregate, eris count: what the rows of a range come to, without moving one.
+#include <cstring>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -13,6 +14,7 @@
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
 #include "clients/cli/text/range_flags.h"
+#include "clients/table_client.h"
 
 namespace eris::cli {
 namespace {
@@ -59,9 +61,41 @@ void PrintAggregate(const RangeAggregate& rows, const KeyTypes& keys, bool json,
   output.Write(table.ToString());
 }
 
+void PrintCount(const std::string& count, bool json, Output& output) {
+  if (json) return output.WriteJson({{"count", count}});
+  output.Write(absl::StrCat(count, "\n"));
+}
+
+// All rows of a table, which its AEUs count.
+int RunCountOfTable(const Cli& cli, client::Client& client, const std::string& table) {
+  const absl::StatusOr<TableQuery> query = QueryOf({.aggregates = "count(*)"}, 0);
+  if (!query.ok()) return Report(query.status());
+  const auto reader = client::TableClient(client).Scan(table, *query);
+  client::OwnedRows rows;
+  const absl::StatusOr<bool> any = reader->Next(rows);
+  if (!any.ok()) return Report(any.status());
+  int64_t count = 0;
+  if (!*any || rows.rows != 1 || rows.columns[0].values.size() != sizeof count) {
+    return Report(absl::InternalError("the server has not answered with one count"));
+  }
+  std::memcpy(&count, rows.columns[0].values.data(), sizeof count);
+  Output output;
+  PrintCount(absl::StrCat(count), cli.json(), output);
+  return output.Finish(kExitOk);
+}
+
 int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
+  if (count_only && IsTable(to->info) && !flags.range.any()) {
+    return RunCountOfTable(cli, *to->client, flags.object);
+  }
+  if (to->info.kind == ObjectKind::kHash) {
+    return Report(absl::FailedPreconditionError(absl::StrCat(
+        "object \"", flags.object, "\" is a hash, which has no key order: it cannot be ",
+        count_only ? "counted" : "aggregated", "; eris list ", flags.object,
+        " shows how many keys it has")));
+  }
   const absl::Status no_table = CheckNoTable(
       to->info, absl::StrCat("use eris scan ", flags.object, " --agg '",
                              count_only ? "count(*)" : "count(*), min(a), max(a), sum(a)",
@@ -80,10 +114,8 @@ int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
   Output output;
   if (!count_only) {
     PrintAggregate(*rows, types, cli.json(), output);
-  } else if (cli.json()) {
-    output.WriteJson({{"count", absl::StrCat(rows->count)}});
   } else {
-    output.Write(absl::StrCat(rows->count, "\n"));
+    PrintCount(absl::StrCat(rows->count), cli.json(), output);
   }
   return output.Finish(kExitOk);
 }
@@ -111,10 +143,12 @@ void AddAggregate(Flags& program, Cli& cli) {
 }
 
 void AddCount(Flags& program, Cli& cli) {
-  AddVerb(program, cli, "count", "Count the rows of a key range", true)
+  AddVerb(program, cli, "count", "Count the rows of a key range, or of a table", true)
       .SetFooter(
           "Without a filter on the values no row is read, however many there are.\n"
-          "Of a table: eris scan NAME --agg 'count(*)'\n"
+          "Of a table it counts all rows; some of them: eris scan NAME --agg 'count(*)' --filter "
+          "...\n"
+          "A hash has no order and no scans: `eris list NAME` shows how many keys it has.\n"
           "Examples:\n"
           "  eris count orders --from 100 --to 200\n"
           "  eris count orders --max-value 9\n"

@@ -207,6 +207,13 @@ int RunBench(const Cli& cli, const BenchFlags& flags, const Flags& verb) {
   if (plan->load) {
     const absl::Status status = CreateObject(*site, flags, *plan, keys);
     if (!status.ok()) return Report(status);
+  } else if (!site->clients.empty()) {
+    const absl::Status found = site->clients[0]->Get(plan->object).status();
+    if (absl::IsNotFound(found)) {
+      return Report(absl::NotFoundError(absl::StrCat(
+          found.message(), "; `eris bench load --object ", plan->object, "` makes and fills it")));
+    }
+    if (!found.ok()) return Report(found);
   } else if (site->engine) {
     const absl::StatusOr<int> code = LoadEngine(*site, flags, *plan, keys);
     if (!code.ok()) return Report(code.status());

@@ -72,7 +72,8 @@ def test_wrong_values_are_found(programs):
 
 def test_exit_codes(programs):
     with harness.Server(programs, "--aeus", "2") as server:
-        server.eris("bench", "lookup", "--requests", "1", code=1)  # no such object
+        none = server.eris("bench", "lookup", "--requests", "1", code=1)
+        harness.check("`eris bench load --object bench` makes and fills it" in none.stderr, none.stderr)
         server.bench("load", *KEYS)
         server.eris("bench", "load", *KEYS, code=4)  # it is there
         server.bench("load", *KEYS, "--replace")

@@ -89,6 +89,7 @@ def test_hash_objects(programs):
                         server.eris("count", "h", code=REFUSED),
                         server.eris("export", "h", os.path.join(directory, "out.csv"), code=REFUSED)):
             harness.check('"h" is a hash, which has no key order' in refused.stderr, refused.stderr)
+        harness.check("eris list h shows" in server.eris("count", "h", code=REFUSED).stderr, "what counts")
         path = os.path.join(directory, "rows.csv")
         with open(path, "w") as file:
             file.writelines(f"{key},{key + 1}\n" for key in range(50_000))
@@ -344,12 +345,12 @@ def test_import_beyond_the_memory_limit_is_refused_and_the_server_lives(programs
         harness.check("was dropped again" in refused.stderr, refused.stderr)
         harness.check_equal(server.eris_json("list"), [], "what was loaded")
         server.eris("import", "small", "-", "--no-header", "--expect", "0:100", input="1,2\n")
-
         idle = server.eris("import", "small", "-", "--no-header", "--expect", "9:1", input="1,2\n")
         harness.check("--expect 9:1 does nothing: small exists" in idle.stderr, idle.stderr)
         refused = server.eris("topology", "--network-cores", "1", code=INVALID)
         harness.check("--network-cores is for a plan" in refused.stderr and "--explain" in refused.stderr,
                       refused.stderr)
+
 
 def test_topology_explains_without_a_server(programs):
     done = subprocess.run([programs.eris, "topology", "--explain", "--topology",
@@ -577,13 +578,6 @@ def test_options_come_from_file_environment_and_flags(programs):
                           env={**os.environ, "ERIS_SCAN_SLICE_US": "soon"})
     harness.check_equal(done.returncode, INVALID, done.stderr)
     harness.check("ERIS_SCAN_SLICE_US: engine.scan_slice_us is 'soon'" in done.stderr, done.stderr)
-
-
-def test_the_page_of_options_is_that_of_the_program(programs):
-    table = subprocess.run([programs.eris, "serve", "--print-options"], capture_output=True, text=True, timeout=60,
-                           check=True).stdout
-    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
-    harness.check(table in page.read_text(),
     for arguments, variable, said in (
             ([], "ERIS_MEMORY_LIMITS_BYTES", "ERIS_MEMORY_LIMITS_BYTES, which is no option; did you mean ERIS_MEMORY_LIMIT_BYTES?"),
             (["--memory-spill=maybe"], "ERIS_SEED", "--memory-spill is 'maybe', neither true nor false"),
@@ -592,6 +586,13 @@ def test_the_page_of_options_is_that_of_the_program(programs):
                               timeout=60, env={**os.environ, variable: "1"})
         harness.check_equal(done.returncode, INVALID, done.stderr)
         harness.check(said in done.stderr, f"'{said}' is not in: {done.stderr}")
+
+
+def test_the_page_of_options_is_that_of_the_program(programs):
+    table = subprocess.run([programs.eris, "serve", "--print-options"], capture_output=True, text=True, timeout=60,
+                           check=True).stdout
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+    harness.check(table in page.read_text(),
                   "docs/configuration.md has another table than `eris serve --print-options`; put that one there")
 
 
@@ -618,7 +619,7 @@ def test_help_and_mistyped_verbs(programs):
 
 def test_help_of_every_verb_has_examples(programs):
     verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "aggregate", "count",
-             "import", "export", "generate", "stats", "topology", "memory", "memory verify", "balancer status",
+             "import", "export", "generate", "stats", "topology", "memory", "memory verify", "balancer", "balancer status",
              "balancer history", "balancer plan", "balancer set", "balancer pause", "balancer resume",
              "balancer rebalance", "balancer presplit", "balancer move"]
     top = subprocess.run([programs.eris, "--help"], capture_output=True, text=True)

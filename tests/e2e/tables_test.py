@@ -357,12 +357,20 @@ def test_files_that_are_written_are_read_again(case):
 
 def test_verbs_of_indexes_say_what_to_do_instead(case):
     for arguments, hint in ((("put", "trades", "1=2"), "eris import trades"),
-                            (("count", "trades"), "eris scan trades --agg 'count(*)'"),
+                            (("count", "trades", "--from", "1"), "eris scan trades --agg 'count(*)'"),
                             (("aggregate", "trades"), "eris scan trades --agg"),
                             (("get", "trades", "1", "--hex"), "trades is a table; --hex"),
                             (("add", "trades", "1=2"), "is a table")):
         refused = case.server.eris(*arguments, code=INVALID)
         harness.check(hint in refused.stderr, f"{arguments}: {refused.stderr}")
+
+
+def test_count_counts_the_rows_of_a_table(case):
+    harness.check_equal(case.server.eris("count", "trades").stdout, f"{ROWS}\n", "rows")
+    harness.check_equal(case.server.eris_json("count", "trades"), {"count": str(ROWS)}, "as JSON")
+    case.server.eris("create", "nothing", "--schema", "a:int32")
+    harness.check_equal(case.server.eris("count", "nothing").stdout, "0\n", "an empty heap")
+    case.server.eris("drop", "nothing")
 
 
 def test_names_are_utf8(case):

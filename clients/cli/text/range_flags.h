@@ -22,6 +22,9 @@ struct RangeFlags {
   std::string max_value;
 
   void AddTo(Flags& verb);
+  bool any() const {
+    return !from.empty() || !to.empty() || !min_value.empty() || !max_value.empty();
+  }
   // Errors: InvalidArgument, naming the option.
   absl::StatusOr<KeyRange> Keys(const KeyTypes& types) const;
   absl::StatusOr<std::optional<ValueRange>> Values() const;
