@@ -1,6 +1,6 @@
 // How soon a scan of a clustered table begins, with nothing else going on and while an eighth of
 // the table's rows is copied to another AEU and back all the time: from the call of OpenTableScan
-// to the first chunk. Scans wait for the chunk that is on its way (engine/step_gate.h).
+// to the first chunk. Scans wait for the chunk that is on its way (engine/objects/step_gate.h).
 //
 //   scan_begins [--rows 500000] [--columns 8] [--scans 2000] [--pause-us 200]
 //
