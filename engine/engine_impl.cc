@@ -242,11 +242,6 @@ absl::Status EngineImpl::DropIfWritten(absl::string_view name, ObjectId id, uint
   return base::NoMemory();
 }
 
-void EngineImpl::EndSampling(ObjectId object) {
-  base::MutexLock lock(&samplers_mu_);
-  samplers_.erase(object);
-}
-
 void EngineImpl::BeginSampling(ObjectId object) {
   base::MutexLock lock(&samplers_mu_);
   samplers_.try_emplace(object, aeu::NowNs());

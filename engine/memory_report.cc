@@ -121,6 +121,7 @@ MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySy
     stats.numa_nodes.push_back(one);
   }
   for (const ObjectRef& object : objects) {
+    stats.heap_bytes += object->heap_bytes();
     object->VisitManagers([&](const memory::MemoryManager& manager) {
       stats.objects.push_back(AccountOf(*object, manager));
     });

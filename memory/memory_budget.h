@@ -56,6 +56,34 @@ class MemoryBudget {
   std::vector<Reclaimable*> keepers_ ABSL_GUARDED_BY(mu_);
 };
 
+// What somebody has taken of a budget for memory that is not a pool's; returned at its end. Plain
+// values for one thread.
+class BudgetCharge {
+ public:
+  BudgetCharge() = default;
+  ~BudgetCharge() { Return(); }
+  BudgetCharge(const BudgetCharge&) = delete;
+  BudgetCharge& operator=(const BudgetCharge&) = delete;
+
+  // False: the limit would be passed, and nothing has changed. `budget`, always the same, outlives
+  // this. May block, as TryTakeReclaiming.
+  [[nodiscard]] bool TryGrow(MemoryBudget& budget, uint64_t bytes) {
+    if (!budget.TryTakeReclaiming(bytes)) return false;
+    budget_ = &budget;
+    bytes_ += bytes;
+    return true;
+  }
+  void Return() {
+    if (bytes_ > 0) budget_->Return(bytes_);
+    bytes_ = 0;
+  }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  MemoryBudget* budget_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
 }  // namespace eris::memory
 
 #endif  // ERIS_MEMORY_MEMORY_BUDGET_H_

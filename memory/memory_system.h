@@ -56,6 +56,8 @@ class MemorySystem {
   const std::vector<NumaNodePool*>& spill(NumaNodeId numa_node) const;
   uint32_t numa_node_count() const { return static_cast<uint32_t>(serving_pool_.size()); }
 
+  // For memory that is not a pool's, and counts all the same.
+  MemoryBudget& budget() { return budget_; }
   uint64_t limit_bytes() const { return budget_.limit_bytes(); }
   // Taken from the system now, over all NumaNodes; never above limit_bytes().
   uint64_t reserved_bytes() const { return budget_.taken_bytes(); }

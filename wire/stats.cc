@@ -62,6 +62,7 @@ void FillMemory(const MemoryStats& stats, v1::GetMemoryResponse* response) {
   plan->set_reserve_bytes(stats.plan.reserve_bytes);
   response->set_limit_bytes(stats.limit_bytes);
   response->set_reserved_bytes(stats.reserved_bytes);
+  response->set_heap_bytes(stats.heap_bytes);
   response->set_superblock_bytes(stats.superblock_bytes);
   for (const std::string& kind : stats.pages) response->add_pages(kind);
   for (const NumaNodeMemory& from : stats.numa_nodes) {
@@ -234,6 +235,7 @@ MemoryStats MemoryFrom(const v1::GetMemoryResponse& response) {
                              .reserve_bytes = plan.reserve_bytes()},
                     .limit_bytes = response.limit_bytes(),
                     .reserved_bytes = response.reserved_bytes(),
+                    .heap_bytes = response.heap_bytes(),
                     .superblock_bytes = response.superblock_bytes(),
                     .pages = {response.pages().begin(), response.pages().end()}};
   for (const v1::NumaNodeMemory& one : response.numa_nodes()) {

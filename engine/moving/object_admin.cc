@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/status_macros.h"
 #include "engine/core/control_request.h"
 #include "engine/objects/boundaries.h"
+#include "engine/objects/object_heap.h"
 #include "engine/objects/object_kinds.h"
 
 namespace eris::engine {
@@ -95,6 +97,10 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
   for (uint64_t& seed : seeds) {
     ERIS_ASSIGN_OR_RETURN(seed, PartitionSeed(entry.kind));
   }
+  std::set<AeuId> members(table->owners().begin(), table->owners().end());
+  std::set<NumaNodeId> managers;
+  for (const AeuId aeu : members) managers.insert(memory_.pool(aeu_numa_nodes_[aeu.value]).id());
+  ERIS_RETURN_IF_ERROR(ChargeHeap(entry, members.size(), managers.size(), partitions));
   // Before the first command: whoever was sent one may have to give the object back.
   for (const AeuId aeu : table->owners()) entry.AddMember(ObjectEntry::NewMember(aeu));
   // And all that needs memory.
@@ -142,8 +148,21 @@ absl::Status ObjectAdmin::Installed(KeyState state, AeuId aeu, absl::string_view
       absl::StrCat("AEU ", aeu.value, " did not take the command in time for ", what));
 }
 
+absl::Status ObjectAdmin::ChargeHeap(ObjectEntry& entry, size_t members, size_t managers,
+                                     size_t ranges) {
+  const uint64_t bytes =
+      members * kHeapBytesOfMember + managers * kHeapBytesOfManager + ranges * kHeapBytesOfRange;
+  if (entry.TryChargeHeap(memory_.budget(), bytes)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      core_.limits.MemoryLimitText(), ": object \"", entry.name, "\" needs ", bytes >> 10,
+      " KiB for the figures of ", members, members == 1 ? " AEU" : " AEUs", " and ", ranges,
+      ranges == 1 ? " range" : " ranges"));
+}
+
 absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
   if (entry.IsMember(aeu)) return absl::OkStatus();
+  const memory::NumaNodePool& pool = memory_.pool(aeu_numa_nodes_[aeu.value]);
+  ERIS_RETURN_IF_ERROR(ChargeHeap(entry, 1, entry.HasManagerOn(pool) ? 0 : 1, 0));
   ERIS_ASSIGN_OR_RETURN(const uint64_t seed, PartitionSeed(entry.kind));
   const bool heap = entry.kind == ObjectKind::kHeapTable;
   const storage::Range own{{aeu.value, 0}, storage::Key{uint64_t{aeu.value} + 1, 0}};

@@ -59,6 +59,8 @@ class ObjectAdmin {
   void Withdraw(ObjectEntry& entry);
   // One try. Throws std::bad_alloc; some members may have given it back then.
   void TryWithdraw(ObjectEntry& entry);
+  // Counts what the general heap gives for so many more of each. Errors: ResourceExhausted.
+  absl::Status ChargeHeap(ObjectEntry& entry, size_t members, size_t managers, size_t ranges);
   memory::MemoryManager& ManagerFor(ObjectEntry& entry, AeuId aeu);
 
   Core& core_;

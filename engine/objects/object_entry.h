@@ -20,6 +20,7 @@
 #include "engine/objects/step_gate.h"
 #include "engine/objects/transfer_pacing.h"
 #include "eris/types.h"
+#include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
 #include "routing/bitmap_table.h"
 #include "routing/object_route.h"
@@ -68,6 +69,10 @@ struct ObjectEntry {
     }
     return *manager;
   }
+  bool HasManagerOn(const memory::NumaNodePool& pool) const {
+    base::MutexLock lock(&mu_);
+    return managers_.contains(pool.id());
+  }
   // AEUs that have been given a slot of the object, ascending: those that own ranges, and those
   // that may still have old rows of ranges they gave away. They only become more. Any thread.
   std::vector<AeuId> Members() const {
@@ -101,6 +106,17 @@ struct ObjectEntry {
   // Of a table: between steps of its transfers and scans that begin.
   StepGate& step_gate() { return step_gate_; }
 
+  // Counts memory of the general heap (object_heap.h) in the limit, until DropManagers. False: it
+  // would be passed. Any thread; may block in the kernel.
+  [[nodiscard]] bool TryChargeHeap(memory::MemoryBudget& budget, uint64_t bytes) {
+    base::MutexLock lock(&heap_mu_);
+    return heap_.TryGrow(budget, bytes);
+  }
+  uint64_t heap_bytes() const {
+    base::MutexLock lock(&heap_mu_);
+    return heap_.bytes();
+  }
+
   // Gives all memory back. REQUIRES: no AEU has a partition of the object any more.
   void DropManagers() {
     Managers dropped;
@@ -108,7 +124,9 @@ struct ObjectEntry {
       base::MutexLock lock(&mu_);
       dropped.swap(managers_);
     }
-  }  // not under the lock: it takes a while
+    base::MutexLock lock(&heap_mu_);
+    heap_.Return();
+  }  // not under mu_: it takes a while
   // Visits each manager, by NumaNode; none ends meanwhile. Any thread; `visit` must not block.
   void VisitManagers(absl::FunctionRef<void(const memory::MemoryManager&)> visit) const {
     base::MutexLock lock(&mu_);
@@ -168,6 +186,9 @@ struct ObjectEntry {
   ChunkSize chunk_size_ ABSL_GUARDED_BY(publisher_mu_){FirstChunkRows()};
 
   StepGate step_gate_;
+
+  mutable base::Mutex heap_mu_;
+  memory::BudgetCharge heap_ ABSL_GUARDED_BY(heap_mu_);
 
   mutable base::Mutex mu_;
   Managers managers_ ABSL_GUARDED_BY(mu_);

@@ -60,11 +60,13 @@ void AsyncCall::Complete() {
   try {
     TakeResult(result);
   } catch (const std::bad_alloc&) {
-    result = {.status = base::NoMemory(
-                  "the system has no memory for the answers; what was to be written has been, but "
-                  "for the keys that were refused"),
-              .count = request_->count(),
-              .refused = result.refused};
+    const auto refused = result.refused;
+    result = BatchResult();
+    result.status = base::NoMemory(
+        "the system has no memory for the answers; what was to be written has been, but for the "
+        "keys that were refused");
+    result.count = request_->count();
+    result.refused = refused;
   }
   request_->FreeBytes();
   request_->Settle();

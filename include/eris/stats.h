@@ -103,7 +103,8 @@ struct NumaNodeMemory {
 struct MemoryStats {
   MemoryPlan plan{};
   uint64_t limit_bytes = 0;     // plan.data_bytes
-  uint64_t reserved_bytes = 0;  // over all NumaNodes; never above the limit
+  uint64_t reserved_bytes = 0;  // of all NumaNodes, and heap_bytes; never above the limit
+  uint64_t heap_bytes = 0;      // what is kept of objects apart from their rows
   uint64_t superblock_bytes = 0;
   std::vector<std::string> pages{};          // the kinds asked for, in this order
   std::vector<NumaNodeMemory> numa_nodes{};  // those with a pool, by id

@@ -432,7 +432,7 @@ def contradiction(memory):
         if have["reserved_bytes"] != sum(have[name] for name in ("in_use_bytes", "kept_bytes",
                                                                  "ready_bytes")):
             return f"reserved: {numa_node}"
-    if total != int(memory["reserved_bytes"]):
+    if total + int(memory["heap_bytes"]) != int(memory["reserved_bytes"]):
         return f"reserved {memory['reserved_bytes']}, by NumaNode {total}"
     for one in memory["objects"]:
         parts = ("used", "cached", "spare", "header", "extent")

@@ -384,8 +384,8 @@ TEST_P(HeapCallsTest, SnapshotsAndSessions) {
 
 INSTANTIATE_TEST_SUITE_P(All, HeapCallsTest,
                          testing::Values(HeapUser::kCaller, HeapUser::kAeu, HeapUser::kEngine),
-                         [](const testing::TestParamInfo<HeapUser>& info) {
-                           return std::string(test::NameOf(info.param));
+                         [](const testing::TestParamInfo<HeapUser>& user) {
+                           return std::string(test::NameOf(user.param));
                          });
 
 }  // namespace

@@ -49,7 +49,8 @@ std::string Contradiction(const MemoryStats& stats) {
       return absl::StrCat("reserved ", one.reserved_bytes);
     }
   }
-  if (reserved != stats.reserved_bytes) return absl::StrCat("reserved ", stats.reserved_bytes);
+  if (reserved + stats.heap_bytes != stats.reserved_bytes)
+    return absl::StrCat("reserved ", stats.reserved_bytes);
   for (const ObjectMemory& object : stats.objects) {
     const uint64_t parts = object.used_bytes + object.cached_bytes + object.spare_bytes +
                            object.header_bytes + object.extent_bytes;
@@ -111,6 +112,28 @@ TEST(MemoryReportTest, DroppedObjectHasNothing) {
   const MemoryStats stats = StatsAtRest(*engine);
   EXPECT_TRUE(stats.objects.empty());
   for (const NumaNodeMemory& one : stats.numa_nodes) EXPECT_EQ(one.in_use_bytes, one.buffers_bytes);
+}
+
+TEST(MemoryReportTest, EmptyObjectsCountInTheLimitUntilTheyAreDropped) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1",
+                          [](Options& options) { options.memory_limit_bytes = 32 << 20; });
+  EXPECT_EQ(StatsAtRest(*engine).heap_bytes, 0u);
+  uint32_t made = 0;
+  absl::Status status;
+  for (; made < 1000 && status.ok(); ++made) {
+    status = engine->Create(absl::StrCat("o", made), {}).status();
+  }
+  --made;  // the last one was refused
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_GT(made, 50u);
+  const MemoryStats full = StatsAtRest(*engine);
+  EXPECT_LE(full.reserved_bytes, full.limit_bytes);
+  EXPECT_GT(full.heap_bytes, full.limit_bytes / 2);
+  // What was refused has left nothing, and what is dropped gives its share back.
+  EXPECT_EQ(full.heap_bytes % made, 0u);
+  for (uint32_t i = 0; i < made; ++i) ASSERT_TRUE(engine->Drop(absl::StrCat("o", i)).ok());
+  EXPECT_EQ(StatsAtRest(*engine).heap_bytes, 0u);
+  EXPECT_TRUE(engine->Create("again", {}).ok());
 }
 
 TEST(MemoryReportTest, AnyThreadAsksWhileObjectsComeChangeAndGo) {

@@ -67,8 +67,8 @@ void LoadClient::Run(int64_t begin_ns, int64_t interval_ns) {
       Check(lanes_[lane].stream->Send(batch, random_() % kFilledEvery == 0 ? rows_ : Rows{}));
     }
   }
-  for (Lane& lane : lanes_) {
-    if (lane.stream != nullptr) Check(lane.stream->Finish());
+  for (Lane& each : lanes_) {
+    if (each.stream != nullptr) Check(each.stream->Finish());
   }
 }
 

@@ -18,8 +18,10 @@ const TableSchema& Schema() {
 }
 
 ColumnBuffers ColumnOf(const std::vector<uint64_t>& numbers) {
-  return {.values = std::string(reinterpret_cast<const char*>(numbers.data()),
-                                numbers.size() * sizeof(uint64_t))};
+  ColumnBuffers column;
+  column.values.assign(reinterpret_cast<const char*>(numbers.data()),
+                       numbers.size() * sizeof(uint64_t));
+  return column;
 }
 
 class TableObject final : public LoadedObject {

@@ -358,6 +358,7 @@ void Simulation::EndTableScan(uint32_t client) {
         break;
       case PartOutcome::kMoved:
       case PartOutcome::kRunning:
+      case PartOutcome::kNoMemory:  // of the general heap, which fails nowhere here
         return Fail("a part of a table scan ended as outcome " +
                     std::to_string(static_cast<int>(outcome)));
     }

@@ -204,7 +204,7 @@ class AnyObject {
   template <class EngineCall>
   std::invoke_result_t<EngineCall> Call(EngineCall call) {
     struct Ends {
-      explicit Ends(const Around& around) : around(around) {
+      explicit Ends(const Around& call) : around(call) {
         if (around) around(true);
       }
       ~Ends() {

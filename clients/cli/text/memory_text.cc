@@ -128,9 +128,9 @@ std::string ToText(const MemoryStats& stats, bool classes) {
   return absl::StrCat(
       NumaNodesText(stats), "\n", ObjectsText(stats), "\n",
       classes ? ClassesText(stats) + "\n" : "", "limit ", FormatBytes(stats.limit_bytes),
-      "; reserved ", FormatBytes(stats.reserved_bytes), "; superblocks of ",
-      FormatBytes(stats.superblock_bytes), "; pages: ", absl::StrJoin(stats.pages, ", then "), "\n",
-      PlanText(stats.plan), "\n");
+      "; reserved ", FormatBytes(stats.reserved_bytes), ", of it for figures of objects ",
+      FormatBytes(stats.heap_bytes), "; superblocks of ", FormatBytes(stats.superblock_bytes),
+      "; pages: ", absl::StrJoin(stats.pages, ", then "), "\n", PlanText(stats.plan), "\n");
 }
 
 Json ToJson(const MemoryStats& stats) {
@@ -168,6 +168,7 @@ Json ToJson(const MemoryStats& stats) {
   }
   return {{"limit_bytes", std::to_string(stats.limit_bytes)},
           {"reserved_bytes", std::to_string(stats.reserved_bytes)},
+          {"heap_bytes", std::to_string(stats.heap_bytes)},
           {"superblock_bytes", std::to_string(stats.superblock_bytes)},
           {"pages", stats.pages},
           {"numa_nodes", std::move(numa_nodes)},
