@@ -75,6 +75,11 @@ void Simulation::AimAt(SimTableScan& scan, SimObject& target) {
 
 void Simulation::ObserveScanInto(SimTableScan& scan) {
   for (SimTableChunk* const chunk : std::exchange(scan.begun, {})) BeginInto(scan, *chunk);
+}
+
+// In the client's step, as the engine's reader does it. Inside the AEUs' turns it would take the
+// control Port's only block again as soon as it comes home, and starve the transfer.
+void Simulation::ReadScanInto(SimTableScan& scan) {
   for (SimTableChunk* const chunk : std::exchange(scan.answered, {})) {
     if (!failed()) EndInto(scan, *chunk);
   }

@@ -392,6 +392,7 @@ class Simulation {
   void AimAt(SimTableScan& scan, SimObject& target);
   std::vector<NamedExpression> ColumnsInto(const SimTableScan& scan) const;
   void ObserveScanInto(SimTableScan& scan);
+  void ReadScanInto(SimTableScan& scan);
   void BeginInto(SimTableScan& scan, SimTableChunk& chunk);
   void EndInto(SimTableScan& scan, SimTableChunk& chunk);
   void SendIntoAgain(SimTableScan& scan, SimTableChunk& chunk, const std::vector<uint32_t>& moved);

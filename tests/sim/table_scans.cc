@@ -313,9 +313,8 @@ bool Simulation::ReadTableScan(uint32_t client) {
     ReadTableChunk(scan);
     if (!draining_) return true;
   }
-  if (scan.HasRowsOut() || scan.parts_out > 0) {
-    ObserveTableScan(scan);
-  }
+  ObserveTableScan(scan);
+  if (scan.into != nullptr) ReadScanInto(scan);
   if (scan.parts_out == 0 && !scan.HasRowsOut()) {
     EndTableScan(client);
   } else if (!draining_ && plan_.cancels && !scan.cancelled && !scan.stops && random_.OneIn(8)) {

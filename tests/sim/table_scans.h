@@ -85,6 +85,7 @@ struct SimTableScan {
            std::any_of(chunks.begin(), chunks.end(), [](const auto& one) { return one->owed > 0; });
   }
   bool WaitsForAeus() const {
+    if (!answered.empty()) return false;
     if (HasRowsOut()) return true;
     return phase == Phase::kOut && std::any_of(parts.begin(), parts.end(), [&](const auto& part) {
              return !part->end_seen && (adds || part->with_aeu > 0);
