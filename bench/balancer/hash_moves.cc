@@ -2,7 +2,7 @@
 // all the time: how long each takes, and how soon a pause and a deadline end one. The hash's rows
 // are all there in the end.
 //
-//   hash_moves [--rows 400000] [--alone 200] [--moves 1000] [--lives-per-s 100] [--stops 20]
+//   hash_moves [--rows 40000] [--alone 200] [--moves 1000] [--lives-per-s 100] [--stops 20]
 //
 // A move carries a quarter of the rows, all of one range, to the other AEU, or back; it joins no
 // other range there. `stops`: moves that a pause ends, and as many that a deadline ends, with
@@ -33,7 +33,7 @@ constexpr char kHash[] = "hash";
 constexpr absl::Duration kBeforeStopMax = absl::Milliseconds(50);
 
 struct LabOptions {
-  uint64_t rows = 400'000;
+  uint64_t rows = 40'000;
   uint64_t alone = 200;
   uint64_t moves = 1000;
   double lives_per_s = 100;
@@ -110,7 +110,6 @@ class Lab {
     const std::vector<double> alone = Moves(lab_.alone);
     Lives lives(*engine_, lab_.lives_per_s);
     const std::vector<double> beside = Moves(lab_.moves);
-    Must(engine_->SetBalancer({.enabled = false, .max_pause_us = 20, .max_bytes_per_s = 1}));
     const std::vector<double> pauses = Pauses(), deadlines = Deadlines();
     lives.Stop();
     CheckRows();
@@ -156,9 +155,18 @@ class Lab {
   absl::Duration BeforeStop(uint64_t i) const {
     return kBeforeStopMax * static_cast<double>(i + 1) / static_cast<double>(lab_.stops);
   }
+  void Slow() {
+    Must(engine_->SetBalancer({.enabled = false, .max_pause_us = 20, .max_bytes_per_s = 1}));
+  }
+  // What a move that was stopped has carried over returns.
+  void MoveBack() {
+    Must(engine_->SetBalancer({.enabled = false}));
+    Must(Move());
+  }
   std::vector<double> Pauses() {
     std::vector<double> took;
     for (uint64_t i = 0; i < lab_.stops; ++i) {
+      Slow();
       absl::Time ended;
       std::thread mover([&] {
         const absl::Status moved = Move();
@@ -171,16 +179,19 @@ class Lab {
       mover.join();
       took.push_back(Milliseconds(ended - began));
       engine_->ResumeBalancer();
+      MoveBack();
     }
     return took;
   }
   std::vector<double> Deadlines() {
     std::vector<double> late;
     for (uint64_t i = 0; i < lab_.stops; ++i) {
+      Slow();
       const absl::Time deadline = absl::Now() + BeforeStop(i);
       const absl::Status moved = Move(deadline);
       if (!absl::IsDeadlineExceeded(moved)) Die("hash_moves: a deadline: " + moved.ToString());
       late.push_back(Milliseconds(absl::Now() - deadline));
+      MoveBack();
     }
     return late;
   }
