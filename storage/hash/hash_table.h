@@ -161,6 +161,9 @@ class HashTable {
   Outcome Split(HashSegment* segment, const Row& row);
   // After an erase has left few rows: merges the segment with its sibling, or makes it smaller.
   void Shrink(HashSegment* segment);
+  // Whether the rows of both would have room in one, with a third to spare.
+  bool MayMerge(const HashSegment& segment, const HashSegment& sibling) const;
+  // REQUIRES: MayMerge. False: they are too close there, or there is no memory.
   bool Merge(HashSegment* segment, HashSegment* sibling);
   // A new segment of what belongs there of `a`, `b` (may be nullptr) and `row` (may be nullptr), of
   // at least `size`, at most `size_max`.

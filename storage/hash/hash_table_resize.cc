@@ -139,6 +139,9 @@ void HashTable::HalveDirectory() {
 }
 
 void HashTable::Shrink(HashSegment* segment) {
+  if (RowsOf(*segment) > 0 && RowsOf(*segment) >= segment->shrink_below) return;
+  // What has been tried in vain costs a copy each time: again with an eighth fewer rows.
+  const auto put_off = [&] { segment->shrink_below = RowsOf(*segment) - RowsOf(*segment) / 8; };
   while (segment->depth > 1) {
     const uint64_t sibling_bit = uint64_t{1} << (64 - segment->depth);
     HashSegment* sibling = EntryOf(segment->first_hash ^ sibling_bit).segment();
@@ -146,7 +149,8 @@ void HashTable::Shrink(HashSegment* segment) {
     // Empty siblings merge without memory, so they do all the way up.
     const bool empty = RowsOf(*segment) == 0 && RowsOf(*sibling) == 0;
     const uint64_t first_hash = segment->first_hash & ~sibling_bit;
-    if (!Merge(segment, sibling)) break;
+    if (!MayMerge(*segment, *sibling)) break;
+    if (!Merge(segment, sibling)) return put_off();  // the two serve as well
     if (!empty) return;
     segment = EntryOf(first_hash).segment();
   }
@@ -155,16 +159,19 @@ void HashTable::Shrink(HashSegment* segment) {
   HashSegment* built;
   if (Build(segment, nullptr, nullptr, segment->first_hash, segment->depth, size, segment->size - 1,
             &built) != Outcome::kDone) {
-    return;  // the larger one serves as well
+    return put_off();  // the larger one serves as well
   }
   Install(built);
   Free(segment);
 }
 
+bool HashTable::MayMerge(const HashSegment& segment, const HashSegment& sibling) const {
+  // It is not split again at once.
+  return RowsOf(segment) + RowsOf(sibling) <= SegmentRowsMax(kSegmentSizeSplit) * 3 / 4;
+}
+
 bool HashTable::Merge(HashSegment* segment, HashSegment* sibling) {
   const uint32_t rows = RowsOf(*segment) + RowsOf(*sibling);
-  // Room for a third more: it is not split again at once.
-  if (rows > SegmentRowsMax(kSegmentSizeSplit) * 3 / 4) return false;
   const uint32_t depth = segment->depth - 1;
   const uint64_t first_hash = std::min(segment->first_hash, sibling->first_hash);
   HashSegment* merged;

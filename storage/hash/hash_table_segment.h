@@ -110,6 +110,9 @@ struct alignas(base::kCacheLineBytes) HashSegment {
   // As it was built. From then on the table counts, beside its directory: headers lie at the same
   // place of 64 KiB each, so that a core's cache holds but a few of them.
   uint32_t rows;
+  // Shrinking is not tried with as many rows or more, since it has failed: rows that leave in the
+  // order of their hashes leave others that are too close for less room.
+  uint32_t shrink_below = ~uint32_t{0};
 
   // Writes an empty segment into `block`, of kSegmentBytes[size].
   static HashSegment* Format(void* block, uint64_t first_hash, uint32_t depth, uint32_t size,

@@ -116,6 +116,34 @@ TEST_P(HashTableTest, MemoryFollowsTheRows) {
   EXPECT_EQ(memory_.cache.used_bytes(), 0u);
 }
 
+// As a partition's rows leave when they are given away: what stays of a segment lies close
+// together, in no smaller one.
+TEST_P(HashTableTest, RowsThatLeaveInTheOrderOfTheirHashesAreSeldomCopied) {
+  SCOPED_TRACE(SeedText());
+  pool_ = HashKeyPool(GetParam(), 40'000, random_);
+  for (const uint64_t key : pool_) ASSERT_NE(table_.Upsert(key, ~key), KeyState::kNoMemory);
+  std::vector<uint64_t> keys(table_.size());
+  std::vector<uint64_t> values(table_.size());
+  HashCursor cursor;
+  ASSERT_EQ(table_.Read(cursor, keys.data(), values.data(), static_cast<uint32_t>(keys.size())),
+            keys.size());
+  // Each copy takes a block: fewer than one for two rows are taken if the refusal is still to come.
+  const uint64_t blocks_max = 64 + keys.size() / 2;
+  memory_.cache.ArmFailures(blocks_max, memory::FailurePoint::Mode::kOnce);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_TRUE(table_.Erase(keys[i]));
+    if (i % 8'000 == 0) ASSERT_EQ(CheckHashTable(table_), absl::OkStatus());
+  }
+  EXPECT_EQ(memory_.cache.used_bytes(), 0u);
+  bool refused = false;
+  for (uint64_t i = 0; i < blocks_max && !refused; ++i) {
+    void* const block = memory_.cache.Allocate(64);
+    refused = block == nullptr;
+    if (!refused) memory_.cache.Free(block, 64);
+  }
+  EXPECT_TRUE(refused);
+}
+
 // No key set fares worse than random keys do, but for chance: as many rows stand in their first
 // bucket, and no segment has far more rows than another.
 TEST_P(HashTableTest, KeysSpread) {
