@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/futex.h"
@@ -40,8 +39,9 @@ bool Executed(char state) {
 
 std::string RequestLimits::MemoryLimitText() const {
   constexpr double kMiB = 1 << 20;
-  return absl::StrFormat("memory limit of %.6g MiB for data (%s)",
-                         static_cast<double>(memory_limit_bytes) / kMiB, memory_limit_source);
+  // Not StrFormat, through which no std::bad_alloc gets.
+  return absl::StrCat("memory limit of ", static_cast<double>(memory_limit_bytes) / kMiB,
+                      " MiB for data (", memory_limit_source, ")");
 }
 
 Request* Request::Create(routing::CommandType type, uint32_t count, ObjectRef object,
