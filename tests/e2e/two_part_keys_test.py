@@ -234,7 +234,7 @@ def test_what_does_not_fit_is_refused(programs):
                 (["get", "two", "7/8"], "(the second part of '7/8')"),
                 (["get", "two", "x/2024-01-01"], "(the first part of 'x/2024-01-01')"),
                 (["count", "two", "--from", "7/2024-01-02", "--to", "7/2024-01-01"],
-                 "range is inverted: hi 7/2024-01-01 is below lo 7/2024-01-02"),
+                 "inverted range: --to 7/2024-01-01 is below --from 7/2024-01-02"),
                 (["create", "x", "--key-type", "u64,i32"], "'u64,i32' is no type of keys"),
                 (["create", "x", "--key-type", "u64,u64,u64"], "'u64,u64,u64' is no type of keys"),
                 (["create", "x", "--key-type", "u64,date", "--expect", "1/2024-01-01:2"], "no range"),

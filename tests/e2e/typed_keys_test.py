@@ -188,7 +188,7 @@ def test_text_that_is_no_key_is_refused(programs):
                 (["get", "date", "19000"], date),
                 (["scan", "date", "--from", "2023-02-29"], date),
                 (["scan", "date", "--from", "2024-01-02", "--to", "2024-01-01"],
-                 "inverted: hi 2024-01-01 is below lo 2024-01-02"),
+                 "inverted range: --to 2024-01-01 is below --from 2024-01-02"),
                 (["create", "x", "--key-type", "i32"], "--key-type"),
                 (["create", "x", "--key-type", "date", "--expect", "1:2"], "no range"),
                 (["create", "x", "--key-type", "f64", "--expect", "nan:2"], "no range"),
