@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace eris::sim {
 namespace {
@@ -40,10 +41,18 @@ class Checker {
     for (const KeyEvent* end : ends) {
       // What was sent in the step of an answer overlaps it.
       for (; next < events_.size() && events_[next].sent <= end->answered; ++next) {
-        if (!Open(&events_[next])) return "too many operations under way";
+        const KeyEvent& event = events_[next];
+        if (Overtaken(event)) {
+          return "event " + std::to_string(next) +
+                 " was sent behind the answer to a later one of its lane";
+        }
+        if (!Open(&event)) return "too many operations under way";
       }
       if (!Close(end)) return "too many states";
       if (states_.empty()) return "no order explains event " + std::to_string(end - events_.data());
+      if (end->lane == 0) continue;
+      uint32_t& last = last_of_lane_[end->lane];
+      last = std::max(last, end->sequence);
     }
     return "";
   }
@@ -65,6 +74,13 @@ class Checker {
         event.value = kUnseen;
       }
     }
+  }
+
+  // What has been answered has taken effect. The search sees the order of operations that overlap;
+  // one that is sent (again) after the answer to a later one overlaps it no longer.
+  bool Overtaken(const KeyEvent& event) const {
+    const auto last = last_of_lane_.find(event.lane);
+    return last != last_of_lane_.end() && event.sequence < last->second;
   }
 
   bool Open(const KeyEvent* event) {
@@ -198,6 +214,7 @@ class Checker {
   uint64_t used_ = 0;  // places of open_
   std::vector<State> states_;
   std::vector<State> after_;
+  std::map<uint32_t, uint32_t> last_of_lane_;  // the latest sequence that has been answered
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ struct KeyEvent {
   uint64_t value = kNoRow;  // lookup: what was found; writes: what was to be stored, or added
   uint32_t sent = 0;        // step
   uint32_t answered = 0;    // step, or kNeverAnswered: `found` says nothing then
-  // Operations of one `lane` (not 0) take effect in the order of `sequence`.
+  // Operations of one `lane` (not 0) take effect in the order of `sequence`, whether they overlap
+  // or not: one that was refused and is sent again has its place from before.
   uint32_t lane = 0;
   uint32_t sequence = 0;
   uint64_t expected = kNoRow;  // compare-and-set

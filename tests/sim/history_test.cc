@@ -129,6 +129,18 @@ TEST(HistoryTest, OperationsOfALaneKeepTheirOrder) {
   EXPECT_FALSE(Possible({first, second, Lookup(10, 11, 8)}));
 }
 
+// As after a refusal: the later one has been answered before the earlier one is sent again.
+TEST(HistoryTest, AnAnsweredOperationOfALaneIsOvertakenByNoEarlierOne) {
+  KeyEvent earlier = Upsert(5, 6, 7, true), later = Upsert(1, 2, 8, false);
+  EXPECT_TRUE(Possible({later, earlier}));
+  earlier.lane = later.lane = 3;
+  earlier.sequence = 1;
+  later.sequence = 2;
+  EXPECT_FALSE(Possible({later, earlier}));
+  earlier.lane = 4;
+  EXPECT_TRUE(Possible({later, earlier}));
+}
+
 TEST(HistoryTest, GivesUpWithAWordWhereThereAreTooManyStates) {
   std::vector<KeyEvent> events;
   for (uint32_t i = 1; i <= 20; ++i) {
