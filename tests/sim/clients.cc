@@ -57,7 +57,11 @@ void Simulation::ClientStep(uint32_t client) {
     for (size_t i = 0; i < n; ++i) {
       const size_t at = (first + i) % n;
       const Batch& batch = *batches_[at];
-      if (batch.client != client || batch.request->owed > 0 || !batch.to_send.empty()) continue;
+      if (batch.client != client || batch.request->owed > 0) continue;
+      if (!batch.to_send.empty()) {
+        if (GoOn(OrderOf(batch), client, *batch.object)) break;
+        continue;
+      }
       if (!SendAgain(*batches_[at])) LetGo(at);
       break;
     }
@@ -274,7 +278,12 @@ bool Simulation::SendAgain(Batch& batch) {
     ++batch.object->under_way[batch.keys[i]];
   }
   if (!in_order && !refused.empty()) SendInOrder(batch, std::move(refused));
-  GoOn(order, batch.client, *batch.object);
+  // The engine's thread that sends again may come to it later.
+  if (draining_ || random_.OneIn(2)) {
+    GoOn(order, batch.client, *batch.object);
+  } else if (order.out == 0 && !order.held.empty()) {
+    outcome_.coverage.Add(Event::kBatchesHeldOn);
+  }
   return batch.out || !batch.to_send.empty();
 }
 

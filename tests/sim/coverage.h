@@ -22,6 +22,7 @@ enum class Event : uint8_t {
   kBatchesBehind,  // others of the client on the same object, which are under way: as in a stream
   kBatchesSentAgain,
   kBatchesHeld,    // behind others that are to be sent again
+  kBatchesHeldOn,  // although all answers are in
   kDuplicateKeys,  // of one batch
   kCancels,
   kPortDeaths,
@@ -31,6 +32,7 @@ enum class Event : uint8_t {
   kAeuFlushesFailed,  // a turn that left commands buffered
   kMoves,
   kMovesBeforePublication,  // of a range whose last move was not published
+  kMovesBack,               // to the AEU that had the range before
   kPublications,
   kViewsRefreshed,
   kSplits,
@@ -73,6 +75,7 @@ enum class Event : uint8_t {
   kGivenUpInTransfers,  // of the object that is scanned
   kMovesInsideTurns,
   kTransfers,
+  kTransfersBack,
   kLinks,         // installed
   kCopies,        // chunks of them, installed
   kStepsOfBytes,  // of both, installed
@@ -104,6 +107,7 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "batches behind others",
                                               "batches sent again",
                                               "batches held",
+                                              "batches held on",
                                               "keys twice in a batch",
                                               "requests cancelled",
                                               "Ports dead",
@@ -113,6 +117,7 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "AEU flushes failed",
                                               "ranges moved",
                                               "ranges moved again before publication",
+                                              "ranges moved back",
                                               "tables published",
                                               "views refreshed",
                                               "ranges split",
@@ -155,6 +160,7 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "snapshots given up in transfers",
                                               "moves inside turns",
                                               "transfers",
+                                              "transfers back",
                                               "links",
                                               "chunks of copies",
                                               "steps of byte strings",

@@ -129,26 +129,33 @@ void Simulation::MoveRange() {
   SimObject* object = PickLive();
   if (object == nullptr || world_.aeus() < 2) return;
   const routing::ObjectRoute& route = object->world.route;
-  const auto from = static_cast<uint32_t>(random_.Below(world_.aeus()));
+  auto from = static_cast<uint32_t>(random_.Below(world_.aeus()));
+  // Often it goes back, while commands by the table before are still under way.
+  const bool back = object->last_moved && random_.OneIn(3);
+  if (back) from = object->last_moved->to.value;
   aeu::ObjectSlot* source = AeuTestPeer::SlotOf(world_[from], route);
   if (source == nullptr || source->ranges().empty()) return;
-  Range range = source->ranges()[random_.Below(source->ranges().size())].partition->range();
+  aeu::OwnedRange* const owned = back ? source->Find(object->last_moved->first.head)
+                                      : &source->ranges()[random_.Below(source->ranges().size())];
+  if (owned == nullptr) return;
+  Range range = owned->partition->range();
   if (range.Empty()) return;
   // All of it, or from or to a key.
   const auto cut = [&] {
     return Key::FromU64(object->universe[random_.Below(object->universe.size())].head +
                         random_.Below(2));
   };
-  if (random_.OneIn(2)) {
+  if (!back && random_.OneIn(2)) {
     const Key key = cut();
     if (range.Contains(key)) range.lo = key;
   }
-  if (random_.OneIn(2)) {
+  if (!back && random_.OneIn(2)) {
     const Key key = cut();
     if (range.lo < key && range.Contains(key)) range.hi = key;
   }
   auto to = static_cast<uint32_t>(random_.Below(world_.aeus() - 1));
   if (to >= from) ++to;
+  if (back) to = object->last_moved->from.value;
   Note("a range moves", from, to, range.lo.head);
 
   aeu::ObjectSlot& target = AeuTestPeer::MakeSlot(world_[to], object->Install());
@@ -167,7 +174,9 @@ void Simulation::MoveRange() {
   }
   if (options_.bug == PlantedBug::kLeaveVersions) rows.versions = {};
   AeuTestPeer::GiveRange(target, rows, random_.OneIn(2));
+  object->last_moved = {AeuId{from}, AeuId{to}, range.lo};
   outcome_.coverage.Add(Event::kMoves);
+  outcome_.coverage.Add(Event::kMovesBack, back);
   for (const Move& other : object->unpublished) {
     if (other.range.Contains(range.lo) || range.Contains(other.range.lo)) {
       outcome_.coverage.Add(Event::kMovesBeforePublication);

@@ -170,6 +170,12 @@ struct SimObject {
   std::vector<uint32_t> under_way;               // operations of each key
   Phase phase = Phase::kCreating;
   std::deque<Move> unpublished;
+  // Of the range that changed hands last: who has it now, and from whom.
+  struct Moved {
+    AeuId from, to;
+    storage::Key first;
+  };
+  std::optional<Moved> last_moved;
   std::vector<uint8_t> holders;  // by AEU: it has (had) a part of the object
   // Of tables, by AEU: scans ask it; appends go there, too.
   std::vector<uint8_t> members, appended_to;

@@ -57,12 +57,20 @@ void Simulation::StartTransfer() {
     });
   };
   const auto table = object->world.route.Pin();
-  const size_t partition = random_.Below(table->size());
+  size_t partition = random_.Below(table->size());
   // The table of a heap table says nothing of who has a part.
   if (object->heap() && !object->appended_to[partition]) return;
-  const AeuId from = table->owners()[partition];
+  AeuId from = table->owners()[partition];
   auto to = static_cast<uint32_t>(random_.Below(world_.aeus() - 1));
   if (to >= from.value) ++to;
+  // Often it goes back, while commands by the table before are still under way.
+  const bool back = object->last_moved && random_.OneIn(3);
+  if (back) {
+    partition = table->PartitionOf(object->last_moved->first.head);
+    from = table->owners()[partition];
+    if (from != object->last_moved->to) return;
+    to = object->last_moved->from.value;
+  }
   if (busy(from.value) || busy(to)) return;
   auto transfer = std::make_unique<SimTransfer>();
   transfer->object = object;
@@ -82,11 +90,11 @@ void Simulation::StartTransfer() {
   const bool ends = object->only_copies();
   const bool low_stays = !object->heap() && (!ends || transfer->end == Partition::End::kHigh);
   const bool high_stays = !object->heap() && (!ends || transfer->end == Partition::End::kLow);
-  if (low_stays && random_.OneIn(2)) {
+  if (low_stays && !back && random_.OneIn(2)) {
     const Key key = cut();
     if (rest.Contains(key)) rest.lo = key;
   }
-  if (high_stays && random_.OneIn(2)) {
+  if (high_stays && !back && random_.OneIn(2)) {
     const Key key = cut();
     if (rest.lo < key && rest.Contains(key)) rest.hi = key;
   }
@@ -99,6 +107,7 @@ void Simulation::StartTransfer() {
   if (object->holders[to]) transfer->phase = Phase::kGive;
   Note("a transfer begins", transfer->from.value, to, rest.lo.head);
   outcome_.coverage.Add(Event::kTransfers);
+  outcome_.coverage.Add(Event::kTransfersBack, back);
   transfers_.push_back(std::move(transfer));
 }
 
@@ -223,6 +232,9 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       }
       Note("a step is concluded", transfer.from.value, transfer.went_well);
       transfer.gate_since = 0;
+      if (transfer.went_well && !object.heap()) {
+        object.last_moved = {transfer.from, transfer.to, step->covers.lo};
+      }
       if (!transfer.went_well && !step->covers.Empty() && !object.heap()) {
         // The source has it again, by a table that comes after that.
         world_.Publish(route, route.Pin()->With(step->covers, step->source));
