@@ -314,6 +314,7 @@ void Simulation::EndJoinPart(SimJoin& join, SimJoinPart& part) {
       if (!join.failed) Fail("a part of a join was cancelled by nobody");
       return;
     case PartOutcome::kAborted:
+    case PartOutcome::kNoMemory:  // of the general heap, which fails nowhere here
     case PartOutcome::kRunning:
       return Fail("a part of a join ended as outcome " +
                   std::to_string(static_cast<int>(end.outcome)));
