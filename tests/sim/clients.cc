@@ -438,7 +438,10 @@ void Simulation::LookUpAll(SimObject& object) {
 void Simulation::LetGo(size_t batch) {
   auto& request = batches_[batch]->request;
   request->batch = nullptr;
-  if (!plan_.free_at_once) done_requests_.push_back(std::move(request));
+  // A planted bug may answer a request once more after its last answer. The request must be there
+  // still, so that EndStep sees that answer.
+  const bool planted = options_.bug != PlantedBug::kNone;
+  if (planted || !plan_.free_at_once) done_requests_.push_back(std::move(request));
   batches_[batch] = std::move(batches_.back());
   batches_.pop_back();
 }

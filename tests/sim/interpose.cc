@@ -40,8 +40,13 @@ bool Stores(CommandType type) {
 }  // namespace
 
 void Simulation::Interpose(uint32_t aeu) {
-  std::vector<Record> records =
-      world_.TakeRecords(aeu, options_.bug == PlantedBug::kKeepBlock && random_.OneIn(kOneIn));
+  // What other AEUs have sent may come later, as if it had found no room in the incoming buffer.
+  std::vector<Record>& from_aeus = late_records_[aeu];
+  world_.TakeIncoming(aeu, from_aeus);
+  std::vector<Record> records;
+  if (draining_ || !random_.OneIn(3)) records.swap(from_aeus);
+  const bool keep_block = options_.bug == PlantedBug::kKeepBlock && random_.OneIn(kOneIn);
+  world_.TakeIngress(aeu, keep_block, records);
   for (size_t i = 0; i < delayed_.size();) {
     if (delayed_[i].aeu == aeu && random_.OneIn(3)) {
       records.push_back(std::move(delayed_[i].record));
@@ -118,18 +123,21 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
       }
       return false;
     case PlantedBug::kAnswerForeignKeys:
+      // The record goes on, so that the counters add up: only what was answered shows the bug.
+      if (plan_.form != Form::kIndex || foreign < command->count) return false;
+      for (uint32_t i = 0; i < command->count; ++i) {
+        command->context->states[segment.positions[i]] = KeyState::kAbsent;
+      }
+      command->complete(command->context, command->count);
+      AnswerNobody(*command);
+      return true;
     case PlantedBug::kForwardAndAnswer:
       if (foreign == 0) return false;
       for (uint32_t i = 0; i < command->count; ++i) {
-        if (slot->Find(segment.keys[i]) == nullptr || options_.bug != PlantedBug::kForwardAndAnswer)
+        if (slot->Find(segment.keys[i]) == nullptr)
           command->context->states[segment.positions[i]] = KeyState::kAbsent;
       }
-      if (options_.bug == PlantedBug::kForwardAndAnswer) {
-        command->complete(command->context, foreign);
-      } else {
-        command->complete(command->context, command->count);
-        erase();
-      }
+      command->complete(command->context, foreign);
       return true;
     case PlantedBug::kAcknowledgeEarly: {
       if (plan_.form != Form::kIndex || slot == nullptr || foreign > 0 ||
@@ -156,9 +164,7 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
             command->type == CommandType::kUpsert ? KeyState::kPresent : KeyState::kAbsent;
       }
       command->complete(command->context, command->count);
-      if (sink_ == nullptr) sink_ = std::make_unique<test::TestReply>(4096);
-      command->context = sink_.get();
-      command->complete = &test::TestReply::Answered;
+      AnswerNobody(*command);
       delayed_.push_back({aeu, records[at]});
       erase();
       return true;
@@ -170,6 +176,12 @@ bool Simulation::Tamper(uint32_t aeu, std::vector<Record>& records, size_t at) {
     default:
       return false;
   }
+}
+
+void Simulation::AnswerNobody(CommandHeader& command) {
+  if (sink_ == nullptr) sink_ = std::make_unique<test::TestReply>(4096);
+  command.context = sink_.get();
+  command.complete = &test::TestReply::Answered;
 }
 
 bool Simulation::TamperAppend(std::vector<Record>& records, size_t at) {

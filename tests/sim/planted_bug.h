@@ -139,6 +139,37 @@ inline constexpr const char* kPlantedBugNames[] = {"none",
 static_assert(sizeof kPlantedBugNames / sizeof *kPlantedBugNames ==
               static_cast<size_t>(PlantedBug::kCount));
 
+// These act on the records that wait for an AEU's turn: the records are taken out, changed and put
+// back. For every other bug the records stay where they are.
+constexpr bool ActsOnRecords(PlantedBug bug) {
+  switch (bug) {
+    case PlantedBug::kInterposed:
+    case PlantedBug::kLoseRecord:
+    case PlantedBug::kDoubleRecord:
+    case PlantedBug::kSwapRecords:
+    case PlantedBug::kAnswerForeignKeys:
+    case PlantedBug::kForwardAndAnswer:
+    case PlantedBug::kAcknowledgeEarly:
+    case PlantedBug::kWrongGeneration:
+    case PlantedBug::kKeepBlock:
+    case PlantedBug::kPublishEarly:
+    case PlantedBug::kPublishUnacknowledged:
+    case PlantedBug::kHandOverBehindKeys:
+    case PlantedBug::kLeaveChunkVersions:
+    case PlantedBug::kHandOverLost:
+    case PlantedBug::kLeaveOtherVersions:
+    case PlantedBug::kRowsDieLater:
+    case PlantedBug::kTearRow:
+    case PlantedBug::kLoseTableRow:
+    case PlantedBug::kAppendTwice:
+    case PlantedBug::kAppendInPart:
+    case PlantedBug::kStoreRefusedAppend:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Of the order of a turn's steps: others have to move inside it.
 constexpr bool IsOfTurn(PlantedBug bug) {
   return bug >= PlantedBug::kEpochBeforeCut && bug < PlantedBug::kCount;

@@ -72,6 +72,7 @@ Simulation::Simulation(test::LabMemory& memory, uint64_t seed, const RunOptions&
       slots_(plan_.slots, nullptr),
       paused_until_(plan_.world.aeus, 0),
       turns_(plan_.world.aeus, 0),
+      late_records_(plan_.world.aeus),
       world_(memory, plan_.world),
       control_(world_.MakePort()),
       clients_(plan_.clients) {
@@ -147,7 +148,6 @@ void Simulation::StepAeu(uint32_t aeu) {
   const bool whole_scans = random_.OneIn(2);
   const size_t ingress_bytes = random_.OneIn(3) ? 1 : 1 << 20;
   Note("AEU turns", aeu, whole_scans, ingress_bytes);
-  if (options_.bug != PlantedBug::kNone && !IsOfTurn(options_.bug)) Interpose(aeu);
   const uint64_t forwarded = world_[aeu].Routing().forwarded;
   std::vector<SimObject*> held;  // before the turn
   if (options_.bug == PlantedBug::kDropEndsOthers) {

@@ -322,6 +322,7 @@ class Simulation {
   // --- turn_points.cc: inside a turn
   void Turns(uint32_t aeu, bool whole_scans, size_t ingress_bytes);
   void AtTurnPoint(aeu::Aeu& turning, aeu::TurnPoint point);
+  void AtOuterTurnPoint(aeu::Aeu& turning, aeu::TurnPoint point);
   void OthersMove(aeu::TurnPoint point);
 
   // --- clients.cc: batches
@@ -473,6 +474,8 @@ class Simulation {
   // --- interpose.cc: planted bugs on the way to an AEU
   void Interpose(uint32_t aeu);
   bool Tamper(uint32_t aeu, std::vector<Record>& records, size_t at);
+  // Its answers go to a reply that nobody reads.
+  void AnswerNobody(routing::CommandHeader& command);
   bool TamperAppend(std::vector<Record>& records, size_t at);
   void WriteBehindTheBack(SimObject& object, const storage::Key& key, uint64_t value,
                           storage::Operation operation = storage::Operation::kUpsert);
@@ -510,6 +513,7 @@ class Simulation {
     Record record;
   };
   std::vector<Delayed> delayed_;
+  std::vector<std::vector<Record>> late_records_;  // by AEU: from other AEUs, in their order
   struct LateRows {
     SimObject* object;
     storage::ExchangeChunk rows;

@@ -50,8 +50,17 @@ void Simulation::OthersMove(TurnPoint point) {
 }
 
 void Simulation::AtTurnPoint(aeu::Aeu& turning, TurnPoint point) {
-  // Not in the turns that others take inside this one.
-  if (turning.id().value != turn_->aeu || failed()) return;
+  if (failed()) return;
+  // Others move inside the outer turn only.
+  if (turning.id().value == turn_->aeu) AtOuterTurnPoint(turning, point);
+  // The last step before the cut. Everything that is put back comes by the ingress, so a record
+  // that arrives in the incoming buffer after that would overtake it.
+  if (point == TurnPoint::kBeforeCut && ActsOnRecords(options_.bug) && !failed()) {
+    Interpose(turning.id().value);
+  }
+}
+
+void Simulation::AtOuterTurnPoint(aeu::Aeu& turning, TurnPoint point) {
   routing::SnapshotRegistry& registry = world_.snapshots();
   storage::SnapshotView& known = AeuTestPeer::SnapshotsOf(turning);
   const PlantedBug bug = options_.bug;

@@ -17,6 +17,15 @@ routing::PortOptions OptionsOf(size_t outgoing_bytes, size_t pool_bytes) {
           .wait_ns = 0};
 }
 
+void AppendRecords(std::span<const std::byte> run, std::vector<Record>& records) {
+  while (!run.empty()) {
+    const auto* command = reinterpret_cast<const routing::CommandHeader*>(run.data());
+    records.emplace_back(command->size_bytes / 8);
+    std::memcpy(records.back().data(), run.data(), command->size_bytes);
+    run = run.subspan(command->size_bytes);
+  }
+}
+
 }  // namespace
 
 World::World(test::LabMemory& memory, const WorldOptions& options)
@@ -64,22 +73,15 @@ std::string World::CheckCounters() const {
          std::to_string(delivered);
 }
 
-std::vector<Record> World::TakeRecords(uint32_t aeu, bool keep_block) {
-  std::vector<Record> records;
-  const auto add = [&](std::span<const std::byte> run) {
-    while (!run.empty()) {
-      const auto* command = reinterpret_cast<const routing::CommandHeader*>(run.data());
-      records.emplace_back(command->size_bytes / 8);
-      std::memcpy(records.back().data(), run.data(), command->size_bytes);
-      run = run.subspan(command->size_bytes);
-    }
-  };
-  routing::AeuEndpoint& endpoint = endpoints_[aeu];
-  if (const auto run = endpoint.incoming.TryTake()) add(*run);
-  routing::Block* block = endpoint.ingress.TakeAll();
+void World::TakeIncoming(uint32_t aeu, std::vector<Record>& records) {
+  if (const auto run = endpoints_[aeu].incoming.TryTake()) AppendRecords(*run, records);
+}
+
+void World::TakeIngress(uint32_t aeu, bool keep_block, std::vector<Record>& records) {
+  routing::Block* block = endpoints_[aeu].ingress.TakeAll();
   while (block != nullptr) {
     routing::Block* const next = block->next;
-    add(block->records());
+    AppendRecords(block->records(), records);
     if (std::exchange(keep_block, false)) {
       kept_.push_back(block);
     } else {
@@ -87,7 +89,6 @@ std::vector<Record> World::TakeRecords(uint32_t aeu, bool keep_block) {
     }
     block = next;
   }
-  return records;
 }
 
 void World::PutRecords(uint32_t aeu, const std::vector<Record>& records) {

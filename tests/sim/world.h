@@ -75,8 +75,10 @@ class World {
   std::string CheckCounters() const;
 
   // What waits for the AEU's next turn, in its order, taken away and put back: for planted bugs.
+  // Appended to `records`. What is in the incoming buffer comes from other AEUs.
+  void TakeIncoming(uint32_t aeu, std::vector<Record>& records);
   // `keep_block`: one block that has been read is not let go.
-  std::vector<Record> TakeRecords(uint32_t aeu, bool keep_block);
+  void TakeIngress(uint32_t aeu, bool keep_block, std::vector<Record>& records);
   void PutRecords(uint32_t aeu, const std::vector<Record>& records);
 
  private:
