@@ -392,7 +392,7 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       if (!allocation_failed_ || batch.kind == Kind::kLookup || batch.kind == Kind::kErase) {
         illegal("there was memory");
       }
-      if (options_.bug == PlantedBug::kWriteWithoutMemory) {
+      if (options_.bug == PlantedBug::kWriteWithoutMemory && !object.heap()) {
         WriteBehindTheBack(*batch.object, object.universe[batch.keys[position]],
                            batch.values[position]);
       }
