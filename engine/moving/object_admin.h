@@ -47,7 +47,8 @@ class ObjectAdmin {
   absl::Status Add(absl::string_view name, Introduction introduce,
                    absl::FunctionRef<ObjectRef(const Reservation&)> make);
   absl::Status Install(ObjectEntry& entry);
-  absl::StatusOr<ObjectId> DropIf(absl::string_view name, absl::FunctionRef<absl::Status(ObjectEntry&)> check);
+  absl::StatusOr<ObjectId> DropIf(absl::string_view name,
+                                  absl::FunctionRef<absl::Status(ObjectEntry&)> check);
   routing::InstallSegment InstallSegmentOf(ObjectEntry& entry, AeuId aeu,
                                            const storage::Range& range, uint32_t position,
                                            uint64_t seed);

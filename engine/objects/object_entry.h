@@ -155,8 +155,8 @@ struct ObjectEntry {
   using Managers = std::map<NumaNodeId, std::unique_ptr<memory::MemoryManager>>;
   static constexpr uint64_t kSealed = uint64_t{1} << 63;
 
-  // Rows of acknowledged writes, erased ones too; kSealed is added by SealWritten. A line of its own:
-  // every write adds to it, and sessions read what stands around it.
+  // Rows of acknowledged writes, erased ones too; kSealed is added by SealWritten. A line of its
+  // own: every write adds to it, and sessions read what stands around it.
   alignas(base::kCacheLineBytes) std::atomic<uint64_t> written_{0};
 
   alignas(base::kCacheLineBytes) std::atomic<bool> dropped_{false};

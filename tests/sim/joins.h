@@ -1,6 +1,6 @@
 // A client's join of two indexes: one multicast to the AEUs that own outer rows, which send the
-// rows' values out as lookups in the inner index. The engine's part of it (engine/reads/join_state.h), in
-// the simulation's own steps.
+// rows' values out as lookups in the inner index. The engine's part of it
+// (engine/reads/join_state.h), in the simulation's own steps.
 #ifndef ERIS_TESTS_SIM_JOINS_H_
 #define ERIS_TESTS_SIM_JOINS_H_
 
