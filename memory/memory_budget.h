@@ -73,6 +73,11 @@ class BudgetCharge {
     bytes_ += bytes;
     return true;
   }
+  // REQUIRES: it has as many.
+  void Shrink(uint64_t bytes) {
+    budget_->Return(bytes);
+    bytes_ -= bytes;
+  }
   void Return() {
     if (bytes_ > 0) budget_->Return(bytes_);
     bytes_ = 0;

@@ -162,6 +162,7 @@ absl::Status ObjectAdmin::ChargeHeap(ObjectEntry& entry, size_t members, size_t 
 absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
   if (entry.IsMember(aeu)) return absl::OkStatus();
   const memory::NumaNodePool& pool = memory_.pool(aeu_numa_nodes_[aeu.value]);
+  const uint64_t heap_before = entry.heap_bytes();
   ERIS_RETURN_IF_ERROR(ChargeHeap(entry, 1, entry.HasManagerOn(pool) ? 0 : 1, 0));
   ERIS_ASSIGN_OR_RETURN(const uint64_t seed, PartitionSeed(entry.kind));
   const bool heap = entry.kind == ObjectKind::kHeapTable;
@@ -173,8 +174,13 @@ absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
   ControlRequest request(core_, CommandType::kInstall, 1);
   request.Send(aeu, entry.route, segment);
   request.Await();
-  ERIS_RETURN_IF_ERROR(
-      Installed(request.state(0), aeu, absl::StrCat("a part of object \"", entry.name, "\"")));
+  if (absl::Status installed =
+          Installed(request.state(0), aeu, absl::StrCat("a part of object \"", entry.name, "\""));
+      !installed.ok()) {
+    // Or moves that are tried again and refused would charge the object each time.
+    entry.ReturnHeap(entry.heap_bytes() - heap_before);
+    return installed;
+  }
   // Now that it can be asked.
   entry.AddMember(std::move(member));
   return absl::OkStatus();

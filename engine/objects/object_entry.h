@@ -112,6 +112,11 @@ struct ObjectEntry {
     base::MutexLock lock(&heap_mu_);
     return heap_.TryGrow(budget, bytes);
   }
+  // Takes a charge back whose memory was not taken. REQUIRES: it was charged.
+  void ReturnHeap(uint64_t bytes) {
+    base::MutexLock lock(&heap_mu_);
+    heap_.Shrink(bytes);
+  }
   uint64_t heap_bytes() const {
     base::MutexLock lock(&heap_mu_);
     return heap_.bytes();
