@@ -374,7 +374,7 @@ void TableScanRunner::SkipChunk(RunningScan& scan) {
 }
 
 void TableScanRunner::HandOver(RunningScan& scan) {
-  routing::TableChunk* const chunk = scan.chunk;
+  routing::Chunk* const chunk = scan.chunk;
   if (scan.sender) {
     absl::Status sent = SendOn(scan);
     if (!sent.ok()) End(scan, PartOutcome::kAnswered, std::move(sent));

@@ -78,13 +78,13 @@ absl::Status Keys(const std::string& bytes, std::vector<uint64_t>& keys, Functio
 
 }  // namespace
 
-absl::Status ToKeyColumn(absl::string_view name, KeyType type, absl::Span<const uint64_t> keys,
+absl::Status ToKeyColumn(absl::string_view name, ColumnType type, absl::Span<const uint64_t> keys,
                          v1::Column& column) {
-  if (type == KeyType::kUint64) {
+  if (type == ColumnType::kUint64) {
     ToColumn(keys, column);
     return absl::OkStatus();
   }
-  if (type != KeyType::kInt64) {  // every u64 is the key of an int64
+  if (type != ColumnType::kInt64) {  // every u64 is the key of an int64
     for (size_t i = 0; i < keys.size(); ++i) {
       if (wire::IsKeyOf(type, keys[i])) continue;
       return wire::NoKey(absl::StrCat(name, "[", i, "]"), type, keys[i]);
@@ -92,10 +92,10 @@ absl::Status ToKeyColumn(absl::string_view name, KeyType type, absl::Span<const 
   }
   column.Clear();
   std::string& bytes = *column.mutable_data();
-  if (type == KeyType::kInt64) {
+  if (type == ColumnType::kInt64) {
     column.set_type(v1::COLUMN_TYPE_INT64);
     Numbers<int64_t>(keys, bytes, Int64FromKey);
-  } else if (type == KeyType::kFloat64) {
+  } else if (type == ColumnType::kFloat64) {
     column.set_type(v1::COLUMN_TYPE_FLOAT64);
     Numbers<double>(keys, bytes, Float64FromKey);
   } else {

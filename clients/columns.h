@@ -56,7 +56,7 @@ absl::Status ToRowBits(std::string bits, size_t rows, bool empty_is_all, RowBits
 // Keys, or one part of each, in the type of their object: encoded here
 // (include/eris/key_encoding.h), plain numbers there. `name` stands in messages. Errors:
 // InvalidArgument (a key that the type does not have, which would arrive as another one).
-absl::Status ToKeyColumn(absl::string_view name, KeyType type, absl::Span<const uint64_t> keys,
+absl::Status ToKeyColumn(absl::string_view name, ColumnType type, absl::Span<const uint64_t> keys,
                          v1::Column& column);
 // Errors: InvalidArgument, naming both, unless keys have as many parts as `types`; parts of unequal
 // length.

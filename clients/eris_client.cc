@@ -112,14 +112,14 @@ absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateO
   v1::CreateObjectRequest request;
   request.set_name(name);
   request.set_kind(static_cast<v1::ObjectKind>(options.kind));
-  const KeyType type = options.key_type.first;
+  const ColumnType type = options.key_type.first;
   request.set_key_type(wire::ToProto(type));
   if (options.key_type.two_parts())
     request.set_second_key_type(wire::ToProto(*options.key_type.second));
   request.set_value_type(static_cast<v1::ValueType>(options.value_type));
   absl::Status status =
       wire::SetRange("expected", options.key_type, options.expected, *request.mutable_expected());
-  if (type == KeyType::kUint64) {
+  if (type == ColumnType::kUint64) {
     request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
   } else {
     for (size_t i = 0; i < options.split_points.size() && status.ok(); ++i) {
@@ -238,7 +238,7 @@ absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode m
 
 absl::StatusOr<BytesLookupResult> Client::LookupBytes(const std::string& object,
                                                       absl::Span<const uint64_t> keys,
-                                                      uint64_t values_bytes_max, KeyType key_type) {
+                                                      uint64_t values_bytes_max, ColumnType key_type) {
   v1::LookupRequest request;
   request.set_object(object);
   request.set_values_bytes_max(values_bytes_max);
@@ -256,7 +256,7 @@ absl::StatusOr<BytesLookupResult> Client::LookupBytes(const std::string& object,
 absl::StatusOr<RowBits> Client::UpsertBytes(const std::string& object,
                                             absl::Span<const uint64_t> keys,
                                             absl::Span<const absl::string_view> values,
-                                            KeyType key_type) {
+                                            ColumnType key_type) {
   v1::UpsertRequest request;
   request.set_object(object);
   absl::Status status = SetKeys(key_type, keys, request);
@@ -275,7 +275,7 @@ absl::StatusOr<BytesWriteResult> Client::WriteBytes(const std::string& object, W
                                                     absl::Span<const uint64_t> keys,
                                                     absl::Span<const absl::string_view> values,
                                                     absl::Span<const absl::string_view> expected,
-                                                    KeyType key_type) {
+                                                    ColumnType key_type) {
   v1::WriteRequest request;
   request.set_object(object);
   request.set_mode(static_cast<v1::WriteMode>(mode));

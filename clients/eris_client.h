@@ -11,7 +11,7 @@
 // Keys are u64, encoded as include/eris/key_encoding.h says for objects of another key type; calls
 // on such an object are told the type (ObjectInfo::key_type), in which the keys then travel. Keys
 // of two parts are two columns:
-//   (*client)->Upsert("lineitem", {orders, lines}, values, {KeyType::kUint64, KeyType::kUint64});
+//   (*client)->Upsert("lineitem", {orders, lines}, values, {ColumnType::kUint64, ColumnType::kUint64});
 // A key that the type does not have, and columns of other parts than key_type, are InvalidArgument
 // here, and nothing is sent. A key_type that is not the object's is InvalidArgument, too.
 //
@@ -96,7 +96,7 @@ class Client {
                                     absl::Span<const uint64_t> expected = {},
                                     const KeyTypes& key_type = {});
 
-  // Byte strings: the same on objects of ValueType::kBytes, whose keys have one part (Erase serves
+  // Byte strings: the same on objects of ColumnType::kString, whose keys have one part (Erase serves
   // both). The values of a
   // batch have at most kBatchValueBytesMax bytes together, sent or answered. What finds no room in
   // an answer is not executed: BytesLookupResult::refusal; ask for those keys again.
@@ -105,15 +105,15 @@ class Client {
   absl::StatusOr<BytesLookupResult> LookupBytes(const std::string& object,
                                                 absl::Span<const uint64_t> keys,
                                                 uint64_t values_bytes_max = 0,
-                                                KeyType key_type = KeyType::kUint64);
+                                                ColumnType key_type = ColumnType::kUint64);
   absl::StatusOr<RowBits> UpsertBytes(const std::string& object, absl::Span<const uint64_t> keys,
                                       absl::Span<const absl::string_view> values,
-                                      KeyType key_type = KeyType::kUint64);
+                                      ColumnType key_type = ColumnType::kUint64);
   absl::StatusOr<BytesWriteResult> WriteBytes(const std::string& object, WriteMode mode,
                                               absl::Span<const uint64_t> keys,
                                               absl::Span<const absl::string_view> values,
                                               absl::Span<const absl::string_view> expected = {},
-                                              KeyType key_type = KeyType::kUint64);
+                                              ColumnType key_type = ColumnType::kUint64);
 
   // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
   // The client must outlive the reader.

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "clients/table_rows.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "eris/v1/table.pb.h"
 
 namespace eris::client {

@@ -21,12 +21,12 @@ absl::Status Call(Client& client,
                              response);
 }
 
-std::vector<ColumnType> TypesOf(const TableSchema& schema) {
+std::vector<ColumnType> TypesOf(const Schema& schema) {
   std::vector<ColumnType> types;
   for (const ColumnSchema& column : schema.columns) types.push_back(column.type);
   return types;
 }
-std::vector<ColumnType> KeyTypesOf(const TableSchema& schema) {
+std::vector<ColumnType> KeyTypesOf(const Schema& schema) {
   std::vector<ColumnType> types;
   for (const uint32_t column : schema.key) types.push_back(schema.columns[column].type);
   return types;
@@ -71,7 +71,7 @@ WrittenRows WrittenFrom(const v1::WriteRowsResponse& response) {
 
 }  // namespace
 
-absl::StatusOr<ObjectInfo> TableClient::Create(const std::string& name, const TableSchema& schema,
+absl::StatusOr<ObjectInfo> TableClient::Create(const std::string& name, const Schema& schema,
                                                const TableBounds& bounds) {
   v1::CreateTableRequest request;
   request.set_name(name);
@@ -95,12 +95,12 @@ absl::StatusOr<TableInfo> TableClient::Get(const std::string& name) {
   v1::GetTableResponse response;
   absl::Status status = Call(client_, &v1::Tables::Stub::GetTable, request, response);
   if (!status.ok()) return status;
-  absl::StatusOr<TableSchema> schema = wire::AnsweredSchemaFrom(response.schema());
+  absl::StatusOr<Schema> schema = wire::AnsweredSchemaFrom(response.schema());
   if (!schema.ok()) return schema.status();
   return TableInfo{.object = wire::ObjectFrom(response.object()), .schema = *std::move(schema)};
 }
 
-absl::StatusOr<WrittenRows> TableClient::Write(const std::string& table, const TableSchema& schema,
+absl::StatusOr<WrittenRows> TableClient::Write(const std::string& table, const Schema& schema,
                                                OwnedRows& rows) {
   v1::WriteRowsRequest request;
   request.set_table(table);
@@ -114,7 +114,7 @@ absl::StatusOr<WrittenRows> TableClient::Write(const std::string& table, const T
   return WrittenFrom(response);
 }
 
-absl::StatusOr<RowBits> TableClient::Erase(const std::string& table, const TableSchema& schema,
+absl::StatusOr<RowBits> TableClient::Erase(const std::string& table, const Schema& schema,
                                            OwnedRows& keys) {
   v1::EraseRowsRequest request;
   request.set_table(table);
@@ -132,7 +132,7 @@ absl::StatusOr<RowBits> TableClient::Erase(const std::string& table, const Table
   return existed;
 }
 
-absl::StatusOr<FoundRows> TableClient::LookUp(const std::string& table, const TableSchema& schema,
+absl::StatusOr<FoundRows> TableClient::LookUp(const std::string& table, const Schema& schema,
                                               OwnedRows& keys,
                                               const std::vector<std::string>& columns) {
   v1::LookupRowsRequest request;
@@ -165,7 +165,7 @@ absl::StatusOr<FoundRows> TableClient::LookUp(const std::string& table, const Ta
 }
 
 std::unique_ptr<TableScanReader> TableClient::Scan(const std::string& table,
-                                                   const TableQuery& query, uint64_t snapshot) {
+                                                   const Query& query, uint64_t snapshot) {
   v1::ScanTableRequest request;
   request.set_table(table);
   wire::FillQuery(query, request.mutable_query());
@@ -173,7 +173,7 @@ std::unique_ptr<TableScanReader> TableClient::Scan(const std::string& table,
   return std::make_unique<TableScanReader>(client_, std::move(request), client_.options().timeout);
 }
 
-absl::StatusOr<uint64_t> TableClient::ScanInto(const std::string& table, const TableQuery& query,
+absl::StatusOr<uint64_t> TableClient::ScanInto(const std::string& table, const Query& query,
                                                const std::string& target, uint64_t snapshot) {
   v1::ScanIntoRequest request;
   request.set_table(table);
@@ -223,7 +223,7 @@ RowStream::RowStream(Client& client, const StreamOptions& options, OnAnswer on_a
 
 RowStream::~RowStream() = default;
 
-absl::Status RowStream::Send(const std::string& table, const TableSchema& schema, OwnedRows& rows) {
+absl::Status RowStream::Send(const std::string& table, const Schema& schema, OwnedRows& rows) {
   calls_->request.set_table(table);
   const LentRows lent(TypesOf(schema), rows, *calls_->request.mutable_rows());
   return calls_->stream.Send(calls_->request, rows.rows);

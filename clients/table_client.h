@@ -27,8 +27,8 @@
 #include "clients/eris_client.h"
 #include "clients/table_rows.h"
 #include "clients/table_scan_reader.h"
-#include "eris/table.h"
-#include "eris/table_query.h"
+#include "eris/schema.h"
+#include "eris/query.h"
 
 namespace eris::client {
 
@@ -42,7 +42,7 @@ struct TableBounds {
 
 struct TableInfo {
   ObjectInfo object;
-  TableSchema schema;
+  Schema schema;
 };
 
 struct WrittenRows {
@@ -62,27 +62,27 @@ class TableClient {
   explicit TableClient(Client& client) : client_(client) {}
 
   // Errors: InvalidArgument also for bounds of another type than numbers and dates.
-  absl::StatusOr<ObjectInfo> Create(const std::string& name, const TableSchema& schema,
+  absl::StatusOr<ObjectInfo> Create(const std::string& name, const Schema& schema,
                                     const TableBounds& bounds = {});
   // Errors: NotFound, FailedPrecondition (not a table).
   absl::StatusOr<TableInfo> Get(const std::string& name);
 
   // Inserts or replaces rows of a clustered table, appends to a heap table. `rows` has the columns
   // of `schema`, and is the same afterwards. Not atomic across rows.
-  absl::StatusOr<WrittenRows> Write(const std::string& table, const TableSchema& schema,
+  absl::StatusOr<WrittenRows> Write(const std::string& table, const Schema& schema,
                                     OwnedRows& rows);
   // `keys` has the key columns alone, in the key's order. Result: the key was there.
-  absl::StatusOr<RowBits> Erase(const std::string& table, const TableSchema& schema,
+  absl::StatusOr<RowBits> Erase(const std::string& table, const Schema& schema,
                                 OwnedRows& keys);
   // `columns`: by name, in their order; empty: all. `found` may be empty.
-  absl::StatusOr<FoundRows> LookUp(const std::string& table, const TableSchema& schema,
+  absl::StatusOr<FoundRows> LookUp(const std::string& table, const Schema& schema,
                                    OwnedRows& keys, const std::vector<std::string>& columns = {});
 
   // Opens a scan; errors come from Next. `snapshot`: of TakeSnapshot; 0: one of the scan's own.
-  std::unique_ptr<TableScanReader> Scan(const std::string& table, const TableQuery& query,
+  std::unique_ptr<TableScanReader> Scan(const std::string& table, const Query& query,
                                         uint64_t snapshot = 0);
   // Writes the rows of a scan into another object, inside the server. Returns how many.
-  absl::StatusOr<uint64_t> ScanInto(const std::string& table, const TableQuery& query,
+  absl::StatusOr<uint64_t> ScanInto(const std::string& table, const Query& query,
                                     const std::string& target, uint64_t snapshot = 0);
 
   // One moment of all objects, kept until nobody has asked anything of it for `time_to_live`.
@@ -105,7 +105,7 @@ class RowStream {
 
   // Sends one batch; blocks while in_flight_max are unanswered. `rows` is the same afterwards, and
   // free to be used again. Errors: those of the stream itself.
-  absl::Status Send(const std::string& table, const TableSchema& schema, OwnedRows& rows);
+  absl::Status Send(const std::string& table, const Schema& schema, OwnedRows& rows);
   absl::Status AwaitRoom();
   // Waits for every answer and ends the stream. OK also when single batches failed.
   absl::Status Finish();

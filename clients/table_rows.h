@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::client {
 

@@ -25,7 +25,7 @@ class TableScanReader::Scan {
       : stub_(*client.stubs().tables), timeout_(timeout), request_(std::move(request)) {}
 
   absl::StatusOr<bool> Next(OwnedRows& rows);
-  const TableSchema& schema() const { return schema_; }
+  const Schema& schema() const { return schema_; }
   uint32_t resumed() const { return resumed_; }
 
  private:
@@ -40,7 +40,7 @@ class TableScanReader::Scan {
   // Owned by the calling thread.
   v1::ScanTableRequest request_;
   v1::ScanTableResponse response_;
-  TableSchema schema_;
+  Schema schema_;
   std::vector<ColumnType> types_;
   std::optional<MessageStream<v1::ScanTableResponse>> stream_;
   uint32_t resumed_ = 0;
@@ -89,7 +89,7 @@ absl::StatusOr<bool> TableScanReader::Scan::Next(OwnedRows& rows) {
 
 absl::Status TableScanReader::Scan::Take(OwnedRows& rows) {
   if (response_.has_schema()) {
-    absl::StatusOr<TableSchema> schema = wire::AnsweredSchemaFrom(response_.schema());
+    absl::StatusOr<Schema> schema = wire::AnsweredSchemaFrom(response_.schema());
     if (!schema.ok()) return schema.status();
     schema_ = *std::move(schema);
     types_.clear();
@@ -119,7 +119,7 @@ TableScanReader::TableScanReader(const Client& client, v1::ScanTableRequest requ
 TableScanReader::~TableScanReader() = default;
 
 absl::StatusOr<bool> TableScanReader::Next(OwnedRows& rows) { return scan_->Next(rows); }
-const TableSchema& TableScanReader::schema() const { return scan_->schema(); }
+const Schema& TableScanReader::schema() const { return scan_->schema(); }
 uint32_t TableScanReader::resumed() const { return scan_->resumed(); }
 
 }  // namespace eris::client

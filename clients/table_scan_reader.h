@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "clients/table_rows.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::v1 {
 class ScanTableRequest;
@@ -36,7 +36,7 @@ class TableScanReader {
   absl::StatusOr<bool> Next(OwnedRows& rows);
 
   // Of the rows; known after the first Next.
-  const TableSchema& schema() const;
+  const Schema& schema() const;
   uint32_t resumed() const;  // streams that broke
 
  private:

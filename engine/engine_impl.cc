@@ -216,7 +216,7 @@ ObjectInfo EngineImpl::Introduce(const ObjectRef& object) {
 }
 
 absl::StatusOr<ObjectInfo> EngineImpl::CreateTable(absl::string_view name,
-                                                   const TableSchema& schema,
+                                                   const Schema& schema,
                                                    const TableOptions& options) try {
   ObjectInfo info;
   ERIS_RETURN_IF_ERROR(admin_->CreateTable(

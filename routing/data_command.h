@@ -144,7 +144,7 @@ struct InstallSegment {
   memory::MemoryManager* manager = nullptr;  // of the AEU's NumaNode; outlives the partition
   const ObjectRoute* route = nullptr;        // outlives the partition
   ObjectKind kind = ObjectKind::kIndex;
-  ValueType value_type = ValueType::kUint64;
+  ColumnType value_type = ColumnType::kUint64;
   uint32_t position = 0;   // of the answer in the reply's states
   uint64_t seed = 0;       // kHash
   bool two_parts = false;  // the keys

@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "base/check.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
 #include "routing/object_route.h"
@@ -64,7 +64,7 @@ struct TableCursor {
 };
 
 // Rows of a scan. Base of what the engine makes of one.
-class TableChunk : public Reply {
+class Chunk : public Reply {
  public:
   storage::ResultRows rows_out;
   uint32_t capacity = 0;  // of rows_out, where no fewer are wanted
@@ -97,7 +97,7 @@ class TableChunk : public Reply {
   }
 
  protected:
-  ~TableChunk() = default;
+  ~Chunk() = default;
 
  private:
   RowBatch batch_;
@@ -105,7 +105,7 @@ class TableChunk : public Reply {
 
 // Before a chunk's rows are sent to another object: `answers` of them will be given, through
 // complete_chunk. May not block.
-using TableChunkFunction = void (*)(TableChunk* chunk, uint32_t answers) noexcept;
+using TableChunkFunction = void (*)(Chunk* chunk, uint32_t answers) noexcept;
 
 // Where the rows of a scan are written to. Owned by the scan.
 struct TableScanTarget {
@@ -128,21 +128,21 @@ class TableScanPart : public Reply {
   storage::RunMemory* memory = nullptr;     // that its run counts what it takes in; nullptr: none
 
   // The reader. Gives an empty chunk; wakes nobody.
-  void GiveChunk(TableChunk* chunk) {
+  void GiveChunk(Chunk* chunk) {
     const bool pushed = empty_.Push(chunk);
     ERIS_CHECK(pushed);  // no more than kTablePartChunksMax circulate
   }
   // The AEU; the reader, too, once the part has ended. nullptr: none.
-  TableChunk* TakeEmpty() { return empty_.Pop(); }
+  Chunk* TakeEmpty() { return empty_.Pop(); }
   bool HasEmpty() const { return !empty_.Empty(); }
 
   // The AEU. Also a chunk without rows, at the end.
-  void Deliver(TableChunk* chunk) {
+  void Deliver(Chunk* chunk) {
     const bool pushed = filled_.Push(chunk);
     ERIS_CHECK(pushed);
   }
   // The reader. nullptr: none yet (or, after the completion, none any more).
-  TableChunk* TakeFilled() { return filled_.Pop(); }
+  Chunk* TakeFilled() { return filled_.Pop(); }
 
   // The AEU's last word, after its last Deliver; not read before the command's completion function
   // has been called, which publishes it. `status`: of a run that failed (kAnswered). `run`: of
@@ -161,8 +161,8 @@ class TableScanPart : public Reply {
   ~TableScanPart() = default;
 
  private:
-  SpscRing<TableChunk*, kTablePartChunksMax> empty_;   // reader -> AEU
-  SpscRing<TableChunk*, kTablePartChunksMax> filled_;  // AEU -> reader
+  SpscRing<Chunk*, kTablePartChunksMax> empty_;   // reader -> AEU
+  SpscRing<Chunk*, kTablePartChunksMax> filled_;  // AEU -> reader
   // Written by the AEU while the part is out, by nobody otherwise.
   PartOutcome outcome_ = PartOutcome::kRunning;
   absl::Status status_;

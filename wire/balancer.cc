@@ -108,7 +108,7 @@ TransferPhase PhaseFrom(v1::TransferPhase phase) {
 }
 
 // The message says by its fields what its bounds are. `bounds` stays where it has none.
-KeyRange MovedRangeFrom(const v1::KeyRange& message, KeyType* bounds) {
+KeyRange MovedRangeFrom(const v1::KeyRange& message, ColumnType* bounds) {
   KeyRange range{.lo = message.lo(), .hi = std::nullopt};
   if (message.has_hi()) range.hi = message.hi();
   if (message.has_start()) {
@@ -131,21 +131,21 @@ absl::Status CheckOption(absl::string_view name, T value, const BalancerLimits<T
 
 }  // namespace
 
-BoundType BoundTypeOf(const ObjectInfo& info, const TableSchema* schema) {
+BoundType BoundTypeOf(const ObjectInfo& info, const Schema* schema) {
   if (info.kind == ObjectKind::kHeapTable) return {.bounded = false};
   if (schema == nullptr || !schema->clustered()) return {.key_type = info.key_type};
   switch (schema->columns[schema->key[0]].type) {
     case ColumnType::kInt64:
     case ColumnType::kDecimal:
-      return {.key_type = KeyType::kInt64};
+      return {.key_type = ColumnType::kInt64};
     case ColumnType::kFloat64:
-      return {.key_type = KeyType::kFloat64};
+      return {.key_type = ColumnType::kFloat64};
     case ColumnType::kInt32:
-      return {.key_type = KeyType::kInt64, .narrow = true, .int32 = true};
+      return {.key_type = ColumnType::kInt64, .narrow = true, .int32 = true};
     case ColumnType::kDate:
-      return {.key_type = KeyType::kDate, .narrow = true};
+      return {.key_type = ColumnType::kDate, .narrow = true};
     default:
-      return {.key_type = KeyType::kUint64};
+      return {.key_type = ColumnType::kUint64};
   }
 }
 
@@ -321,7 +321,7 @@ void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
   }
 }
 
-TransferRecord TransferFrom(const v1::Transfer& message, KeyType* bounds) {
+TransferRecord TransferFrom(const v1::Transfer& message, ColumnType* bounds) {
   TransferRecord record;
   record.id = message.id();
   record.object = message.object();
@@ -343,7 +343,7 @@ TransferRecord TransferFrom(const v1::Transfer& message, KeyType* bounds) {
   return record;
 }
 
-BalancePlan PlanFrom(const v1::BalancePlan& message, KeyType* bounds) {
+BalancePlan PlanFrom(const v1::BalancePlan& message, ColumnType* bounds) {
   BalancePlan plan;
   plan.object = message.object();
   plan.algorithm = AlgorithmFrom(message.algorithm());
@@ -380,7 +380,7 @@ BalancerOptions OptionsFrom(const v1::BalancerOptions& message) {
 }
 
 BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
-                            std::vector<KeyType>* running_bounds) {
+                            std::vector<ColumnType>* running_bounds) {
   BalancerStatus status;
   status.options = OptionsFrom(message.options());
   status.paused = message.paused();
@@ -398,7 +398,7 @@ BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
   }
   status.stalls = message.stalls();
   for (const v1::Transfer& each : message.running()) {
-    status.running.push_back(TransferFrom(each, &running_bounds->emplace_back(KeyType::kUint64)));
+    status.running.push_back(TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));
   }
   return status;
 }

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eris/balancer.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "eris/types.h"
 #include "eris/v1/balancer.pb.h"
 
@@ -27,7 +27,7 @@ struct BoundType {
   bool bounded = true;  // false: a heap table, whose ranges say nothing
 };
 // `schema`: of a clustered table; else nullptr.
-BoundType BoundTypeOf(const ObjectInfo& info, const TableSchema* schema);
+BoundType BoundTypeOf(const ObjectInfo& info, const Schema* schema);
 
 // Errors: as wire/keys.h; a second part; empty; an i64 that is no INT32.
 absl::StatusOr<KeyRange> MovedRangeFrom(const BoundType& type, const v1::KeyRange& message);
@@ -53,11 +53,11 @@ void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
 
 // The other way. `bounds`: what the bounds of the ranges are, which messages say by their fields;
 // as it was where no range has one.
-TransferRecord TransferFrom(const v1::Transfer& message, KeyType* bounds);
-BalancePlan PlanFrom(const v1::BalancePlan& message, KeyType* bounds);
+TransferRecord TransferFrom(const v1::Transfer& message, ColumnType* bounds);
+BalancePlan PlanFrom(const v1::BalancePlan& message, ColumnType* bounds);
 // `running_bounds` gets one for each of the transfers that run.
 BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
-                            std::vector<KeyType>* running_bounds);
+                            std::vector<ColumnType>* running_bounds);
 
 }  // namespace eris::wire
 

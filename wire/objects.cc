@@ -8,8 +8,8 @@ static_assert(static_cast<int>(ObjectKind::kIndex) == v1::OBJECT_KIND_INDEX);
 static_assert(static_cast<int>(ObjectKind::kHash) == v1::OBJECT_KIND_HASH);
 static_assert(static_cast<int>(ObjectKind::kTable) == v1::OBJECT_KIND_TABLE);
 static_assert(static_cast<int>(ObjectKind::kHeapTable) == v1::OBJECT_KIND_HEAP_TABLE);
-static_assert(static_cast<int>(ValueType::kUint64) == v1::VALUE_TYPE_UINT64);
-static_assert(static_cast<int>(ValueType::kBytes) == v1::VALUE_TYPE_BYTES);
+static_assert(static_cast<int>(ColumnType::kUint64) == v1::VALUE_TYPE_UINT64);
+static_assert(static_cast<int>(ColumnType::kString) == v1::VALUE_TYPE_BYTES);
 
 void FillObject(const ObjectInfo& info, v1::Object* object) {
   object->set_name(info.name);
@@ -35,7 +35,7 @@ ObjectInfo ObjectFrom(const v1::Object& object) {
   info.id = ObjectId{object.id()};
   info.kind = static_cast<ObjectKind>(object.kind());
   info.key_type = KeyTypesFrom(object.key_type(), object.second_key_type()).value_or(KeyTypes());
-  if (object.value_type() == v1::VALUE_TYPE_BYTES) info.value_type = ValueType::kBytes;
+  if (object.value_type() == v1::VALUE_TYPE_BYTES) info.value_type = ColumnType::kString;
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
   for (const v1::Partition& partition : object.partitions()) {

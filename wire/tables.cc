@@ -109,7 +109,7 @@ absl::Status TakeExpression(const v1::Expression& message, uint32_t depth, uint3
   return absl::OkStatus();
 }
 
-std::optional<uint32_t> ColumnOf(const TableSchema& schema, absl::string_view name) {
+std::optional<uint32_t> ColumnOf(const Schema& schema, absl::string_view name) {
   for (uint32_t column = 0; column < schema.columns.size(); ++column) {
     if (schema.columns[column].name == name) return column;
   }
@@ -158,13 +158,13 @@ absl::StatusOr<ColumnType> ColumnTypeFrom(absl::string_view name, v1::ColumnType
                    ", must be INT32, INT64, UINT64, FLOAT64, DATE32, DECIMAL64 or BYTES"));
 }
 
-absl::StatusOr<TableSchema> SchemaFrom(const v1::TableSchema& message) {
+absl::StatusOr<Schema> SchemaFrom(const v1::TableSchema& message) {
   if (message.columns_size() < 1 ||
       static_cast<uint32_t>(message.columns_size()) > kTableColumnsMax) {
     return absl::InvalidArgumentError(absl::StrCat("a table of ", message.columns_size(),
                                                    " columns, must have 1 to ", kTableColumnsMax));
   }
-  TableSchema schema;
+  Schema schema;
   for (const v1::TableColumn& from : message.columns()) {
     if (from.name().size() > kColumnNameBytesMax) {
       return absl::InvalidArgumentError(
@@ -198,7 +198,7 @@ absl::StatusOr<TableSchema> SchemaFrom(const v1::TableSchema& message) {
   return schema;
 }
 
-void FillSchema(const TableSchema& schema, v1::TableSchema* message) {
+void FillSchema(const Schema& schema, v1::TableSchema* message) {
   for (const ColumnSchema& column : schema.columns) {
     v1::TableColumn* to = message->add_columns();
     to->set_name(column.name);
@@ -209,8 +209,8 @@ void FillSchema(const TableSchema& schema, v1::TableSchema* message) {
   for (const uint32_t column : schema.key) message->add_key(schema.columns[column].name);
 }
 
-absl::StatusOr<TableSchema> AnsweredSchemaFrom(const v1::TableSchema& message) {
-  TableSchema schema;
+absl::StatusOr<Schema> AnsweredSchemaFrom(const v1::TableSchema& message) {
+  Schema schema;
   for (const v1::TableColumn& from : message.columns()) {
     ColumnSchema& column = schema.columns.emplace_back();
     column.name = from.name();
@@ -236,8 +236,8 @@ absl::StatusOr<TableSchema> AnsweredSchemaFrom(const v1::TableSchema& message) {
   return schema;
 }
 
-absl::StatusOr<TableQuery> QueryFrom(const v1::TableQuery& message) {
-  TableQuery query;
+absl::StatusOr<Query> QueryFrom(const v1::TableQuery& message) {
+  Query query;
   for (const auto& [what, count] : {std::pair("columns", message.columns_size()),
                                     std::pair("aggregates", message.aggregates_size()),
                                     std::pair("group_by columns", message.group_by_size())}) {
@@ -275,7 +275,7 @@ absl::StatusOr<TableQuery> QueryFrom(const v1::TableQuery& message) {
   return query;
 }
 
-void FillQuery(const TableQuery& query, v1::TableQuery* message) {
+void FillQuery(const Query& query, v1::TableQuery* message) {
   if (query.filter) FillExpression(*query.filter, *message->mutable_filter());
   for (const NamedExpression& column : query.columns) {
     v1::NamedExpression& to = *message->add_columns();

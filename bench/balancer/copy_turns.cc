@@ -190,11 +190,11 @@ class Lab {
     if (!lab_.is_table()) {
       CreateOptions create{.split_points = split_points};
       if (lab_.kind == "hash") create.kind = ObjectKind::kHash;
-      if (lab_.kind == "two_part") create.key_type = {KeyType::kUint64, KeyType::kUint64};
-      if (lab_.kind == "bytes") create.value_type = ValueType::kBytes;
+      if (lab_.kind == "two_part") create.key_type = {ColumnType::kUint64, ColumnType::kUint64};
+      if (lab_.kind == "bytes") create.value_type = ColumnType::kString;
       return Must(engine_->Create(kObject, create).status());
     }
-    TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64}}};
+    Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64}}};
     if (lab_.kind == "table") schema.key = {0};
     for (uint32_t i = 1; i < lab_.columns; ++i) {
       schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});

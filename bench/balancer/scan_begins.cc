@@ -46,7 +46,7 @@ std::unique_ptr<Engine> Load(const LabOptions& lab) {
   options.balancer.enabled = false;
   auto engine = Engine::Open(options);
   Must(engine.status());
-  TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64}}, .key = {0}};
+  Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64}}, .key = {0}};
   for (uint32_t i = 1; i < lab.columns; ++i) {
     schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});
   }
@@ -65,7 +65,7 @@ std::unique_ptr<Engine> Load(const LabOptions& lab) {
 std::vector<double> Begin(Session& session, uint64_t scans) {
   std::vector<double> took;
   for (uint64_t i = 0; i < scans; ++i) {
-    TableQuery query;
+    Query query;
     query.limit = 1;
     const absl::Time began = absl::Now();
     auto scan = session.OpenTableScan(kTable, query);

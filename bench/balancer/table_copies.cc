@@ -103,7 +103,7 @@ int Run(int argc, char** argv) {
   auto opened = Engine::Open(options);
   Must(opened.status());
   Engine& engine = **opened;
-  TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64}}};
+  Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64}}};
   if (!lab.heap) schema.key = {0};
   for (uint32_t i = 1; i < lab.columns; ++i) {
     schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});

@@ -172,7 +172,7 @@ Expression Cents(int64_t cents) { return Literal(Value(Decimal{cents, 2})); }
 
 struct NamedQuery {
   const char* table;
-  TableQuery query;
+  Query query;
 };
 
 NamedQuery QueryOf(const std::string& name) {
@@ -309,7 +309,7 @@ class Tables {
 
  private:
   json FillColumns() {
-    const TableSchema schema{{{.name = "a", .type = ColumnType::kUint64},
+    const Schema schema{{{.name = "a", .type = ColumnType::kUint64},
                               {.name = "b", .type = ColumnType::kUint64},
                               {.name = "c", .type = ColumnType::kInt32}}};
     Must(engine_->CreateTable("columns", schema));
@@ -335,7 +335,7 @@ class Tables {
     const auto decimal = [](const char* name) {
       return ColumnSchema{.name = name, .type = ColumnType::kDecimal, .scale = 2};
     };
-    const TableSchema schema{{{.name = "l_orderkey", .type = ColumnType::kInt64},
+    const Schema schema{{{.name = "l_orderkey", .type = ColumnType::kInt64},
                               {.name = "l_linenumber", .type = ColumnType::kInt32},
                               decimal("l_quantity"),
                               decimal("l_extendedprice"),

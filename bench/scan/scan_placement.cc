@@ -133,7 +133,7 @@ Row RowAt(uint64_t i) {
 
 struct Query {
   const char* name;
-  TableQuery query;
+  Query query;
   uint64_t bytes_read;         // of the columns
   uint64_t bytes_written = 0;  // of rows that are handed out
   Uint128 answer = 0;          // as Scan adds it up

@@ -68,7 +68,7 @@ void PrintCount(const std::string& count, bool json, Output& output) {
 
 // All rows of a table, which its AEUs count.
 int RunCountOfTable(const Cli& cli, client::Client& client, const std::string& table) {
-  const absl::StatusOr<TableQuery> query = QueryOf({.aggregates = "count(*)"}, 0);
+  const absl::StatusOr<Query> query = QueryOf({.aggregates = "count(*)"}, 0);
   if (!query.ok()) return Report(query.status());
   const auto reader = client::TableClient(client).Scan(table, *query);
   client::OwnedRows rows;

@@ -118,14 +118,14 @@ int RunPlan(const Cli& cli, const std::string& object, bool rebalance) {
 }
 
 // What the bounds of the object's ranges are.
-absl::StatusOr<KeyType> BoundTypeOf(const Cli::ObjectClient& to) {
+absl::StatusOr<ColumnType> BoundTypeOf(const Cli::ObjectClient& to) {
   if (to.info.kind != ObjectKind::kTable) return to.info.key_type.first;
   const absl::StatusOr<client::TableInfo> table = client::TableClient(*to.client).Get(to.info.name);
   if (!table.ok()) return table.status();
   return SampleTypeOf(table->schema.columns[table->schema.key[0]]);
 }
 
-absl::Status ReadBound(absl::string_view option, const std::string& text, KeyType type,
+absl::Status ReadBound(absl::string_view option, const std::string& text, ColumnType type,
                        std::optional<uint64_t>& out) {
   if (text.empty()) return absl::OkStatus();
   const absl::StatusOr<uint64_t> key = KeyFromText(type, text);
@@ -137,7 +137,7 @@ absl::Status ReadBound(absl::string_view option, const std::string& text, KeyTyp
 }
 
 // Of an object found: the range that the flags name.
-absl::StatusOr<KeyRange> RangeOf(const MoveFlags& flags, KeyType type) {
+absl::StatusOr<KeyRange> RangeOf(const MoveFlags& flags, ColumnType type) {
   std::optional<uint64_t> lo, hi;
   absl::Status status = ReadBound("--from", flags.from, type, lo);
   status.Update(ReadBound("--to", flags.to, type, hi));
@@ -164,7 +164,7 @@ absl::Status CheckAeus(client::Client& client, const MoveFlags& flags, bool pres
 int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const absl::StatusOr<KeyType> type = BoundTypeOf(*to);
+  const absl::StatusOr<ColumnType> type = BoundTypeOf(*to);
   if (!type.ok()) return Report(type.status());
   const absl::StatusOr<KeyRange> range = RangeOf(flags, *type);
   if (!range.ok()) return Report(range.status());

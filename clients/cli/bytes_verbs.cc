@@ -26,7 +26,7 @@ constexpr size_t kBytesAtOnce = 8 << 20;
 // Rows of a put with a condition.
 class OutcomePrinter {
  public:
-  OutcomePrinter(Output& output, bool json, ByteFormat format, KeyType keys)
+  OutcomePrinter(Output& output, bool json, ByteFormat format, ColumnType keys)
       : output_(output), json_(json), format_(format), keys_(keys) {
     output_.Write(json_ ? "[" : absl::StrFormat("%20s  %7s  %s\n", "KEY", "WRITTEN", "BEFORE"));
   }
@@ -52,7 +52,7 @@ class OutcomePrinter {
   Output& output_;
   const bool json_;
   const ByteFormat format_;
-  const KeyType keys_;
+  const ColumnType keys_;
   std::string text_;
   bool first_ = true;
 };
@@ -130,7 +130,7 @@ class Getter {
   const Cli& cli_;
   client::Client& client_;
   const std::string& object_;
-  const KeyType type_;
+  const ColumnType type_;
   const BytesFlags& flags_;
   Output output_;
   std::optional<StringPrinter> rows_;
@@ -251,7 +251,7 @@ class Putter {
   client::Client& client_;
   const std::optional<WriteMode> mode_;
   const std::string& object_;
-  const KeyType type_;
+  const ColumnType type_;
   const BytesFlags& flags_;
   Output output_;
   std::optional<OutcomePrinter> outcomes_;

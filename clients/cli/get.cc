@@ -34,7 +34,7 @@ int RunGet(const Cli& cli, const GetFlags& flags) {
     return RunGetOfTable(cli, *to->client, flags.object, flags.arguments);
   }
   const KeyTypes& types = to->info.key_type;
-  if (to->info.value_type == ValueType::kBytes) {
+  if (to->info.value_type == ColumnType::kString) {
     return RunGetBytes(cli, *to, flags.arguments, flags.bytes);
   }
   if (const absl::Status status = CheckNoBytesFlags(flags.bytes, flags.object); !status.ok()) {

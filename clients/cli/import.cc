@@ -95,7 +95,7 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
     if (!flags.key_type.empty()) {
       target.key_type = *ParseKeyTypes(flags.key_type);
     } else if (flags.key.find(',') != std::string::npos) {
-      target.key_type.second = KeyType::kUint64;
+      target.key_type.second = ColumnType::kUint64;
     }
   } else {
     if (!found.ok()) return found.status();

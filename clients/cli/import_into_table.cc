@@ -30,7 +30,7 @@ constexpr uint64_t kBatchRowsMax = 65536;
 
 // The schema, and whether the table is still to be created.
 struct Target {
-  TableSchema schema;
+  Schema schema;
   bool missing = false;
 };
 
@@ -42,7 +42,7 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
         "--value, --kind, --key-type and --table are for indexes, ", flags.object, " is a table"));
   }
   if (!flags.schema.empty()) {
-    absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, flags.key);
+    absl::StatusOr<Schema> schema = ParseSchema(flags.schema, flags.key);
     if (!schema.ok()) return schema.status();
     target.schema = *std::move(schema);
   }
@@ -69,12 +69,12 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
 }
 
 absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                          const TableFile& file, const TableSchema& schema,
+                          const TableFile& file, const Schema& schema,
                           std::optional<ObjectId>& created) {
   absl::StatusOr<client::TableBounds> bounds = ParseTableBounds(schema, flags.expect, "");
   if (!bounds.ok()) return bounds.status();
   if (flags.expect.empty() && schema.clustered()) {
-    const absl::StatusOr<KeyType> type = SampleTypeOf(schema.columns[schema.key[0]]);
+    const absl::StatusOr<ColumnType> type = SampleTypeOf(schema.columns[schema.key[0]]);
     if (type.ok() && !input.seekable()) {
       return absl::InvalidArgumentError(absl::StrCat(
           input.name(), " cannot be sampled: give --expect LO:HI, or create the table first"));
@@ -135,7 +135,7 @@ int Show(const Cli& cli, const ImportFlags& flags, const ImportedRows& imported,
 
 // Bounds batches so that their messages are no longer than the server takes: one half for values of
 // fixed width, whatever text they have, and one for the text of strings.
-void FitMessages(client::Client& client, const TableSchema& schema, TableImport& options) {
+void FitMessages(client::Client& client, const Schema& schema, TableImport& options) {
   constexpr uint64_t kUnknown = 2 << 20;  // the least that a server takes unless it is told to
   constexpr uint64_t kNames = 64 << 10;
   const absl::StatusOr<client::ServerInfo> server = client.Server();
@@ -187,7 +187,7 @@ int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile
 }
 
 int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {
-  const absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, flags.key);
+  const absl::StatusOr<Schema> schema = ParseSchema(flags.schema, flags.key);
   if (!schema.ok()) return Report(schema.status());
   if (const auto bounds = ParseTableBounds(*schema, flags.expect, ""); !bounds.ok()) {
     return Report(bounds.status());

@@ -30,7 +30,7 @@ struct CreateFlags {
 };
 
 // `schema`: of a table, where it is known.
-Json ToJson(const ObjectInfo& info, const TableSchema* schema = nullptr) {
+Json ToJson(const ObjectInfo& info, const Schema* schema = nullptr) {
   if (IsTable(info)) {
     Json json{{"name", info.name}, {"id", info.id.value}, {"kind", KindName(info.kind)}};
     if (schema != nullptr) {
@@ -44,7 +44,7 @@ Json ToJson(const ObjectInfo& info, const TableSchema* schema = nullptr) {
     json["partitions"] = std::move(aeus);
     return json;
   }
-  const KeyType type = info.key_type.first;  // of bounds
+  const ColumnType type = info.key_type.first;  // of bounds
   Json partitions = Json::Array();
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {
     const uint64_t lo = std::max(info.partition_starts[i], LowestKey(type));
@@ -66,7 +66,7 @@ Json ToJson(const ObjectInfo& info, const TableSchema* schema = nullptr) {
 }
 
 int RunCreateTable(const Cli& cli, const CreateFlags& flags) {
-  const absl::StatusOr<TableSchema> schema = ParseSchema(flags.schema, flags.key);
+  const absl::StatusOr<Schema> schema = ParseSchema(flags.schema, flags.key);
   if (!schema.ok()) return Report(schema.status());
   const absl::StatusOr<client::TableBounds> bounds =
       ParseTableBounds(*schema, flags.expect, flags.split);
@@ -96,7 +96,7 @@ int RunCreate(const Cli& cli, const CreateFlags& flags) {
   const absl::StatusOr<KeyTypes> types = ParseKeyTypes(flags.key_type);
   if (!types.ok()) return Report(types.status());
   options.key_type = *types;
-  const KeyType type = types->first;  // of bounds
+  const ColumnType type = types->first;  // of bounds
   const absl::StatusOr<ObjectKind> kind = ParseKind(flags.kind);
   if (!kind.ok()) return Report(kind.status());
   options.kind = *kind;
@@ -105,7 +105,7 @@ int RunCreate(const Cli& cli, const CreateFlags& flags) {
     if (!range.ok()) return Report(range.status());
     options.expected = *range;
   }
-  if (flags.value_type == "bytes") options.value_type = ValueType::kBytes;
+  if (flags.value_type == "bytes") options.value_type = ColumnType::kString;
   if (!flags.split.empty()) {
     absl::StatusOr<std::vector<uint64_t>> points = ParseKeyList(flags.split, type);
     if (!points.ok()) return Report(points.status());

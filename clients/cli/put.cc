@@ -69,7 +69,7 @@ int RunPut(const Cli& cli, const WriteFlags& flags) {
       absl::StrCat("use eris import ", flags.object,
                    " FILE (or -), which inserts rows and replaces those whose key is there"));
   if (!no_table.ok()) return Report(no_table);
-  if (to->info.value_type == ValueType::kBytes) {
+  if (to->info.value_type == ColumnType::kString) {
     return RunPutBytes(cli, *to, flags.mode(), flags.arguments, flags.bytes);
   }
   if (const absl::Status status = CheckNoBytesFlags(flags.bytes, flags.object); !status.ok()) {

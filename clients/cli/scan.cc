@@ -58,7 +58,7 @@ absl::StatusOr<bool> Next(client::ScanReader& reader, client::ScanRows& rows) {
 }
 
 // Goes on behind the first chunk. Returns the exit code.
-int ShowStrings(const Cli& cli, const ScanFlags& flags, KeyType type, client::ScanReader& reader,
+int ShowStrings(const Cli& cli, const ScanFlags& flags, ColumnType type, client::ScanReader& reader,
                 client::ScanRows& rows) {
   Output output;
   StringPrinter printer(output, cli.json(), flags.bytes.format(), type);

@@ -29,7 +29,7 @@ Json ToJson(const RoutingStats& routing) {
 }
 
 // Of the tables among the objects, by name. One that has been dropped since is not there.
-using Schemas = std::map<std::string, TableSchema>;
+using Schemas = std::map<std::string, Schema>;
 
 Schemas SchemasOf(client::Client& client, const EngineStats& stats) {
   Schemas schemas;

@@ -153,7 +153,7 @@ class Acknowledged {
 
 }  // namespace
 
-absl::Status ImportRows(client::Client& client, const TableSchema& schema,
+absl::Status ImportRows(client::Client& client, const Schema& schema,
                         const TableImport& options, TableFile& file, ImportedRows& imported) {
   Acknowledged acknowledged;
   client::RowStream stream(

@@ -42,7 +42,7 @@ void CollectNames(const Expression& expression, std::vector<std::string>& names)
   if (expression.kind == Expression::Kind::kColumn) names.push_back(expression.column);
   for (const Expression& argument : expression.arguments) CollectNames(argument, names);
 }
-absl::Status CheckNames(const TableQuery& query) {
+absl::Status CheckNames(const Query& query) {
   std::vector<std::string> filter, columns, aggregates;
   if (query.filter) CollectNames(*query.filter, filter);
   for (const NamedExpression& column : query.columns) {
@@ -71,7 +71,7 @@ int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {
 }
 
 // Of a table whose rows have keys.
-absl::StatusOr<TableSchema> SchemaWithKey(client::Client& client, const std::string& table) {
+absl::StatusOr<Schema> SchemaWithKey(client::Client& client, const std::string& table) {
   absl::StatusOr<client::TableInfo> info = client::TableClient(client).Get(table);
   if (!info.ok()) return info.status();
   if (info->schema.clustered()) return std::move(info->schema);
@@ -82,7 +82,7 @@ absl::StatusOr<TableSchema> SchemaWithKey(client::Client& client, const std::str
 // Hands the keys that the arguments name to `send`, in batches, with their texts. Errors:
 // InvalidArgument (one that is no key); those of `send`.
 template <class Send>
-absl::Status InBatches(const TableSchema& schema, const std::vector<std::string>& arguments,
+absl::Status InBatches(const Schema& schema, const std::vector<std::string>& arguments,
                        Send send) {
   ArgumentReader reader(arguments, std::cin);
   client::OwnedRows keys;
@@ -128,8 +128,8 @@ void AddTableScanFlags(Flags& verb, TableScanFlags& flags) {
       .Excludes(into);
 }
 
-absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit) {
-  TableQuery query;
+absl::StatusOr<Query> QueryOf(const TableScanFlags& flags, uint64_t limit) {
+  Query query;
   query.limit = limit;
   absl::Status status = Read("--filter", flags.filter, client::ParseExpression, query.filter);
   if (status.ok()) status = Read("--columns", flags.columns, client::ParseColumns, query.columns);
@@ -165,7 +165,7 @@ absl::Status WriteScan(client::TableScanReader& reader, const Output& output, Ro
 
 int RunScanOfTable(const Cli& cli, client::Client& client, const std::string& table,
                    const TableScanFlags& flags, uint64_t limit) {
-  const absl::StatusOr<TableQuery> query = QueryOf(flags, limit);
+  const absl::StatusOr<Query> query = QueryOf(flags, limit);
   if (!query.ok()) return Report(query.status());
   client::TableClient tables(client);
   if (!flags.into.empty()) {
@@ -184,7 +184,7 @@ int RunScanOfTable(const Cli& cli, client::Client& client, const std::string& ta
 
 int RunGetOfTable(const Cli& cli, client::Client& client, const std::string& table,
                   const std::vector<std::string>& arguments) {
-  const absl::StatusOr<TableSchema> schema = SchemaWithKey(client, table);
+  const absl::StatusOr<Schema> schema = SchemaWithKey(client, table);
   if (!schema.ok()) return Report(schema.status());
   Output output;
   CellPrinter printer(output, cli.json());
@@ -209,7 +209,7 @@ int RunGetOfTable(const Cli& cli, client::Client& client, const std::string& tab
 
 int RunEraseOfTable(const Cli& cli, client::Client& client, const std::string& table,
                     const std::vector<std::string>& arguments) {
-  const absl::StatusOr<TableSchema> schema = SchemaWithKey(client, table);
+  const absl::StatusOr<Schema> schema = SchemaWithKey(client, table);
   if (!schema.ok()) return Report(schema.status());
   uint64_t asked = 0, erased = 0;
   const absl::Status status =

@@ -32,7 +32,7 @@ struct TableScanFlags {
 };
 void AddTableScanFlags(Flags& verb, TableScanFlags& flags);
 // Errors: InvalidArgument, naming the flag and the place in its text.
-absl::StatusOr<TableQuery> QueryOf(const TableScanFlags& flags, uint64_t limit);
+absl::StatusOr<Query> QueryOf(const TableScanFlags& flags, uint64_t limit);
 
 inline bool IsTable(const ObjectInfo& info) {
   return info.kind == ObjectKind::kTable || info.kind == ObjectKind::kHeapTable;
@@ -74,7 +74,7 @@ struct ImportedRows {
 // Sends the rows of an opened file in one stream; a thread of its own reads them. `imported` is set
 // in any case. Errors: InvalidArgument (a bad line, all rows before which have been sent); those of
 // the stream.
-absl::Status ImportRows(client::Client& client, const TableSchema& schema,
+absl::Status ImportRows(client::Client& client, const Schema& schema,
                         const TableImport& options, TableFile& file, ImportedRows& imported);
 
 }  // namespace eris::cli

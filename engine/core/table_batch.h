@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "engine/core/batch_columns.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "storage/table/output_columns.h"
 #include "storage/table/table_layout.h"
 

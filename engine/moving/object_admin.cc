@@ -51,7 +51,7 @@ absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& op
   });
 }
 
-absl::Status ObjectAdmin::CreateTable(absl::string_view name, const TableSchema& schema,
+absl::Status ObjectAdmin::CreateTable(absl::string_view name, const Schema& schema,
                                       const TableOptions& options, Introduction introduce) {
   ERIS_ASSIGN_OR_RETURN(auto layout, storage::TableLayout::Create(schema));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
@@ -64,7 +64,7 @@ absl::Status ObjectAdmin::CreateTable(absl::string_view name, const TableSchema&
         reservation.name, schema.clustered() ? ObjectKind::kTable : ObjectKind::kHeapTable,
         reservation.slot, reservation.id,
         std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)), KeyTypes{},
-        ValueType::kUint64, std::move(layout), std::move(holders));
+        ColumnType::kUint64, std::move(layout), std::move(holders));
   });
 }
 

@@ -27,7 +27,7 @@ class ObjectAdmin {
   using Introduction = absl::FunctionRef<void(const ObjectRef&)>;
   // As Engine::Create, CreateTable, Drop and DropIfWritten.
   absl::Status Create(absl::string_view name, const CreateOptions& options, Introduction introduce);
-  absl::Status CreateTable(absl::string_view name, const TableSchema& schema,
+  absl::Status CreateTable(absl::string_view name, const Schema& schema,
                            const TableOptions& options, Introduction introduce);
   // A drop waits for the border of a chunk where rows of the object are on their way.
   absl::StatusOr<ObjectId> Drop(absl::string_view name);

@@ -11,7 +11,7 @@ constexpr uint64_t kStringBytes = 32;
 uint64_t RowBytes(const ObjectEntry& object) {
   if (!object.is_table()) {
     const uint64_t key = object.key_types.two_parts() ? 16 : 8;
-    return key + (object.value_type == ValueType::kBytes ? kStringBytes : 8);
+    return key + (object.value_type == ColumnType::kString ? kStringBytes : 8);
   }
   uint64_t bytes = 0;
   for (const ColumnSchema& column : object.layout->schema().columns) {

@@ -24,7 +24,7 @@ using BoundText = absl::FunctionRef<std::string(uint64_t)>;
 absl::StatusOr<std::vector<uint64_t>> Starts(const CreateOptions& options, uint32_t aeus,
                                              BoundText text) {
   std::vector<uint64_t> starts{0};
-  const KeyType type = options.key_type.first;
+  const ColumnType type = options.key_type.first;
   if (options.expected.lo_second != 0 || options.expected.hi_second != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the expected range is one of first parts: its second parts are ",
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<uint64_t>> Starts(const CreateOptions& options, uint3
     }
     return starts;
   }
-  const bool any_date = type == KeyType::kDate && options.expected == KeyRange{};
+  const bool any_date = type == ColumnType::kDate && options.expected == KeyRange{};
   const KeyRange& expected = any_date ? kDatesExpected : options.expected;
   if (expected.Empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the expected range [", text(expected.lo), ", ",
@@ -83,7 +83,7 @@ std::string HeadText(const ColumnSchema& column, uint64_t head) {
     case ColumnType::kDecimal:
       return storage::DecimalText(Int64FromKey(head), column.scale);
     case ColumnType::kFloat64:
-      return KeyText(KeyType::kFloat64, head);
+      return KeyText(ColumnType::kFloat64, head);
     default:
       return absl::StrCat(head);
   }
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options
   return Starts(options, aeus, [&](uint64_t key) { return KeyText(options.key_type.first, key); });
 }
 
-absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const TableSchema& schema,
+absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const Schema& schema,
                                                          const TableOptions& options,
                                                          uint32_t aeus) {
   const bool bounds = options.expected != KeyRange{} || !options.split_points.empty();
@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const TableSchema& sche
   }
   CreateOptions words{.expected = options.expected, .split_points = options.split_points};
   const ColumnSchema& first = schema.columns[schema.key[0]];
-  if (first.type == ColumnType::kFloat64) words.key_type = KeyType::kFloat64;  // no NaN
+  if (first.type == ColumnType::kFloat64) words.key_type = ColumnType::kFloat64;  // no NaN
   if (!bounds && first.type == ColumnType::kDate) {
     words.expected = {kDatesExpected.lo << 32, *kDatesExpected.hi << 32};
   }

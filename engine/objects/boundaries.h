@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "eris/options.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::engine {
 
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options
 // Unset: even pieces of all values of the first key column, of dates those of 1900 to 2099. A heap
 // table has one partition per AEU: 0, 1, 2, ... Errors: also InvalidArgument (bounds for a heap
 // table). REQUIRES: a checked schema.
-absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const TableSchema& schema,
+absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const Schema& schema,
                                                          const TableOptions& options,
                                                          uint32_t aeus);
 

@@ -32,7 +32,7 @@ namespace eris::engine {
 struct ObjectEntry {
   ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
               std::unique_ptr<const routing::RangeTable> table, KeyTypes keys = {},
-              ValueType values = ValueType::kUint64,
+              ColumnType values = ColumnType::kUint64,
               std::shared_ptr<const storage::TableLayout> table_layout = nullptr,
               std::unique_ptr<const routing::BitmapTable> first_holders = nullptr)
       : name(std::move(object_name)),
@@ -50,7 +50,7 @@ struct ObjectEntry {
   const std::string name;
   const ObjectKind kind;
   const KeyTypes key_types;
-  const ValueType value_type;
+  const ColumnType value_type;
   const std::shared_ptr<const storage::TableLayout> layout;  // of tables, else nullptr
 
   routing::ObjectRoute route;
@@ -179,7 +179,7 @@ struct ObjectEntry {
   }
   // A row of any length may be the first one.
   bool HasLongValues() const {
-    if (value_type == ValueType::kBytes) return true;
+    if (value_type == ColumnType::kString) return true;
     if (layout == nullptr) return false;
     const auto& columns = layout->schema().columns;
     return std::any_of(columns.begin(), columns.end(), [](const ColumnSchema& column) {

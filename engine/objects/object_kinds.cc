@@ -19,9 +19,9 @@ absl::Status CheckKind(ObjectKind kind) {
       absl::StrCat("kind of object ", static_cast<int>(kind), " is none of 1 (index), 2 (hash)"));
 }
 
-absl::Status CheckValueType(ObjectKind kind, ValueType values) {
-  if (values == ValueType::kUint64) return absl::OkStatus();
-  if (values != ValueType::kBytes) {
+absl::Status CheckValueType(ObjectKind kind, ColumnType values) {
+  if (values == ColumnType::kUint64) return absl::OkStatus();
+  if (values != ColumnType::kString) {
     return absl::InvalidArgumentError(
         absl::StrCat("values of type ", static_cast<int>(values),
                      ": objects have 1 (u64), and indexes also 2 (byte strings)"));
@@ -33,9 +33,9 @@ absl::Status CheckValueType(ObjectKind kind, ValueType values) {
 
 constexpr char kKeyTypesThereAre[] = " is none of 1 (u64), 2 (i64), 3 (f64), 4 (date)";
 
-absl::Status CheckKeyTypes(ObjectKind kind, ValueType values, const KeyTypes& keys) {
-  const auto known = [](KeyType type) {
-    return type >= KeyType::kUint64 && type <= KeyType::kDate;
+absl::Status CheckKeyTypes(ObjectKind kind, ColumnType values, const KeyTypes& keys) {
+  const auto known = [](ColumnType type) {
+    return type >= ColumnType::kUint64 && type <= ColumnType::kDate;
   };
   if (!known(keys.first)) {
     return absl::InvalidArgumentError(
@@ -50,7 +50,7 @@ absl::Status CheckKeyTypes(ObjectKind kind, ValueType values, const KeyTypes& ke
     return absl::InvalidArgumentError(
         "kind is hash and key_type has two parts: a hash has keys of one part");
   }
-  if (values == ValueType::kUint64) return absl::OkStatus();
+  if (values == ColumnType::kUint64) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "value_type is bytes and key_type has two parts: under keys of two parts stand values of "
       "u64");

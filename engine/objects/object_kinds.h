@@ -17,10 +17,10 @@ namespace eris::engine {
 absl::Status CheckKind(ObjectKind kind);
 
 // Errors: InvalidArgument (no type of values, or none that objects of this kind have).
-absl::Status CheckValueType(ObjectKind kind, ValueType values);
+absl::Status CheckValueType(ObjectKind kind, ColumnType values);
 
 // Errors: InvalidArgument (no types of keys, or two parts where kind or values allow one).
-absl::Status CheckKeyTypes(ObjectKind kind, ValueType values, const KeyTypes& keys);
+absl::Status CheckKeyTypes(ObjectKind kind, ColumnType values, const KeyTypes& keys);
 
 // For a new partition: of a hash a random number, so that nobody outside can choose keys that meet;
 // of an index 0. May block on the system's source of random numbers, just after it has started.

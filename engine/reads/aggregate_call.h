@@ -18,7 +18,7 @@
 #include "engine/core/core.h"
 #include "engine/objects/object_entry.h"
 #include "eris/engine.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "routing/scan_part.h"
 
 namespace eris::engine {

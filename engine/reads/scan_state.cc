@@ -198,7 +198,7 @@ ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
   Ref();  // the chunk's
   Held held(*this);
   const auto index = static_cast<uint32_t>(&lane - lanes_.data());
-  const bool bytes = object_->value_type == ValueType::kBytes;
+  const bool bytes = object_->value_type == ColumnType::kString;
   auto buffer = std::make_shared<ScanChunk::Buffer>(
       this, index, chunk, rows, !query_.keys_only && !bytes, !query_.keys_only && bytes, rest);
   held.Keep();

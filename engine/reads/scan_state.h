@@ -19,7 +19,7 @@
 #include "engine/core/reader_state.h"
 #include "engine/objects/object_entry.h"
 #include "eris/engine.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "routing/scan_part.h"
 #include "storage/scan.h"
 

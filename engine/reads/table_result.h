@@ -10,11 +10,11 @@
 
 #include "engine/reads/table_resume.h"
 #include "engine/reads/table_scan_state.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 
 namespace eris::engine {
 
-class TableResult final : public TableChunk {
+class TableResult final : public Chunk {
  public:
   // Takes a reference to the scan over. `resume` without parts: of aggregates.
   TableResult(TableScanState& scan, TableScanState::Chunk& chunk, uint32_t rows, TableResume resume)
@@ -27,7 +27,7 @@ class TableResult final : public TableChunk {
   TableResult& operator=(const TableResult&) = delete;
 
   uint64_t rows() const override { return rows_; }
-  const TableSchema& schema() const override { return scan_.schema(); }
+  const Schema& schema() const override { return scan_.schema(); }
   ColumnView column(size_t i) const override { return chunk_.column_views[i]; }
   std::string resume() const override {
     return resume_.parts.empty() ? std::string() : ToToken(resume_);

@@ -115,7 +115,7 @@ class Reader {
 
 }  // namespace
 
-uint64_t FingerprintOf(const TableQuery& query) {
+uint64_t FingerprintOf(const Query& query) {
   Hash hash;
   hash.Add(query.filter.has_value());
   if (query.filter) AddTo(hash, *query.filter);

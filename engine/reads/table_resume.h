@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "eris/types.h"
 #include "routing/table_scan_part.h"
 
@@ -38,7 +38,7 @@ struct TableResume {
 };
 
 // The same for queries that hand out the same rows, but for the limit.
-uint64_t FingerprintOf(const TableQuery& query);
+uint64_t FingerprintOf(const Query& query);
 
 std::string ToToken(const TableResume& resume);
 // Errors: InvalidArgument (no token, or a damaged one).

@@ -235,7 +235,7 @@ void TableScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcep
   in_flight.Leave();
 }
 
-void TableScanState::BeginChunk(routing::TableChunk* reply, uint32_t answers) noexcept {
+void TableScanState::BeginChunk(routing::Chunk* reply, uint32_t answers) noexcept {
   auto* chunk = static_cast<Chunk*>(reply);
   // Who calls this holds a part that is out.
   chunk->scan->Ref();
@@ -307,7 +307,7 @@ std::optional<TableScanState::NextResult> TableScanState::TryNext() {
       // Before the ring is looked at: what is in it then is all there will be. acquire: pairs with
       // PartAnswered.
       const bool ended = part.ended.load(std::memory_order_acquire);
-      if (routing::TableChunk* filled = part.TakeFilled()) {
+      if (routing::Chunk* filled = part.TakeFilled()) {
         auto& chunk = static_cast<Chunk&>(*filled);
         --chunks_away_;
         --part.given;
@@ -372,7 +372,7 @@ TableScanState::NextResult TableScanState::HandOut(Chunk& chunk) {
 void TableScanState::EndPart(Part& part) {
   part.out = false;
   --parts_left_;
-  while (routing::TableChunk* empty = part.TakeEmpty()) {
+  while (routing::Chunk* empty = part.TakeEmpty()) {
     --chunks_away_;
     --part.given;
     spare_.push_back(static_cast<Chunk*>(empty));

@@ -39,7 +39,7 @@ class TableScanState final : public ReaderState<TableScan::NextResult> {
   struct Part;
 
   // Memory for rows.
-  struct Chunk final : routing::TableChunk {
+  struct Chunk final : routing::Chunk {
     TableScanState* scan = nullptr;
     Chunk* next = nullptr;  // in a list of answered ones
     std::vector<storage::ResultColumn> columns;
@@ -77,7 +77,7 @@ class TableScanState final : public ReaderState<TableScan::NextResult> {
   // ResourceExhausted (no chunk free), Unavailable.
   static absl::StatusOr<TableScanState*> Create(Core& core, Request request);
 
-  const TableSchema& schema() const { return request_.plan->result(); }
+  const Schema& schema() const { return request_.plan->result(); }
   const std::shared_ptr<const storage::TablePlan>& plan() const { return request_.plan; }
   const std::shared_ptr<Snapshot>& snapshot() const { return request_.snapshot; }
 
@@ -100,7 +100,7 @@ class TableScanState final : public ReaderState<TableScan::NextResult> {
 
   // The functions of commands; on AEUs.
   static void PartAnswered(routing::Reply* reply, uint32_t ended) noexcept;
-  static void BeginChunk(routing::TableChunk* chunk, uint32_t answers) noexcept;
+  static void BeginChunk(routing::Chunk* chunk, uint32_t answers) noexcept;
   static void ChunkAnswered(routing::Reply* reply, uint32_t answers) noexcept;
 
   // Before the command is sent.

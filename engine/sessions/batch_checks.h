@@ -53,12 +53,12 @@ inline absl::StatusOr<routing::CommandType> TypeOf(WriteMode mode) {
       absl::StrCat("write mode ", static_cast<int>(mode), " is none of 1 to 4"));
 }
 
-inline absl::string_view NameOf(ValueType type) {
-  return type == ValueType::kBytes ? "byte strings" : "u64";
+inline absl::string_view NameOf(ColumnType type) {
+  return type == ColumnType::kString ? "byte strings" : "u64";
 }
 
 // Errors: FailedPrecondition unless the object's values are what the call is for.
-inline absl::Status CheckForm(const ObjectEntry& object, ValueType form) {
+inline absl::Status CheckForm(const ObjectEntry& object, ColumnType form) {
   if (object.value_type == form) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name, "\" are ",
                                                     NameOf(object.value_type),

@@ -72,7 +72,7 @@ void FillWithZero(absl::Span<uint8_t> bytes) { std::fill(bytes.begin(), bytes.en
 
 }  // namespace
 
-absl::StatusOr<ValueType> SessionImpl::ValueTypeOf(absl::string_view object) try {
+absl::StatusOr<ColumnType> SessionImpl::ValueTypeOf(absl::string_view object) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, ResolveIndex(object));
   return entry->value_type;
 } catch (const std::bad_alloc&) {
@@ -87,7 +87,7 @@ absl::StatusOr<RequestPtr> SessionImpl::BeginBytes(CommandType type, absl::strin
   ERIS_RETURN_IF_ERROR(Measure("value", batch.keys, batch.values, string_bytes, record_bytes));
   ERIS_RETURN_IF_ERROR(
       Measure("expected value", batch.keys, batch.expected, string_bytes, record_bytes));
-  ERIS_ASSIGN_OR_RETURN(RequestPtr request, Begin(type, object, batch.keys, ValueType::kBytes,
+  ERIS_ASSIGN_OR_RETURN(RequestPtr request, Begin(type, object, batch.keys, ColumnType::kString,
                                                   static_cast<int64_t>(record_bytes)));
   try {
     // Not filled before it is written.

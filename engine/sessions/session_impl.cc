@@ -210,7 +210,7 @@ absl::Status SessionImpl::TakeCredit(int64_t bytes, absl::string_view what) {
 }
 
 absl::StatusOr<RequestPtr> SessionImpl::Begin(CommandType type, absl::string_view object,
-                                              const KeyColumns& key_columns, ValueType form,
+                                              const KeyColumns& key_columns, ColumnType form,
                                               int64_t more_bytes) {
   const size_t keys = key_columns.size();
   if (key_columns.two_parts()) {
@@ -403,7 +403,7 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(absl::string_view ob
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, ResolveIndex(object));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be scanned"));
   ERIS_RETURN_IF_ERROR(CheckParts(*entry, options.range));
-  if (options.values) ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
+  if (options.values) ERIS_RETURN_IF_ERROR(CheckForm(*entry, ColumnType::kUint64));
   if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
   auto scan = std::make_unique<ScanImpl>();
   ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core_, std::move(entry), options));
@@ -440,7 +440,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::AggregateAsync(
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*entry, "be aggregated"));
   ERIS_RETURN_IF_ERROR(CheckParts(*entry, options.range));
   if (options.values || !options.count_only) {
-    ERIS_RETURN_IF_ERROR(CheckForm(*entry, ValueType::kUint64));
+    ERIS_RETURN_IF_ERROR(CheckForm(*entry, ColumnType::kUint64));
   }
   ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core_, options.snapshot));
   const auto partitions = static_cast<int64_t>(entry->route.Pin()->size());
@@ -474,8 +474,8 @@ absl::StatusOr<std::unique_ptr<Join>> SessionImpl::OpenJoin(absl::string_view ou
   ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, ResolveIndex(outer));
   ERIS_RETURN_IF_ERROR(CheckKeyOrder(*outer_entry, "be the outer side of a join"));
   ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, ResolveIndex(inner));
-  ERIS_RETURN_IF_ERROR(CheckForm(*outer_entry, ValueType::kUint64));
-  ERIS_RETURN_IF_ERROR(CheckForm(*inner_entry, ValueType::kUint64));
+  ERIS_RETURN_IF_ERROR(CheckForm(*outer_entry, ColumnType::kUint64));
+  ERIS_RETURN_IF_ERROR(CheckForm(*inner_entry, ColumnType::kUint64));
   ERIS_RETURN_IF_ERROR(CheckOnePart(*outer_entry, "be a side of a join"));
   ERIS_RETURN_IF_ERROR(CheckOnePart(*inner_entry, "be a side of a join"));
   ERIS_RETURN_IF_ERROR(CheckParts(*outer_entry, options.range));

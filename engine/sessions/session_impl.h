@@ -53,7 +53,7 @@ class SessionImpl final : public Session {
                                                       Callback done) override;
   absl::StatusOr<KeyTypes> KeyTypesOf(absl::string_view object) override;
   // Byte strings: session_bytes.cc.
-  absl::StatusOr<ValueType> ValueTypeOf(absl::string_view object) override;
+  absl::StatusOr<ColumnType> ValueTypeOf(absl::string_view object) override;
   absl::Status LookupBytes(absl::string_view object, absl::Span<const uint64_t> keys,
                            BytesColumn& values, absl::Span<uint8_t> found,
                            absl::Span<uint8_t> executed, absl::Time deadline) override;
@@ -83,7 +83,7 @@ class SessionImpl final : public Session {
   absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view outer, absl::string_view inner,
                                                  const JoinOptions& options) override;
   // Tables: session_tables.cc.
-  absl::StatusOr<std::shared_ptr<const TableSchema>> SchemaOf(absl::string_view table) override;
+  absl::StatusOr<std::shared_ptr<const Schema>> SchemaOf(absl::string_view table) override;
   absl::Status AppendRows(absl::string_view table, const RowBatch& batch,
                           absl::Time deadline) override;
   absl::Status UpsertRows(absl::string_view table, const RowBatch& batch,
@@ -111,11 +111,11 @@ class SessionImpl final : public Session {
                                                            std::shared_ptr<const void> holder,
                                                            RowsCallback done) override;
   absl::StatusOr<std::unique_ptr<TableScan>> OpenTableScan(absl::string_view table,
-                                                           const TableQuery& query) override;
-  absl::StatusOr<uint64_t> ScanInto(absl::string_view table, const TableQuery& query,
+                                                           const Query& query) override;
+  absl::StatusOr<uint64_t> ScanInto(absl::string_view table, const Query& query,
                                     absl::string_view target, absl::Time deadline) override;
   absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(absl::string_view table,
-                                                         const TableQuery& query,
+                                                         const Query& query,
                                                          absl::string_view target,
                                                          ScanIntoCallback done) override;
 
@@ -133,7 +133,7 @@ class SessionImpl final : public Session {
   // need.
   absl::StatusOr<RequestPtr> Begin(routing::CommandType type, absl::string_view object,
                                    const KeyColumns& key_columns,
-                                   ValueType form = ValueType::kUint64, int64_t more_bytes = 0);
+                                   ColumnType form = ColumnType::kUint64, int64_t more_bytes = 0);
   // Sends in order and waits. On success the request is answered.
   absl::Status RunToEnd(Request& request, const BatchColumns& columns, absl::Time deadline);
   absl::StatusOr<std::shared_ptr<Pending>> StartAsync(routing::CommandType type,
@@ -176,7 +176,7 @@ class SessionImpl final : public Session {
                                                          std::shared_ptr<const void> holder,
                                                          Callback done);
   // `target` empty: none. The caller's reference is in the result.
-  absl::StatusOr<TableScanState*> StartTableScan(absl::string_view table, const TableQuery& query,
+  absl::StatusOr<TableScanState*> StartTableScan(absl::string_view table, const Query& query,
                                                  absl::string_view target);
 
   struct Remembered {

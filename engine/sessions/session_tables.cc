@@ -36,7 +36,7 @@ class TableScanImpl final : public TableScan {
     state_->ReleaseChunks();
     state_->Unref();
   }
-  const TableSchema& schema() const override { return state_->schema(); }
+  const Schema& schema() const override { return state_->schema(); }
   std::shared_ptr<Snapshot> snapshot() const override { return state_->snapshot(); }
   NextResult Next(absl::Time deadline) override { return state_->Next(deadline); }
   void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
@@ -137,9 +137,9 @@ std::string ColumnsText(const std::vector<ColumnSchema>& columns) {
 }
 
 // Whether the rows of `result` can be written to `target`.
-absl::Status CheckTarget(const TableSchema& result, const ObjectEntry& target) {
+absl::Status CheckTarget(const Schema& result, const ObjectEntry& target) {
   if (!target.is_table()) {
-    ERIS_RETURN_IF_ERROR(CheckForm(target, ValueType::kUint64));
+    ERIS_RETURN_IF_ERROR(CheckForm(target, ColumnType::kUint64));
     ERIS_RETURN_IF_ERROR(CheckOnePart(target, "be the target of a scan"));
     if (result.columns.size() == 2 && result.columns[0].type == ColumnType::kUint64 &&
         result.columns[1].type == ColumnType::kUint64) {
@@ -169,11 +169,11 @@ absl::Status CheckTarget(const TableSchema& result, const ObjectEntry& target) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const TableSchema>> SessionImpl::SchemaOf(
+absl::StatusOr<std::shared_ptr<const Schema>> SessionImpl::SchemaOf(
     absl::string_view table) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(table));
   ERIS_RETURN_IF_ERROR(CheckTable(*entry));
-  return std::shared_ptr<const TableSchema>(entry->layout, &entry->layout->schema());
+  return std::shared_ptr<const Schema>(entry->layout, &entry->layout->schema());
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
@@ -371,7 +371,7 @@ absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::LookupRowsAsync(
 }
 
 absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view table,
-                                                            const TableQuery& query,
+                                                            const Query& query,
                                                             absl::string_view target) {
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(table));
   ERIS_RETURN_IF_ERROR(CheckTable(*entry));
@@ -414,7 +414,7 @@ absl::StatusOr<TableScanState*> SessionImpl::StartTableScan(absl::string_view ta
 }
 
 absl::StatusOr<std::unique_ptr<TableScan>> SessionImpl::OpenTableScan(absl::string_view table,
-                                                                      const TableQuery& query) try {
+                                                                      const Query& query) try {
   auto scan = std::make_unique<TableScanImpl>();
   ERIS_ASSIGN_OR_RETURN(TableScanState * state, StartTableScan(table, query, {}));
   scan->Hold(state);
@@ -423,7 +423,7 @@ absl::StatusOr<std::unique_ptr<TableScan>> SessionImpl::OpenTableScan(absl::stri
   return base::NoMemory();
 }
 
-absl::StatusOr<uint64_t> SessionImpl::ScanInto(absl::string_view table, const TableQuery& query,
+absl::StatusOr<uint64_t> SessionImpl::ScanInto(absl::string_view table, const Query& query,
                                                absl::string_view target, absl::Time deadline) try {
   if (target.empty())
     return absl::InvalidArgumentError("a scan into another object needs its name");
@@ -438,7 +438,7 @@ absl::StatusOr<uint64_t> SessionImpl::ScanInto(absl::string_view table, const Ta
 }
 
 absl::StatusOr<std::shared_ptr<Pending>> SessionImpl::ScanIntoAsync(absl::string_view table,
-                                                                    const TableQuery& query,
+                                                                    const Query& query,
                                                                     absl::string_view target,
                                                                     ScanIntoCallback done) try {
   if (target.empty())

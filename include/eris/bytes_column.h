@@ -1,4 +1,4 @@
-// A column of byte strings, as look-ups of objects of ValueType::kBytes answer it. Arrow's layout
+// A column of byte strings, as look-ups of objects of ColumnType::kString answer it. Arrow's layout
 // of a binary column. No thread of its own.
 #ifndef ERIS_BYTES_COLUMN_H_
 #define ERIS_BYTES_COLUMN_H_

@@ -35,7 +35,7 @@ absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectReq
   ERIS_ASSIGN_OR_RETURN(options.key_type,
                         wire::KeyTypesFrom(request.key_type(), request.second_key_type()));
   // Partitions are cut between first parts.
-  const KeyType type = options.key_type.first;
+  const ColumnType type = options.key_type.first;
   if (request.expected().has_start_second() || request.expected().has_end_second()) {
     return absl::InvalidArgumentError(
         absl::StrCat("expected.", request.expected().has_start_second() ? "start" : "end",
@@ -43,7 +43,7 @@ absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectReq
   }
   ERIS_ASSIGN_OR_RETURN(options.expected, wire::RangeFrom("expected", type, request.expected()));
   if (!request.split_points().empty() &&
-      (type != KeyType::kUint64 || !request.split_keys().empty())) {
+      (type != ColumnType::kUint64 || !request.split_keys().empty())) {
     return absl::InvalidArgumentError(
         absl::StrCat(request.split_points_size(),
                      " split_points: they are for keys of type UINT64 "
@@ -56,7 +56,7 @@ absl::Status DoCreateObject(const ControlScope& scope, const v1::CreateObjectReq
         static_cast<int>(v1::VALUE_TYPE_UINT64), "), VALUE_TYPE_BYTES (",
         static_cast<int>(v1::VALUE_TYPE_BYTES), ") or unset"));
   }
-  if (request.value_type() == v1::VALUE_TYPE_BYTES) options.value_type = ValueType::kBytes;
+  if (request.value_type() == v1::VALUE_TYPE_BYTES) options.value_type = ColumnType::kString;
   options.split_points.assign(request.split_points().begin(), request.split_points().end());
   for (const v1::Key& key : request.split_keys()) {
     const std::string name = absl::StrCat("split_keys[", options.split_points.size(), "]");

@@ -28,7 +28,7 @@ absl::StatusOr<Uint64Column> Decode(absl::string_view name, const v1::Column& co
                             {column.type(), column.data(), column.validity(), column.offsets()});
 }
 
-absl::StatusOr<Uint64Column> DecodePart(absl::string_view name, KeyType type,
+absl::StatusOr<Uint64Column> DecodePart(absl::string_view name, ColumnType type,
                                         const v1::Column& keys) {
   return DecodeKeyColumn(name, type, {keys.type(), keys.data(), keys.validity(), keys.offsets()});
 }
@@ -176,8 +176,8 @@ uint64_t LookupOp::Bytes(const Request& request) {
 StartedBatch LookupOp::Start(Session& session, const Request& request, Session::Callback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
   ERIS_ASSIGN_OR_RETURN(const DecodedKeys keys, DecodeKeys(session, request));
-  ERIS_ASSIGN_OR_RETURN(const ValueType type, session.ValueTypeOf(request.object()));
-  if (type == ValueType::kBytes) {
+  ERIS_ASSIGN_OR_RETURN(const ColumnType type, session.ValueTypeOf(request.object()));
+  if (type == ColumnType::kString) {
     const uint64_t most = request.values_bytes_max();
     return session.LookupBytesAsync(request.object(), keys.first.elements(),
                                     most == 0 ? kBatchValueBytesMax : most, std::move(done));

@@ -104,13 +104,13 @@ std::string FromKeys(absl::Span<const uint64_t> keys, Function function) {
 
 }  // namespace
 
-int ColumnTypeOf(KeyType type) {
+int ColumnTypeOf(ColumnType type) {
   switch (type) {
-    case KeyType::kInt64:
+    case ColumnType::kInt64:
       return kColumnTypeInt64;
-    case KeyType::kFloat64:
+    case ColumnType::kFloat64:
       return kColumnTypeFloat64;
-    case KeyType::kDate:
+    case ColumnType::kDate:
       return kColumnTypeDate32;
     default:
       return kColumnTypeUint64;
@@ -131,9 +131,9 @@ absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const Co
   return column;
 }
 
-absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view name, KeyType type,
+absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view name, ColumnType type,
                                              const ColumnParts& parts) {
-  if (type == KeyType::kUint64) return DecodeUint64Column(name, parts);
+  if (type == ColumnType::kUint64) return DecodeUint64Column(name, parts);
   ERIS_ASSIGN_OR_RETURN(const size_t count,
                         CheckParts(name, ColumnTypeOf(type), " as the keys of the object", parts));
   const char* bytes = parts.data.data();
@@ -141,9 +141,9 @@ absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view name, KeyType typ
   column.own_ = TryAllocate(count);
   if (!column.own_) return NoMemory(name, count);
   uint64_t* out = column.own_.get();
-  if (type == KeyType::kInt64) {
+  if (type == ColumnType::kInt64) {
     ToKeys<int64_t>(bytes, count, out, KeyFromInt64);
-  } else if (type == KeyType::kDate) {
+  } else if (type == ColumnType::kDate) {
     ToKeys<int32_t>(bytes, count, out, KeyFromDate);
   } else {
     uint64_t nans = 0;
@@ -178,13 +178,13 @@ std::string EncodeUint64Column(absl::Span<const uint64_t> elements) {
                      elements.size() * sizeof(uint64_t));
 }
 
-std::string EncodeKeyColumn(KeyType type, absl::Span<const uint64_t> keys) {
+std::string EncodeKeyColumn(ColumnType type, absl::Span<const uint64_t> keys) {
   switch (type) {
-    case KeyType::kInt64:
+    case ColumnType::kInt64:
       return FromKeys<int64_t>(keys, Int64FromKey);
-    case KeyType::kFloat64:
+    case ColumnType::kFloat64:
       return FromKeys<double>(keys, Float64FromKey);
-    case KeyType::kDate:
+    case ColumnType::kDate:
       return FromKeys<int32_t>(keys, DateFromKey);
     default:
       return EncodeUint64Column(keys);

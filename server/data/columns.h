@@ -31,7 +31,7 @@ inline constexpr int kColumnTypeFloat64 = 21;
 inline constexpr int kColumnTypeDate32 = 22;
 
 // The type in which keys of an object travel.
-int ColumnTypeOf(KeyType type);
+int ColumnTypeOf(ColumnType type);
 // Elements of a column by the type that it says it has, also where it will be refused.
 inline uint64_t ElementsSaid(int type, uint64_t bytes) {
   return bytes / (type == kColumnTypeDate32 ? sizeof(int32_t) : sizeof(uint64_t));
@@ -45,7 +45,7 @@ class Uint64Column {
 
  private:
   friend absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view, const ColumnParts&);
-  friend absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view, KeyType,
+  friend absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view, ColumnType,
                                                       const ColumnParts&);
   absl::Span<const uint64_t> elements_;
   std::unique_ptr<uint64_t[]> own_;  // a move keeps its place, and with it elements_
@@ -60,7 +60,7 @@ absl::StatusOr<Uint64Column> DecodeUint64Column(absl::string_view name, const Co
 // Decodes the keys of a request, or one part of each, encoded as the engine has them
 // (key_encoding.h). Errors: as above, the type being that of the object's keys; NaN, naming its
 // position.
-absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view name, KeyType type,
+absl::StatusOr<Uint64Column> DecodeKeyColumn(absl::string_view name, ColumnType type,
                                              const ColumnParts& parts);
 // What DecodeKeyColumn allocates for a column that says to be of `type`: keys that need encoding
 // are copied.
@@ -77,7 +77,7 @@ absl::Status CheckEqualLength(const Uint64Column& keys, absl::string_view name,
 // The elements as a column's bytes.
 std::string EncodeUint64Column(absl::Span<const uint64_t> elements);
 // The keys as the bytes of a column of type ColumnTypeOf(type).
-std::string EncodeKeyColumn(KeyType type, absl::Span<const uint64_t> keys);
+std::string EncodeKeyColumn(ColumnType type, absl::Span<const uint64_t> keys);
 
 }  // namespace eris::server
 

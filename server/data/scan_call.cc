@@ -59,8 +59,8 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request, ByteBudget::Charge) 
     object_ = info.id;
   }
   options_ = options;
-  ERIS_ASSIGN_OR_RETURN(const ValueType type, session_->ValueTypeOf(request.object()));
-  has_bytes_ = type == ValueType::kBytes && !options.keys_only;
+  ERIS_ASSIGN_OR_RETURN(const ColumnType type, session_->ValueTypeOf(request.object()));
+  has_bytes_ = type == ColumnType::kString && !options.keys_only;
   constexpr uint64_t kMore = kCopies * (kStringsMessageBytesMax - kMessageBytesMax);
   if (has_bytes_ && !charge_.TryGrow(kMore)) return OverBudgetStatus(server_.budget, kMore);
   rows_left_ = options.limit;
@@ -112,7 +112,7 @@ void ScanCall::OnChunk(absl::StatusOr<std::optional<ScanChunk>> chunk) {
 
 namespace {
 
-void FillKeys(KeyType type, absl::Span<const uint64_t> keys, v1::Column* column) {
+void FillKeys(ColumnType type, absl::Span<const uint64_t> keys, v1::Column* column) {
   column->set_type(static_cast<v1::ColumnType>(ColumnTypeOf(type)));
   column->set_data(EncodeKeyColumn(type, keys));
 }

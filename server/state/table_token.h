@@ -22,7 +22,7 @@ namespace eris::server {
 struct TableScanPoint {
   uint64_t lease = 0;
   uint64_t fingerprint = 0;
-  std::string place{};  // TableChunk::resume
+  std::string place{};  // Chunk::resume
   friend bool operator==(const TableScanPoint&, const TableScanPoint&) = default;
 };
 

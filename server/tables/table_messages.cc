@@ -51,7 +51,7 @@ absl::StatusOr<uint64_t> HeadFrom(absl::string_view name, const ColumnSchema& co
 
 }  // namespace
 
-absl::StatusOr<TableOptions> TableOptionsFrom(const TableSchema& schema,
+absl::StatusOr<TableOptions> TableOptionsFrom(const Schema& schema,
                                               const v1::CreateTableRequest& request) {
   TableOptions options;
   const bool has_range = request.has_expected_start() || request.has_expected_end();

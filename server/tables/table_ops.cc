@@ -41,13 +41,13 @@ std::shared_ptr<HeldRows> Take(const v1::Rows& message) {
   return held;
 }
 
-std::vector<uint32_t> AllColumns(const TableSchema& schema) {
+std::vector<uint32_t> AllColumns(const Schema& schema) {
   std::vector<uint32_t> columns(schema.columns.size());
   std::iota(columns.begin(), columns.end(), 0);
   return columns;
 }
 
-absl::Status CheckClustered(absl::string_view table, const TableSchema& schema) {
+absl::Status CheckClustered(absl::string_view table, const Schema& schema) {
   if (schema.clustered()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("table \"", table, "\" has no key"));
 }
@@ -162,7 +162,7 @@ StartedBatch ScanIntoOp::Start(ServerState& server, Session& session, const Requ
                                Session::ScanIntoCallback done) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.table()));
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.target()));
-  ERIS_ASSIGN_OR_RETURN(TableQuery query, wire::QueryFrom(request.query()));
+  ERIS_ASSIGN_OR_RETURN(Query query, wire::QueryFrom(request.query()));
   if (request.snapshot() != 0) {
     // The engine keeps the snapshot while it reads; it may do so longer than the server lives.
     ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, server.leases().Find(request.snapshot()));

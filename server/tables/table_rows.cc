@@ -106,7 +106,7 @@ void FillValidity(const uint8_t* validity, uint64_t rows, v1::Column* column) {
 
 }  // namespace
 
-absl::StatusOr<DecodedRows> DecodeRows(absl::string_view name, const TableSchema& schema,
+absl::StatusOr<DecodedRows> DecodeRows(absl::string_view name, const Schema& schema,
                                        absl::Span<const uint32_t> columns,
                                        const v1::Rows& message) {
   const auto refuse = [&](const auto&... text) {
@@ -156,7 +156,7 @@ void FillRows(uint64_t rows, absl::Span<const ColumnType> types, std::vector<Col
   }
 }
 
-void FillRows(const TableChunk& chunk, v1::Rows* message) {
+void FillRows(const Chunk& chunk, v1::Rows* message) {
   const uint64_t rows = chunk.rows();
   const std::vector<ColumnSchema>& columns = chunk.schema().columns;
   message->set_rows(rows);
@@ -183,7 +183,7 @@ void FillRows(const TableChunk& chunk, v1::Rows* message) {
   }
 }
 
-uint64_t ExpectedChunkBytes(const TableSchema& schema, uint64_t rows_max, uint64_t bytes_max) {
+uint64_t ExpectedChunkBytes(const Schema& schema, uint64_t rows_max, uint64_t bytes_max) {
   constexpr uint64_t kStringBytes = 32;
   uint64_t row_bytes = 0;
   for (const ColumnSchema& column : schema.columns) {
@@ -194,7 +194,7 @@ uint64_t ExpectedChunkBytes(const TableSchema& schema, uint64_t rows_max, uint64
   return rows_max * row_bytes;
 }
 
-uint64_t ChunkBytes(const TableChunk& chunk) {
+uint64_t ChunkBytes(const Chunk& chunk) {
   const std::vector<ColumnSchema>& columns = chunk.schema().columns;
   uint64_t bytes = 0;
   for (size_t i = 0; i < columns.size(); ++i) {

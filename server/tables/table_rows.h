@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "eris/table.h"
-#include "eris/table_query.h"
+#include "eris/schema.h"
+#include "eris/query.h"
 #include "eris/v1/table.pb.h"
 
 namespace eris::server {
@@ -29,7 +29,7 @@ struct DecodedRows {
 // must have, in that order. Errors: InvalidArgument: no rows, more than kTableBatchRowsMax or
 // kTableBatchBytesMax; another number of columns, other types or lengths than rows; offsets that
 // do not ascend to the end of the bytes. The engine checks nulls and the lengths of strings.
-absl::StatusOr<DecodedRows> DecodeRows(absl::string_view name, const TableSchema& schema,
+absl::StatusOr<DecodedRows> DecodeRows(absl::string_view name, const Schema& schema,
                                        absl::Span<const uint32_t> columns, const v1::Rows& message);
 
 // Bytes of the columns of an answer.
@@ -38,12 +38,12 @@ uint64_t ColumnsBytes(absl::Span<const ColumnBuffers> columns);
 void FillRows(uint64_t rows, absl::Span<const ColumnType> types, std::vector<ColumnBuffers> columns,
               v1::Rows* message);
 // Copies a chunk's columns into the message, whose memory is used again.
-void FillRows(const TableChunk& chunk, v1::Rows* message);
+void FillRows(const Chunk& chunk, v1::Rows* message);
 // What that takes.
-uint64_t ChunkBytes(const TableChunk& chunk);
+uint64_t ChunkBytes(const Chunk& chunk);
 // What it can be expected to take, of chunks of at most `rows_max` rows (0: any number), but never
 // more than `bytes_max`; nobody knows before how long strings are.
-uint64_t ExpectedChunkBytes(const TableSchema& schema, uint64_t rows_max, uint64_t bytes_max);
+uint64_t ExpectedChunkBytes(const Schema& schema, uint64_t rows_max, uint64_t bytes_max);
 
 }  // namespace eris::server
 

@@ -24,7 +24,7 @@ absl::Status TableScanCall::Open(const v1::ScanTableRequest& request, ByteBudget
   // For the query, which is about as large, and lives as long as the scan.
   charge_ = std::move(charge);
   charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request.SpaceUsedLong()));
-  ERIS_ASSIGN_OR_RETURN(TableQuery query, wire::QueryFrom(request.query()));
+  ERIS_ASSIGN_OR_RETURN(Query query, wire::QueryFrom(request.query()));
   has_tokens_ = query.aggregates.empty() && query.group_by.empty();
   fingerprint_ = QueryFingerprint(request.table(), request.query());
   ERIS_RETURN_IF_ERROR(SetStart(request, query));
@@ -43,7 +43,7 @@ absl::Status TableScanCall::Open(const v1::ScanTableRequest& request, ByteBudget
   return absl::OkStatus();
 }
 
-absl::Status TableScanCall::SetStart(const v1::ScanTableRequest& request, TableQuery& query) {
+absl::Status TableScanCall::SetStart(const v1::ScanTableRequest& request, Query& query) {
   uint64_t lease = request.snapshot();
   if (!request.resume_token().empty()) {
     if (request.snapshot() != 0) {
@@ -95,7 +95,7 @@ void TableScanCall::OnChunk(TableScan::NextResult chunk) {
   Write();
 }
 
-absl::Status TableScanCall::Fill(const TableChunk& chunk) {
+absl::Status TableScanCall::Fill(const Chunk& chunk) {
   const uint64_t bytes = ChunkBytes(chunk);
   if (bytes > message_bytes_) {
     if (!charge_.TryGrow(kCopies * (bytes - message_bytes_))) return AnswerOverBudgetStatus(bytes);

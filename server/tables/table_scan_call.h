@@ -35,10 +35,10 @@ class TableScanCall final : public ScanStream<v1::ScanTableRequest, v1::ScanTabl
   absl::Status Open(const v1::ScanTableRequest& request, ByteBudget::Charge charge) override;
   // Snapshot and place, from the request. Errors: InvalidArgument (token), FailedPrecondition (no
   // such snapshot any more).
-  absl::Status SetStart(const v1::ScanTableRequest& request, TableQuery& query);
+  absl::Status SetStart(const v1::ScanTableRequest& request, Query& query);
   void FetchNext() override;
   void OnChunk(TableScan::NextResult chunk);  // the engine's completion thread
-  absl::Status Fill(const TableChunk& chunk);
+  absl::Status Fill(const Chunk& chunk);
   // The first response says what the columns are.
   void FillSchemaOnce();
   void End(const absl::Status& status) override;

@@ -23,7 +23,7 @@ constexpr uint32_t kTimeToLiveMsMax = 3'600'000;
 absl::Status DoCreateTable(const ControlScope& scope, const v1::CreateTableRequest& request,
                            v1::CreateTableResponse* response) {
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
-  ERIS_ASSIGN_OR_RETURN(const TableSchema schema, wire::SchemaFrom(request.schema()));
+  ERIS_ASSIGN_OR_RETURN(const Schema schema, wire::SchemaFrom(request.schema()));
   ERIS_ASSIGN_OR_RETURN(const TableOptions options, TableOptionsFrom(schema, request));
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info,
                         scope.server.engine->CreateTable(request.name(), schema, options));
@@ -36,7 +36,7 @@ absl::Status DoGetTable(const ControlScope& scope, const v1::GetTableRequest& re
   ServerState& server = scope.server;
   ERIS_RETURN_IF_ERROR(CheckObjectName(request.name()));
   // First the schema, which refuses what is no table.
-  ERIS_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema,
+  ERIS_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
                         server.sessions.Borrow()->SchemaOf(request.name()));
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server.engine->Describe(request.name()));
   wire::FillObject(info, response->mutable_object());

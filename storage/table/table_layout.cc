@@ -30,7 +30,7 @@ absl::Status CheckColumn(const ColumnSchema& column, uint32_t number) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint32_t> CheckKey(const TableSchema& schema) {
+absl::StatusOr<uint32_t> CheckKey(const Schema& schema) {
   if (schema.key.size() > kTableKeyColumnsMax) {
     return absl::InvalidArgumentError(absl::StrCat("a key of ", schema.key.size(),
                                                    " columns; the limit is ", kTableKeyColumnsMax));
@@ -105,7 +105,7 @@ absl::Status CheckStrings(const ColumnSchema& column, const ColumnView& view, ui
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const TableLayout>> TableLayout::Create(const TableSchema& schema) {
+absl::StatusOr<std::shared_ptr<const TableLayout>> TableLayout::Create(const Schema& schema) {
   if (schema.columns.empty() || schema.columns.size() > kTableColumnsMax) {
     return absl::InvalidArgumentError(absl::StrCat("a table of ", schema.columns.size(),
                                                    " columns, not 1 to ", kTableColumnsMax));

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::storage {
 
@@ -18,9 +18,9 @@ class TableLayout {
  public:
   // Errors: InvalidArgument (no or too many columns, names, types, scales, a key too wide, of
   // strings, or nullable), naming the column and the limit.
-  static absl::StatusOr<std::shared_ptr<const TableLayout>> Create(const TableSchema& schema);
+  static absl::StatusOr<std::shared_ptr<const TableLayout>> Create(const Schema& schema);
 
-  const TableSchema& schema() const { return schema_; }
+  const Schema& schema() const { return schema_; }
   uint32_t columns() const { return static_cast<uint32_t>(schema_.columns.size()); }
   const ColumnSchema& column(uint32_t i) const { return schema_.columns[i]; }
   bool clustered() const { return schema_.clustered(); }
@@ -43,10 +43,10 @@ class TableLayout {
   absl::Status Check(const RowBatch& batch, bool keys_only) const;
 
  private:
-  explicit TableLayout(const TableSchema& schema) : schema_(schema) {}
+  explicit TableLayout(const Schema& schema) : schema_(schema) {}
 
   // Immutable after construction.
-  TableSchema schema_;
+  Schema schema_;
   uint32_t key_bytes_ = 0;
 };
 

@@ -55,8 +55,8 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
     session_.reset();
   }
 
-  static TableSchema Schema(bool clustered) {
-    TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
+  static Schema Schema(bool clustered) {
+    Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
                                    {.name = "value", .type = ColumnType::kUint64}}};
     if (clustered) schema.key = {0};
     return schema;
@@ -82,7 +82,7 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
   }
   static uint64_t RowsOf(const ScanChunk& chunk) { return chunk.keys().size(); }
   static uint64_t RowsOf(const JoinChunk& chunk) { return chunk.values().size(); }
-  static uint64_t RowsOf(const TableChunk& chunk) { return chunk.rows(); }
+  static uint64_t RowsOf(const Chunk& chunk) { return chunk.rows(); }
 
   std::optional<uint64_t> Count(const std::string& table) {
     uint64_t rows = 0;
@@ -195,7 +195,7 @@ TEST_P(HeapCallsTest, ScansWithCallbacks) {
 TEST_P(HeapCallsTest, TableQueries) {
   const ActsAs test(HeapUser::kTest);
   uint64_t rows = 0;
-  TableQuery groups;
+  Query groups;
   groups.group_by = {"value"};
   groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
   ForEachFailure(
@@ -207,7 +207,7 @@ TEST_P(HeapCallsTest, TableQueries) {
         }
       });
   using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
-  TableQuery few;
+  Query few;
   few.filter = Column("value") < Literal(uint64_t{10});
   ForEachFailure(
       "filtered rows",

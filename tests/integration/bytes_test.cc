@@ -60,7 +60,7 @@ class BytesTest : public testing::Test {
   explicit BytesTest(uint64_t limit = uint64_t{1} << 30)
       : random_(test::Seed()), engine_(OpenOrDie(limit)) {
     EXPECT_TRUE(
-        engine_->Create("b", {.expected = {0, kKeys}, .value_type = ValueType::kBytes}).ok());
+        engine_->Create("b", {.expected = {0, kKeys}, .value_type = ColumnType::kString}).ok());
     EXPECT_TRUE(engine_->Create("u", {.expected = {0, kKeys}}).ok());
     session_ = engine_->NewSession();
   }
@@ -123,16 +123,16 @@ TEST_F(BytesTest, RandomBatchesAgreeWithAMap) {
     }
     ExpectValues(keys);
   }
-  EXPECT_EQ(engine_->Describe("b")->value_type, ValueType::kBytes);
-  EXPECT_EQ(*session_->ValueTypeOf("b"), ValueType::kBytes);
-  EXPECT_EQ(*session_->ValueTypeOf("u"), ValueType::kUint64);
+  EXPECT_EQ(engine_->Describe("b")->value_type, ColumnType::kString);
+  EXPECT_EQ(*session_->ValueTypeOf("b"), ColumnType::kString);
+  EXPECT_EQ(*session_->ValueTypeOf("u"), ColumnType::kUint64);
 }
 
 // An AEU with several ranges sorts a command's keys into copies; answers find their places all the
 // same.
 TEST_F(BytesTest, AeusWithSeveralRanges) {
   ASSERT_TRUE(engine_->Drop("b").ok());
-  CreateOptions options{.value_type = ValueType::kBytes};
+  CreateOptions options{.value_type = ColumnType::kString};
   for (uint64_t point = 500; point < kKeys; point += 500) options.split_points.push_back(point);
   ASSERT_TRUE(engine_->Create("b", options).ok());
   std::vector<uint64_t> keys;
@@ -407,7 +407,7 @@ TEST_F(BytesTest, DropWhileLookUpsAreUnderWay) {
     dropped.store(true);
     reader.join();
     ASSERT_TRUE(
-        engine_->Create("b", {.expected = {0, kKeys}, .value_type = ValueType::kBytes}).ok());
+        engine_->Create("b", {.expected = {0, kKeys}, .value_type = ColumnType::kString}).ok());
   }
 }
 

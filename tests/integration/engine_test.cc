@@ -233,7 +233,7 @@ TEST_P(EngineOnMachineTest, ADropThatExpectsWrittenRowsCountsReplacedAndErasedOn
   ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
   ExpectDroppedOnlyBy(*engine_, *index, 15);
 
-  const TableSchema heap{.columns = {{.name = "a", .type = ColumnType::kInt64}}};
+  const Schema heap{.columns = {{.name = "a", .type = ColumnType::kInt64}}};
   auto table = engine_->CreateTable("t", heap);
   auto copy = engine_->CreateTable("copy", heap);
   ASSERT_TRUE(table.ok() && copy.ok());

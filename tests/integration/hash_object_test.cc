@@ -360,10 +360,10 @@ TEST_F(HashObjectTest, WhatNeedsKeyOrderIsRefusedByName) {
 
 TEST_F(HashObjectTest, ByteStringsAreRefusedAtCreationAndTheNameStaysFree) {
   EXPECT_EQ(
-      engine_->Create("b", {.kind = ObjectKind::kHash, .value_type = ValueType::kBytes}).status(),
+      engine_->Create("b", {.kind = ObjectKind::kHash, .value_type = ColumnType::kString}).status(),
       absl::InvalidArgumentError("kind is hash and value_type is bytes: a hash has values of "
                                  "u64, only an index byte strings"));
-  EXPECT_TRUE(engine_->Create("b", {.value_type = ValueType::kBytes}).ok());
+  EXPECT_TRUE(engine_->Create("b", {.value_type = ColumnType::kString}).ok());
   EXPECT_EQ(session_->UpsertBytes("h", {1}, {"one"}).code(), absl::StatusCode::kFailedPrecondition);
 }
 

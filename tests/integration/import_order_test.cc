@@ -64,8 +64,8 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
       Pace(first, began);
     }
   }
-  static TableSchema Schema() {
-    TableSchema schema = HeapOfTwo();
+  static Schema Schema() {
+    Schema schema = HeapOfTwo();
     schema.key = {0};
     return schema;
   }
@@ -84,7 +84,7 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
     absl::SleepFor(began + whole * (static_cast<double>(rows) / kRows) - absl::Now());
   }
   void ScanAll() {
-    TableQuery query;
+    Query query;
     query.aggregates.emplace_back().function = AggregateFunction::kCount;
     auto scan = session_->OpenTableScan("t", query);
     ASSERT_TRUE(scan.ok()) << scan.status();

@@ -30,7 +30,7 @@ inline std::unique_ptr<Engine> OpenOrDie(uint32_t aeus, uint64_t memory_bytes = 
 }
 
 // A key of two words, and every type with nulls.
-inline TableSchema AllTypes() {
+inline Schema AllTypes() {
   return {.columns = {{.name = "k1", .type = ColumnType::kInt64},
                       {.name = "k2", .type = ColumnType::kInt32},
                       {.name = "i32", .type = ColumnType::kInt32, .nullable = true},
@@ -43,7 +43,7 @@ inline TableSchema AllTypes() {
           .key = {0, 1}};
 }
 
-inline std::vector<ColumnSchema> KeyColumnsOf(const TableSchema& schema) {
+inline std::vector<ColumnSchema> KeyColumnsOf(const Schema& schema) {
   std::vector<ColumnSchema> columns;
   for (const uint32_t column : schema.key) columns.push_back(schema.columns[column]);
   return columns;
@@ -74,13 +74,13 @@ class TableTest : public testing::TestWithParam<uint32_t> {
             OrNull(Decimal{static_cast<int64_t>(Pick(100000)) - 50000, 2}),
             OrNull(text)};
   }
-  std::vector<Row> ScanAll(absl::string_view table, const TableQuery& query = {}) {
+  std::vector<Row> ScanAll(absl::string_view table, const Query& query = {}) {
     auto scan = session_->OpenTableScan(table, query);
     EXPECT_TRUE(scan.ok()) << scan.status();
     return scan.ok() ? ReadAll(**scan) : std::vector<Row>();
   }
   // Aggregates of u64 or i128 that fit an i64.
-  int64_t One(absl::string_view table, const TableQuery& query, size_t column = 0) {
+  int64_t One(absl::string_view table, const Query& query, size_t column = 0) {
     const std::vector<Row> rows = ScanAll(table, query);
     EXPECT_EQ(rows.size(), 1u);
     if (rows.empty()) return -1;
@@ -99,7 +99,7 @@ class TableTest : public testing::TestWithParam<uint32_t> {
 inline std::string NameOf(const testing::TestParamInfo<uint32_t>& info) {
   return absl::StrCat(info.param, "Aeus");
 }
-inline TableSchema HeapOfTwo() {
+inline Schema HeapOfTwo() {
   return {.columns = {{.name = "id", .type = ColumnType::kUint64},
                       {.name = "group", .type = ColumnType::kInt32}}};
 }

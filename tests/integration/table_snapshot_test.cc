@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Aeus, TableSnapshotTest, testing::Values(1, 2, 8), test
 
 // Money moves from one account to another: taken, and only after the acknowledgement added.
 TEST_P(TableSnapshotTest, NoSnapshotSeesMoneyThatIsNotThere) {
-  const TableSchema schema = {.columns = {{.name = "account", .type = ColumnType::kInt64},
+  const Schema schema = {.columns = {{.name = "account", .type = ColumnType::kInt64},
                                           {.name = "money", .type = ColumnType::kInt64}},
                               .key = {0}};
   constexpr int64_t kWriters = 8;
@@ -66,7 +66,7 @@ TEST_P(TableSnapshotTest, NoSnapshotSeesMoneyThatIsNotThere) {
       }
     });
   }
-  TableQuery sum;
+  Query sum;
   sum.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
                     {AggregateFunction::kSum, Column("money"), "sum"}};
   const absl::Time end = absl::Now() + absl::Milliseconds(700);
@@ -89,7 +89,7 @@ TEST_P(TableSnapshotTest, NoSnapshotSeesMoneyThatIsNotThere) {
 // Things move from one key to another: first the new row, after the acknowledgement the old one is
 // erased. Dead rows pile up and are compacted meanwhile.
 TEST_P(TableSnapshotTest, RowsThatChangeTheirKeyAreNeverMissing) {
-  const TableSchema schema = {.columns = {{.name = "place", .type = ColumnType::kUint64},
+  const Schema schema = {.columns = {{.name = "place", .type = ColumnType::kUint64},
                                           {.name = "thing", .type = ColumnType::kUint64},
                                           {.name = "text", .type = ColumnType::kString}},
                               .key = {0}};
@@ -141,9 +141,9 @@ TEST_P(TableSnapshotTest, RowsThatChangeTheirKeyAreNeverMissing) {
     });
   }
   while (ready.load() < kWriters) absl::SleepFor(absl::Milliseconds(1));
-  TableQuery count;
+  Query count;
   count.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-  TableQuery things;
+  Query things;
   things.columns = {{Column("thing"), "thing"}, {Column("text"), "text"}};
   const absl::Time end = absl::Now() + absl::Milliseconds(500);
   while (absl::Now() < end && !HasFailure()) {

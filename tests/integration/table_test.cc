@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Aeus, TableTest, testing::Values(1, 2, 8), test::NameOf
 
 TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
   SCOPED_TRACE(test::SeedText(seed_));
-  const TableSchema schema = AllTypes();
+  const Schema schema = AllTypes();
   ASSERT_TRUE(engine_->CreateTable("t", schema).ok());
   std::map<std::pair<int64_t, int64_t>, Row> model;
   const auto key = [&] {
@@ -118,7 +118,7 @@ TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
     for (const auto& [k, row] : model) want.push_back(row);
     ASSERT_EQ(Sorted(ScanAll("t")), Sorted(want));
     EXPECT_EQ(engine_->Describe("t")->keys, model.size());
-    TableQuery filtered;
+    Query filtered;
     filtered.filter = Column("i64") > Literal(0) && Column("k1") <= Literal(5);
     filtered.columns = {{Column("text"), "t"}, {Column("k1") + Column("k2"), "sum"}};
     want.clear();
@@ -140,7 +140,7 @@ TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
   }
   EXPECT_EQ(engine_->Describe("h")->keys, kRows);
   for (const AeuStats& aeu : engine_->Stats().aeus) EXPECT_GE(aeu.rows, kRows / GetParam() / 2);
-  TableQuery total;
+  Query total;
   total.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
                       {AggregateFunction::kSum, Column("id"), "sum"},
                       {AggregateFunction::kMax, Column("id"), "max"}};
@@ -148,7 +148,7 @@ TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(TextOf(rows[0]),
             absl::StrCat(kRows, "|", kRows * (kRows - 1) / 2, "|", kRows - 1, "|"));
-  TableQuery groups;
+  Query groups;
   groups.group_by = {"group"};
   groups.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
   const std::vector<Row> by_group = ScanAll("h", groups);
@@ -162,7 +162,7 @@ TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
 }
 
 TEST_P(TableTest, AsynchronousCallsAnswerOnceAndLetTheirMemoryGo) {
-  const TableSchema schema = {.columns = {{.name = "k", .type = ColumnType::kUint64},
+  const Schema schema = {.columns = {{.name = "k", .type = ColumnType::kUint64},
                                           {.name = "text", .type = ColumnType::kString}},
                               .key = {0}};
   ASSERT_TRUE(engine_->CreateTable("t", schema).ok());
@@ -242,7 +242,7 @@ TEST_P(TableTest, CallsForOtherKindsOfObjectsAreRefused) {
   std::vector<ColumnBuffers> out;
   EXPECT_EQ(session_->LookupRows("t", rows.batch(), {}, out, absl::MakeSpan(found)).code(),
             kInvalid);
-  TableQuery query;
+  Query query;
   query.filter = Column("nothing") > Literal(1);
   EXPECT_EQ(session_->OpenTableScan("t", query).status().code(), kInvalid);
   query = {};
@@ -256,7 +256,7 @@ TEST_P(TableTest, CallsForOtherKindsOfObjectsAreRefused) {
 }
 
 TEST_P(TableTest, ExpectedKeysAreSpreadOverTheAeus) {
-  const TableSchema schema = {.columns = {{.name = "k", .type = ColumnType::kInt64},
+  const Schema schema = {.columns = {{.name = "k", .type = ColumnType::kInt64},
                                           {.name = "line", .type = ColumnType::kInt32}},
                               .key = {0, 1}};
   constexpr uint64_t kSign = uint64_t{1} << 63;
@@ -277,7 +277,7 @@ TEST_P(TableTest, PagesOfAResumedScanAreTheRowsOfASingleOne) {
   for (uint64_t i = 0; i < kRows; i += 50'000) {
     ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 50'000).batch()).ok());
   }
-  TableQuery query;
+  Query query;
   query.filter = Column("group") < Literal(6);
   query.columns = {{Column("id"), "id"}};
   query.snapshot = *engine_->TakeSnapshot();
@@ -328,7 +328,7 @@ TEST_P(TableTest, SharedScansAnswerLikeSingleOnes) {
     ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 100'000).batch()).ok());
   }
   const auto plain_query = [](int64_t i) {
-    TableQuery query;
+    Query query;
     query.filter = Between(Column("id"), Literal(i * 30'000), Literal(i * 30'000 + 99'999)) &&
                    Column("group") > Literal(i % 7);
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
@@ -356,14 +356,14 @@ TEST_P(TableTest, RowsGoIntoOtherObjects) {
   for (uint64_t i = 0; i < kRows; i += 60'000) {
     ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 60'000).batch()).ok());
   }
-  const TableSchema clustered = {.columns = {{.name = "g", .type = ColumnType::kInt32},
+  const Schema clustered = {.columns = {{.name = "g", .type = ColumnType::kInt32},
                                              {.name = "twice", .type = ColumnType::kUint64}},
                                  .key = {1}};
   ASSERT_TRUE(engine_->CreateTable("c", clustered, {.expected = {0, 2 * kRows}}).ok());
   ASSERT_TRUE(engine_->CreateTable("h2", HeapOfTwo()).ok());
   ASSERT_TRUE(engine_->Create("index", {.expected = {0, kRows}}).ok());
   ASSERT_TRUE(engine_->Create("hash", {.kind = ObjectKind::kHash, .expected = {0, kRows}}).ok());
-  TableQuery query;
+  Query query;
   query.filter = Column("group") < Literal(3);
   uint64_t kept = 0;
   for (uint64_t i = 0; i < kRows; ++i) kept += i % 7 < 3;
@@ -371,7 +371,7 @@ TEST_P(TableTest, RowsGoIntoOtherObjects) {
   auto written = session_->ScanInto("h", query, "c");
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(*written, kept);
-  TableQuery sum;
+  Query sum;
   sum.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
   EXPECT_EQ(One("c", sum), static_cast<int64_t>(kept));
 
@@ -414,7 +414,7 @@ TEST_P(TableTest, RowsGoIntoOtherObjects) {
                         {.columns = {{.name = "a", .type = ColumnType::kInt32},
                                      {.name = "b", .type = ColumnType::kDecimal, .scale = 2}}})
           .ok());
-  TableQuery two;
+  Query two;
   two.columns = {{.expression = expressions::Literal(1), .name = "x"},
                  {.expression = expressions::Literal(2), .name = "y"}};
   EXPECT_EQ(session_->ScanInto("h", two, "unlike").status().message(),
@@ -440,7 +440,7 @@ TEST_P(TableTest, ReadersThatPauseCancelOrLoseTheirTableEnd) {
     // One that keeps all of its chunks is told so; others go on.
     auto paused = session_->OpenTableScan("h", {});
     ASSERT_TRUE(paused.ok());
-    std::vector<std::shared_ptr<const TableChunk>> kept;
+    std::vector<std::shared_ptr<const Chunk>> kept;
     absl::Status status;
     for (;;) {
       auto chunk = (*paused)->Next();
@@ -484,8 +484,8 @@ TEST_P(TableTest, ExportedColumnsAreTheChunksOwnMemory) {
   ASSERT_TRUE(scan.ok());
   auto next = (*scan)->Next();
   ASSERT_TRUE(next.ok() && *next != nullptr);
-  std::shared_ptr<const TableChunk> chunk = *std::move(next);
-  const std::weak_ptr<const TableChunk> watched = chunk;
+  std::shared_ptr<const Chunk> chunk = *std::move(next);
+  const std::weak_ptr<const Chunk> watched = chunk;
   ArrowSchema schema;
   ArrowArray array;
   ExportArrow(chunk, &schema, &array);
@@ -551,7 +551,7 @@ TEST(TableMemoryTest, AtTheLimitRowsAreRefusedAndNothingIsLost) {
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_GT(stored, 1'000'000u);
-  TableQuery count;
+  Query count;
   count.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
   auto scan = session->OpenTableScan("h", count);
   ASSERT_TRUE(scan.ok()) << scan.status();

@@ -30,7 +30,7 @@ using storage::Operation;
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kFirsts = 64;    // 16 on each AEU, and the largest ones on the last
 constexpr uint64_t kManyRows = 20;  // the first part with more rows than a chunk has room for
-constexpr KeyTypes kTwoParts = {KeyType::kUint64, KeyType::kUint64};
+constexpr KeyTypes kTwoParts = {ColumnType::kUint64, ColumnType::kUint64};
 
 using Pair = std::pair<uint64_t, uint64_t>;
 struct Row {
@@ -438,10 +438,10 @@ TEST_F(TwoPartKeysTest, WhatCannotHaveTwoPartsIsRefusedAtCreate) {
   };
   EXPECT_EQ(refused({.kind = ObjectKind::kHash, .key_type = kTwoParts}),
             "kind is hash and key_type has two parts: a hash has keys of one part");
-  EXPECT_EQ(refused({.key_type = kTwoParts, .value_type = ValueType::kBytes}),
+  EXPECT_EQ(refused({.key_type = kTwoParts, .value_type = ColumnType::kString}),
             "value_type is bytes and key_type has two parts: under keys of two parts stand values "
             "of u64");
-  EXPECT_EQ(refused({.key_type = {KeyType::kInt64, static_cast<KeyType>(7)}}),
+  EXPECT_EQ(refused({.key_type = {ColumnType::kInt64, static_cast<ColumnType>(7)}}),
             "key_type's second part 7 is none of 1 (u64), 2 (i64), 3 (f64), 4 (date)");
   EXPECT_EQ(refused({.expected = {.lo = 0, .hi = 9, .hi_second = 4}, .key_type = kTwoParts}),
             "the expected range is one of first parts: its second parts are 0 and 4, must be 0");
@@ -450,10 +450,10 @@ TEST_F(TwoPartKeysTest, WhatCannotHaveTwoPartsIsRefusedAtCreate) {
 
 TEST_F(TwoPartKeysTest, BoundariesAreThoseOfTheFirstPartsType) {
   Create("typed",
-         {.expected = Int64Range(-100, 100), .key_type = {KeyType::kInt64, KeyType::kDate}});
+         {.expected = Int64Range(-100, 100), .key_type = {ColumnType::kInt64, ColumnType::kDate}});
   const auto info = engine_->Describe("typed");
   ASSERT_TRUE(info.ok());
-  EXPECT_EQ(info->key_type, (KeyTypes{KeyType::kInt64, KeyType::kDate}));
+  EXPECT_EQ(info->key_type, (KeyTypes{ColumnType::kInt64, ColumnType::kDate}));
   ASSERT_EQ(info->partition_starts.size(), 4u);
   EXPECT_EQ(Int64FromKey(info->partition_starts[1]), -50);
 }
@@ -478,21 +478,21 @@ TEST_F(TwoPartKeysTest, JoinsRefuseThemOnEitherSide) {
 // Keys that were encoded for one object never reach another of its name, whichever of several names
 // was asked last.
 TEST_F(TwoPartKeysTest, TypesToldOfTwoNamesInTurnAreKeptApart) {
-  Create("a", {.key_type = KeyType::kInt64});
+  Create("a", {.key_type = ColumnType::kInt64});
   Create("b", {.key_type = kTwoParts});
-  ASSERT_EQ(*session_->KeyTypesOf("a"), KeyTypes(KeyType::kInt64));
+  ASSERT_EQ(*session_->KeyTypesOf("a"), KeyTypes(ColumnType::kInt64));
   ASSERT_EQ(*session_->KeyTypesOf("b"), kTwoParts);
   ASSERT_TRUE(engine_->Drop("a").ok());
   ASSERT_TRUE(engine_->Drop("b").ok());
-  Create("a", {.key_type = KeyType::kDate});
-  Create("b", {.key_type = {KeyType::kDate, KeyType::kInt64}});
+  Create("a", {.key_type = ColumnType::kDate});
+  Create("b", {.key_type = {ColumnType::kDate, ColumnType::kInt64}});
   const std::vector<uint64_t> keys{KeyFromInt64(-1)}, values{1};
   EXPECT_EQ(session_->Upsert("a", keys, values).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(session_->Upsert("b", {keys, keys}, values).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(engine_->Describe("a")->keys + engine_->Describe("b")->keys, 0u);
   // Who asks again is told of the new ones.
-  EXPECT_EQ(*session_->KeyTypesOf("b"), (KeyTypes{KeyType::kDate, KeyType::kInt64}));
-  EXPECT_EQ(*session_->KeyTypesOf("a"), KeyTypes(KeyType::kDate));
+  EXPECT_EQ(*session_->KeyTypesOf("b"), (KeyTypes{ColumnType::kDate, ColumnType::kInt64}));
+  EXPECT_EQ(*session_->KeyTypesOf("a"), KeyTypes(ColumnType::kDate));
   EXPECT_TRUE(session_->Upsert("b", {keys, keys}, values).ok());
   EXPECT_TRUE(session_->Upsert("a", keys, values).ok());
   // Also where it asks between the drop and its next request.

@@ -59,8 +59,8 @@ TEST_F(TypedKeysTest, ScanRunsFromTheLowestNegativeToTheHighest) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   std::mt19937_64 random(test::Seed());
   const ObjectInfo info =
-      Create({.expected = Int64Range(-1000, 1000), .key_type = KeyType::kInt64});
-  EXPECT_EQ(info.key_type, KeyType::kInt64);
+      Create({.expected = Int64Range(-1000, 1000), .key_type = ColumnType::kInt64});
+  EXPECT_EQ(info.key_type, ColumnType::kInt64);
   ASSERT_EQ(info.partition_starts.size(), 4u);
   EXPECT_EQ(Int64FromKey(info.partition_starts[1]), -500);
   EXPECT_EQ(Int64FromKey(info.partition_starts[2]), 0);
@@ -90,7 +90,7 @@ TEST_F(TypedKeysTest, ScanRunsFromTheLowestNegativeToTheHighest) {
 }
 
 TEST_F(TypedKeysTest, BackwardScansAndAggregatesCrossZero) {
-  Create({.expected = Int64Range(-1000, 1000), .key_type = KeyType::kInt64});
+  Create({.expected = Int64Range(-1000, 1000), .key_type = ColumnType::kInt64});
   std::vector<uint64_t> keys, values;
   for (int64_t number = -900; number < 900; number += 3) {
     keys.push_back(KeyFromInt64(number));
@@ -126,8 +126,8 @@ TEST_F(TypedKeysTest, BackwardScansAndAggregatesCrossZero) {
 
 TEST_F(TypedKeysTest, ByteStringsStandUnderNegativeKeys) {
   Create({.expected = Int64Range(-100, 100),
-          .key_type = KeyType::kInt64,
-          .value_type = ValueType::kBytes});
+          .key_type = ColumnType::kInt64,
+          .value_type = ColumnType::kString});
   std::vector<uint64_t> keys;
   std::vector<std::string> strings;
   for (int64_t number = -90; number <= 90; number += 10) {
@@ -135,8 +135,8 @@ TEST_F(TypedKeysTest, ByteStringsStandUnderNegativeKeys) {
     strings.push_back(std::string(number % 20 == 0 ? 3 : 300, 'v') + std::to_string(number));
   }
   const std::vector<absl::string_view> views(strings.begin(), strings.end());
-  ASSERT_EQ(*session_->KeyTypesOf("o"), KeyType::kInt64);
-  ASSERT_EQ(*session_->ValueTypeOf("o"), ValueType::kBytes);
+  ASSERT_EQ(*session_->KeyTypesOf("o"), ColumnType::kInt64);
+  ASSERT_EQ(*session_->ValueTypeOf("o"), ColumnType::kString);
   ASSERT_TRUE(session_->UpsertBytes("o", keys, views).ok());
   BytesColumn found_strings;
   std::vector<uint8_t> found(keys.size());
@@ -163,7 +163,7 @@ TEST_F(TypedKeysTest, ByteStringsStandUnderNegativeKeys) {
 }
 
 TEST_F(TypedKeysTest, FloatsAreFoundByNumberAndScannedInOrder) {
-  Create({.expected = *Float64Range(-1.0, 1.0), .key_type = KeyType::kFloat64});
+  Create({.expected = *Float64Range(-1.0, 1.0), .key_type = ColumnType::kFloat64});
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<double> numbers = {-infinity, -1e300, -0.5, -5e-324, 0.0, 0.25, 7.0, infinity};
   std::vector<uint64_t> keys(numbers.size()), values(numbers.size(), 9);
@@ -181,10 +181,10 @@ TEST_F(TypedKeysTest, FloatsAreFoundByNumberAndScannedInOrder) {
 }
 
 TEST_F(TypedKeysTest, DatesAreSpreadOverAeusWithoutAnExpectedRange) {
-  const ObjectInfo info = Create({.key_type = KeyType::kDate});
+  const ObjectInfo info = Create({.key_type = ColumnType::kDate});
   ASSERT_EQ(info.partition_starts.size(), 4u);
-  EXPECT_EQ(KeyText(KeyType::kDate, info.partition_starts[1]), "1950-01-01");
-  EXPECT_EQ(KeyText(KeyType::kDate, info.partition_starts[2]), "2000-01-01");
+  EXPECT_EQ(KeyText(ColumnType::kDate, info.partition_starts[1]), "1950-01-01");
+  EXPECT_EQ(KeyText(ColumnType::kDate, info.partition_starts[2]), "2000-01-01");
   std::vector<int32_t> days;
   for (int32_t day = -40'000; day < 60'000; day += 7) days.push_back(day);
   std::vector<uint64_t> keys(days.size());
@@ -194,22 +194,22 @@ TEST_F(TypedKeysTest, DatesAreSpreadOverAeusWithoutAnExpectedRange) {
 }
 
 TEST_F(TypedKeysTest, UnknownTypeIsRefused) {
-  const auto info = engine_->Create("o", {.key_type = static_cast<KeyType>(9)});
+  const auto info = engine_->Create("o", {.key_type = static_cast<ColumnType>(9)});
   EXPECT_EQ(info.status(), absl::InvalidArgumentError(
                                "key_type 9 is none of 1 (u64), 2 (i64), 3 (f64), 4 (date)"));
 }
 
 TEST_F(TypedKeysTest, KeysEncodedForADroppedObjectNeverReachItsSuccessor) {
   EXPECT_EQ(session_->KeyTypesOf("o").status().code(), absl::StatusCode::kNotFound);
-  Create({.key_type = KeyType::kInt64});
-  ASSERT_EQ(*session_->KeyTypesOf("o"), KeyType::kInt64);
+  Create({.key_type = ColumnType::kInt64});
+  ASSERT_EQ(*session_->KeyTypesOf("o"), ColumnType::kInt64);
   ASSERT_TRUE(engine_->Drop("o").ok());
-  Create({.key_type = KeyType::kDate});
+  Create({.key_type = ColumnType::kDate});
   const uint64_t key = KeyFromInt64(-1), value = 1;
   EXPECT_EQ(session_->Upsert("o", {&key, 1}, {&value, 1}).code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(ScanKeys({}).empty());
   // Who asks again is told of the new one.
-  EXPECT_EQ(*session_->KeyTypesOf("o"), KeyType::kDate);
+  EXPECT_EQ(*session_->KeyTypesOf("o"), ColumnType::kDate);
   const uint64_t date = KeyFromDate(-1);
   EXPECT_TRUE(session_->Upsert("o", {&date, 1}, {&value, 1}).ok());
   EXPECT_EQ(ScanKeys({}), std::vector<uint64_t>{date});

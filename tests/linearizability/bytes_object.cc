@@ -49,7 +49,7 @@ class BytesObject final : public LoadedObject {
   explicit BytesObject(std::string name) : name_(std::move(name)) {}
 
   absl::Status Create(client::Client& client, const Rows& rows) override {
-    CreateOptions options{.value_type = ValueType::kBytes};
+    CreateOptions options{.value_type = ColumnType::kString};
     options.split_points.assign(std::begin(kKeys) + 1, std::end(kKeys));
     const auto created = client.Create(name_, options);
     if (!created.ok()) return created.status();

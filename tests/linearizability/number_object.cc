@@ -13,7 +13,7 @@
 namespace eris {
 namespace {
 
-constexpr KeyTypes kTwoParts{KeyType::kUint64, KeyType::kUint64};
+constexpr KeyTypes kTwoParts{ColumnType::kUint64, ColumnType::kUint64};
 
 class NumberObject : public LoadedObject {
  public:

@@ -10,8 +10,8 @@
 namespace eris {
 namespace {
 
-const TableSchema& Schema() {
-  static const TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
+const Schema& Schema() {
+  static const Schema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
                                               {.name = "v", .type = ColumnType::kUint64}},
                                   .key = {0}};
   return schema;
@@ -117,7 +117,7 @@ class TableObject final : public LoadedObject {
 
   // All rows, or those with one key.
   absl::StatusOr<Rows> Read(client::Client& client, std::optional<uint64_t> key) {
-    TableQuery query;
+    Query query;
     if (key) {
       auto filter = client::ParseExpression("k = " + std::to_string(*key));
       if (!filter.ok()) return filter.status();

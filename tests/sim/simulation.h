@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "aeu/turn_points.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "routing/join_part.h"
 #include "routing/transfer_step.h"
 #include "tests/sim/coverage.h"

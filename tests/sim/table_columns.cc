@@ -9,7 +9,7 @@ namespace eris::sim {
 namespace {
 
 std::shared_ptr<const storage::TableLayout> MakeLayout(uint32_t key_columns) {
-  TableSchema schema{.columns = {{.name = "head", .type = ColumnType::kUint64},
+  Schema schema{.columns = {{.name = "head", .type = ColumnType::kUint64},
                                  {.name = "tail", .type = ColumnType::kUint64},
                                  {.name = "value", .type = ColumnType::kUint64},
                                  {.name = "twin", .type = ColumnType::kUint64},

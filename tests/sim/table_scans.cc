@@ -24,7 +24,7 @@ namespace {
 std::shared_ptr<const storage::TablePlan> PlanOf(const SimObject& object, bool adds,
                                                  const ValueRange& values,
                                                  std::vector<NamedExpression> columns) {
-  TableQuery query;
+  Query query;
   query.columns = std::move(columns);
   if (values != ValueRange{}) {
     query.filter = expressions::Column("value") >= expressions::Literal(values.lo) &&
@@ -203,7 +203,7 @@ void Simulation::ObserveTableScan(SimTableScan& scan) {
     if (part->end_seen) continue;
     const bool ended = part->ended > 0;
     if (part->ended > 1) Fail("a part of a table scan has ended twice");
-    while (routing::TableChunk* const chunk = part->TakeFilled()) {
+    while (routing::Chunk* const chunk = part->TakeFilled()) {
       moved = true;
       --part->with_aeu;
       if (scan.stops && chunk->rows_out.rows > 0) part->discarded = true;

@@ -94,7 +94,7 @@ class Full final : public Load {
     const auto session = world_.engine().NewSession();
     absl::Status status = world_.engine()
                               .Create(kBallast, {.split_points = {uint64_t{1} << 63},
-                                                 .value_type = ValueType::kBytes})
+                                                 .value_type = ColumnType::kString})
                               .status();
     const std::string value(kBallastBytes, 'b');
     for (uint64_t first = 0; status.ok() && !Ending(); first += 16) {

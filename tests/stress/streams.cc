@@ -84,7 +84,7 @@ class Streams final : public Load {
                                  check.Take(batch, AnswersOf(batch, status, result, where));
                                });
     const KeyTypes types =
-        kind == AnyKind::kTwoParts ? KeyTypes(KeyType::kUint64, KeyType::kUint64) : KeyTypes();
+        kind == AnyKind::kTwoParts ? KeyTypes(ColumnType::kUint64, ColumnType::kUint64) : KeyTypes();
     while (!world_.Ending()) {
       const Batch batch = draw.Next();
       std::vector<uint64_t> firsts;

@@ -60,8 +60,8 @@ class AnyObject {
     }
     CreateOptions options{.split_points = split_points};
     if (kind_ == AnyKind::kHash) options.kind = ObjectKind::kHash;
-    if (kind_ == AnyKind::kTwoParts) options.key_type = {KeyType::kUint64, KeyType::kUint64};
-    if (kind_ == AnyKind::kBytes) options.value_type = ValueType::kBytes;
+    if (kind_ == AnyKind::kTwoParts) options.key_type = {ColumnType::kUint64, ColumnType::kUint64};
+    if (kind_ == AnyKind::kBytes) options.value_type = ColumnType::kString;
     return Call([&] { return engine_.Create(name_, options).status(); });
   }
 
@@ -147,7 +147,7 @@ class AnyObject {
                               ScanDirection direction = ScanDirection::kForward) {
     AnyRows rows;
     if (is_table()) {
-      TableQuery query;
+      Query query;
       query.snapshot = std::move(snapshot);
       auto scan = Call([&] { return session_->OpenTableScan(name_, query); });
       if (!scan.ok()) return scan.status();
@@ -189,8 +189,8 @@ class AnyObject {
 
   // A table's columns, and what stands in "text" beside a value: of different lengths, short ones,
   // and some that are long.
-  static TableSchema SchemaOf(bool clustered) {
-    TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
+  static Schema SchemaOf(bool clustered) {
+    Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
                                    {.name = "value", .type = ColumnType::kUint64},
                                    {.name = "text", .type = ColumnType::kString}}};
     if (clustered) schema.key = {0};
@@ -216,10 +216,10 @@ class AnyObject {
     return call();
   }
   absl::Status CreateTable(const TableOptions& options) {
-    const TableSchema schema = Schema();
+    const Schema schema = Schema();
     return Call([&] { return engine_.CreateTable(name_, schema, options).status(); });
   }
-  TableSchema Schema() const { return SchemaOf(kind_ == AnyKind::kTable); }
+  Schema Schema() const { return SchemaOf(kind_ == AnyKind::kTable); }
   static uint64_t ValueOf(absl::string_view text) {
     const uint64_t value = std::stoull(std::string(text));
     ERIS_CHECK(text == TextOf(value));

@@ -14,8 +14,8 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "eris/expression.h"
-#include "eris/table.h"
-#include "eris/table_query.h"
+#include "eris/schema.h"
+#include "eris/query.h"
 
 namespace eris::test {
 
@@ -136,7 +136,7 @@ inline Value ValueAt(const ColumnView& view, const ColumnSchema& column, uint64_
   return {};
 }
 
-inline void AppendRows(const TableChunk& chunk, std::vector<Row>& rows) {
+inline void AppendRows(const Chunk& chunk, std::vector<Row>& rows) {
   const auto& columns = chunk.schema().columns;
   for (uint64_t row = 0; row < chunk.rows(); ++row) {
     Row values;

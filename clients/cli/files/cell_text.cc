@@ -86,7 +86,7 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
   }
 }
 
-void CellPrinter::Collect(const TableSchema& schema, const client::OwnedRows& rows,
+void CellPrinter::Collect(const Schema& schema, const client::OwnedRows& rows,
                           const client::RowBits* present) {
   constexpr size_t kWidthMax = 60;
   widths_.resize(schema.columns.size());
@@ -104,7 +104,7 @@ void CellPrinter::Collect(const TableSchema& schema, const client::OwnedRows& ro
   }
 }
 
-void CellPrinter::WriteCells(const TableSchema& schema) {
+void CellPrinter::WriteCells(const Schema& schema) {
   const size_t columns = schema.columns.size();
   if (!std::exchange(begun_, true)) {
     std::vector<std::string> names;
@@ -146,7 +146,7 @@ void CellPrinter::WriteLine() {
   line_width_ = line_planned_ = 0;
 }
 
-void CellPrinter::Add(const TableSchema& schema, const client::OwnedRows& rows,
+void CellPrinter::Add(const Schema& schema, const client::OwnedRows& rows,
                       const client::RowBits* present) {
   if (!json_) {
     Collect(schema, rows, present);
@@ -163,7 +163,7 @@ void CellPrinter::Add(const TableSchema& schema, const client::OwnedRows& rows,
   }
 }
 
-void CellPrinter::AddJson(const TableSchema& schema, const client::OwnedRows& rows, uint64_t row) {
+void CellPrinter::AddJson(const Schema& schema, const client::OwnedRows& rows, uint64_t row) {
   std::string line = first_ ? "\n  {" : ",\n  {";
   first_ = false;
   for (size_t i = 0; i < schema.columns.size(); ++i) {
@@ -189,23 +189,23 @@ void CellPrinter::AddJson(const TableSchema& schema, const client::OwnedRows& ro
   output_.Write(line + "}");
 }
 
-void CellPrinter::End(const TableSchema& schema) {
+void CellPrinter::End(const Schema& schema) {
   Add(schema, {}, nullptr);
   if (!json_) return WriteCells(schema);
   output_.Write(first_ ? "]\n" : "\n]\n");
 }
 
-absl::StatusOr<KeyType> SampleTypeOf(const ColumnSchema& column) {
+absl::StatusOr<ColumnType> SampleTypeOf(const ColumnSchema& column) {
   switch (column.type) {
     case ColumnType::kInt32:
     case ColumnType::kInt64:
-      return KeyType::kInt64;
+      return ColumnType::kInt64;
     case ColumnType::kUint64:
-      return KeyType::kUint64;
+      return ColumnType::kUint64;
     case ColumnType::kFloat64:
-      return KeyType::kFloat64;
+      return ColumnType::kFloat64;
     case ColumnType::kDate:
-      return KeyType::kDate;
+      return ColumnType::kDate;
     default:
       return absl::InvalidArgumentError(absl::StrCat("bounds of key column ", column.name,
                                                      " of type ", ColumnTypeText(column),
@@ -213,13 +213,13 @@ absl::StatusOr<KeyType> SampleTypeOf(const ColumnSchema& column) {
   }
 }
 
-Value BoundOf(KeyType type, uint64_t key) {
+Value BoundOf(ColumnType type, uint64_t key) {
   switch (type) {
-    case KeyType::kInt64:
+    case ColumnType::kInt64:
       return Int64FromKey(key);
-    case KeyType::kFloat64:
+    case ColumnType::kFloat64:
       return Float64FromKey(key);
-    case KeyType::kDate:
+    case ColumnType::kDate:
       return Date{DateFromKey(key)};
     default:
       return key;
@@ -229,7 +229,7 @@ Value BoundOf(KeyType type, uint64_t key) {
 std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_t> sample,
                                  size_t partitions,
                                  const std::vector<std::vector<uint64_t>>& others) {
-  const absl::StatusOr<KeyType> type = SampleTypeOf(column);
+  const absl::StatusOr<ColumnType> type = SampleTypeOf(column);
   if (!type.ok()) return {};
   if (column.type == ColumnType::kInt32) {
     std::erase_if(sample, [](uint64_t key) {
@@ -244,7 +244,7 @@ std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_
   return bounds;
 }
 
-absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
+absl::StatusOr<client::TableBounds> ParseTableBounds(const Schema& schema,
                                                      absl::string_view expect,
                                                      absl::string_view split) {
   client::TableBounds bounds;
@@ -252,7 +252,7 @@ absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
   if (!schema.clustered()) {
     return absl::InvalidArgumentError("bounds are of a table's key: give --key");
   }
-  const absl::StatusOr<KeyType> type = SampleTypeOf(schema.columns[schema.key[0]]);
+  const absl::StatusOr<ColumnType> type = SampleTypeOf(schema.columns[schema.key[0]]);
   if (!type.ok()) return type.status();
   if (!expect.empty()) {
     const absl::StatusOr<KeyRange> range = ParseRange(expect, *type);
@@ -279,7 +279,7 @@ absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
   return bounds;
 }
 
-absl::Status AddKeyRow(const TableSchema& schema, absl::string_view text, client::OwnedRows& keys) {
+absl::Status AddKeyRow(const Schema& schema, absl::string_view text, client::OwnedRows& keys) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
   if (parts.size() != schema.key.size()) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -15,7 +15,7 @@
 #include "clients/table_client.h"
 #include "clients/table_rows.h"
 #include "eris/expression.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "eris/types.h"
 
 namespace eris::cli {
@@ -35,21 +35,21 @@ class CellPrinter final : public RowSink {
   static constexpr size_t kRowsBeforeHead = 1000;
 
   CellPrinter(Output& output, bool json) : output_(output), json_(json) {}
-  absl::Status Add(const TableSchema& schema, const client::OwnedRows& rows) override {
+  absl::Status Add(const Schema& schema, const client::OwnedRows& rows) override {
     Add(schema, rows, nullptr);
     return absl::OkStatus();
   }
   // Rows without their bit in `present` are missing: the table leaves them out, JSON has null
   // there.
-  void Add(const TableSchema& schema, const client::OwnedRows& rows,
+  void Add(const Schema& schema, const client::OwnedRows& rows,
            const client::RowBits* present);
-  void End(const TableSchema& schema) override;
+  void End(const Schema& schema) override;
 
  private:
-  void Collect(const TableSchema& schema, const client::OwnedRows& rows,
+  void Collect(const Schema& schema, const client::OwnedRows& rows,
                const client::RowBits* present);
-  void WriteCells(const TableSchema& schema);
-  void AddJson(const TableSchema& schema, const client::OwnedRows& rows, uint64_t row);
+  void WriteCells(const Schema& schema);
+  void AddJson(const Schema& schema, const client::OwnedRows& rows, uint64_t row);
   void AppendAligned(const ColumnSchema& column, absl::string_view text, size_t i);
   void WriteLine();
 
@@ -66,21 +66,21 @@ class CellPrinter final : public RowSink {
 
 // How a sample of the key column is read and ordered; of decimals there is none. Errors:
 // InvalidArgument.
-absl::StatusOr<KeyType> SampleTypeOf(const ColumnSchema& column);
+absl::StatusOr<ColumnType> SampleTypeOf(const ColumnSchema& column);
 // A key of SampleTypeOf as a bound of a table.
-Value BoundOf(KeyType type, uint64_t key);
+Value BoundOf(ColumnType type, uint64_t key);
 // Inner bounds of `partitions` equal shares of a sample of the column. What is no value of it is
 // left out: the lines it comes from are bad. `others`: as SplitPoints has them.
 std::vector<Value> SampledBounds(const ColumnSchema& column, std::vector<uint64_t> sample,
                                  size_t partitions,
                                  const std::vector<std::vector<uint64_t>>& others = {});
 // "LO:HI" or "LO:", and "10,20,30", of a table's first key column. Errors: InvalidArgument.
-absl::StatusOr<client::TableBounds> ParseTableBounds(const TableSchema& schema,
+absl::StatusOr<client::TableBounds> ParseTableBounds(const Schema& schema,
                                                      absl::string_view expect,
                                                      absl::string_view split);
 
 // "7/1994-01-01" as a row of the key's columns, added to `keys`. Errors: InvalidArgument.
-absl::Status AddKeyRow(const TableSchema& schema, absl::string_view text, client::OwnedRows& keys);
+absl::Status AddKeyRow(const Schema& schema, absl::string_view text, client::OwnedRows& keys);
 
 }  // namespace eris::cli
 

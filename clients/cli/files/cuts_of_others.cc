@@ -25,7 +25,7 @@ uint64_t SampledKey(ColumnType type, uint64_t head) {
 
 }  // namespace
 
-std::vector<std::vector<uint64_t>> CutsOfIndexes(client::Client& client, KeyType type,
+std::vector<std::vector<uint64_t>> CutsOfIndexes(client::Client& client, ColumnType type,
                                                  size_t aeu_count) {
   std::vector<std::vector<uint64_t>> result;
   const absl::StatusOr<std::vector<ObjectInfo>> objects = client.List();

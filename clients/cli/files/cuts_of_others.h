@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "clients/eris_client.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "eris/types.h"
 
 namespace eris::cli {
@@ -16,7 +16,7 @@ namespace eris::cli {
 // The inner bounds, as SampleKeys encodes keys, of the indexes whose keys have the type and
 // whose i-th range belongs to AEU i. Empty if the call fails: the import then cuts by its own
 // sample. Blocks; one call.
-std::vector<std::vector<uint64_t>> CutsOfIndexes(client::Client& client, KeyType type,
+std::vector<std::vector<uint64_t>> CutsOfIndexes(client::Client& client, ColumnType type,
                                                  size_t aeu_count);
 // The same of clustered tables whose first key column has the type of `column`. One call more for
 // each of up to 64 tables.

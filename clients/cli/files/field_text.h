@@ -15,7 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "eris/key_text.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 

@@ -49,7 +49,7 @@ absl::StatusOr<ImportFile::Column> ImportFile::Find(const std::string& text) con
 }
 
 // Whether the field of the first record in that column, by number, is a key.
-bool ImportFile::IsKeyField(const std::string& column, KeyType type) const {
+bool ImportFile::IsKeyField(const std::string& column, ColumnType type) const {
   uint64_t number = 0, key = 0;
   return ParseU64(column, number) && number >= 1 && number <= fields_.size() &&
          ParseKeyText(type, fields_[number - 1], key);
@@ -146,7 +146,7 @@ absl::Status ImportFile::SettleColumns() {
   return absl::OkStatus();
 }
 
-bool ImportFile::Parse(const Column& column, KeyType type, uint64_t& number,
+bool ImportFile::Parse(const Column& column, ColumnType type, uint64_t& number,
                        std::string& complaint) const {
   const absl::string_view field = fields_[column.index];
   if (ParseKeyText(type, field, number)) return true;
@@ -190,7 +190,7 @@ absl::StatusOr<ImportFile::Result> ImportFile::Next(ObjectKey& key, uint64_t& va
       hint_ = KeyHint(types, false, fields_[key_.index]);
     } else if (two_parts && !Parse(second_key_, *types.second, key.second, problem)) {
       hint_ = KeyHint(types, true, fields_[second_key_.index]);
-    } else if (Parse(value_, KeyType::kUint64, value, problem)) {
+    } else if (Parse(value_, ColumnType::kUint64, value, problem)) {
       return Result::kRow;
     }
     if (hint_.empty()) hint_ = TableHint(names_, fields_, key_.index);

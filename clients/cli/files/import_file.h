@@ -59,8 +59,8 @@ class ImportFile {
   absl::Status CheckColumns(size_t columns) const;
   // Finds the columns of key and value. Errors: InvalidArgument.
   absl::Status SettleColumns();
-  bool IsKeyField(const std::string& column, KeyType type) const;
-  bool Parse(const Column& column, KeyType type, uint64_t& number, std::string& complaint) const;
+  bool IsKeyField(const std::string& column, ColumnType type) const;
+  bool Parse(const Column& column, ColumnType type, uint64_t& number, std::string& complaint) const;
 
   const std::string name_;
   const ImportFormat format_;

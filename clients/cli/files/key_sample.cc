@@ -47,7 +47,7 @@ bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_
 
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
                                                  const DelimitedFormat& format, size_t key_column,
-                                                 size_t records_max, KeyType type) {
+                                                 size_t records_max, ColumnType type) {
   std::vector<uint64_t> keys;
   std::vector<absl::string_view> fields;
   std::string buffer(kWindowBytes, '\0'), scratch, reason;

@@ -23,7 +23,7 @@ inline constexpr size_t kSampleRecordsMax = 100'000;
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
                                                  const DelimitedFormat& format, size_t key_column,
                                                  size_t records_max,
-                                                 KeyType type = KeyType::kUint64);
+                                                 ColumnType type = ColumnType::kUint64);
 
 // Bounds that cut the distinct keys of the sample into `partitions` equal runs: partitions - 1 of
 // them, strictly ascending; fewer when there are too few distinct keys. `others`: bounds of objects

@@ -62,7 +62,7 @@ absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
   return column;
 }
 
-std::string NamesText(const TableSchema& schema) {
+std::string NamesText(const Schema& schema) {
   constexpr size_t kNamesMax = 32;
   std::string text;
   for (size_t i = 0; i < std::min(schema.columns.size(), kNamesMax); ++i) {
@@ -73,7 +73,7 @@ std::string NamesText(const TableSchema& schema) {
 }
 
 // As the engine does, so that it can be said without a server.
-absl::Status CheckSchema(const TableSchema& schema) {
+absl::Status CheckSchema(const Schema& schema) {
   if (schema.columns.size() > kTableColumnsMax) {
     return absl::InvalidArgumentError(absl::StrCat("a table of ", schema.columns.size(),
                                                    " columns, must have 1 to ", kTableColumnsMax));
@@ -117,7 +117,7 @@ absl::Status CheckSchema(const TableSchema& schema) {
 
 }  // namespace
 
-absl::Status SetKey(absl::string_view key, TableSchema& schema) {
+absl::Status SetKey(absl::string_view key, Schema& schema) {
   schema.key.clear();
   if (key == "none") return absl::OkStatus();
   for (const absl::string_view part : absl::StrSplit(key, ',')) {
@@ -137,8 +137,8 @@ absl::Status SetKey(absl::string_view key, TableSchema& schema) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<TableSchema> ParseSchema(absl::string_view text, absl::string_view key) {
-  TableSchema schema;
+absl::StatusOr<Schema> ParseSchema(absl::string_view text, absl::string_view key) {
+  Schema schema;
   if (absl::string_view name = text; absl::ConsumePrefix(&name, "tpch:")) {
     schema = TpchSchema(name);
     if (schema.columns.empty()) {
@@ -170,7 +170,7 @@ std::string ColumnTypeText(const ColumnSchema& column) {
   return text;
 }
 
-std::string SchemaText(const TableSchema& schema) {
+std::string SchemaText(const Schema& schema) {
   std::string text;
   for (const ColumnSchema& column : schema.columns) {
     absl::StrAppend(&text, text.empty() ? "" : ",", column.name, ":", ColumnTypeText(column));
@@ -178,7 +178,7 @@ std::string SchemaText(const TableSchema& schema) {
   return text;
 }
 
-std::string TableKeyText(const TableSchema& schema) {
+std::string TableKeyText(const Schema& schema) {
   std::string text;
   for (const uint32_t column : schema.key) {
     absl::StrAppend(&text, text.empty() ? "" : ",", schema.columns[column].name);
@@ -186,7 +186,7 @@ std::string TableKeyText(const TableSchema& schema) {
   return text;
 }
 
-std::string TableKeyTypesText(const TableSchema& schema) {
+std::string TableKeyTypesText(const Schema& schema) {
   std::string text;
   for (const uint32_t column : schema.key) {
     absl::StrAppend(&text, text.empty() ? "" : ",", ColumnTypeText(schema.columns[column]));
@@ -200,13 +200,13 @@ std::string ColumnRangeText(const ColumnSchema& column) {
       return absl::StrCat("number from ", std::numeric_limits<int32_t>::min(), " to ",
                           std::numeric_limits<int32_t>::max());
     case ColumnType::kInt64:
-      return std::string(KeyTypeRange(KeyType::kInt64));
+      return std::string(KeyTypeRange(ColumnType::kInt64));
     case ColumnType::kUint64:
-      return std::string(KeyTypeRange(KeyType::kUint64));
+      return std::string(KeyTypeRange(ColumnType::kUint64));
     case ColumnType::kFloat64:
       return "number within the range of 64-bit floats";
     case ColumnType::kDate:
-      return std::string(KeyTypeRange(KeyType::kDate));
+      return std::string(KeyTypeRange(ColumnType::kDate));
     case ColumnType::kDecimal: {
       std::string text = "decimal from ";
       client::AppendDecimal(std::numeric_limits<int64_t>::min(), column.scale, &text);

@@ -7,24 +7,24 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 
 // `schema`: columns as above, or "tpch:lineitem" for a table of TPC-H, which brings its key.
 // `key`: names of key columns, "a,b"; empty: none, or the one that TPC-H has; "none": a heap table.
 // Errors: InvalidArgument, naming the text and what was expected.
-absl::StatusOr<TableSchema> ParseSchema(absl::string_view schema, absl::string_view key);
+absl::StatusOr<Schema> ParseSchema(absl::string_view schema, absl::string_view key);
 
 // The same of columns that are known, for a `key` that is not empty.
-absl::Status SetKey(absl::string_view key, TableSchema& schema);
+absl::Status SetKey(absl::string_view key, Schema& schema);
 
 // "int32", "decimal(2)", "string?". Sums are "decimal128(2)".
 std::string ColumnTypeText(const ColumnSchema& column);
-std::string SchemaText(const TableSchema& schema);
+std::string SchemaText(const Schema& schema);
 // "a,b", and "int64,date"; empty, and "-", of a heap table.
-std::string TableKeyText(const TableSchema& schema);
-std::string TableKeyTypesText(const TableSchema& schema);
+std::string TableKeyText(const Schema& schema);
+std::string TableKeyTypesText(const Schema& schema);
 
 // What a field of the column must be: "number from -2147483648 to 2147483647".
 std::string ColumnRangeText(const ColumnSchema& column);

@@ -51,7 +51,7 @@ struct TableFile::Cursors {
     size_t room = 0;   // of strings: bytes there are
   };
 
-  Cursors(const std::vector<Field>& fields, const TableSchema& schema, uint64_t rows_max,
+  Cursors(const std::vector<Field>& fields, const Schema& schema, uint64_t rows_max,
           client::OwnedRows& rows)
       : row(rows.rows), cursors(fields.size()) {
     rows.columns.resize(schema.columns.size());
@@ -175,7 +175,7 @@ struct TableFile::Cursors {
   std::vector<Cursor> cursors;
 };
 
-TableFile::TableFile(int fd, std::string name, const TableFileFormat& format, TableSchema schema)
+TableFile::TableFile(int fd, std::string name, const TableFileFormat& format, Schema schema)
     : fd_(fd),
       interrupt_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       name_(std::move(name)),

@@ -18,7 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
 #include "clients/table_rows.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 
@@ -36,7 +36,7 @@ class TableFile {
   static constexpr uint64_t kBatchTextBytesMax = 8 << 20;
 
   // `fd` stays the caller's; `name` is for messages.
-  TableFile(int fd, std::string name, const TableFileFormat& format, TableSchema schema);
+  TableFile(int fd, std::string name, const TableFileFormat& format, Schema schema);
   TableFile(const TableFile&) = delete;
   TableFile& operator=(const TableFile&) = delete;
   ~TableFile();
@@ -87,7 +87,7 @@ class TableFile {
   const int interrupt_fd_;  // -1: cannot be interrupted
   const std::string name_;
   const TableFileFormat format_;
-  const TableSchema schema_;
+  const Schema schema_;
   std::vector<Field> fields_;
 
   std::vector<char> buffer_;  // the text in [begin_, end_), and a pad behind it

@@ -121,7 +121,7 @@ std::string ToJsonMember(ByteFormat format, absl::string_view name, absl::string
   return absl::StrCat(Json(name).Dump(), ": ", Json(shown).Dump());
 }
 
-absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, KeyType type) {
+absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, ColumnType type) {
   text = absl::StripLeadingAsciiWhitespace(text);
   const size_t separator = text.find_first_of("= \t");
   if (separator == absl::string_view::npos) {

@@ -36,7 +36,7 @@ struct BytePair {
   uint64_t key = 0;
   absl::string_view value;
 };
-absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, KeyType type = KeyType::kUint64);
+absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, ColumnType type = ColumnType::kUint64);
 
 }  // namespace eris::cli
 

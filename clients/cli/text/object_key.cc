@@ -33,7 +33,7 @@ absl::StatusOr<ObjectKey> Parse(absl::string_view text, const KeyTypes& types, b
   }
   ObjectKey key;
   const size_t separator = text.find(kKeyPartSeparator);
-  const auto read = [&](KeyType type, absl::string_view part, const char* which, uint64_t& out) {
+  const auto read = [&](ColumnType type, absl::string_view part, const char* which, uint64_t& out) {
     const absl::StatusOr<uint64_t> number = KeyFromText(type, part);
     if (number.ok()) {
       out = *number;
@@ -55,9 +55,9 @@ absl::StatusOr<ObjectKey> Parse(absl::string_view text, const KeyTypes& types, b
 
 absl::StatusOr<KeyTypes> ParseKeyTypes(absl::string_view text) {
   const size_t comma = text.find(',');
-  const std::optional<KeyType> first =
+  const std::optional<ColumnType> first =
       KeyTypeFromName(absl::StripAsciiWhitespace(text.substr(0, comma)));
-  std::optional<KeyType> second;
+  std::optional<ColumnType> second;
   if (comma != absl::string_view::npos) {
     second = KeyTypeFromName(absl::StripAsciiWhitespace(text.substr(comma + 1)));
   }

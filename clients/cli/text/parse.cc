@@ -31,11 +31,11 @@ std::string CheckName(const std::string& text) {
 std::string CheckU64(const std::string& text) {
   uint64_t value = 0;
   if (ParseU64(text, value)) return "";
-  return absl::StrCat("'", text, "' is no ", KeyTypeRange(KeyType::kUint64));
+  return absl::StrCat("'", text, "' is no ", KeyTypeRange(ColumnType::kUint64));
 }
 
 absl::StatusOr<uint64_t> ParseValue(absl::string_view text) {
-  return KeyFromText(KeyType::kUint64, text);
+  return KeyFromText(ColumnType::kUint64, text);
 }
 
 namespace {
@@ -120,9 +120,9 @@ std::string KindName(ObjectKind kind) {
   return absl::StrCat("kind ", static_cast<int>(kind));
 }
 
-std::string ValueTypeName(ValueType type) { return type == ValueType::kBytes ? "bytes" : "u64"; }
+std::string ValueTypeName(ColumnType type) { return type == ColumnType::kString ? "bytes" : "u64"; }
 
-absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type) {
+absl::StatusOr<KeyRange> ParseRange(absl::string_view text, ColumnType type) {
   const size_t colon = text.find(':');
   KeyRange range;
   uint64_t hi = 0;
@@ -136,7 +136,7 @@ absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type) {
   return range;
 }
 
-absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text, KeyType type) {
+absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text, ColumnType type) {
   std::vector<uint64_t> keys;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
     const absl::StatusOr<uint64_t> key = KeyFromText(type, absl::StripAsciiWhitespace(part));

@@ -42,15 +42,15 @@ absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text,
 absl::StatusOr<ObjectKind> ParseKind(absl::string_view text);
 std::string KindName(ObjectKind kind);
 // "u64" or "bytes".
-std::string ValueTypeName(ValueType type);
+std::string ValueTypeName(ColumnType type);
 
 // Of two-part keys the two below read first parts.
 // "LO:HI", [LO, HI); "LO:" goes to the end of the key space.
-absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type = KeyType::kUint64);
+absl::StatusOr<KeyRange> ParseRange(absl::string_view text, ColumnType type = ColumnType::kUint64);
 
 // "10,20,30"
 absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text,
-                                                   KeyType type = KeyType::kUint64);
+                                                   ColumnType type = ColumnType::kUint64);
 
 // For Flag::Check: what is wrong with the text, or nothing.
 std::string CheckNotEmpty(const std::string& text);

@@ -18,7 +18,7 @@ namespace eris::cli {
 class StringPrinter {
  public:
   // `keys`: the type of the keys that are shown.
-  StringPrinter(Output& output, bool json, ByteFormat format, KeyType keys)
+  StringPrinter(Output& output, bool json, ByteFormat format, ColumnType keys)
       : output_(output), json_(json), format_(format), keys_(keys) {
     output_.Write(json_ ? "[" : absl::StrFormat("%20s  %s\n", "KEY", "VALUE"));
   }
@@ -43,7 +43,7 @@ class StringPrinter {
   Output& output_;
   const bool json_;
   const ByteFormat format_;
-  const KeyType keys_;
+  const ColumnType keys_;
   std::string text_;
   bool first_ = true;
 };

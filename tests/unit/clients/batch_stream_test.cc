@@ -119,7 +119,7 @@ TEST(BatchStreamTest, KeyThatIsNoneOfItsTypeIsRefusedUnsentAndTheStreamGoesOn) {
   });
   const std::vector<uint64_t> one = {1}, beyond = {uint64_t{1} << 32};
   ASSERT_TRUE(stream.Send("o", WriteMode::kAdd, one, one).ok());
-  EXPECT_EQ(stream.Send("o", WriteMode::kAdd, beyond, one, {}, KeyType::kDate).message(),
+  EXPECT_EQ(stream.Send("o", WriteMode::kAdd, beyond, one, {}, ColumnType::kDate).message(),
             "keys[0] is 4294967296, no key of type date: encoded they are 0 to 4294967295");
   EXPECT_EQ(stream.Send("o", WriteMode::kAdd, {one, one}, one).code(),
             absl::StatusCode::kInvalidArgument);

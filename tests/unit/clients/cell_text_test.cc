@@ -55,7 +55,7 @@ TEST(CellTextTest, OtherValues) {
 }
 
 TEST(CellTextTest, KeysAreReadByTheirColumns) {
-  const TableSchema schema = *ParseSchema("a:int64,b:date,c:decimal(2),d:int32", "d,b,c");
+  const Schema schema = *ParseSchema("a:int64,b:date,c:decimal(2),d:int32", "d,b,c");
   client::OwnedRows keys;
   ASSERT_TRUE(AddKeyRow(schema, "7/1994-01-01/-0.5", keys).ok());
   ASSERT_TRUE(AddKeyRow(schema, "-1/1970-01-02/3", keys).ok());
@@ -71,12 +71,12 @@ TEST(CellTextTest, KeysAreReadByTheirColumns) {
 }
 
 TEST(CellTextTest, BoundsAreValuesOfTheFirstKeyColumn) {
-  const TableSchema dates = *ParseSchema("a:date,b:int64", "a");
+  const Schema dates = *ParseSchema("a:date,b:int64", "a");
   const auto range = ParseTableBounds(dates, "1970-01-01:1970-01-11", "");
   ASSERT_TRUE(range.ok()) << range.status();
   EXPECT_EQ(range->start, Value(Date{0}));
   EXPECT_EQ(range->end, Value(Date{10}));
-  const TableSchema numbers = *ParseSchema("a:date,b:int32", "b");
+  const Schema numbers = *ParseSchema("a:date,b:int32", "b");
   const auto points = ParseTableBounds(numbers, "", "-5,5");
   ASSERT_TRUE(points.ok()) << points.status();
   EXPECT_EQ(points->splits, (std::vector<Value>{int64_t{-5}, int64_t{5}}));
@@ -141,7 +141,7 @@ class CellPrinterTest : public ::testing::Test {
       rows.columns[1].offsets.append(reinterpret_cast<const char*>(&end), sizeof(end));
     }
   }
-  TableSchema schema_ = *ParseSchema("n:int64?,text:string", "");
+  Schema schema_ = *ParseSchema("n:int64?,text:string", "");
   client::OwnedRows rows_;
   const client::OwnedRows* second_ = nullptr;  // a chunk with missing rows
   client::RowBits present_;

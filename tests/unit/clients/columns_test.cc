@@ -72,7 +72,7 @@ TEST(ColumnsTest, AnswerWithAnotherNumberOfValuesIsInternal) {
 }
 
 TEST(ColumnsTest, KeysTravelInTheTypeOfTheirObject) {
-  const auto goes_round = [](KeyType type, v1::ColumnType column_type, size_t width,
+  const auto goes_round = [](ColumnType type, v1::ColumnType column_type, size_t width,
                              const std::vector<uint64_t>& keys) {
     v1::Column column;
     ASSERT_TRUE(ToKeyColumn("keys", type, keys, column).ok());
@@ -84,13 +84,13 @@ TEST(ColumnsTest, KeysTravelInTheTypeOfTheirObject) {
     column.mutable_data()->push_back('x');
     EXPECT_EQ(FromKeyColumn(column, back).code(), absl::StatusCode::kInternal);
   };
-  goes_round(KeyType::kUint64, v1::COLUMN_TYPE_UINT64, 8, {0, ~uint64_t{0}});
-  goes_round(KeyType::kInt64, v1::COLUMN_TYPE_INT64, 8, {0, KeyFromInt64(-1), ~uint64_t{0}});
-  goes_round(KeyType::kFloat64, v1::COLUMN_TYPE_FLOAT64, 8,
-             {LowestKey(KeyType::kFloat64), KeyFromFloat64(-0.5), KeyFromFloat64(0)});
-  goes_round(KeyType::kDate, v1::COLUMN_TYPE_DATE32, 4, {0, KeyFromDate(-1), KeyFromDate(20'000)});
+  goes_round(ColumnType::kUint64, v1::COLUMN_TYPE_UINT64, 8, {0, ~uint64_t{0}});
+  goes_round(ColumnType::kInt64, v1::COLUMN_TYPE_INT64, 8, {0, KeyFromInt64(-1), ~uint64_t{0}});
+  goes_round(ColumnType::kFloat64, v1::COLUMN_TYPE_FLOAT64, 8,
+             {LowestKey(ColumnType::kFloat64), KeyFromFloat64(-0.5), KeyFromFloat64(0)});
+  goes_round(ColumnType::kDate, v1::COLUMN_TYPE_DATE32, 4, {0, KeyFromDate(-1), KeyFromDate(20'000)});
   v1::Column column;
-  ASSERT_TRUE(ToKeyColumn("keys", KeyType::kInt64, {{KeyFromInt64(-2)}}, column).ok());
+  ASSERT_TRUE(ToKeyColumn("keys", ColumnType::kInt64, {{KeyFromInt64(-2)}}, column).ok());
   EXPECT_EQ(column.data(), std::string("\xfe\xff\xff\xff\xff\xff\xff\xff", 8));
   column.set_type(static_cast<v1::ColumnType>(99));
   std::vector<uint64_t> back;
@@ -106,30 +106,30 @@ std::string Refusal(const KeyTypes& types, const KeyColumns& keys) {
 
 TEST(ColumnsTest, KeysThatTheirTypeDoesNotHaveAreRefused) {
   constexpr uint64_t kBeyondDates = uint64_t{1} << 32;
-  EXPECT_EQ(Refusal(KeyType::kDate, {0, kBeyondDates - 1, kBeyondDates, 5}),
+  EXPECT_EQ(Refusal(ColumnType::kDate, {0, kBeyondDates - 1, kBeyondDates, 5}),
             "keys[2] is 4294967296, no key of type date: encoded they are 0 to 4294967295");
-  EXPECT_EQ(Refusal(KeyType::kDate, {~uint64_t{0}}),
+  EXPECT_EQ(Refusal(ColumnType::kDate, {~uint64_t{0}}),
             "keys[0] is 18446744073709551615, no key of type date: encoded they are 0 to "
             "4294967295");
   const std::vector<uint64_t> users = {1, 2};
   const std::vector<uint64_t> days = {KeyFromDate(0), kBeyondDates + 7};
-  EXPECT_EQ(Refusal({KeyType::kUint64, KeyType::kDate}, {users, days}),
+  EXPECT_EQ(Refusal({ColumnType::kUint64, ColumnType::kDate}, {users, days}),
             "second_keys[1] is 4294967303, no key of type date: encoded they are 0 to 4294967295");
-  const uint64_t lowest = LowestKey(KeyType::kFloat64), highest = HighestKey(KeyType::kFloat64);
-  EXPECT_EQ(Refusal(KeyType::kFloat64, {lowest, lowest - 1}),
+  const uint64_t lowest = LowestKey(ColumnType::kFloat64), highest = HighestKey(ColumnType::kFloat64);
+  EXPECT_EQ(Refusal(ColumnType::kFloat64, {lowest, lowest - 1}),
             "keys[1] is 4503599627370495, no key of type f64: encoded they are 4503599627370496 to "
             "18442240474082181120");
-  EXPECT_EQ(Refusal(KeyType::kFloat64, {highest + 1}).substr(0, 8), "keys[0] ");
+  EXPECT_EQ(Refusal(ColumnType::kFloat64, {highest + 1}).substr(0, 8), "keys[0] ");
   v1::EraseRequest request;
-  EXPECT_TRUE(SetKeys(KeyType::kFloat64, {lowest, highest}, request).ok());
-  EXPECT_TRUE(SetKeys(KeyType::kInt64, {0, ~uint64_t{0}}, request).ok());
+  EXPECT_TRUE(SetKeys(ColumnType::kFloat64, {lowest, highest}, request).ok());
+  EXPECT_TRUE(SetKeys(ColumnType::kInt64, {0, ~uint64_t{0}}, request).ok());
 }
 
 TEST(ColumnsTest, KeysOfTwoPartsAreTwoColumns) {
   const std::vector<uint64_t> users = {1, 2, 3};
   const std::vector<uint64_t> days = {KeyFromDate(-1), KeyFromDate(0), KeyFromDate(1)};
   v1::LookupRequest request;
-  ASSERT_TRUE(SetKeys({KeyType::kUint64, KeyType::kDate}, {users, days}, request).ok());
+  ASSERT_TRUE(SetKeys({ColumnType::kUint64, ColumnType::kDate}, {users, days}, request).ok());
   std::vector<uint64_t> back;
   EXPECT_EQ(request.keys().type(), v1::COLUMN_TYPE_UINT64);
   ASSERT_TRUE(FromKeyColumn(request.keys(), back).ok());
@@ -144,11 +144,11 @@ TEST(ColumnsTest, KeysOfTwoPartsAreTwoColumns) {
 
 TEST(ColumnsTest, KeysOfOtherPartsThanTheirTypeAreRefused) {
   const std::vector<uint64_t> three = {1, 2, 3}, two = {1, 2};
-  EXPECT_EQ(Refusal({KeyType::kUint64, KeyType::kDate}, three),
+  EXPECT_EQ(Refusal({ColumnType::kUint64, ColumnType::kDate}, three),
             "3 keys have one part, their type has two parts (u64,date)");
-  EXPECT_EQ(Refusal(KeyType::kInt64, {three, three}),
+  EXPECT_EQ(Refusal(ColumnType::kInt64, {three, three}),
             "3 keys have two parts, their type has one part (i64)");
-  EXPECT_EQ(Refusal({KeyType::kUint64, KeyType::kUint64}, {three, two}),
+  EXPECT_EQ(Refusal({ColumnType::kUint64, ColumnType::kUint64}, {three, two}),
             "keys have 3 first parts and 2 second parts: must be equal");
 }
 

@@ -73,11 +73,11 @@ TEST(ImportFileTest, AFieldThatNoIndexKeepsIsAnsweredWithWhatDoes) {
   EXPECT_EQ(HintOf("-7,7\n", {.header = false}), "; for such keys give --key-type i64");
   EXPECT_EQ(HintOf("0.5,7\n", {.header = false}), "; for such keys give --key-type f64");
   EXPECT_EQ(HintOf("1,x,7\n", {.header = false,
-                               .key_type = {KeyType::kUint64, KeyType::kUint64},
+                               .key_type = {ColumnType::kUint64, ColumnType::kUint64},
                                .second_key = "2"}),
             "; a table keeps others, as with --schema 'c1:int64,c2:string,c3:int64' --key c1");
   EXPECT_EQ(HintOf("1,1999-01-01,7\n", {.header = false,
-                                        .key_type = {KeyType::kUint64, KeyType::kUint64},
+                                        .key_type = {ColumnType::kUint64, ColumnType::kUint64},
                                         .second_key = "2"}),
             "; for such keys give --key-type u64,date");
 }
@@ -104,19 +104,19 @@ TEST(ImportFileTest, EveryTpchTableHasItsColumns) {
 }
 
 TEST(ImportFileTest, KeysAreReadByTheirType) {
-  EXPECT_EQ(Import("day,mm\n1970-01-03,5\n1970-02-30,6\n", {.key_type = KeyType::kDate}),
+  EXPECT_EQ(Import("day,mm\n1970-01-03,5\n1970-02-30,6\n", {.key_type = ColumnType::kDate}),
             (Seen{std::to_string(KeyFromDate(2)) + "=5",
                   "f line 3: column 1 (day) is '1970-02-30', no date YYYY-MM-DD from "
                   "-5877641-06-23 to 5881580-07-11"}));
   // Without a header the first line is a row: its key is a key of the type.
-  EXPECT_EQ(Import("-1,2\n-9223372036854775809,3\n", {.key_type = KeyType::kInt64}),
+  EXPECT_EQ(Import("-1,2\n-9223372036854775809,3\n", {.key_type = ColumnType::kInt64}),
             (Seen{std::to_string(KeyFromInt64(-1)) + "=2",
                   "f line 2: column 1 is '-9223372036854775809', no number from "
                   "-9223372036854775808 to 9223372036854775807"}));
-  EXPECT_EQ(Import("0.5,2\nnan,3\n", {.key_type = KeyType::kFloat64}).size(), 2u);
+  EXPECT_EQ(Import("0.5,2\nnan,3\n", {.key_type = ColumnType::kFloat64}).size(), 2u);
 }
 
-constexpr KeyTypes kPairs{KeyType::kUint64, KeyType::kUint64};
+constexpr KeyTypes kPairs{ColumnType::kUint64, ColumnType::kUint64};
 
 TEST(ImportFileTest, KeysOfTwoPartsHaveTwoColumns) {
   const std::string lines =
@@ -145,7 +145,7 @@ TEST(ImportFileTest, KeysOfTwoPartsHaveTwoColumns) {
 }
 
 TEST(ImportFileTest, EachPartIsReadByItsTypeAndDecidesOnTheHeader) {
-  const KeyTypes types{KeyType::kUint64, KeyType::kDate};
+  const KeyTypes types{ColumnType::kUint64, ColumnType::kDate};
   const auto import = [&](const std::string& text, const char* key, const char* second) {
     return Import(text, {.key = key, .value = "3", .key_type = types, .second_key = second});
   };

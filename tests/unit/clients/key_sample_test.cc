@@ -57,7 +57,7 @@ TEST(SplitPointsTest, CutsOfOthersAreTakenWhereTheyGiveEqualShares) {
 
 TEST(SampleKeysTest, KeysAreReadByTheirType) {
   const TempFile file("day,mm\n1970-01-03,1\n12,1\n1969-12-31,1\n");
-  const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000, KeyType::kDate);
+  const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000, ColumnType::kDate);
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(*keys, (std::vector<uint64_t>{KeyFromDate(2), KeyFromDate(-1)}));
 }

@@ -11,8 +11,8 @@
 namespace eris::cli {
 namespace {
 
-constexpr KeyType kTypes[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
-constexpr KeyTypes kVisits{KeyType::kUint64, KeyType::kDate};
+constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64, ColumnType::kDate};
+constexpr KeyTypes kVisits{ColumnType::kUint64, ColumnType::kDate};
 
 template <class Result>
 std::string MessageOf(const Result& result) {
@@ -21,11 +21,11 @@ std::string MessageOf(const Result& result) {
 }
 
 TEST(ObjectKeyTest, NamesOfTypesGoRound) {
-  EXPECT_EQ(KeyTypesName(KeyType::kInt64), "i64");
+  EXPECT_EQ(KeyTypesName(ColumnType::kInt64), "i64");
   EXPECT_EQ(KeyTypesName(kVisits), "u64,date");
-  for (const KeyType first : kTypes) {
+  for (const ColumnType first : kTypes) {
     EXPECT_EQ(*ParseKeyTypes(KeyTypesName(first)), KeyTypes(first));
-    for (const KeyType second : kTypes) {
+    for (const ColumnType second : kTypes) {
       const KeyTypes types(first, second);
       EXPECT_EQ(*ParseKeyTypes(KeyTypesName(types)), types);
     }
@@ -43,8 +43,8 @@ TEST(ObjectKeyTest, NamesOfTypesGoRound) {
 
 // No text of one part has the separator in it, so that every pair is read as it was written.
 TEST(ObjectKeyTest, TextsOfAllPairsOfTypesGoRound) {
-  for (const KeyType first : kTypes) {
-    for (const KeyType second : kTypes) {
+  for (const ColumnType first : kTypes) {
+    for (const ColumnType second : kTypes) {
       const KeyTypes types(first, second);
       for (const uint64_t a : {LowestKey(first), HighestKey(first), LowestKey(first) + 12345}) {
         for (const uint64_t b : {LowestKey(second), HighestKey(second), LowestKey(second) + 99}) {
@@ -56,7 +56,7 @@ TEST(ObjectKeyTest, TextsOfAllPairsOfTypesGoRound) {
       }
     }
   }
-  EXPECT_EQ(ObjectKeyText({KeyType::kInt64, KeyType::kDate}, {KeyFromInt64(-7), KeyFromDate(-1)}),
+  EXPECT_EQ(ObjectKeyText({ColumnType::kInt64, ColumnType::kDate}, {KeyFromInt64(-7), KeyFromDate(-1)}),
             "-7/1969-12-31");
   EXPECT_EQ(ObjectKeyText({}, {7, 0}), "7");
 }
@@ -66,7 +66,7 @@ TEST(ObjectKeyTest, TextOfOtherPartsIsRefusedWithTheTypes) {
             "'7' has 1 part, the keys of the object have 2 (u64,date): FIRST/SECOND");
   EXPECT_EQ(MessageOf(ParseKey("7/1970-01-01/3", kVisits)),
             "'7/1970-01-01/3' has 3 parts, the keys of the object have 2 (u64,date): FIRST/SECOND");
-  EXPECT_EQ(MessageOf(ParseKey("7/8", KeyType::kInt64)),
+  EXPECT_EQ(MessageOf(ParseKey("7/8", ColumnType::kInt64)),
             "'7/8' has 2 parts, the keys of the object have 1 (i64)");
   EXPECT_EQ(MessageOf(ParseBound("7/1970-01-01/", kVisits)),
             "'7/1970-01-01/' has 3 parts, the keys of the object have 2 (u64,date): FIRST/SECOND, "

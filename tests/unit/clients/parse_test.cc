@@ -75,34 +75,34 @@ TEST(ParseTest, RangeWithoutEndGoesToTheEndOfTheKeySpace) {
 }
 
 TEST(ParseTest, KeysAreReadByTheirType) {
-  EXPECT_EQ(*ParseKeyValue("-5=3", KeyType::kInt64),
+  EXPECT_EQ(*ParseKeyValue("-5=3", ColumnType::kInt64),
             std::pair(ObjectKey{KeyFromInt64(-5)}, uint64_t{3}));
-  EXPECT_EQ(*ParseKeyValue("-1.5e-7 3", KeyType::kFloat64),
+  EXPECT_EQ(*ParseKeyValue("-1.5e-7 3", ColumnType::kFloat64),
             std::pair(ObjectKey{KeyFromFloat64(-1.5e-7)}, uint64_t{3}));
-  EXPECT_EQ(ParseKeyValue("1970-01-11=3", KeyType::kDate)->first, ObjectKey{KeyFromDate(10)});
+  EXPECT_EQ(ParseKeyValue("1970-01-11=3", ColumnType::kDate)->first, ObjectKey{KeyFromDate(10)});
   // The value is a u64 whatever the key is.
-  EXPECT_THAT(std::string(ParseKeyValue("-5=-3", KeyType::kInt64).status().message()),
+  EXPECT_THAT(std::string(ParseKeyValue("-5=-3", ColumnType::kInt64).status().message()),
               testing::HasSubstr("'-3' is no number from 0"));
-  const auto write = ParseWrite(WriteMode::kCompareAndSet, "1970-01-11=41:42", KeyType::kDate);
+  const auto write = ParseWrite(WriteMode::kCompareAndSet, "1970-01-11=41:42", ColumnType::kDate);
   ASSERT_TRUE(write.ok()) << write.status();
   EXPECT_EQ(write->key, ObjectKey{KeyFromDate(10)});
   EXPECT_EQ(write->expected, 41u);
-  EXPECT_EQ(*ParseRange("-5:5", KeyType::kInt64), Int64Range(-5, 5));
-  EXPECT_EQ(*ParseRange("-inf:", KeyType::kFloat64),
+  EXPECT_EQ(*ParseRange("-5:5", ColumnType::kInt64), Int64Range(-5, 5));
+  EXPECT_EQ(*ParseRange("-inf:", ColumnType::kFloat64),
             *Float64Range(-std::numeric_limits<double>::infinity(), std::nullopt));
-  EXPECT_EQ(*ParseRange("1970-01-01:1970-01-03", KeyType::kDate), DateRange(0, 2));
-  EXPECT_EQ(*ParseKeyList("-1, 0,1", KeyType::kInt64),
+  EXPECT_EQ(*ParseRange("1970-01-01:1970-01-03", ColumnType::kDate), DateRange(0, 2));
+  EXPECT_EQ(*ParseKeyList("-1, 0,1", ColumnType::kInt64),
             (std::vector<uint64_t>{KeyFromInt64(-1), KeyFromInt64(0), KeyFromInt64(1)}));
-  EXPECT_THAT(std::string(ParseRange("2024-02-30:", KeyType::kDate).status().message()),
+  EXPECT_THAT(std::string(ParseRange("2024-02-30:", ColumnType::kDate).status().message()),
               testing::HasSubstr("each a date YYYY-MM-DD from"));
   EXPECT_THAT(std::string(ParseKey("-1").status().message()),
               testing::HasSubstr("'-1' is no number from 0 to 18446744073709551615"));
-  EXPECT_THAT(std::string(ParseKey("nan", KeyType::kFloat64).status().message()),
+  EXPECT_THAT(std::string(ParseKey("nan", ColumnType::kFloat64).status().message()),
               testing::HasSubstr("'nan' is no number within the range of 64-bit floats"));
 }
 
 TEST(ParseTest, KeysOfTwoPartsAreJoinedByASlash) {
-  const KeyTypes types{KeyType::kInt64, KeyType::kDate};
+  const KeyTypes types{ColumnType::kInt64, ColumnType::kDate};
   const ObjectKey key{KeyFromInt64(-5), KeyFromDate(-365)};
   EXPECT_EQ(*ParseKeyValue("-5/1969-01-01=3", types), std::pair(key, uint64_t{3}));
   EXPECT_EQ(*ParseKeyValue(" -5/1969-01-01 3 ", types), std::pair(key, uint64_t{3}));
@@ -119,8 +119,8 @@ TEST(ParseTest, KindsHaveNames) {
   EXPECT_EQ(ParseKind("tree").status(),
             absl::InvalidArgumentError("'tree' is no kind: index or hash"));
   EXPECT_EQ(KindName(static_cast<ObjectKind>(7)), "kind 7");  // of a newer server
-  EXPECT_EQ(ValueTypeName(ValueType::kUint64), "u64");
-  EXPECT_EQ(ValueTypeName(ValueType::kBytes), "bytes");
+  EXPECT_EQ(ValueTypeName(ColumnType::kUint64), "u64");
+  EXPECT_EQ(ValueTypeName(ColumnType::kString), "bytes");
 }
 
 TEST(ParseTest, SizesHaveBinaryUnits) {

@@ -161,7 +161,7 @@ class OneChunk : public v1::Data::Service {
   v1::AggregateResponse sums;
 };
 
-constexpr KeyTypes kVisits{KeyType::kUint64, KeyType::kDate};
+constexpr KeyTypes kVisits{ColumnType::kUint64, ColumnType::kDate};
 
 TEST(ScanReaderTest, KeysOfTwoPartsComeInTwoColumns) {
   OneChunk service;
@@ -169,7 +169,7 @@ TEST(ScanReaderTest, KeysOfTwoPartsComeInTwoColumns) {
   ToColumn(std::vector<uint64_t>{1, 2}, *service.answer.mutable_values());
   const std::vector<uint64_t> days = {KeyFromDate(-1), KeyFromDate(5)};
   ASSERT_TRUE(
-      ToKeyColumn("keys", KeyType::kDate, days, *service.answer.mutable_second_keys()).ok());
+      ToKeyColumn("keys", ColumnType::kDate, days, *service.answer.mutable_second_keys()).ok());
   const FakeDataServer server(service);
   const auto client = server.Connect();
   ASSERT_NE(client, nullptr);
@@ -217,9 +217,9 @@ TEST(ScanReaderTest, AggregateHasBothPartsOfItsEnds) {
 }
 
 TEST(ScanReaderTest, BoundsBelowAndAboveAllKeysOfAPartAreTheEndsOfIt) {
-  constexpr KeyTypes kFloats{KeyType::kFloat64, KeyType::kFloat64};
-  const uint64_t lowest = LowestKey(KeyType::kFloat64);
-  const uint64_t highest = HighestKey(KeyType::kFloat64);
+  constexpr KeyTypes kFloats{ColumnType::kFloat64, ColumnType::kFloat64};
+  const uint64_t lowest = LowestKey(ColumnType::kFloat64);
+  const uint64_t highest = HighestKey(ColumnType::kFloat64);
   OneChunk service;
   const FakeDataServer server(service);
   const auto client = server.Connect();
@@ -259,16 +259,16 @@ TEST(ScanReaderTest, BoundsThatAreNoKeysOfTheirTypeAreRefusedUnsent) {
     EXPECT_EQ(client->Aggregate("o", {.range = range}, types).status(), more.status());
     EXPECT_EQ(client->ScanWith("o", {.range = range}, types)->Next(rows).status(), more.status());
   };
-  refused(KeyType::kDate, {kBeyondDates, std::nullopt},
+  refused(ColumnType::kDate, {kBeyondDates, std::nullopt},
           "range.lo is 4294967296, no key of type date");
-  refused(KeyType::kFloat64, {0, 1}, "range.hi is 1, no key of type f64");
+  refused(ColumnType::kFloat64, {0, 1}, "range.hi is 1, no key of type f64");
   refused(kVisits, {0, std::nullopt, kBeyondDates},
           "range.lo_second is 4294967296, no key of type");
   refused(kVisits, {0, std::nullopt, 0, 5}, "range without hi: hi_second is 5, must be 0");
   refused({}, {0, 1, 0, 1},
           "range has second parts (lo_second 0, hi_second 1), its keys have one part");
   EXPECT_FALSE(service.asked.has_range());
-  EXPECT_EQ(client->Create("o", {.split_points = {5, kBeyondDates}, .key_type = KeyType::kDate})
+  EXPECT_EQ(client->Create("o", {.split_points = {5, kBeyondDates}, .key_type = ColumnType::kDate})
                 .status()
                 .message(),
             "split_points[1] is 4294967296, no key of type date: encoded they are 0 to 4294967295");

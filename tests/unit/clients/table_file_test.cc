@@ -37,7 +37,7 @@ struct ReadRows {
   std::vector<std::string> complaints;
 };
 
-std::string ShowRow(const TableSchema& schema, const client::OwnedRows& rows, uint64_t row) {
+std::string ShowRow(const Schema& schema, const client::OwnedRows& rows, uint64_t row) {
   std::string line;
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     if (i > 0) line += '|';
@@ -74,7 +74,7 @@ std::string ShowRow(const TableSchema& schema, const client::OwnedRows& rows, ui
 }
 
 // Reads the whole file in batches of rows_max, through one reused batch.
-ReadRows ReadAll(const std::string& text, const TableFileFormat& format, const TableSchema& schema,
+ReadRows ReadAll(const std::string& text, const TableFileFormat& format, const Schema& schema,
                  uint64_t rows_max = 1000) {
   const TempFile temp(text);
   TableFile file(temp.fd(), "f", format, schema);
@@ -103,8 +103,8 @@ ReadRows ReadAll(const std::string& text, const TableFileFormat& format, const T
   return out;
 }
 
-TableSchema Schema(absl::string_view text) {
-  const absl::StatusOr<TableSchema> schema = ParseSchema(text, "");
+Schema Schema(absl::string_view text) {
+  const absl::StatusOr<Schema> schema = ParseSchema(text, "");
   EXPECT_TRUE(schema.ok()) << schema.status();
   return *schema;
 }
@@ -112,7 +112,7 @@ TableSchema Schema(absl::string_view text) {
 TEST(SchemaTextTest, TextAndSchemaAreTheSame) {
   const std::string text = "a:int64,b:decimal(2),c:string?,d:int32,e:uint64,f:double?,g:date";
   EXPECT_EQ(SchemaText(Schema(text)), text);
-  const absl::StatusOr<TableSchema> keyed = ParseSchema(" a:int64 , b : date", "b, a");
+  const absl::StatusOr<Schema> keyed = ParseSchema(" a:int64 , b : date", "b, a");
   ASSERT_TRUE(keyed.ok()) << keyed.status();
   EXPECT_THAT(keyed->key, ElementsAre(1u, 0u));
   EXPECT_EQ(TableKeyText(*keyed), "b,a");
@@ -127,7 +127,7 @@ TEST(SchemaTextTest, TextAndSchemaAreTheSame) {
 }
 
 TEST(SchemaTextTest, LineitemOfTpchHasItsTypesAndKey) {
-  const TableSchema schema = Schema("tpch:lineitem");
+  const Schema schema = Schema("tpch:lineitem");
   EXPECT_EQ(SchemaText(schema),
             "l_orderkey:int64,l_partkey:int64,l_suppkey:int64,l_linenumber:int32,"
             "l_quantity:decimal(2),l_extendedprice:decimal(2),l_discount:decimal(2),"
@@ -230,7 +230,7 @@ TEST(FieldTextTest, EveryDayIsReadAndNoOtherOne) {
 }
 
 TEST(TableFileTest, TblOfAllTypesIsReadAsItStands) {
-  const TableSchema schema =
+  const Schema schema =
       Schema("a:int64,b:decimal(2),c:string?,d:int32?,e:uint64,f:double,g:date,h:string");
   const ReadRows read = ReadAll(
       "1|2.50|x|7|8|1.5|1994-01-01|last|\n"
@@ -245,7 +245,7 @@ TEST(TableFileTest, TblOfAllTypesIsReadAsItStands) {
 }
 
 TEST(TableFileTest, BadLinesAreNamedAndLoseNothingBeforeOrBehind) {
-  const TableSchema schema = Schema("a:int64,b:string,c:decimal(2),d:date");
+  const Schema schema = Schema("a:int64,b:string,c:decimal(2),d:date");
   const ReadRows read = ReadAll(
       "1|one|1.00|1994-01-01|\n"
       "2|two|1.234|1994-01-01|\n"
@@ -271,7 +271,7 @@ TEST(TableFileTest, BadLinesAreNamedAndLoseNothingBeforeOrBehind) {
 }
 
 TEST(TableFileTest, CsvHasQuotesAndLineEndsInThem) {
-  const TableSchema schema = Schema("a:int64,b:string?,c:string?");
+  const Schema schema = Schema("a:int64,b:string?,c:string?");
   const ReadRows read = ReadAll(
       "1,\"a, \"\"b\"\"\nc\",x\r\n"
       "\"2\",,\"\"\r\n"
@@ -284,7 +284,7 @@ TEST(TableFileTest, CsvHasQuotesAndLineEndsInThem) {
 }
 
 TEST(TableFileTest, HeaderNamesTheColumnsInAnyOrder) {
-  const TableSchema schema = Schema("a:int64,b:string");
+  const Schema schema = Schema("a:int64,b:string");
   TableFileFormat format;
   format.header = true;
   EXPECT_THAT(ReadAll("\xef\xbb\xbf"
@@ -308,7 +308,7 @@ TEST(TableFileTest, HeaderNamesTheColumnsInAnyOrder) {
 }
 
 TEST(TableFileTest, AHeaderInOtherLettersAndAnotherDelimiterAreNamed) {
-  const TableSchema schema = Schema("a:int64,b:string");
+  const Schema schema = Schema("a:int64,b:string");
   TableFileFormat format;
   format.header.reset();
   EXPECT_THAT(ReadAll("A,B\n1,x\n", format, schema).complaints,
@@ -327,7 +327,7 @@ TEST(TableFileTest, AHeaderInOtherLettersAndAnotherDelimiterAreNamed) {
 }
 
 TEST(TableFileTest, LongStringsAreTakenUpToTheirLimit) {
-  const TableSchema schema = Schema("a:string,b:int32");
+  const Schema schema = Schema("a:string,b:int32");
   const std::string longest(kTableStringBytesMax, 'x');
   const ReadRows read =
       ReadAll(absl::StrCat(longest, "|1|\n", longest, "y|2|\nz|3|\n"), kTbl, schema);
@@ -339,7 +339,7 @@ TEST(TableFileTest, LongStringsAreTakenUpToTheirLimit) {
 }
 
 TEST(TableFileTest, TailOfALineThatIsTooLongIsNoRow) {
-  const TableSchema schema = Schema("a:string,b:int32");
+  const Schema schema = Schema("a:string,b:int32");
   // Cut behind the fifth block, with what could be a row behind it.
   const ReadRows read =
       ReadAll(absl::StrCat(std::string(5 << 18, 'x'), "1|2|3|\n", "y|4|\n"), kTbl, schema);
@@ -353,7 +353,7 @@ TEST(TableFileTest, TailOfALineThatIsTooLongIsNoRow) {
 
 TEST(TableFileTest, BadLinesDoNotWidenABatch) {
   constexpr uint64_t kTextMax = 9 << 20;  // 8 MiB, and a record
-  const TableSchema schema = Schema("a:string,b:int32");
+  const Schema schema = Schema("a:string,b:int32");
   std::string text;
   for (int i = 0; i < 400; ++i) {
     absl::StrAppend(&text, std::string(60'000, 'x'), "|", i % 7 == 6 ? "bad" : "1", "|\n");
@@ -383,7 +383,7 @@ TEST(TableFileTest, BadLinesOfAWideFileAreReadInAsFewReadsAsGoodOnes) {
   constexpr int kLines = 2'000;
   std::vector<std::string> columns;
   for (int i = 0; i < kColumns; ++i) columns.push_back(absl::StrCat("c", i, ":int64"));
-  const TableSchema schema = Schema(absl::StrJoin(columns, ","));
+  const Schema schema = Schema(absl::StrJoin(columns, ","));
   for (const bool half_bad : {false, true}) {
     std::string text;
     for (int i = 0; i < kLines; ++i) {
@@ -413,7 +413,7 @@ TEST(TableFileTest, BadLinesOfAWideFileAreReadInAsFewReadsAsGoodOnes) {
 }
 
 TEST(TableFileTest, KeysThatAreNotNumbersAreBadLines) {
-  const absl::StatusOr<TableSchema> schema = ParseSchema("a:double,b:double", "a");
+  const absl::StatusOr<Schema> schema = ParseSchema("a:double,b:double", "a");
   ASSERT_TRUE(schema.ok());
   const ReadRows read = ReadAll("1.5|nan|\nnan|2|\n-inf|3|\n-NAN|4|\n", kTbl, *schema);
   EXPECT_THAT(read.lines, ElementsAre("1.5|nan", "-inf|3"));
@@ -424,7 +424,7 @@ TEST(TableFileTest, KeysThatAreNotNumbersAreBadLines) {
 
 TEST(TableFileTest, ByteOrderMarkIsNoPartOfTheFirstField) {
   const std::string mark = "\xef\xbb\xbf";
-  const TableSchema schema = Schema("a:int64,b:string");
+  const Schema schema = Schema("a:int64,b:string");
   EXPECT_THAT(ReadAll(mark + "1,x\n2,y\n", kCsv, schema).lines, ElementsAre("1|x", "2|y"));
   TableFileFormat either = kCsv;
   either.header.reset();
@@ -474,7 +474,7 @@ TEST(TableFileTest, RandomFilesAreReadAsTheyWereWritten) {
   SCOPED_TRACE(test::SeedText(seed));
   std::mt19937_64 random(seed);
   const auto below = [&](uint64_t n) { return random() % n; };
-  const TableSchema schema = Schema("a:int64,b:decimal(3)?,c:string?,d:date,e:int32,f:string");
+  const Schema schema = Schema("a:int64,b:decimal(3)?,c:string?,d:date,e:int32,f:string");
   for (const bool csv : {false, true}) {
     for (const uint64_t rows_max : {1u, 7u, 1000u, 16384u}) {
       std::string text;

@@ -75,7 +75,7 @@ Seen ReadAll(TableScanReader& reader) {
 
 class TableScanReaderTest : public ::testing::Test {
  protected:
-  Seen Scan(const TableQuery& query = {}, absl::Duration timeout = absl::Seconds(30),
+  Seen Scan(const Query& query = {}, absl::Duration timeout = absl::Seconds(30),
             uint64_t snapshot = 0) {
     const FakeDataServer server(service_);
     const auto client = server.Connect(timeout);

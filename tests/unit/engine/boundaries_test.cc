@@ -53,16 +53,16 @@ TEST(InitialStartsTest, AnyExpectedRangeFallsIntoEvenPieces) {
 
 TEST(InitialStartsTest, TypedRangesFallIntoEvenPiecesOfTheirKeys) {
   const auto starts =
-      InitialStarts({.expected = Int64Range(-100, 100), .key_type = KeyType::kInt64}, 4);
+      InitialStarts({.expected = Int64Range(-100, 100), .key_type = ColumnType::kInt64}, 4);
   EXPECT_EQ(*starts, (Starts{0, KeyFromInt64(-50), KeyFromInt64(0), KeyFromInt64(50)}));
-  EXPECT_EQ(*InitialStarts({.key_type = KeyType::kInt64}, 2), (Starts{0, KeyFromInt64(0)}));
+  EXPECT_EQ(*InitialStarts({.key_type = ColumnType::kInt64}, 2), (Starts{0, KeyFromInt64(0)}));
   // Not even a piece of it lies among the NaNs.
-  const auto floats = *InitialStarts({.key_type = KeyType::kFloat64}, 1000);
+  const auto floats = *InitialStarts({.key_type = ColumnType::kFloat64}, 1000);
   ASSERT_EQ(floats.size(), 1000u);
-  EXPECT_GT(floats[1], LowestKey(KeyType::kFloat64));
-  EXPECT_LT(floats.back(), HighestKey(KeyType::kFloat64));
-  EXPECT_EQ(*InitialStarts({.key_type = KeyType::kFloat64}, 2), (Starts{0, KeyFromFloat64(0)}));
-  EXPECT_EQ(*InitialStarts({.expected = DateRange(0, std::nullopt), .key_type = KeyType::kDate}, 2),
+  EXPECT_GT(floats[1], LowestKey(ColumnType::kFloat64));
+  EXPECT_LT(floats.back(), HighestKey(ColumnType::kFloat64));
+  EXPECT_EQ(*InitialStarts({.key_type = ColumnType::kFloat64}, 2), (Starts{0, KeyFromFloat64(0)}));
+  EXPECT_EQ(*InitialStarts({.expected = DateRange(0, std::nullopt), .key_type = ColumnType::kDate}, 2),
             (Starts{0, KeyFromDate(1 << 30)}));
 }
 
@@ -72,30 +72,30 @@ TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
     EXPECT_EQ(status.code(), kInvalid);
     return std::string(status.message());
   };
-  EXPECT_EQ(message({.expected = Int64Range(5, -5), .key_type = KeyType::kInt64}),
+  EXPECT_EQ(message({.expected = Int64Range(5, -5), .key_type = ColumnType::kInt64}),
             "the expected range [5, -5) holds no key");
   EXPECT_EQ(
-      message({.split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}, .key_type = KeyType::kInt64}),
+      message({.split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}, .key_type = ColumnType::kInt64}),
       "split points must be above -9223372036854775808, up to 9223372036854775807 and strictly "
       "ascending: -4 comes after -3");
-  EXPECT_EQ(message({.split_points = {0}, .key_type = KeyType::kFloat64}),
+  EXPECT_EQ(message({.split_points = {0}, .key_type = ColumnType::kFloat64}),
             "split points must be above -inf, up to inf and strictly ascending: key 0 comes after "
             "-inf");
   EXPECT_EQ(
-      message({.split_points = {uint64_t{1} << 32}, .key_type = KeyType::kDate}),
+      message({.split_points = {uint64_t{1} << 32}, .key_type = ColumnType::kDate}),
       "split points must be above -5877641-06-23, up to 5881580-07-11 and strictly ascending: "
       "key 4294967296 comes after -5877641-06-23");
-  EXPECT_EQ(message({.expected = {uint64_t{1} << 40, std::nullopt}, .key_type = KeyType::kDate}),
+  EXPECT_EQ(message({.expected = {uint64_t{1} << 40, std::nullopt}, .key_type = ColumnType::kDate}),
             "the expected range begins at key 1099511627776, which is no date YYYY-MM-DD from "
             "-5877641-06-23 to 5881580-07-11");
 }
 
 TEST(InitialStartsTest, OfTwoPartKeysTheFirstsAreCut) {
-  const KeyTypes keys = {KeyType::kInt64, KeyType::kDate};
+  const KeyTypes keys = {ColumnType::kInt64, ColumnType::kDate};
   EXPECT_EQ(*InitialStarts({.expected = Int64Range(-100, 100), .key_type = keys}, 2),
             (Starts{0, KeyFromInt64(0)}));
-  EXPECT_EQ(*InitialStarts({.key_type = {KeyType::kDate, KeyType::kUint64}}, 4),
-            *InitialStarts({.key_type = KeyType::kDate}, 4));
+  EXPECT_EQ(*InitialStarts({.key_type = {ColumnType::kDate, ColumnType::kUint64}}, 4),
+            *InitialStarts({.key_type = ColumnType::kDate}, 4));
   const KeyRange inside{.lo = 1, .hi = 5, .lo_second = 1};
   EXPECT_EQ(InitialStarts({.expected = inside, .key_type = keys}, 2).status().code(), kInvalid);
   EXPECT_EQ(InitialStarts({.expected = {.lo = 1, .hi = 5, .hi_second = 1}, .key_type = keys}, 2)
@@ -133,13 +133,13 @@ TEST(InitialStartsTest, BadInputIsRefused) {
   EXPECT_EQ(InitialStarts({.split_points = points}, 2)->size(), kPartitionsMax);
 }
 
-TableSchema KeyOf(ColumnType type) {
+Schema KeyOf(ColumnType type) {
   return {.columns = {{.name = "k", .type = type}, {.name = "l", .type = ColumnType::kInt32}},
           .key = {0, 1}};
 }
 
 TEST(InitialTableStartsTest, AHeapTableHasANumberedPartitionPerAeuAndNoBounds) {
-  const TableSchema heap = {.columns = KeyOf(ColumnType::kInt64).columns};
+  const Schema heap = {.columns = KeyOf(ColumnType::kInt64).columns};
   EXPECT_EQ(*InitialTableStarts(heap, {}, 3), (std::vector<uint64_t>{0, 1, 2}));
   EXPECT_EQ(InitialTableStarts(heap, {.expected = {0, 9}}, 3).status().code(),
             absl::StatusCode::kInvalidArgument);
@@ -148,7 +148,7 @@ TEST(InitialTableStartsTest, AHeapTableHasANumberedPartitionPerAeuAndNoBounds) {
 }
 
 TEST(InitialTableStartsTest, BoundsAreTheFirstEightBytesOfTheKey) {
-  const TableSchema i64 = KeyOf(ColumnType::kInt64);
+  const Schema i64 = KeyOf(ColumnType::kInt64);
   constexpr uint64_t kZero = uint64_t{1} << 63;  // of i64
   EXPECT_EQ(*InitialTableStarts(i64, {}, 2), (std::vector<uint64_t>{0, kZero}));
   EXPECT_EQ(*InitialTableStarts(i64, {.expected = {kZero + 1, kZero + 6'000'001}}, 2),
@@ -161,7 +161,7 @@ TEST(InitialTableStartsTest, BoundsAreTheFirstEightBytesOfTheKey) {
 
 TEST(InitialTableStartsTest, BoundsAreNamedAsValuesOfTheColumn) {
   const auto message = [](ColumnType type, uint64_t first, uint64_t second) {
-    const TableSchema schema{.columns = {{.name = "k", .type = type, .scale = 2}}, .key = {0}};
+    const Schema schema{.columns = {{.name = "k", .type = type, .scale = 2}}, .key = {0}};
     return std::string(
         InitialTableStarts(schema, {.split_points = {first, second}}, 2).status().message());
   };
@@ -177,7 +177,7 @@ TEST(InitialTableStartsTest, BoundsAreNamedAsValuesOfTheColumn) {
   EXPECT_THAT(message(ColumnType::kFloat64, KeyFromFloat64(1.5), KeyFromFloat64(-2)),
               HasSubstr("-2 comes after 1.5"));
   EXPECT_THAT(message(ColumnType::kUint64, 7, 5), HasSubstr("5 comes after 7"));
-  const TableSchema dates{.columns = {{.name = "k", .type = ColumnType::kDate}}, .key = {0}};
+  const Schema dates{.columns = {{.name = "k", .type = ColumnType::kDate}}, .key = {0}};
   EXPECT_THAT(std::string(InitialTableStarts(
                               dates, {.expected = {KeyFromDate(1) << 32, KeyFromDate(0) << 32}}, 2)
                               .status()

@@ -22,7 +22,7 @@ class BytesTurnTest : public testing::Test {
   BytesTurnTest() : session_(engine_->NewSession()) {
     for (uint64_t key = 0; key < kKeys; ++key) keys_.push_back(key);
     EXPECT_TRUE(
-        engine_.While([&] { return engine_->Create("b", {.value_type = ValueType::kBytes}); })
+        engine_.While([&] { return engine_->Create("b", {.value_type = ColumnType::kString}); })
             .ok());
     const std::string value(kValueBytes, 'v');
     const std::vector<absl::string_view> values(kKeys, value);

@@ -23,28 +23,28 @@ TEST(ObjectKindsTest, OnlyKindsThatThereAreCanBeCreated) {
 }
 
 TEST(ObjectKindsTest, ByteStringsAreForIndexesAlone) {
-  EXPECT_TRUE(CheckValueType(ObjectKind::kIndex, ValueType::kUint64).ok());
-  EXPECT_TRUE(CheckValueType(ObjectKind::kIndex, ValueType::kBytes).ok());
-  EXPECT_TRUE(CheckValueType(ObjectKind::kHash, ValueType::kUint64).ok());
-  EXPECT_EQ(CheckValueType(ObjectKind::kHash, ValueType::kBytes).code(),
+  EXPECT_TRUE(CheckValueType(ObjectKind::kIndex, ColumnType::kUint64).ok());
+  EXPECT_TRUE(CheckValueType(ObjectKind::kIndex, ColumnType::kString).ok());
+  EXPECT_TRUE(CheckValueType(ObjectKind::kHash, ColumnType::kUint64).ok());
+  EXPECT_EQ(CheckValueType(ObjectKind::kHash, ColumnType::kString).code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(CheckValueType(ObjectKind::kIndex, static_cast<ValueType>(9)).code(),
+  EXPECT_EQ(CheckValueType(ObjectKind::kIndex, static_cast<ColumnType>(9)).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ObjectKindsTest, KeysOfTwoPartsAreForIndexesOfNumbersAlone) {
-  const auto check = [](ObjectKind kind, ValueType values, const KeyTypes& keys) {
+  const auto check = [](ObjectKind kind, ColumnType values, const KeyTypes& keys) {
     return CheckKeyTypes(kind, values, keys).code();
   };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  const KeyTypes two = {KeyType::kDate, KeyType::kFloat64};
-  const auto none = static_cast<KeyType>(0);
-  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kUint64, two), absl::StatusCode::kOk);
-  EXPECT_EQ(check(ObjectKind::kHash, ValueType::kUint64, KeyType::kDate), absl::StatusCode::kOk);
-  EXPECT_EQ(check(ObjectKind::kHash, ValueType::kUint64, two), kInvalid);
-  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kBytes, two), kInvalid);
-  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kUint64, none), kInvalid);
-  EXPECT_EQ(check(ObjectKind::kIndex, ValueType::kUint64, {KeyType::kDate, none}), kInvalid);
+  const KeyTypes two = {ColumnType::kDate, ColumnType::kFloat64};
+  const auto none = static_cast<ColumnType>(0);
+  EXPECT_EQ(check(ObjectKind::kIndex, ColumnType::kUint64, two), absl::StatusCode::kOk);
+  EXPECT_EQ(check(ObjectKind::kHash, ColumnType::kUint64, ColumnType::kDate), absl::StatusCode::kOk);
+  EXPECT_EQ(check(ObjectKind::kHash, ColumnType::kUint64, two), kInvalid);
+  EXPECT_EQ(check(ObjectKind::kIndex, ColumnType::kString, two), kInvalid);
+  EXPECT_EQ(check(ObjectKind::kIndex, ColumnType::kUint64, none), kInvalid);
+  EXPECT_EQ(check(ObjectKind::kIndex, ColumnType::kUint64, {ColumnType::kDate, none}), kInvalid);
 }
 
 }  // namespace

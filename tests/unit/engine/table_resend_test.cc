@@ -29,7 +29,7 @@ constexpr uint64_t kSeconds = 12;
 
 using Pair = std::pair<uint64_t, uint64_t>;
 
-const TableSchema kSchema = {
+const Schema kSchema = {
     .columns = {{.name = "first", .type = ColumnType::kUint64},
                 {.name = "second", .type = ColumnType::kUint64},
                 {.name = "text", .type = ColumnType::kString, .nullable = true}},
@@ -127,7 +127,7 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
 }
 
 TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
-  const TableSchema heap = {.columns = kSchema.columns};
+  const Schema heap = {.columns = kSchema.columns};
   EXPECT_TRUE(engine_.While([&] { return engine_->CreateTable("h", heap).status(); }).ok());
   Rows rows(heap.columns);
   for (uint64_t i = 0; i < kFirsts; ++i) {

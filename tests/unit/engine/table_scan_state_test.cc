@@ -33,7 +33,7 @@ constexpr uint32_t kAeus = 2;
 constexpr uint64_t kRows = 900'000;                        // more than the chunks of one scan hold
 constexpr uint64_t kBlocks = kRows / storage::kBlockRows;  // and some that are not full
 
-const TableSchema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
+const Schema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
                                        {.name = "group", .type = ColumnType::kInt32}}};
 
 class TableScanStateTest : public testing::Test {
@@ -45,7 +45,7 @@ class TableScanStateTest : public testing::Test {
   }
   ~TableScanStateTest() override { ExpectNothingLeft(); }
 
-  void Create(absl::string_view name, const TableSchema& schema, const TableOptions& options = {}) {
+  void Create(absl::string_view name, const Schema& schema, const TableOptions& options = {}) {
     const absl::Status status =
         engine_.While([&] { return engine_->CreateTable(name, schema, options).status(); });
     EXPECT_TRUE(status.ok()) << status;
@@ -75,13 +75,13 @@ class TableScanStateTest : public testing::Test {
         engine_.While([&] { return session_->AppendRows("h", rows.batch()); });
     EXPECT_TRUE(status.ok()) << status;
   }
-  std::unique_ptr<TableScan> Open(const TableQuery& query = {}) {
+  std::unique_ptr<TableScan> Open(const Query& query = {}) {
     auto scan = session_->OpenTableScan("h", query);
     EXPECT_TRUE(scan.ok()) << scan.status();
     return *std::move(scan);
   }
-  static TableQuery Count() {
-    TableQuery query;
+  static Query Count() {
+    Query query;
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
                         {AggregateFunction::kSum, Column("id"), "sum"}};
     return query;
@@ -161,7 +161,7 @@ TEST_F(TableScanStateTest, ScansThatComeAndGoAtAnyMomentSeeEachRowOnce) {
         scans.push_back(Open(Count()));
         break;
       case 1: {
-        TableQuery query;
+        Query query;
         query.columns = {{Column("id"), "id"}};
         if (readers.size() < 4) readers.push_back(Open(query));
         break;
@@ -252,7 +252,7 @@ TEST_F(TableScanStateTest, RowsWrittenAfterTheScanBeganAreNotInIt) {
 }
 
 TEST_F(TableScanStateTest, ALimitEndsTheScanAndWhatIsBehindIsNotRead) {
-  TableQuery query;
+  Query query;
   query.limit = 100;
   auto scan = Open(query);
   const uint64_t blocks = Blocks();
@@ -263,7 +263,7 @@ TEST_F(TableScanStateTest, ALimitEndsTheScanAndWhatIsBehindIsNotRead) {
 }
 
 TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
-  TableQuery query;
+  Query query;
   query.snapshot = *engine_->TakeSnapshot();
   std::string token;
   {
@@ -313,7 +313,7 @@ TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
 
 // A token names the members of its moment; those that have been added since are asked, too.
 TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
-  TableQuery query;
+  Query query;
   query.snapshot = *engine_->TakeSnapshot();
   std::string token;
   {
@@ -350,7 +350,7 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
 }
 
 TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing) {
-  const TableSchema target = {.columns = {{.name = "id", .type = ColumnType::kUint64},
+  const Schema target = {.columns = {{.name = "id", .type = ColumnType::kUint64},
                                           {.name = "group", .type = ColumnType::kInt32}},
                               .key = {0}};
   Create("t", target, {.expected = {0, kRows}});
@@ -373,7 +373,7 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing
 TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   for (const bool heap : {true, false}) {
-    TableSchema target = kHeap;
+    Schema target = kHeap;
     if (!heap) target.key = {0};
     const char* const name = heap ? "th" : "tc";
     Create(name, target);
@@ -398,7 +398,7 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
 }
 
 TEST_F(TableScanStateTest, NullsDoNotGoWhereTheTargetHasNone) {
-  TableSchema nullable = kHeap;
+  Schema nullable = kHeap;
   nullable.columns[1].nullable = true;
   Create("n", nullable);
   Create("t", kHeap);
@@ -416,12 +416,12 @@ TEST_F(TableScanStateTest, NullsDoNotGoWhereTheTargetHasNone) {
 
 // A piece of many rows would be a long step of one AEU.
 TEST_F(TableScanStateTest, LongStringsAreAppendedAndSentOnInPiecesOfFewRows) {
-  const TableSchema long_rows = {.columns = {{.name = "s", .type = ColumnType::kString}}};
+  const Schema long_rows = {.columns = {{.name = "s", .type = ColumnType::kString}}};
   for (const char* const name : {"long", "copy"}) Create(name, long_rows);
   Rows rows(long_rows.columns);
   for (int i = 0; i < 200; ++i) rows.Add({std::string(60'000, 'a')});
   EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("long", rows.batch()); }).ok());
-  TableQuery query;
+  Query query;
   query.aggregates = {{AggregateFunction::kCount, Column("s"), "n"}};
   const auto expect_spread = [&](const char* name) {
     const auto scanned = [&](uint32_t aeu) {
@@ -487,7 +487,7 @@ class ManyAeusTest : public testing::Test {
   // 16 pieces.
   test::HandEngine engine_{kMany, [](Options& options) { options.scan_chunks_max = 32; }};
   std::unique_ptr<Session> session_;
-  TableQuery query_;
+  Query query_;
   std::vector<std::unique_ptr<TableScan>> scans_;
 };
 
@@ -552,7 +552,7 @@ class ManyGroupsTest : public testing::Test {
                              options.process_memory_bytes = uint64_t{1} << 30;
                            }};
   std::unique_ptr<Session> session_;
-  TableQuery query_;
+  Query query_;
   std::unique_ptr<TableScan> scan_;
 };
 

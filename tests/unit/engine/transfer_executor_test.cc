@@ -521,7 +521,7 @@ TEST_F(TransferExecutorTest, OfATableNoScanOfALaterSnapshotBeginsWithinAStep) {
       std::make_unique<ObjectEntry>("t", ObjectKind::kTable, 0, ObjectId{1},
                                     std::make_unique<routing::RangeTable>(
                                         1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout);
+                                    KeyTypes{}, ColumnType::kUint64, *layout);
   const TransferExecutor::Result result = Run(Copy(Keys(0)));
   ASSERT_TRUE(result.status.ok()) << result.status;
   aeus_.JoinBeginner();
@@ -542,7 +542,7 @@ TEST_F(TransferExecutorTest, OfATablesFirstChunkSoMuchIsMadeReadyAndNoMore) {
       std::make_unique<ObjectEntry>("t", ObjectKind::kTable, 0, ObjectId{1},
                                     std::make_unique<routing::RangeTable>(
                                         1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout);
+                                    KeyTypes{}, ColumnType::kUint64, *layout);
   executor_.SetBudget(1'000'000, 0);
   {
     base::MutexLock lock(&object_->publisher_mu());
@@ -563,7 +563,7 @@ TEST_F(TransferExecutorTest, OfATablesFirstChunkSoMuchIsMadeReadyAndNoMore) {
 
 // Columns of numbers are as wide as they are, however long a row may be.
 TEST_F(TransferExecutorTest, OfATableOfManyColumnsAllOfAChunkIsMadeReady) {
-  TableSchema schema{.key = {0}};
+  Schema schema{.key = {0}};
   for (int i = 0; i < 200; ++i) {
     schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});
   }
@@ -573,7 +573,7 @@ TEST_F(TransferExecutorTest, OfATableOfManyColumnsAllOfAChunkIsMadeReady) {
       std::make_unique<ObjectEntry>("t", ObjectKind::kTable, 0, ObjectId{1},
                                     std::make_unique<routing::RangeTable>(
                                         1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout);
+                                    KeyTypes{}, ColumnType::kUint64, *layout);
   {
     base::MutexLock lock(&object_->publisher_mu());
     ChunkSize& size = object_->chunk_size();
@@ -594,7 +594,7 @@ TEST_F(TransferExecutorTest, OfAHeapTableSoManyRowsMoveAndTheTargetBecomesAHolde
       std::make_unique<ObjectEntry>("h", ObjectKind::kHeapTable, 0, ObjectId{1},
                                     std::make_unique<routing::RangeTable>(
                                         1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout,
+                                    KeyTypes{}, ColumnType::kUint64, *layout,
                                     std::make_unique<routing::BitmapTable>(1, kAeus, holders));
   PlannedTransfer transfer = Copy({});
   transfer.rows = 1'000;

@@ -32,7 +32,7 @@ class TwoPartResendTest : public testing::Test {
  protected:
   TwoPartResendTest() : random_(test::Seed()) {
     const CreateOptions options{.expected = {0, kFirsts},
-                                .key_type = {KeyType::kUint64, KeyType::kUint64}};
+                                .key_type = {ColumnType::kUint64, ColumnType::kUint64}};
     EXPECT_TRUE(engine_.While([&] { return engine_->Create("o", options).status(); }).ok());
     const auto make = [](const storage::Range& range, memory::LocalCache& cache) {
       return *storage::TwoPartPartition::Create(range, cache);

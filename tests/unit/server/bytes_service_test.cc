@@ -200,7 +200,7 @@ TEST_F(BytesServiceTest, KeysOfByteStringsMayBeNegative) {
   const Strings strings{"fifty", std::string(400, '7'), "", "42"};
   v1::UpsertRequest upsert;
   upsert.set_object("i");
-  ASSERT_TRUE(client::ToKeyColumn("keys", KeyType::kInt64, keys, *upsert.mutable_keys()).ok());
+  ASSERT_TRUE(client::ToKeyColumn("keys", ColumnType::kInt64, keys, *upsert.mutable_keys()).ok());
   *upsert.mutable_values() = Bytes(strings);
   v1::UpsertResponse upserted;
   grpc::ClientContext upsert_context;

@@ -98,15 +98,15 @@ TEST(ColumnsTest, UnequalLengthsAreRefused) {
 
 TEST(ColumnsTest, KeysOfEveryTypeGoRoundAtAnyAddress) {
   std::mt19937_64 random(20240711);
-  const KeyType types[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
-  for (const KeyType type : types) {
+  const ColumnType types[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64, ColumnType::kDate};
+  for (const ColumnType type : types) {
     for (const size_t count : {1, 2, 3, 511, 512, 513, 1500}) {
       std::vector<uint64_t> keys(count);
       for (uint64_t& key : keys) {
         key = std::clamp(random() >> (random() % 64), LowestKey(type), HighestKey(type));
       }
       const std::string bytes = EncodeKeyColumn(type, keys);
-      EXPECT_EQ(bytes.size(), count * (type == KeyType::kDate ? 4 : 8));
+      EXPECT_EQ(bytes.size(), count * (type == ColumnType::kDate ? 4 : 8));
       EXPECT_EQ(ElementsSaid(ColumnTypeOf(type), bytes.size()), count);
       for (const size_t shift : {0, 1, 4, 7}) {
         const std::string shifted = std::string(shift, 'x') + bytes;
@@ -123,36 +123,36 @@ TEST(ColumnsTest, KeysOfEveryTypeGoRoundAtAnyAddress) {
 TEST(ColumnsTest, UnsignedKeysAreReadInPlace) {
   const std::vector<uint64_t> keys = {1, 2};
   const absl::string_view bytes(reinterpret_cast<const char*>(keys.data()), 16);
-  const auto column = DecodeKeyColumn("keys", KeyType::kUint64, Parts(bytes));
+  const auto column = DecodeKeyColumn("keys", ColumnType::kUint64, Parts(bytes));
   ASSERT_TRUE(column.ok());
   EXPECT_EQ(column->elements().data(), keys.data());
 }
 
 TEST(ColumnsTest, KeysOfAnotherTypeOrWidthAreRefused) {
-  const auto message = [](KeyType type, const ColumnParts& parts) {
+  const auto message = [](ColumnType type, const ColumnParts& parts) {
     const auto column = DecodeKeyColumn("second_keys", type, parts);
     EXPECT_EQ(column.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(column.status().message());
   };
   const std::string bytes(12, '\0');
-  EXPECT_THAT(message(KeyType::kDate, Parts(bytes)),
+  EXPECT_THAT(message(ColumnType::kDate, Parts(bytes)),
               HasSubstr("type is COLUMN_TYPE_UINT64 (1), must be COLUMN_TYPE_DATE32 (22) as the"));
-  EXPECT_THAT(message(KeyType::kInt64, {kColumnTypeInt64, bytes, "", ""}),
+  EXPECT_THAT(message(ColumnType::kInt64, {kColumnTypeInt64, bytes, "", ""}),
               HasSubstr("12 bytes, not a multiple of 8"));
-  EXPECT_TRUE(DecodeKeyColumn("keys", KeyType::kDate, {kColumnTypeDate32, bytes, "", ""}).ok());
-  EXPECT_THAT(message(KeyType::kDate, {kColumnTypeDate32, "", "", ""}), HasSubstr("no elements"));
+  EXPECT_TRUE(DecodeKeyColumn("keys", ColumnType::kDate, {kColumnTypeDate32, bytes, "", ""}).ok());
+  EXPECT_THAT(message(ColumnType::kDate, {kColumnTypeDate32, "", "", ""}), HasSubstr("no elements"));
   const std::string many((kBatchKeysMax + 1) * 4, '\0');
-  EXPECT_THAT(message(KeyType::kDate, {kColumnTypeDate32, many, "", ""}),
+  EXPECT_THAT(message(ColumnType::kDate, {kColumnTypeDate32, many, "", ""}),
               HasSubstr("1048577 elements, a batch has at most 1048576"));
-  EXPECT_THAT(message(KeyType::kFloat64, {kColumnTypeFloat64, std::string(16, '\xff'), "", ""}),
+  EXPECT_THAT(message(ColumnType::kFloat64, {kColumnTypeFloat64, std::string(16, '\xff'), "", ""}),
               HasSubstr("column second_keys: element 0 is NaN"));
 }
 
 TEST(ColumnsTest, CopyThatFindsNoMemoryIsResourceExhausted) {
   const std::string bytes(80, '\0');
   alignas(8) char buffer[88] = {};
-  const KeyType types[] = {KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
-  for (const KeyType type : types) {
+  const ColumnType types[] = {ColumnType::kInt64, ColumnType::kFloat64, ColumnType::kDate};
+  for (const ColumnType type : types) {
     const ColumnParts parts = {ColumnTypeOf(type), bytes, "", ""};
     ASSERT_TRUE(DecodeKeyColumn("keys", type, parts).ok());
     refuse_arrays = true;
@@ -162,7 +162,7 @@ TEST(ColumnsTest, CopyThatFindsNoMemoryIsResourceExhausted) {
     refuse_arrays = false;
     EXPECT_EQ(column.status(), absl::ResourceExhaustedError(absl::StrCat(
                                    "column second_keys: no memory for ",
-                                   type == KeyType::kDate ? 20 : 10, " elements of 8 bytes")));
+                                   type == ColumnType::kDate ? 20 : 10, " elements of 8 bytes")));
     EXPECT_EQ(unaligned.status().code(), absl::StatusCode::kResourceExhausted);
     EXPECT_TRUE(in_place.ok());
   }
@@ -189,7 +189,7 @@ TEST(ColumnsTest, RandomPartsAreRefusedOrReadWhole) {
     if (random() % 4 == 0) parts.offsets = piece(9);
     const auto column = DecodeUint64Column("keys", parts);
     // The same bytes as keys of another type. No -0.0 comes up, which would be read as 0.0.
-    const auto type = static_cast<KeyType>(2 + random() % 3);
+    const auto type = static_cast<ColumnType>(2 + random() % 3);
     if (column.ok()) parts.type = ColumnTypeOf(type);
     const auto keys = DecodeKeyColumn("keys", type, parts);
     if (keys.ok()) {

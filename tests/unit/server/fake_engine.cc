@@ -131,7 +131,7 @@ std::shared_ptr<Pending> FakeEngine::Take(std::shared_ptr<Request> request) {
 }
 
 absl::StatusOr<ObjectInfo> FakeEngine::CreateTable(absl::string_view name,
-                                                   const TableSchema& schema,
+                                                   const Schema& schema,
                                                    const TableOptions& options) {
   absl::StatusOr<ObjectInfo> info = Create(name, {.split_points = options.split_points});
   if (!info.ok()) return info;
@@ -153,7 +153,7 @@ uint64_t FakeEngine::table_rows(const std::string& name) const {
   base::MutexLock lock(&mu_);
   return tables_.at(name).rows.size();
 }
-TableQuery FakeEngine::last_query() const {
+Query FakeEngine::last_query() const {
   base::MutexLock lock(&mu_);
   return last_query_;
 }
@@ -161,7 +161,7 @@ bool FakeEngine::last_query_had_snapshot() const {
   base::MutexLock lock(&mu_);
   return last_query_had_snapshot_;
 }
-void FakeEngine::Remember(const TableQuery& query) {
+void FakeEngine::Remember(const Query& query) {
   last_query_ = query;
   last_query_had_snapshot_ = query.snapshot != nullptr;
   last_query_.snapshot.reset();

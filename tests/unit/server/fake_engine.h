@@ -43,7 +43,7 @@ class FakeEngine final : public Engine {
   ~FakeEngine() override;
 
   absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) override;
-  absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const TableSchema& schema,
+  absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const Schema& schema,
                                          const TableOptions& options) override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   absl::Status Drop(absl::string_view name) override;
@@ -101,7 +101,7 @@ class FakeEngine final : public Engine {
   // Of tables: rows in all, snapshots alive, what was asked last.
   uint64_t table_rows(const std::string& name) const;
   int snapshots_held() const { return snapshots_held_.load(std::memory_order_relaxed); }
-  TableQuery last_query() const;  // without its snapshot, which it would keep
+  Query last_query() const;  // without its snapshot, which it would keep
   bool last_query_had_snapshot() const;
   TableOptions last_table_options() const;
   // Row writes beyond so many rows of a request are refused, as at the memory limit.
@@ -149,7 +149,7 @@ class FakeEngine final : public Engine {
 
   absl::Status MoveNow(const Move& move);
   absl::Status AwaitMove(const Move& move, const bool& stopped);
-  void Remember(const TableQuery& query) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Remember(const Query& query) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Takes a request, or completes it at once. `request` is neither held nor ended.
   std::shared_ptr<Pending> Take(std::shared_ptr<Request> request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -171,7 +171,7 @@ class FakeEngine final : public Engine {
   std::set<uint64_t> refused_keys_ ABSL_GUARDED_BY(mu_);
   FakeTableMap tables_ ABSL_GUARDED_BY(mu_);
   uint32_t refused_from_ ABSL_GUARDED_BY(mu_) = ~0u;
-  TableQuery last_query_ ABSL_GUARDED_BY(mu_);
+  Query last_query_ ABSL_GUARDED_BY(mu_);
   bool last_query_had_snapshot_ ABSL_GUARDED_BY(mu_) = false;
   TableOptions last_table_options_ ABSL_GUARDED_BY(mu_);
   // Shared: counted by snapshots, read by tests.

@@ -126,7 +126,7 @@ class FakeTableScan final : public TableScan {
     base::MutexLock lock(&engine_->mu_);
     --engine_->scans_open_;
   }
-  const TableSchema& schema() const override { return rows_.schema(); }
+  const Schema& schema() const override { return rows_.schema(); }
   std::shared_ptr<Snapshot> snapshot() const override { return snapshot_; }
   NextResult Next(absl::Time) override {
     return absl::UnimplementedError("the server does not block");
@@ -228,7 +228,7 @@ class FakeSession final : public Session {
                  });
   }
   // Byte strings are tested with a real engine.
-  absl::StatusOr<ValueType> ValueTypeOf(absl::string_view) override { return ValueType::kUint64; }
+  absl::StatusOr<ColumnType> ValueTypeOf(absl::string_view) override { return ColumnType::kUint64; }
   absl::Status LookupBytes(absl::string_view, absl::Span<const uint64_t>, BytesColumn&,
                            absl::Span<uint8_t>, absl::Span<uint8_t>, absl::Time) override {
     return absl::UnimplementedError("the fake has no byte strings");
@@ -307,11 +307,11 @@ class FakeSession final : public Session {
     if (found == engine_->objects_.end()) return Unknown(object);
     return found->second.info.key_type;
   }
-  absl::StatusOr<std::shared_ptr<const TableSchema>> SchemaOf(absl::string_view table) override {
+  absl::StatusOr<std::shared_ptr<const Schema>> SchemaOf(absl::string_view table) override {
     base::MutexLock lock(&engine_->mu_);
     const auto found = engine_->tables_.find(std::string(table));
     if (found != engine_->tables_.end()) {
-      return std::make_shared<const TableSchema>(found->second.schema);
+      return std::make_shared<const Schema>(found->second.schema);
     }
     if (!engine_->objects_.contains(std::string(table))) return Unknown(table);
     return absl::FailedPreconditionError(absl::StrCat(table, " is no table"));
@@ -405,7 +405,7 @@ class FakeSession final : public Session {
         });
   }
   absl::StatusOr<std::unique_ptr<TableScan>> OpenTableScan(absl::string_view table,
-                                                           const TableQuery& query) override {
+                                                           const Query& query) override {
     base::MutexLock lock(&engine_->mu_);
     if (engine_->closed_) return Closing();
     if (!engine_->refuse_.ok()) return engine_->refuse_;
@@ -419,12 +419,12 @@ class FakeSession final : public Session {
     FakeTableRows rows(snapshot->tables.at(std::string(table)), query);
     return std::make_unique<FakeTableScan>(engine_, std::move(snapshot), std::move(rows));
   }
-  absl::StatusOr<uint64_t> ScanInto(absl::string_view, const TableQuery&, absl::string_view,
+  absl::StatusOr<uint64_t> ScanInto(absl::string_view, const Query&, absl::string_view,
                                     absl::Time) override {
     return absl::UnimplementedError("the server does not block");
   }
   absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(absl::string_view table,
-                                                         const TableQuery& query,
+                                                         const Query& query,
                                                          absl::string_view target,
                                                          ScanIntoCallback done) override {
     base::MutexLock lock(&engine_->mu_);

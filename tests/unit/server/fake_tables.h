@@ -20,7 +20,7 @@ namespace eris::server {
 
 struct FakeTable {
   using Row = std::vector<std::optional<std::string>>;  // a cell's bytes; nullopt: null
-  TableSchema schema;
+  Schema schema;
   std::vector<Row> rows;
 
   std::string KeyOf(const Row& row) const {
@@ -91,16 +91,16 @@ class FakeSnapshot final : public Snapshot {
   std::atomic<int>& held_;
 };
 
-class FakeTableChunk final : public TableChunk {
+class FakeTableChunk final : public Chunk {
  public:
-  FakeTableChunk(TableSchema schema, std::vector<ColumnBuffers> columns, uint64_t rows,
+  FakeTableChunk(Schema schema, std::vector<ColumnBuffers> columns, uint64_t rows,
                  std::string resume)
       : schema_(std::move(schema)),
         columns_(std::move(columns)),
         rows_(rows),
         resume_(std::move(resume)) {}
   uint64_t rows() const override { return rows_; }
-  const TableSchema& schema() const override { return schema_; }
+  const Schema& schema() const override { return schema_; }
   ColumnView column(size_t i) const override {
     const ColumnBuffers& from = columns_[i];
     ColumnView view;
@@ -116,7 +116,7 @@ class FakeTableChunk final : public TableChunk {
   std::string resume() const override { return resume_; }
 
  private:
-  const TableSchema schema_;
+  const Schema schema_;
   const std::vector<ColumnBuffers> columns_;
   const uint64_t rows_;
   const std::string resume_;
@@ -125,7 +125,7 @@ class FakeTableChunk final : public TableChunk {
 // What a scan has still to give: columns as they are, or a count.
 class FakeTableRows {
  public:
-  FakeTableRows(const FakeTable& table, const TableQuery& query) : limit_(query.limit) {
+  FakeTableRows(const FakeTable& table, const Query& query) : limit_(query.limit) {
     if (!query.aggregates.empty()) {
       schema_.columns = {{.name = query.aggregates[0].name, .type = ColumnType::kUint64}};
       const uint64_t count = table.rows.size();
@@ -148,8 +148,8 @@ class FakeTableRows {
     }
     if (!query.resume.empty()) next_ = std::stoull(query.resume);
   }
-  const TableSchema& schema() const { return schema_; }
-  std::shared_ptr<const TableChunk> Next(size_t rows_max) {
+  const Schema& schema() const { return schema_; }
+  std::shared_ptr<const Chunk> Next(size_t rows_max) {
     size_t count = std::min(rows_max, rows_.size() - next_);
     if (limit_ != 0) count = std::min<size_t>(count, limit_ - given_);
     if (count == 0) return nullptr;
@@ -164,7 +164,7 @@ class FakeTableRows {
   }
 
  private:
-  TableSchema schema_;
+  Schema schema_;
   std::vector<FakeTable::Row> rows_;
   size_t next_ = 0;
   uint64_t given_ = 0;

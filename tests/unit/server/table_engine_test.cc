@@ -77,7 +77,7 @@ class TableEngineTest : public ::testing::Test {
   }
 
   static constexpr int64_t kRows = 300'000;
-  const TableSchema schema_ = {
+  const Schema schema_ = {
       .columns = {{.name = "key", .type = ColumnType::kInt64},
                   {.name = "text", .type = ColumnType::kString, .nullable = true}},
       .key = {0}};

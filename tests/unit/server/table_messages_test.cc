@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TableSchema AllTypes() {
+Schema AllTypes() {
   return {.columns = {{.name = "a", .type = ColumnType::kInt64},
                       {.name = "b", .type = ColumnType::kDecimal, .scale = 2, .nullable = true},
                       {.name = "c", .type = ColumnType::kString, .nullable = true},
@@ -25,7 +25,7 @@ TableSchema AllTypes() {
 }
 
 TEST(TableMessagesTest, BoundsAreTheFirstEightBytesOfTheKey) {
-  TableSchema schema = AllTypes();  // date first
+  Schema schema = AllTypes();  // date first
   v1::CreateTableRequest request;
   request.mutable_expected_start()->set_date32(-1);
   request.mutable_expected_end()->set_date32(10);

@@ -100,7 +100,7 @@ class TableServiceTest : public RpcTest {
     return request;
   }
 
-  const TableSchema schema_ = {
+  const Schema schema_ = {
       .columns = {{.name = "key", .type = ColumnType::kInt64},
                   {.name = "text", .type = ColumnType::kString},
                   {.name = "cents", .type = ColumnType::kDecimal, .scale = 2, .nullable = true}},
@@ -110,7 +110,7 @@ class TableServiceTest : public RpcTest {
 };
 
 TEST_F(TableServiceTest, TablesAreCreatedDescribedListedAndDropped) {
-  const TableSchema heap{.columns = {{.name = "d", .type = ColumnType::kDate}}};
+  const Schema heap{.columns = {{.name = "d", .type = ColumnType::kDate}}};
   ASSERT_TRUE(tables_.Create("h", heap).ok());
   EXPECT_EQ(tables_.Create("h", heap).status().code(), absl::StatusCode::kAlreadyExists);
   const auto info = tables_.Get("h");
@@ -174,7 +174,7 @@ TEST_F(TableServiceTest, RowsAreWrittenReplacedFoundAndErased) {
 }
 
 TEST_F(TableServiceTest, HeapTablesHaveNoKeyToAskFor) {
-  const TableSchema heap{.columns = {{.name = "n", .type = ColumnType::kInt64}}};
+  const Schema heap{.columns = {{.name = "n", .type = ColumnType::kInt64}}};
   ASSERT_TRUE(tables_.Create("h", heap).ok());
   OwnedRows rows = Keys({1, 1, 2});
   const auto written = tables_.Write("h", heap, rows);
@@ -290,7 +290,7 @@ TEST_F(TableServiceTest, ScanGivesEveryRowOnceWithItsSchema) {
 
 TEST_F(TableServiceTest, QueryReachesTheEngineAsItWasWritten) {
   Load(10);
-  TableQuery query;
+  Query query;
   query.filter = *client::ParseExpression(
       "key between -1 and 0.05 and not text in ('a', 'b') or cents is null and key + 1e3 * 2 < 5");
   query.columns = *client::ParseColumns("key as k, text");
@@ -300,20 +300,20 @@ TEST_F(TableServiceTest, QueryReachesTheEngineAsItWasWritten) {
   ASSERT_TRUE(reader->Next(rows).ok());
   EXPECT_EQ(rows.rows, 3u);
   EXPECT_EQ(*reader->Next(rows), false);
-  const TableQuery seen = engine.last_query();
+  const Query seen = engine.last_query();
   EXPECT_EQ(seen.filter, query.filter);
   ASSERT_EQ(seen.columns.size(), 2u);
   EXPECT_EQ(seen.columns[0].expression, query.columns[0].expression);
   EXPECT_EQ(seen.columns[0].name, "k");
   EXPECT_EQ(seen.limit, 3u);
 
-  TableQuery sums;
+  Query sums;
   sums.aggregates = *client::ParseAggregates("count(*) as n, sum(cents * 2), avg(key)");
   sums.group_by = {"text"};
   const auto aggregates = tables_.Scan("t", sums);
   ASSERT_TRUE(aggregates->Next(rows).ok());
   EXPECT_EQ(rows.Get<uint64_t>(0, 0), 10u);
-  const TableQuery summed = engine.last_query();
+  const Query summed = engine.last_query();
   ASSERT_EQ(summed.aggregates.size(), 3u);
   EXPECT_EQ(summed.aggregates[1].argument, sums.aggregates[1].argument);
   EXPECT_EQ(summed.aggregates[2].function, AggregateFunction::kAverage);
@@ -475,7 +475,7 @@ TEST_F(SmallTableBudgetTest, ScanIsChargedForTheRowsItAsksFor) {
 }
 
 TEST(ExpectedChunkBytesTest, GrowsWithRowsUpToItsLimit) {
-  const TableSchema schema{.columns = {{.name = "a", .type = ColumnType::kInt32},
+  const Schema schema{.columns = {{.name = "a", .type = ColumnType::kInt32},
                                        {.name = "b", .type = ColumnType::kString}}};
   EXPECT_EQ(ExpectedChunkBytes(schema, 1, 1 << 20), 5u + 37u);
   EXPECT_EQ(ExpectedChunkBytes(schema, 100, 1 << 20), 100 * (5u + 37u));

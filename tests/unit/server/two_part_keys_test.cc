@@ -27,7 +27,7 @@ void ExpectInvalid(const grpc::Status& status, const std::string& text) {
 class TwoPartKeysTest : public RpcTest {
  protected:
   TwoPartKeysTest() {
-    EXPECT_TRUE(engine.Create("visits", {.key_type = {KeyType::kUint64, KeyType::kDate}}).ok());
+    EXPECT_TRUE(engine.Create("visits", {.key_type = {ColumnType::kUint64, ColumnType::kDate}}).ok());
     engine.rows_per_chunk = 2;
   }
 

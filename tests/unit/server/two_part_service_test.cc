@@ -23,7 +23,7 @@ namespace {
 using Row = std::pair<std::pair<uint64_t, uint64_t>, uint64_t>;  // key parts, value
 using Rows = std::vector<Row>;
 
-constexpr KeyTypes kTypes{KeyType::kInt64, KeyType::kDate};
+constexpr KeyTypes kTypes{ColumnType::kInt64, ColumnType::kDate};
 constexpr uint64_t kSeed = 20261121;
 
 class TwoPartServiceTest : public ::testing::Test {
@@ -174,7 +174,7 @@ TEST_F(TwoPartServiceTest, KeysOfOnePartAreRefusedWhicheverSideLooks) {
   const std::vector<uint64_t> keys = {1, 2};
   EXPECT_EQ(client_->Lookup("o", keys, kTypes).status().message(),
             "2 keys have one part, their type has two parts (i64,date)");
-  EXPECT_EQ(client_->Lookup("o", keys, KeyType::kInt64).status().message(),
+  EXPECT_EQ(client_->Lookup("o", keys, ColumnType::kInt64).status().message(),
             "column keys has 2 elements, column second_keys is unset: keys of object \"o\" have "
             "two parts (i64,date)");
   EXPECT_EQ(client_->Erase("o", {keys, {uint64_t{1} << 32, 5}}, kTypes).status().message(),

@@ -36,9 +36,9 @@ void ExpectInvalid(const grpc::Status& status, const std::string& text) {
 class TypedKeysTest : public RpcTest {
  protected:
   TypedKeysTest() {
-    EXPECT_TRUE(engine.Create("ints", {.key_type = KeyType::kInt64}).ok());
-    EXPECT_TRUE(engine.Create("floats", {.key_type = KeyType::kFloat64}).ok());
-    EXPECT_TRUE(engine.Create("dates", {.key_type = KeyType::kDate}).ok());
+    EXPECT_TRUE(engine.Create("ints", {.key_type = ColumnType::kInt64}).ok());
+    EXPECT_TRUE(engine.Create("floats", {.key_type = ColumnType::kFloat64}).ok());
+    EXPECT_TRUE(engine.Create("dates", {.key_type = ColumnType::kDate}).ok());
   }
 
   // `keys` on an object, as a request of any kind.

@@ -41,8 +41,8 @@ class ColumnMemory {
   std::byte* const data_;
 };
 
-inline const TableSchema& QuerySchema() {
-  static const TableSchema schema{.columns = {
+inline const Schema& QuerySchema() {
+  static const Schema schema{.columns = {
                                       {"i32", ColumnType::kInt32},
                                       {"i32n", ColumnType::kInt32, 0, true},
                                       {"i64", ColumnType::kInt64},
@@ -379,7 +379,7 @@ class QueryMaker {
 // Result columns of a schema, exactly as long as they say.
 class ResultMemory {
  public:
-  ResultMemory(const TableSchema& schema, uint32_t capacity, uint32_t string_bytes) {
+  ResultMemory(const Schema& schema, uint32_t capacity, uint32_t string_bytes) {
     for (const ColumnSchema& column : schema.columns) {
       const bool text = column.type == ColumnType::kString;
       const auto room = [&](size_t bytes) {

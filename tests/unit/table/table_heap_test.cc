@@ -14,7 +14,7 @@
 namespace eris::storage {
 namespace {
 
-TableSchema Schema() {
+Schema Schema() {
   return {.columns = {{.name = "n", .type = ColumnType::kInt64},
                       {.name = "s", .type = ColumnType::kString, .nullable = true},
                       {.name = "d", .type = ColumnType::kDate, .nullable = true}}};

@@ -101,8 +101,8 @@ uint64_t BytesOf(const ExchangeChunk& chunk) {
 // A number, and strings: of few values, and of many that are short, long or both.
 class TableIngestCostTest : public testing::TestWithParam<bool> {
  protected:
-  static TableSchema Schema() {
-    TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
+  static Schema Schema() {
+    Schema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
                                    {.name = "few", .type = ColumnType::kString},
                                    {.name = "many", .type = ColumnType::kString, .nullable = true},
                                    {.name = "long", .type = ColumnType::kString}}};

@@ -177,8 +177,8 @@ INSTANTIATE_TEST_SUITE_P(Keys, TableLoanTest,
                                          KeyTypes{ColumnType::kDate, ColumnType::kInt32},
                                          KeyTypes{ColumnType::kUint64, ColumnType::kInt32}));
 
-TableSchema OneKey(bool two_words) {
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
+Schema OneKey(bool two_words) {
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
                                  {.name = "n", .type = ColumnType::kInt64, .nullable = true},
                                  {.name = "s", .type = ColumnType::kString, .nullable = true}},
                      .key = {0}};

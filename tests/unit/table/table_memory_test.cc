@@ -31,7 +31,7 @@ void FailEach(TableWorld& world, const std::function<bool()>& work) {
   FailEach(world, work, [&] { return world.Differences(); });
 }
 
-TableSchema Schema(bool two_words) {
+Schema Schema(bool two_words) {
   return AllTypes(two_words ? std::vector{ColumnType::kUint64, ColumnType::kInt32}
                             : std::vector{ColumnType::kInt32});
 }
@@ -74,7 +74,7 @@ TEST_P(TableMemoryTest, AnEraseAlwaysWorksAndLosesTheSnapshotsItHasNoMemoryFor) 
 }
 
 TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
                                  {.name = "s", .type = ColumnType::kString}},
                      .key = {0}};
   TableWorld world(schema, 1);
@@ -114,7 +114,7 @@ TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
 // A partition whose rows have all gone is many segments still, which are not freed in one turn.
 TEST(TableEndTest, APartitionGoesWhenItsDeadSegmentsHaveBeenFreedOneByOne) {
   constexpr size_t kStringBytes = 60'000;
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
                                  {.name = "s", .type = ColumnType::kString}},
                      .key = {0}};
   TableWorld world(schema, 1);
@@ -153,7 +153,7 @@ TEST(TableEndTest, APartitionGoesWhenItsDeadSegmentsHaveBeenFreedOneByOne) {
 // the table has.
 TEST(TableCompactionTest, APieceTakesALittleMemoryHoweverLargeTheTable) {
   constexpr int64_t kRows = 20'000;
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
   for (int i = 1; i < 30; ++i) {
     schema.columns.push_back({.name = "c" + std::to_string(i), .type = ColumnType::kInt64});
   }

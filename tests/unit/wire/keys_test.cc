@@ -9,10 +9,10 @@
 namespace eris::wire {
 namespace {
 
-constexpr KeyType kTypes[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
+constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64, ColumnType::kDate};
 
 // A key of the type, often one of the ends.
-uint64_t AnyKey(KeyType type, std::mt19937_64& random) {
+uint64_t AnyKey(ColumnType type, std::mt19937_64& random) {
   switch (random() % 4) {
     case 0:
       return LowestKey(type);
@@ -38,7 +38,7 @@ TEST(KeyMessagesTest, RangesOfAllPairsOfTypesGoRound) {
     FillRange(types, range, &message);
     const auto back = RangeFrom("range", types, message);
     // The lowest keys are as good as 0: nothing lies below them.
-    const auto plain = [](KeyType type, uint64_t key) { return key == LowestKey(type) ? 0 : key; };
+    const auto plain = [](ColumnType type, uint64_t key) { return key == LowestKey(type) ? 0 : key; };
     if (types.two_parts()) {
       range.lo_second = plain(*types.second, range.lo_second);
       range.hi_second = plain(*types.second, range.hi_second);
@@ -54,7 +54,7 @@ TEST(KeyMessagesTest, RangesOfAllPairsOfTypesGoRound) {
 }
 
 TEST(KeyMessagesTest, RangeWithoutSecondPartsStaysInTheShortForm) {
-  const KeyTypes types{KeyType::kUint64, KeyType::kInt64};
+  const KeyTypes types{ColumnType::kUint64, ColumnType::kInt64};
   v1::KeyRange message;
   FillRange(types, {5, 9}, &message);
   EXPECT_EQ(message.lo(), 5u);
@@ -69,7 +69,7 @@ TEST(KeyMessagesTest, RangeWithoutSecondPartsStaysInTheShortForm) {
 }
 
 TEST(KeyMessagesTest, ShortFormTakesSecondParts) {
-  const KeyTypes types{KeyType::kUint64, KeyType::kDate};
+  const KeyTypes types{ColumnType::kUint64, ColumnType::kDate};
   v1::KeyRange message;
   message.set_hi(9);
   message.mutable_start_second()->set_date32(1);

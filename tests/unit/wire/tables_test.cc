@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TableSchema AllTypes() {
+Schema AllTypes() {
   return {.columns = {{.name = "a", .type = ColumnType::kInt64},
                       {.name = "b", .type = ColumnType::kDecimal, .scale = 2, .nullable = true},
                       {.name = "c", .type = ColumnType::kString, .nullable = true},
@@ -62,7 +62,7 @@ TEST(TablesTest, BadSchemasAreRefused) {
 
 TEST(TablesTest, SchemaOfANewerServerIsAnError) {
   v1::TableSchema message;
-  const TableSchema schema{.columns = {{.name = "a", .type = ColumnType::kInt128, .scale = 3}}};
+  const Schema schema{.columns = {{.name = "a", .type = ColumnType::kInt128, .scale = 3}}};
   FillSchema(schema, &message);
   const auto again = AnsweredSchemaFrom(message);
   ASSERT_TRUE(again.ok()) << again.status();
@@ -74,7 +74,7 @@ TEST(TablesTest, SchemaOfANewerServerIsAnError) {
 }
 
 TEST(TablesTest, QueryComesBack) {
-  TableQuery query;
+  Query query;
   query.filter = Expression{.kind = Expression::Kind::kLess,
                             .arguments = {{.kind = Expression::Kind::kColumn, .column = "a"},
                                           {.kind = Expression::Kind::kLiteral, .value = Date{7}}}};
