@@ -31,27 +31,27 @@ namespace eris::engine {
 
 struct ObjectEntry {
   ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
-              std::unique_ptr<const routing::RangeTable> table, KeyTypes keys = {},
-              ColumnType values = ColumnType::kUint64,
-              std::shared_ptr<const storage::TableLayout> table_layout = nullptr,
+              std::unique_ptr<const routing::RangeTable> table,
+              std::shared_ptr<const storage::TableLayout> object_layout,
               std::unique_ptr<const routing::BitmapTable> first_holders = nullptr)
       : name(std::move(object_name)),
         kind(object_kind),
-        key_types(keys),
-        value_type(values),
-        layout(std::move(table_layout)),
+        layout(std::move(object_layout)),
+        key_types(is_table() ? KeyTypes() : KeyTypesOf(layout->schema())),
+        value_type(is_table() ? ColumnType::kUint64 : ValueTypeOf(layout->schema())),
         route(slot, id, std::move(table)),
         holders(std::move(first_holders)) {}
 
-  bool is_table() const { return layout != nullptr; }
+  bool is_table() const { return kind == ObjectKind::kTable || kind == ObjectKind::kHeapTable; }
   bool has_two_words() const { return is_table() ? layout->two_words() : key_types.two_parts(); }
 
   // Immutable after construction.
   const std::string name;
   const ObjectKind kind;
-  const KeyTypes key_types;
-  const ColumnType value_type;
-  const std::shared_ptr<const storage::TableLayout> layout;  // of tables, else nullptr
+  const std::shared_ptr<const storage::TableLayout> layout;  // LayoutOf its kind
+  // What the layout says of an index or a hash. Tables: the defaults.
+  const KeyTypes key_types{};
+  const ColumnType value_type = ColumnType::kUint64;
 
   routing::ObjectRoute route;
   // Of a heap table: which AEUs have a part. AEU i's partition has the range [i, i + 1), and
@@ -168,8 +168,8 @@ struct ObjectEntry {
 
   // Rows of the first chunk, whose cost is not known: fewer rows if they have more columns.
   uint32_t FirstChunkRows() const {
-    if (HasLongValues()) return 1;
-    if (layout == nullptr) return ChunkSize::kRowsMin;
+    if (HasStrings()) return 1;
+    if (!is_table()) return ChunkSize::kRowsMin;
     uint64_t row_bytes = 0;
     for (const ColumnSchema& column : layout->schema().columns) {
       row_bytes += ColumnValueBytes(column.type);
@@ -178,9 +178,7 @@ struct ObjectEntry {
         std::clamp<uint64_t>(ChunkSize::kLeastBytes / row_bytes, 1, ChunkSize::kRowsMin));
   }
   // A row of any length may be the first one.
-  bool HasLongValues() const {
-    if (value_type == ColumnType::kString) return true;
-    if (layout == nullptr) return false;
+  bool HasStrings() const {
     const auto& columns = layout->schema().columns;
     return std::any_of(columns.begin(), columns.end(), [](const ColumnSchema& column) {
       return column.type == ColumnType::kString;
