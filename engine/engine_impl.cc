@@ -285,7 +285,7 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     infos[i].name = object.name;
     infos[i].id = object.route.object();
     infos[i].kind = object.kind;
-    infos[i].schema = object.layout->schema();
+    infos[i].schema = object.schema;
     const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
     infos[i].partition_starts = table->starts();
     infos[i].partition_owners = table->owners();

@@ -10,7 +10,7 @@ constexpr uint64_t kStringBytes = 32;
 
 uint64_t RowBytes(const ObjectEntry& object) {
   uint64_t bytes = 0;
-  for (const ColumnSchema& column : object.layout->schema().columns) {
+  for (const ColumnSchema& column : object.schema.columns) {
     const uint32_t width = ColumnValueBytes(column.type);
     // The keys of an index or a hash are words.
     bytes += width == 0 ? kStringBytes : object.is_table() ? width : sizeof(uint64_t);
