@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "eris/batch.h"
 #include "eris/types.h"
 #include "routing/part.h"
 #include "routing/reply_bytes.h"
