@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "engine/core/batch_columns.h"
-#include "eris/schema.h"
+#include "eris/batch.h"
 #include "storage/table/output_columns.h"
 #include "storage/table/table_layout.h"
 

@@ -116,7 +116,7 @@ struct Options {
 struct CreateOptions {
   ObjectKind kind = ObjectKind::kIndex;
   // Of tables needed; of indexes and hashes KeyValueSchema:
-  //   {.expected = Int64Range(-1000, 1000), .schema = KeyValueSchema(ColumnType::kInt64)}
+  //   {.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-1000, 1000)}
   // Keys of two parts are of indexes with u64 values alone.
   Schema schema = KeyValueSchema();
   // The keys that are expected, encoded as key_encoding.h says: the initial partitions are even
