@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "storage/table/plan_compiler.h"
 
 namespace eris::engine {
 
@@ -38,13 +37,13 @@ absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
     if (IsKeyType(column.type)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("key column ", column.name, " of ", what, " is ",
-                     storage::TypeName(column.type), ", none of uint64, int64, float64, date"));
+                     ColumnTypeName(column.type), ", none of uint64, int64, float64, date"));
   }
   const ColumnSchema& value = schema.columns.back();
   if (value.type != ColumnType::kUint64 && value.type != ColumnType::kString) {
     return absl::InvalidArgumentError(
         absl::StrCat("value column ", value.name, " of ", what, " is ",
-                     storage::TypeName(value.type), ", neither uint64 nor, of an index, string"));
+                     ColumnTypeName(value.type), ", neither uint64 nor, of an index, string"));
   }
   if (value.nullable) {
     return absl::InvalidArgumentError(
