@@ -16,9 +16,11 @@
 #include "base/mutex.h"
 #include "engine/core/completion_queue.h"
 #include "engine/core/core.h"
+#include "engine/core/session_credit.h"
 #include "engine/objects/object_entry.h"
-#include "eris/engine.h"
+#include "engine/reads/ended_part.h"
 #include "eris/query.h"
+#include "eris/session.h"
 #include "routing/scan_part.h"
 
 namespace eris::engine {
@@ -31,12 +33,12 @@ class AggregateCall final : public Pending,
   // way.
   static constexpr int64_t kBytesPerPartition = 512;
 
-  // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit`; the call
-  // gives both back at its end.
+  // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit` (nullptr:
+  // none); the call gives both back at its end.
   // `snapshot`: taken before; let go when all parts have been answered.
   AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
-                std::shared_ptr<Snapshot> snapshot, std::shared_ptr<std::atomic<int64_t>> credit,
-                int64_t bytes, Session::AggregateCallback done);
+                std::shared_ptr<Snapshot> snapshot, SessionCredit credit, int64_t bytes,
+                Session::AggregateCallback done);
 
   // Sends the parts out; from here on the callback is owed. May block while AEUs take nothing, up
   // to the bound of the engine's Port.
@@ -49,7 +51,6 @@ class AggregateCall final : public Pending,
   struct Part final : routing::ScanPart {
     AggregateCall* call = nullptr;
     storage::Range asked;
-    AeuId aeu;
   };
   class CancelTask final : public CompletionTask {
    public:
@@ -78,14 +79,14 @@ class AggregateCall final : public Pending,
   const storage::Range range_;
   const storage::ScanQuery query_;
   const uint64_t snapshot_epoch_;
-  const std::shared_ptr<std::atomic<int64_t>> credit_;
+  const SessionCredit credit_;
   const int64_t bytes_;
 
   // Owned by the completion thread, after Start.
   Session::AggregateCallback done_;
   bool done_called_ = false;
   std::shared_ptr<Snapshot> snapshot_;
-  uint32_t rounds_ = 0;  // without progress
+  MovedCount moved_;
   RangeAggregate total_;
   absl::Status status_;
   std::shared_ptr<AggregateCall> self_;  // until the last part has ended
