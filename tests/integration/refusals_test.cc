@@ -294,9 +294,9 @@ TEST_F(RefusalsTest, RangesAndQueriesThatDoNotFit) {
   Expect(session_->OpenJoin(other_, other_, {.range = {.lo = 1, .hi = 2, .hi_second = 1}}).status(),
          kInvalid);
   // What is of tables alone, and of indexes alone.
-  using expressions::Column;
+  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
   Query filtered, grouped, counted, computed, valued;
-  filtered.filter = Column("value") > expressions::Literal(1);
+  filtered.filter = Column("value") > Literal(1);
   grouped.group_by = {"value"};
   counted.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
   computed.columns = {{Column("key") + Column("value"), "sum"}};
@@ -309,7 +309,7 @@ TEST_F(RefusalsTest, RangesAndQueriesThatDoNotFit) {
     Expect(scan(AnyKind::kTable, query), kInvalid);
   }
   Query unknown, resumed;
-  unknown.filter = Column("nothing") > expressions::Literal(1);
+  unknown.filter = Column("nothing") > Literal(1);
   resumed.resume = "not a token";
   for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kTable}) {
     Expect(scan(kind, unknown), kInvalid);

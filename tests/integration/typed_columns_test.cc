@@ -193,7 +193,8 @@ TEST_F(StringsTest, AnyBytesOfAnyLengthComeBackAndAreScannedInOrder) {
   for (size_t i = 0; i + 1 < keys.size(); ++i) ASSERT_EQ(answers[i], model_[keys[i]]) << keys[i];
   EXPECT_FALSE(BitAt(found.existed, keys.size() - 1));
   for (const ScanDirection direction : {ScanDirection::kForward, ScanDirection::kBackward}) {
-    std::vector<std::pair<int64_t, std::string>> got;
+    using Rows = std::vector<std::pair<int64_t, std::string>>;
+    Rows got;
     const auto scan = test::OrDie(session_->OpenScan(object_, {.direction = direction}));
     const absl::Status end = test::ForEachChunk(*scan, [&](const Chunk& chunk) {
       for (uint64_t i = 0; i < chunk.rows(); ++i) {
@@ -204,7 +205,7 @@ TEST_F(StringsTest, AnyBytesOfAnyLengthComeBackAndAreScannedInOrder) {
     });
     EXPECT_TRUE(end.ok()) << end;
     if (direction == ScanDirection::kBackward) std::reverse(got.begin(), got.end());
-    ASSERT_TRUE(got == std::vector(model_.begin(), model_.end())) << got.size();
+    ASSERT_TRUE(got == Rows(model_.begin(), model_.end())) << got.size();
   }
 }
 
