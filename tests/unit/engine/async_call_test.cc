@@ -143,8 +143,9 @@ TEST_F(AsyncCallTest, CreditComesBackThoughTheHandleIsKept) {
 
 TEST_F(AsyncCallTest, WhatFindsNoBufferWithinTheBoundIsRefused) {
   test::HandEngine engine{2, [](Options& options) { options.send_wait_ms_max = 1; }};
-  const Object object =
-      engine.While([&] { return test::Create(*engine, "o", {.expected = {0, 2000}}); });
+  const Object object = engine.While([&] {
+    return test::Create(*engine, "o", {.expected = {0, 2000}});
+  });
   auto session = engine->NewSession();
   const std::vector<uint64_t> keys(20'000, 5);  // more than AEU 0's half holds
   Outcome outcome;

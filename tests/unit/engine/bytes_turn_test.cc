@@ -22,8 +22,7 @@ class BytesTurnTest : public testing::Test {
  protected:
   BytesTurnTest() : session_(engine_->NewSession()) {
     for (uint64_t key = 0; key < kKeys; ++key) keys_.push_back(key);
-    const CreateOptions options{.schema =
-                                    KeyValueSchema(ColumnType::kUint64, ColumnType::kString)};
+    const CreateOptions options{.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString)};
     object_ = engine_.While([&] { return test::Create(*engine_, "b", options); });
     EXPECT_TRUE(engine_.While([&] { return Upsert('v', absl::InfiniteFuture()); }).ok());
   }

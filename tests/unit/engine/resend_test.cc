@@ -187,8 +187,8 @@ TEST_P(ResendTest, WaitingCallsAgreeWithAMap) {
         if (!lookup) {
           expected = Apply(mode, model, keys[i], rows[i].second, wanted.empty() ? 0 : wanted[i]);
         }
-        if (got.existed[i] != there || got.applied[i] != expected.applied ||
-            got.executed[i] != 1 || got.values[i] != expected.answer) {
+        if (got.existed[i] != there || got.applied[i] != expected.applied || got.executed[i] != 1 ||
+            got.values[i] != expected.answer) {
           error = absl::StrCat("key ", keys[i].first, ", ", keys[i].second, " in round ", round,
                                ", mode ", static_cast<int>(mode));
         }
@@ -228,8 +228,8 @@ TEST_P(ResendTest, ScansAndAggregatesSeeEachRowOnce) {
            .direction = backward ? ScanDirection::kBackward : ScanDirection::kForward});
       if (!rows.ok() || *rows != expected) error = absl::StrCat("scan of round ", round);
       const bool numbers = GetParam() != AnyKind::kBytes;
-      const auto sum = object_.session().Aggregate(object_.object(),
-                                                   {.range = range, .count_only = !numbers});
+      const auto sum =
+          object_.session().Aggregate(object_.object(), {.range = range, .count_only = !numbers});
       if (!sum.ok() || (numbers ? *sum != total : sum->count != total.count)) {
         error = absl::StrCat("aggregate of round ", round);
       }

@@ -93,7 +93,8 @@ TEST_F(SendOrderTest, WhatIsHeldGoesWhenATableSaysWhereItsKeysAre) {
   const std::vector<uint64_t> one{key};
   EXPECT_TRUE(engine_
                   .While([&] {
-                    return session_->Lookup(object_, one, absl::MakeSpan(found), absl::MakeSpan(there));
+                    return session_->Lookup(object_, one, absl::MakeSpan(found),
+                                            absl::MakeSpan(there));
                   })
                   .ok());
   EXPECT_EQ(found[0], 2u);
@@ -118,7 +119,8 @@ TEST_F(SendOrderTest, ADeadlinePassesWhileACallIsHeld) {
   const std::vector<uint64_t> one{key};
   EXPECT_TRUE(engine_
                   .While([&] {
-                    return session_->Lookup(object_, one, absl::MakeSpan(found), absl::MakeSpan(there));
+                    return session_->Lookup(object_, one, absl::MakeSpan(found),
+                                            absl::MakeSpan(there));
                   })
                   .ok());
   EXPECT_EQ(there[0], 1) << "the erase was given up";

@@ -112,7 +112,8 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
             expect(BitAt(result.existed, i) == (found != model.end()), "found");
             Value want;
             if (found != model.end()) want = found->second;
-            expect(test::ValueAt(test::ViewOf(result.columns[0]), kSchema.columns[2], i) == want, "text");
+            expect(test::ValueAt(test::ViewOf(result.columns[0]), kSchema.columns[2], i) == want,
+                   "text");
           }
         }
       }
