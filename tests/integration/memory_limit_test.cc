@@ -127,16 +127,18 @@ TEST_P(MemoryLimitTest, EachRowTellsWhetherItCountedAndTheOthersAreServed) {
 TEST(MemoryLimitOfStringsTest, ARefusedStringLeavesTheOldOne) {
   const auto engine = OpenWith(uint64_t{64} << 20);
   const auto session = engine->NewSession();
-  const Object strings = test::Create(
-      *engine, "b",
-      {.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString), .expected = {0, 10'000}});
+  const Object strings =
+      test::Create(*engine, "b",
+                   {.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString),
+                    .expected = {0, 10'000}});
   const auto put = [&](const std::vector<uint64_t>& keys, const std::vector<std::string>& values) {
     const test::StringsColumn column(values);
     const ColumnView columns[] = {test::ColumnOf(keys), column.view()};
     return session->Write(strings, {.rows = {keys.size(), columns}}).status;
   };
   const std::vector<uint64_t> keys{1, 2600, 5100, 7600};
-  const std::vector<std::string> old(keys.size(), "old"), other(keys.size(), std::string(600'000, 'x'));
+  const std::vector<std::string> old(keys.size(), "old"),
+      other(keys.size(), std::string(600'000, 'x'));
   ASSERT_TRUE(put(keys, old).ok());
   absl::Status status;
   for (uint64_t key = 100; status.ok() && key < 200; ++key) {
