@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "wire/bounds.h"
 
 namespace eris::server {
 
@@ -37,7 +38,7 @@ uint64_t ColumnsBytes(const wire::Columns& columns) {
 }
 
 uint64_t CopiedBytes(const Object& object, const wire::Columns& columns) {
-  if (IsTable(object)) return 0;
+  if (wire::IsTable(object.kind())) return 0;
   uint64_t bytes = 0;
   for (const v1::Column& column : columns) {
     if (column.type() == v1::COLUMN_TYPE_BYTES) {
@@ -53,7 +54,7 @@ uint64_t AnsweredBytes(const Object& object, const wire::ColumnTypes& types, uin
   uint64_t bytes = 0;
   for (const ColumnType type : types) {
     bytes += rows * ColumnValueBytes(type);
-    if (IsTable(object)) bytes += BitmapBytes(rows);  // a null where nothing was found
+    if (wire::IsTable(object.kind())) bytes += BitmapBytes(rows);  // a null where nothing was found
   }
   return bytes;
 }

@@ -26,10 +26,6 @@ absl::StatusOr<Object> OpenObject(Session& session, const std::string& name);
 // Errors: FailedPrecondition (a heap table).
 absl::Status CheckKeyed(const Object& object);
 
-inline bool IsTable(const Object& object) {
-  return object.kind() == ObjectKind::kTable || object.kind() == ObjectKind::kHeapTable;
-}
-
 // Of fields that this version does not know: kept by protobuf, in many times their size.
 uint64_t UnknownBytes(const google::protobuf::Message& message);
 // What a message holds of columns, also of parts for which the request will be refused.

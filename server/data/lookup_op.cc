@@ -8,8 +8,7 @@
 namespace eris::server {
 
 uint64_t LookupOp::RequestBytes(const Request& request) {
-  uint64_t bytes =
-      request.object().size() + ColumnsBytes(request.keys()) + UnknownBytes(request);
+  uint64_t bytes = request.object().size() + ColumnsBytes(request.keys()) + UnknownBytes(request);
   for (const std::string& name : request.columns()) bytes += sizeof(std::string) + name.size();
   return bytes;
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "server/data/batch_request.h"
 #include "server/calls/call_scope.h"
+#include "server/data/batch_request.h"
 
 namespace eris::server {
 

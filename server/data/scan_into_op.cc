@@ -13,8 +13,8 @@ absl::StatusOr<ScanIntoOp::Plan> ScanIntoOp::Prepare(const CallScope& scope,
   Plan plan;
   ERIS_ASSIGN_OR_RETURN(plan.table, OpenObject(scope.session, request.table()));
   ERIS_ASSIGN_OR_RETURN(plan.target, OpenObject(scope.session, request.target()));
-  ERIS_ASSIGN_OR_RETURN(
-      plan.query, wire::QueryFrom(plan.table.kind(), plan.table.schema(), request.query()));
+  ERIS_ASSIGN_OR_RETURN(plan.query,
+                        wire::QueryFrom(plan.table.kind(), plan.table.schema(), request.query()));
   if (request.snapshot() != 0) {
     // The engine keeps the snapshot while it reads; it may do so longer than the server lives.
     ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, scope.leases.Find(request.snapshot()));

@@ -46,9 +46,9 @@ absl::Status ReadExpected(const Object& object, WriteMode mode, const v1::WriteR
                           BatchInput<v1::WriteRequest>& input) {
   if (mode != WriteMode::kCompareAndSet) {
     if (message.expected().empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected: ", message.expected_size(), " columns, must be unset for mode ",
-                     v1::WriteMode_Name(message.mode())));
+    return absl::InvalidArgumentError(absl::StrCat("expected: ", message.expected_size(),
+                                                   " columns, must be unset for mode ",
+                                                   v1::WriteMode_Name(message.mode())));
   }
   const Schema& schema = object.schema();
   ERIS_ASSIGN_OR_RETURN(
@@ -86,24 +86,24 @@ absl::StatusOr<WriteOp::Plan> WriteOp::Prepare(const CallScope& scope, const Req
 
 Session::StartedCall WriteOp::Start(Session& session, const Plan& plan, Request& request,
                                     Session::Callback done) {
-  return StartBatch(
-      request, ColumnsBytes(request.columns()) + ColumnsBytes(request.expected()),
-      [&](const Request& message, BatchInput<Request>& input,
-          std::shared_ptr<const void> holder) -> Session::StartedCall {
-        const Schema& schema = plan.object.schema();
-        const WriteMode mode = plan.shape.mode;
-        const absl::Span<const uint32_t> columns =
-            mode == WriteMode::kErase ? schema.key : wire::AllColumns(schema);
-        ERIS_ASSIGN_OR_RETURN(input.rows,
-                              wire::ViewColumns("columns", schema, columns, message.columns()));
-        ERIS_RETURN_IF_ERROR(ReadExpected(plan.object, mode, message, input));
-        return session.WriteAsync(plan.object,
-                                  {.mode = mode,
-                                   .rows = input.rows.batch(),
-                                   .expected = input.expected.batch(),
-                                   .holder = std::move(holder)},
-                                  std::move(done));
-      });
+  return StartBatch(request, ColumnsBytes(request.columns()) + ColumnsBytes(request.expected()),
+                    [&](const Request& message, BatchInput<Request>& input,
+                        std::shared_ptr<const void> holder) -> Session::StartedCall {
+                      const Schema& schema = plan.object.schema();
+                      const WriteMode mode = plan.shape.mode;
+                      const absl::Span<const uint32_t> columns =
+                          mode == WriteMode::kErase ? schema.key : wire::AllColumns(schema);
+                      ERIS_ASSIGN_OR_RETURN(
+                          input.rows,
+                          wire::ViewColumns("columns", schema, columns, message.columns()));
+                      ERIS_RETURN_IF_ERROR(ReadExpected(plan.object, mode, message, input));
+                      return session.WriteAsync(plan.object,
+                                                {.mode = mode,
+                                                 .rows = input.rows.batch(),
+                                                 .expected = input.expected.batch(),
+                                                 .holder = std::move(holder)},
+                                                std::move(done));
+                    });
 }
 
 absl::Status WriteOp::Fill(const Shape& shape, BatchResult& result, Response* response) {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "server/data/batch_request.h"
 #include "server/calls/call_scope.h"
+#include "server/data/batch_request.h"
 
 namespace eris::server {
 
