@@ -1,6 +1,6 @@
 // Rows of typed columns in Arrow's layout, which their holder owns: what callers send, and what
-// lookups, writes and scans answer. Values are native, by the column's type (include/eris/schema.h).
-// One thread at a time.
+// lookups, writes and scans answer. Values are native, by the column's type
+// (include/eris/schema.h). One thread at a time.
 #ifndef ERIS_CLIENTS_ROWS_H_
 #define ERIS_CLIENTS_ROWS_H_
 
@@ -87,14 +87,13 @@ struct OwnedRows {
 
 inline RowView::RowView(const OwnedRows& rows) : rows_(rows.rows) {
   for (const ColumnBuffers& column : rows.columns) {
-    views_.push_back(
-        {.values = column.values.data(),
-         .validity = column.validity.empty()
-                         ? nullptr
-                         : reinterpret_cast<const uint8_t*>(column.validity.data()),
-         .offsets = column.offsets.empty()
-                        ? nullptr
-                        : reinterpret_cast<const uint32_t*>(column.offsets.data())});
+    views_.push_back({.values = column.values.data(),
+                      .validity = column.validity.empty()
+                                      ? nullptr
+                                      : reinterpret_cast<const uint8_t*>(column.validity.data()),
+                      .offsets = column.offsets.empty()
+                                     ? nullptr
+                                     : reinterpret_cast<const uint32_t*>(column.offsets.data())});
   }
 }
 
