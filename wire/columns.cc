@@ -1,5 +1,6 @@
 #include "wire/columns.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -7,7 +8,6 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
@@ -40,7 +40,7 @@ std::string TypeText(v1::ColumnType type) {
 
 size_t BitmapBytes(uint64_t rows) { return (rows + 7) / 8; }
 
-// How many strings' offsets ascend; all of them are looked at without a branch.
+// All offsets are looked at without a branch.
 bool Ascend(const uint32_t* offsets, uint64_t rows) {
   uint32_t descents = 0;
   for (uint64_t i = 0; i < rows; ++i) descents |= offsets[i] > offsets[i + 1] ? 1u : 0u;
@@ -166,14 +166,25 @@ absl::Status WrongColumnCount(absl::string_view name, const Schema& schema,
                               absl::Span<const uint32_t> columns, int count) {
   std::string expected;
   if (columns.size() <= kTableKeyColumnsMax) {
-    expected = absl::StrCat(" (", absl::StrJoin(columns, ", ", [&](std::string* out, uint32_t i) {
-                              const ColumnSchema& column = schema.columns[i];
-                              absl::StrAppend(out, Shown(column.name), " ",
-                                              v1::ColumnType_Name(ToProto(column.type)));
-                            }), ")");
+    expected =
+        absl::StrCat(" (",
+                     absl::StrJoin(columns, ", ",
+                                   [&](std::string* out, uint32_t i) {
+                                     const ColumnSchema& column = schema.columns[i];
+                                     absl::StrAppend(out, Shown(column.name), " ",
+                                                     v1::ColumnType_Name(ToProto(column.type)));
+                                   }),
+                     ")");
   }
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": ", count, " columns, must be ", columns.size(), expected));
+}
+
+void MoveColumn(ColumnType type, ColumnBuffers buffers, v1::Column* column) {
+  column->set_type(ToProto(type));
+  column->set_data(std::move(buffers.values));
+  column->set_validity(std::move(buffers.validity));
+  column->set_offsets(std::move(buffers.offsets));
 }
 
 void Resize(size_t count, Columns* message) {
@@ -234,9 +245,7 @@ absl::StatusOr<ColumnType> ColumnTypeFrom(absl::string_view name, v1::ColumnType
 absl::Span<const uint32_t> AllColumns(const Schema& schema) {
   return absl::MakeConstSpan(kOneAfterAnother).subspan(0, schema.columns.size());
 }
-absl::Span<const uint32_t> ValueColumn(const Schema& schema) {
-  return AllColumns(schema).last(1);
-}
+absl::Span<const uint32_t> ValueColumn(const Schema& schema) { return AllColumns(schema).last(1); }
 
 ColumnTypes TypesOf(const Schema& schema, absl::Span<const uint32_t> columns) {
   ColumnTypes types;
@@ -248,20 +257,20 @@ absl::StatusOr<ColumnTypes> AnsweredTypes(const Schema& schema,
                                           absl::Span<const std::string> names) {
   ColumnTypes types;
   if (names.size() > kTableColumnsMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a lookup of ", names.size(),
-                                                   " columns, must be at most ", kTableColumnsMax));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a lookup of ", names.size(), " columns, must be at most ", kTableColumnsMax));
   }
   for (const std::string& name : names) {
     size_t i = 0;
     while (i < schema.columns.size() && schema.columns[i].name != name) ++i;
     if (i == schema.columns.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("column \"", Shown(name),
-                                                     "\" of the lookup is none of the object"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("column \"", Shown(name), "\" of the lookup is none of the object"));
     }
     types.push_back(schema.columns[i].type);
   }
   for (uint32_t i = 0; names.empty() && i < schema.columns.size(); ++i) {
-    if (absl::c_linear_search(schema.key, i)) continue;
+    if (std::find(schema.key.begin(), schema.key.end(), i) != schema.key.end()) continue;
     types.push_back(schema.columns[i].type);
   }
   return types;
@@ -285,8 +294,7 @@ absl::StatusOr<ViewedColumns> ViewColumns(absl::string_view name, const Schema& 
   ViewedColumns viewed;
   Reader reader(name, viewed);
   for (size_t i = 0; i < columns.size(); ++i) {
-    ERIS_RETURN_IF_ERROR(
-        reader.Read(schema.columns[columns[i]], message.Get(static_cast<int>(i))));
+    ERIS_RETURN_IF_ERROR(reader.Read(schema.columns[columns[i]], message.Get(static_cast<int>(i))));
   }
   return viewed;
 }
@@ -306,11 +314,7 @@ uint64_t RowsSaid(const v1::Column& column) {
 void MoveColumns(const ColumnTypes& types, std::vector<ColumnBuffers> columns, Columns* message) {
   ERIS_CHECK(types.size() == columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
-    v1::Column* column = message->Add();
-    column->set_type(ToProto(types[i]));
-    column->set_data(std::move(columns[i].values));
-    column->set_validity(std::move(columns[i].validity));
-    column->set_offsets(std::move(columns[i].offsets));
+    MoveColumn(types[i], std::move(columns[i]), message->Add());
   }
 }
 
@@ -345,10 +349,14 @@ void FillColumns(const ColumnTypes& types, const RowBatch& rows, Columns* messag
   }
 }
 
-void FillColumns(const Chunk& chunk, Columns* message) {
+void FillColumns(const Chunk& chunk, bool take_strings, Columns* message) {
   const std::vector<ColumnSchema>& columns = chunk.schema().columns;
   Resize(columns.size(), message);
   for (size_t i = 0; i < columns.size(); ++i) {
+    if (take_strings && columns[i].type == ColumnType::kString) {
+      MoveColumn(columns[i].type, chunk.TakeColumn(i), message->Mutable(static_cast<int>(i)));
+      continue;
+    }
     FillColumn(columns[i].type, chunk.rows(), chunk.column(i),
                message->Mutable(static_cast<int>(i)));
   }
@@ -383,8 +391,8 @@ uint64_t ExpectedChunkBytes(const Schema& schema, uint64_t rows_max, uint64_t by
 absl::Status TakeColumns(const ColumnTypes& types, uint64_t rows, Columns* message,
                          std::vector<ColumnBuffers>* columns) {
   if (static_cast<size_t>(message->size()) != types.size()) {
-    return absl::InternalError(absl::StrCat("the server sent ", message->size(),
-                                            " columns, expected ", types.size()));
+    return absl::InternalError(
+        absl::StrCat("the server sent ", message->size(), " columns, expected ", types.size()));
   }
   for (size_t i = 0; i < types.size(); ++i) {
     const v1::Column& column = message->Get(static_cast<int>(i));

@@ -67,7 +67,8 @@ void MoveColumns(const ColumnTypes& types, std::vector<ColumnBuffers> columns, C
 // Copies columns into a message, whose memory is used again. Shapes: as many columns as types.
 void FillColumn(ColumnType type, uint64_t rows, const ColumnView& view, v1::Column* column);
 void FillColumns(const ColumnTypes& types, const RowBatch& rows, Columns* message);
-void FillColumns(const Chunk& chunk, Columns* message);
+// `take_strings`: those of an index are moved out of the chunk (Chunk::TakeColumn).
+void FillColumns(const Chunk& chunk, bool take_strings, Columns* message);
 // What the latter takes.
 uint64_t ChunkBytes(const Chunk& chunk);
 // What it can be expected to take, of chunks of at most `rows_max` rows (0: any number), but never
