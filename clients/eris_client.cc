@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "clients/client_stubs.h"
 #include "clients/data_messages.h"
-#include "wire/keys.h"
 #include "wire/objects.h"
 #include "wire/query.h"
 #include "wire/stats.h"
@@ -89,24 +88,6 @@ absl::StatusOr<WriteResult> CallWrite(const Client& client,
       [&](v1::WriteResponse& response) { return TakeWrite(*shape, response); });
 }
 
-RangeAggregate AggregateFrom(const KeyTypes& types, const v1::AggregateResponse& response) {
-  RangeAggregate result{.count = response.count()};
-  if (!response.has_min()) return result;
-  result.min = response.min();
-  result.max = response.max();
-  result.sum_low = response.sum_low();
-  result.sum_high = response.sum_high();
-  const auto key = [](const char* name, ColumnType type, const v1::Key& message) {
-    return wire::KeyFrom(name, type, message).value_or(0);
-  };
-  result.first_key = key("first_key", types.first, response.first_key());
-  result.last_key = key("last_key", types.first, response.last_key());
-  if (!types.two_parts()) return result;
-  result.first_second = key("first_second", *types.second, response.first_second());
-  result.last_second = key("last_second", *types.second, response.last_second());
-  return result;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
@@ -141,7 +122,8 @@ std::unique_ptr<Client> Client::WithTimeout(absl::Duration timeout) const {
 
 absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateOptions& options) {
   v1::CreateObjectRequest request;
-  absl::Status status = wire::FillCreate(name, options, &request);
+  request.set_name(name);
+  absl::Status status = wire::FillCreateOptions(options, &request);
   if (!status.ok()) return status;
   return Call<ObjectInfo>(
       *this, stubs_->catalog, &v1::Catalog::Stub::CreateObject, request,
@@ -221,17 +203,12 @@ absl::StatusOr<RangeAggregate> Client::Aggregate(const ObjectInfo& object,
                                                  const AggregateOptions& options) {
   v1::AggregateRequest request;
   request.set_object(object.name);
-  const KeyTypes types = wire::RangeTypesOf(object.kind, object.schema);
-  absl::Status status = wire::SetRange("range", types, options.range, *request.mutable_range());
+  absl::Status status =
+      wire::FillAggregateOptions(object.kind, object.schema, options, &request);
   if (!status.ok()) return status;
-  if (options.values) {
-    request.mutable_values()->set_lo(options.values->lo);
-    request.mutable_values()->set_last(options.values->last);
-  }
-  request.set_count_only(options.count_only);
   return Call<RangeAggregate>(
       *this, stubs_->data, &v1::Data::Stub::Aggregate, request,
-      [&](const v1::AggregateResponse& response) { return AggregateFrom(types, response); });
+      [&](const v1::AggregateResponse& response) { return wire::AggregateFrom(object.schema, response); });
 }
 
 absl::StatusOr<uint64_t> Client::ScanInto(const std::string& table, const Query& query,
