@@ -10,7 +10,7 @@
 //
 // Every object has a schema. Calls on it take the ObjectInfo that Create, Get or List gave, of
 // which they use name, kind and schema, and columns of native values by the schema's types:
-//   OwnedRows rows{.rows = 2, .columns = {ColumnOf<int64_t>(ids), ColumnOf(names)}};
+//   OwnedRows rows{.rows = 2, .columns = {NumberColumn<int64_t>(ids), StringColumn(names)}};
 //   (*client)->Write(*people, WriteMode::kUpsert, rows.view());
 // Bounds of ranges are u64, encoded as include/eris/key_encoding.h says.
 //

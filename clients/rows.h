@@ -99,13 +99,12 @@ inline RowView::RowView(const OwnedRows& rows) : rows_(rows.rows) {
 
 // A column of numbers, none of which is null.
 template <class T>
-ColumnBuffers ColumnOf(absl::Span<const T> numbers) {
-  static_assert(std::is_arithmetic_v<T>);
+requires std::is_arithmetic_v<T> ColumnBuffers NumberColumn(absl::Span<const T> numbers) {
   return {.values = std::string(reinterpret_cast<const char*>(numbers.data()),
                                 numbers.size() * sizeof(T))};
 }
 // The same of strings. REQUIRES: less than 4 GiB together.
-inline ColumnBuffers ColumnOf(absl::Span<const absl::string_view> strings) {
+inline ColumnBuffers StringColumn(absl::Span<const absl::string_view> strings) {
   ColumnBuffers column;
   const auto add_offset = [&] {
     const auto offset = static_cast<uint32_t>(column.values.size());
