@@ -69,11 +69,12 @@ std::vector<ColumnView> ViewsOf(const KeyColumns& keys, absl::Span<const uint64_
 absl::Status CheckNumbers(const ObjectInfo& object, absl::Span<const uint32_t> columns,
                           const KeyColumns& keys, absl::Span<const uint64_t> values = {},
                           absl::Span<const uint64_t> expected = {}) {
-  for (const uint32_t column : columns) {
-    if (object.schema.columns[column].type == ColumnType::kUint64) continue;
-    return absl::InvalidArgumentError(absl::StrCat("column \"", object.schema.columns[column].name,
-                                                   "\" of object \"", object.name,
-                                                   "\" is not u64: give columns of its types"));
+  for (const uint32_t i : columns) {
+    const ColumnSchema& column = object.schema.columns[i];
+    if (column.type == ColumnType::kUint64) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("column \"", column.name, "\" of object \"", object.name, "\" is ",
+                     ColumnTypeName(column.type), ", not uint64: give columns of its types"));
   }
   for (const auto& [what, length] :
        {std::pair("second parts", keys.two_parts() ? keys.second().size() : keys.size()),

@@ -133,7 +133,7 @@ TEST(DataMessagesTest, BatchThatDoesNotFitTheObjectIsRefused) {
   EXPECT_THAT(write(kNumbers, kCompareAndSet, two, two, three),
               HasSubstr("2 keys and 3 expected values"));
   EXPECT_EQ(write(IndexOf({ColumnType::kInt64}), kErase, two),
-            "column \"key\" of object \"o\" is not u64: give columns of its types");
+            "column \"key\" of object \"o\" is int64, not uint64: give columns of its types");
   EXPECT_THAT(write(IndexOf({}, ColumnType::kString), kUpsert, two, two), HasSubstr("\"value\""));
 
   const OwnedRows keys{.rows = 2,
