@@ -86,7 +86,7 @@ void CheckAnswers(storage::Partition& partition, const Batches& batches) {
     for (uint32_t i = 0; i < batches.batch_keys; ++i) {
       if (batches.states[i] != storage::KeyState::kPresent ||
           batches.values[i] != parts[0].keys[i]) {
-        Die("monitor_bench: a wrong value");
+        Die("a wrong value");
       }
     }
   }
@@ -157,16 +157,7 @@ int main(int argc, char** argv) {
   using namespace eris;
   int rounds = 31;
   uint64_t rows = 4'000'000;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--rounds=", 9) == 0) {
-      rounds = std::atoi(argv[i] + 9);
-    } else if (std::strncmp(argv[i], "--rows=", 7) == 0) {
-      rows = std::strtoull(argv[i] + 7, nullptr, 10);
-    } else {
-      bench::Die("usage: monitor_bench [--rounds=<n>] [--rows=<n>]");
-    }
-  }
-  if (rounds < 1 || rows < 1) bench::Die("monitor_bench: one round and one row at least");
+  bench::ParseFlags(argc, argv, {{"--rounds", rounds, 1}, {"--rows", rows, 1}});
   bench::OurMemory memory(1);
   auto made = storage::IndexPartition::Create(storage::Range{}, memory.cache(0));
   if (!made.ok()) bench::Die(std::string(made.status().message()));

@@ -41,7 +41,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kBytesPerRow = 16;
 
 void Check(const absl::Status& status) {
-  if (!status.ok()) Die("transfer_lab: " + std::string(status.message()));
+  if (!status.ok()) Die(std::string(status.message()));
 }
 
 double Median(std::vector<double> values) {
@@ -114,7 +114,7 @@ void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::Local
     if (count == kBatch) flush();
   }
   if (count > 0) flush();
-  if (partition.size() != keys.size()) Die("transfer_lab: no memory");
+  if (partition.size() != keys.size()) Die("no memory");
 }
 
 Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
@@ -150,7 +150,7 @@ Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
     OurMemory::EndTurn(memory.cache(0));
     OurMemory::EndTurn(memory.cache(1));
   }
-  if (source->size() + target->size() != keys.size()) Die("transfer_lab: rows were lost");
+  if (source->size() + target->size() != keys.size()) Die("rows were lost");
   return {{"keys", moved},
           {"us", Median(total_us)},
           {"us_max", *std::max_element(total_us.begin(), total_us.end())},
@@ -165,7 +165,7 @@ double Rebuild(const storage::PrefixTree& tree, OurMemory& memory, std::vector<u
   storage::TreeScanner scanner(tree, 0);
   scanner.Read(~uint64_t{0}, keys.data(), values.data(), static_cast<uint32_t>(keys.size()));
   storage::PrefixTree built(memory.cache(1));
-  if (!built.Build(keys.data(), values.data(), keys.size())) Die("transfer_lab: no memory");
+  if (!built.Build(keys.data(), values.data(), keys.size())) Die("no memory");
   const auto ns = static_cast<double>(ThreadNs() - begin_ns);
   return static_cast<double>(keys.size()) * 1e9 / ns;
 }
@@ -202,7 +202,7 @@ Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t round
       }
     }
     const auto ns = static_cast<double>(ThreadNs() - begin_ns);
-    if (target->size() != keys.size()) Die("transfer_lab: rows were lost");
+    if (target->size() != keys.size()) Die("rows were lost");
     const auto count = static_cast<double>(keys.size());
     copied.push_back(count * 1e9 / ns);
     ratios.push_back(copied.back() / rebuilt.back());
@@ -227,21 +227,14 @@ Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t round
 }
 
 int Main(int argc, char** argv) {
-  uint64_t count = 10'000'000;
   uint32_t rounds = 5;
   std::vector<uint32_t> chunks = {4096, 16384, 65536, 262144};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i];
-    if (flag == "--keys") {
-      count = static_cast<uint64_t>(Real(argv[i + 1], 0.01, 200) * 1e6);
-    } else if (flag == "--rounds") {
-      rounds = Number(argv[i + 1], 1, 100);
-    } else if (flag == "--chunks") {
-      chunks = Numbers(argv[i + 1], 1, ~0u);
-    } else {
-      Die("transfer_lab: no such flag: " + flag);
-    }
-  }
+  double millions = 10;
+  ParseFlags(argc, argv,
+             {{"--keys", millions, 0.01, 200},
+              {"--rounds", rounds, 1, 100},
+              {"--chunks", chunks, 1, ~0u}});
+  const auto count = static_cast<uint64_t>(millions * 1e6);
   PinTo(0);
   Json out = {{"keys", count}, {"rounds", rounds}};
   for (const bool sparse : {false, true}) {

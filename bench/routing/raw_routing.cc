@@ -270,34 +270,19 @@ void WriteJson(const Flags& flags, const std::vector<int>& cpus, const Context& 
 
 Flags ParseFlags(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) Die(name + " has no value");
-    const std::string value = argv[i + 1];
-    if (name == "--aeus") {
-      flags.aeus = Numbers(value, 2, 64);
-    } else if (name == "--modes") {
-      flags.modes = Split(value);
-    } else if (name == "--batches") {
-      flags.batches = Numbers(value, 1, 1 << 16);
-    } else if (name == "--segment") {
-      flags.segment = Number(value, 16, 256);
-    } else if (name == "--methods") {
-      flags.methods = Split(value);
-    } else if (name == "--rounds") {
-      flags.rounds = Number(value, 1, 1000);
-    } else if (name == "--ms") {
-      flags.ms = Number(value, 1, 60'000);
-    } else if (name == "--turn") {
-      flags.turn = Number(value, 1, 1 << 16);
-    } else if (name == "--incoming-bytes") {
-      flags.incoming_bytes = Number(value, 4096, 1 << 30) & ~size_t{63};
-    } else if (name == "--json") {
-      flags.json = value;
-    } else {
-      Die("no flag " + name);
-    }
-  }
+  uint32_t incoming_bytes = 1 << 20;
+  ParseFlags(argc, argv,
+             {{"--aeus", flags.aeus, 2, 64},
+              {"--modes", flags.modes},
+              {"--batches", flags.batches, 1, 1 << 16},
+              {"--segment", flags.segment, 16, 256},
+              {"--methods", flags.methods},
+              {"--rounds", flags.rounds, 1, 1000},
+              {"--ms", flags.ms, 1, 60'000},
+              {"--turn", flags.turn, 1, 1 << 16},
+              {"--incoming-bytes", incoming_bytes, 4096, 1 << 30},
+              {"--json", flags.json}});
+  flags.incoming_bytes = incoming_bytes & ~size_t{63};
   for (const std::string& mode : flags.modes) {
     if (mode != "plain" && mode != "mixed") Die("--modes are plain and mixed");
   }

@@ -339,32 +339,16 @@ void WriteJson(const std::string& path, const std::vector<Point>& points, double
 
 Flags ParseFlags(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) Die(name + " has no value");
-    const std::string value = argv[i + 1];
-    if (name == "--keys") {
-      flags.keys = Numbers(value, 1, 1'000'000'000);
-    } else if (name == "--aeus") {
-      flags.aeus = Numbers(value, 1, 64);
-    } else if (name == "--batches") {
-      flags.batches = Numbers(value, 1, 1 << 16);
-    } else if (name == "--outgoing") {
-      flags.outgoing = Numbers(value, 0, 1 << 15);
-    } else if (name == "--rounds") {
-      flags.rounds = Number(value, 1, 1000);
-    } else if (name == "--ms") {
-      flags.ms = Number(value, 1, 60'000);
-    } else if (name == "--turn") {
-      flags.turn = Number(value, 1, 1 << 16);
-    } else if (name == "--only") {
-      flags.only = value;
-    } else if (name == "--json") {
-      flags.json = value;
-    } else {
-      Die("no flag " + name);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--keys", flags.keys, 1, 1'000'000'000},
+              {"--aeus", flags.aeus, 1, 64},
+              {"--batches", flags.batches, 1, 1 << 16},
+              {"--outgoing", flags.outgoing, 0, 1 << 15},
+              {"--rounds", flags.rounds, 1, 1000},
+              {"--ms", flags.ms, 1, 60'000},
+              {"--turn", flags.turn, 1, 1 << 16},
+              {"--only", flags.only},
+              {"--json", flags.json}});
   return flags;
 }
 

@@ -290,20 +290,10 @@ void WriteJson(const std::string& path, const Report& report) {
 
 Flags ParseFlags(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) Die(name + " needs a value");
-    const std::string value = argv[i + 1];
-    if (name == "--rounds") {
-      flags.rounds = Number(value, 1, 1'000'000);
-    } else if (name == "--asleep") {
-      flags.asleep_us = Numbers(value, kLeastAsleepUs, 1'000'000);
-    } else if (name == "--json") {
-      flags.json = value;
-    } else {
-      Die("no flag " + name);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--rounds", flags.rounds, 1, 1'000'000},
+              {"--asleep", flags.asleep_us, kLeastAsleepUs, 1'000'000},
+              {"--json", flags.json}});
   return flags;
 }
 

@@ -66,7 +66,7 @@ class Upserts {
                                   .states_out = states_.data()};
     partition_.Execute(
         {.operation = storage::Operation::kUpsert, .parts = {&part, 1}, .snapshots = &view_});
-    if (states_[kBatch - 1] == storage::KeyState::kNoMemory) Die("upsert_overhead: no memory");
+    if (states_[kBatch - 1] == storage::KeyState::kNoMemory) Die("no memory");
   }
 
   storage::Partition& partition_;
@@ -84,13 +84,13 @@ double Median(std::vector<double> values) {
 
 std::unique_ptr<storage::Partition> MakeBare(memory::LocalCache& cache) {
   auto made = storage::IndexPartition::Create({}, cache);
-  if (!made.ok()) Die("upsert_overhead: no memory");
+  if (!made.ok()) Die("no memory");
   return *std::move(made);
 }
 
 std::unique_ptr<storage::Partition> MakeVersioned(memory::LocalCache& cache) {
   auto made = storage::VersionedPartition::Create(MakeBare(cache), cache, {});
-  if (!made.ok()) Die("upsert_overhead: no memory");
+  if (!made.ok()) Die("no memory");
   return *std::move(made);
 }
 

@@ -41,6 +41,7 @@
 
 #include "bench/index/probes.h"
 #include "bench/memory/process_memory.h"
+#include "bench/must.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "bench/shared/shared_memory.h"
@@ -107,9 +108,7 @@ class Source {
   const uint64_t end_;
 };
 
-[[noreturn]] void DieOfWrongAnswer(const char* what) {
-  Die(std::string("shared_index_lab: ") + what);
-}
+[[noreturn]] void DieOfWrongAnswer(const char* what) { Die(what); }
 
 void Check(const uint64_t* keys, const uint64_t* values, size_t found, size_t count) {
   uint64_t differing = 0;
@@ -174,12 +173,12 @@ class SharedStructure : public Structure {
     size_t inserted = 0;
     if (batched_) {
       const std::optional<size_t> added = thread.Upsert(keys.data(), values.data(), count);
-      if (!added) Die("shared_index_lab: no memory");
+      if (!added) Die("no memory");
       inserted = *added;
     } else {
       for (size_t i = 0; i < count; ++i) {
         const UpsertResult result = thread.Upsert(keys[i], values[i]);
-        if (result == UpsertResult::kNoMemory) Die("shared_index_lab: no memory");
+        if (result == UpsertResult::kNoMemory) Die("no memory");
         inserted += result == UpsertResult::kInserted;
       }
     }
@@ -198,14 +197,11 @@ class ErisStructure : public Structure {
     Options options;
     options.aeu_count = flags.threads;
     options.huge_pages = HugePages::kAdvised;  // as the shared tree
-    auto engine = Engine::Open(options);
-    if (!engine.ok()) Die(std::string(engine.status().message()));
-    engine_ = *std::move(engine);
-    CreateOptions object;
-    if (!flags.space.sparse) object.expected = {0, flags.space.count};
-    if (const auto created = engine_->Create(kObject, object); !created.ok()) {
-      Die(std::string(created.status().message()));
-    }
+    engine_ = Must(Engine::Open(options));
+    CreateOptions create;
+    if (!flags.space.sparse) create.expected = {0, flags.space.count};
+    Must(engine_->Create(kObject, create));
+    object_ = Must(engine_->NewSession()->Open(kObject));
   }
 
   uint64_t Work(uint32_t, Phase phase, Source& source, uint64_t until_ns) override {
@@ -224,27 +220,20 @@ class ErisStructure : public Structure {
       if (call.count == 0) break;
       call.under_way.store(true, std::memory_order_relaxed);  // the request publishes it
       const absl::Span<const uint64_t> keys(call.keys.data(), call.count);
-      absl::Status sent;
       if (phase == Phase::kLookup) {
-        sent = session
-                   ->LookupAsync(kObject, keys,
-                                 [&call](const BatchResult& result) {
-                                   CheckFound(call, result);
-                                   Answered(call);
-                                 })
-                   .status();
+        Must(session->LookupAsync(object_, keys, [&call](const BatchResult& result) {
+          CheckFound(call, result);
+          Answered(call);
+        }));
       } else {
         source.Values(call.keys.data(), call.count, values);
         const bool inserts = phase == Phase::kInsert;
-        sent = session
-                   ->UpsertAsync(kObject, keys, {values.data(), call.count},
-                                 [&call, inserts](const BatchResult& result) {
-                                   CheckStored(call, result, inserts);
-                                   Answered(call);
-                                 })
-                   .status();
+        Must(session->UpsertAsync(object_, keys, {values.data(), call.count},
+                                  [&call, inserts](const BatchResult& result) {
+                                    CheckStored(call, result, inserts);
+                                    Answered(call);
+                                  }));
       }
-      if (!sent.ok()) Die(std::string(sent.message()));
       done += call.count;
     }
     for (Call& call : calls) call.under_way.wait(true, std::memory_order_acquire);
@@ -268,20 +257,21 @@ class ErisStructure : public Structure {
     return count;
   }
   static void CheckFound(const Call& call, const BatchResult& result) {
-    if (!result.status.ok()) Die(std::string(result.status.message()));
+    Must(result.status);
     // A string's characters are aligned as any block of memory.
-    Check(call.keys.data(), reinterpret_cast<const uint64_t*>(result.values.data()),
-          BitsOf(result.present), call.count);
+    Check(call.keys.data(), reinterpret_cast<const uint64_t*>(result.columns[0].values.data()),
+          BitsOf(result.existed), call.count);
   }
   static void CheckStored(const Call& call, const BatchResult& result, bool inserts) {
-    if (!result.status.ok()) Die(std::string(result.status.message()));
-    if (BitsOf(result.present) != (inserts ? 0 : call.count)) {
+    Must(result.status);
+    if (BitsOf(result.existed) != (inserts ? 0 : call.count)) {
       DieOfWrongAnswer("a key was there, or was not");
     }
   }
 
   const Flags& flags_;
   std::unique_ptr<Engine> engine_;
+  Object object_;
 };
 
 // Keys a second of all threads together, from the moment that all are ready until the last ends.
@@ -321,7 +311,7 @@ void KeepOneCpuPerThread(const Flags& flags) {
       ++found, --left;
     }
   }
-  if (sched_setaffinity(0, sizeof set, &set) != 0) Die("shared_index_lab: pinning failed");
+  if (sched_setaffinity(0, sizeof set, &set) != 0) Die("pinning failed");
 }
 
 struct Figures {
@@ -359,9 +349,9 @@ Figures Measure(const Flags& flags, const std::string& name) {
 // In a process of its own, so that nothing is left of the one before.
 Figures MeasureApart(const Flags& flags, const std::string& name) {
   int ends[2];
-  if (pipe(ends) != 0) Die("shared_index_lab: no pipe");
+  if (pipe(ends) != 0) Die("no pipe");
   const pid_t child = fork();
-  if (child < 0) Die("shared_index_lab: no process");
+  if (child < 0) Die("no process");
   if (child == 0) {
     close(ends[0]);
     const Figures figures = Measure(flags, name);
@@ -374,7 +364,7 @@ Figures MeasureApart(const Flags& flags, const std::string& name) {
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!told || status != 0) Die("shared_index_lab: " + name + " could not be measured");
+  if (!told || status != 0) Die(name + " could not be measured");
   return figures;
 }
 
@@ -458,55 +448,27 @@ std::string JsonOf(const Flags& flags, const std::map<std::string, std::vector<F
 
 Flags Parse(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i], value = argv[i + 1];
-    const auto one_of = [&](std::initializer_list<const char*> words) {
-      std::string all;
-      for (const char* word : words) {
-        if (value == word) return;
-        all += (all.empty() ? "" : ", ") + std::string(word);
-      }
-      Die(flag + " is one of " + all + ", not '" + value + "'");
-    };
-    if (flag == "--keys") {
-      flags.space.count = Number(value, 1 << 10, 1u << 31);
-      if ((flags.space.count & (flags.space.count - 1)) != 0) {
-        Die("--keys is a power of two, not " + value);
-      }
-    } else if (flag == "--threads") {
-      flags.threads = Number(value, 1, 1024);
-    } else if (flag == "--layout") {
-      one_of({"dense", "sparse"});
-      flags.space.sparse = value == "sparse";
-    } else if (flag == "--placement") {
-      one_of({"interleaved", "single", "first_touch"});
-      flags.placement = value;
-    } else if (flag == "--structures") {
-      flags.structures = Split(value);
-      for (const std::string& name : flags.structures) {
-        if (name != "eris" && name != "shared" && name != "shared_batched") {
-          Die("--structures are of eris, shared, shared_batched, not '" + name + "'");
-        }
-      }
-    } else if (flag == "--rounds") {
-      flags.rounds = Number(value, 1, 1000);
-    } else if (flag == "--rewrite-seconds") {
-      flags.rewrite_s = Real(value, 0, 3600);
-    } else if (flag == "--lookup-seconds") {
-      flags.lookup_s = Real(value, 0.01, 3600);
-    } else if (flag == "--in-flight") {
-      flags.in_flight = Number(value, 1, 4096);
-    } else if (flag == "--batch") {
-      flags.batch = Number(value, 1, static_cast<uint32_t>(kBatchKeysMax));
-    } else if (flag == "--seed") {
-      flags.seed = Number(value, 0, ~0u);
-    } else if (flag == "--json") {
-      flags.json = value;
-    } else {
-      Die("shared_index_lab: no flag " + flag);
+  std::string layout = "sparse";
+  ParseFlags(argc, argv,
+             {{"--keys", flags.space.count, 1 << 10, 1u << 31},
+              {"--threads", flags.threads, 1, 1024},
+              {"--layout", layout, {"dense", "sparse"}},
+              {"--placement", flags.placement, {"interleaved", "single", "first_touch"}},
+              {"--structures", flags.structures},
+              {"--rounds", flags.rounds, 1, 1000},
+              {"--rewrite-seconds", flags.rewrite_s, 0, 3600},
+              {"--lookup-seconds", flags.lookup_s, 0.01, 3600},
+              {"--in-flight", flags.in_flight, 1, 4096},
+              {"--batch", flags.batch, 1, kBatchKeysMax},
+              {"--seed", flags.seed, 0},
+              {"--json", flags.json}});
+  flags.space.sparse = layout == "sparse";
+  if ((flags.space.count & (flags.space.count - 1)) != 0) Die("--keys is a power of two");
+  for (const std::string& name : flags.structures) {
+    if (name != "eris" && name != "shared" && name != "shared_batched") {
+      Die("--structures are of eris, shared, shared_batched, not '" + name + "'");
     }
   }
-  if (argc % 2 == 0) Die(std::string("shared_index_lab: ") + argv[argc - 1] + " wants a value");
   if (flags.threads == 0) flags.threads = static_cast<uint32_t>(AllowedCpus().size());
   return flags;
 }
