@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -21,6 +19,7 @@
 #include "aeu/access_sample.h"
 #include "aeu/clock.h"
 #include "bench/memory/our_memory.h"
+#include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "storage/index/index_partition.h"
 

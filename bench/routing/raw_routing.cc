@@ -268,7 +268,7 @@ void WriteJson(const Flags& flags, const std::vector<int>& cpus, const Context& 
   if (out != stdout && std::fclose(out) != 0) Die("cannot write " + flags.json);
 }
 
-Flags ParseFlags(int argc, char** argv) {
+Flags Parse(int argc, char** argv) {
   Flags flags;
   uint32_t incoming_bytes = 1 << 20;
   ParseFlags(argc, argv,
@@ -302,7 +302,7 @@ Flags ParseFlags(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace eris::bench;
-  const Flags flags = ParseFlags(argc, argv);
+  const Flags flags = Parse(argc, argv);
   const std::vector<int> cpus = AllowedCpus();
   Context context{.line_ns = CacheLineNs(cpus)};
   const OtherLoad load(cpus);

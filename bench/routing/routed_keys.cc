@@ -337,7 +337,7 @@ void WriteJson(const std::string& path, const std::vector<Point>& points, double
   if (out != stdout && std::fclose(out) != 0) Die("cannot write " + path);
 }
 
-Flags ParseFlags(int argc, char** argv) {
+Flags Parse(int argc, char** argv) {
   Flags flags;
   ParseFlags(argc, argv,
              {{"--keys", flags.keys, 1, 1'000'000'000},
@@ -357,7 +357,7 @@ Flags ParseFlags(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace eris::bench;
-  const Flags flags = ParseFlags(argc, argv);
+  const Flags flags = Parse(argc, argv);
   const std::vector<int> cpus = AllowedCpus();
   double line_ns = CacheLineNs(cpus);
   const OtherLoad load(cpus);

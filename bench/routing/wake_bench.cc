@@ -288,7 +288,7 @@ void WriteJson(const std::string& path, const Report& report) {
   if (out != stdout) std::fclose(out);
 }
 
-Flags ParseFlags(int argc, char** argv) {
+Flags Parse(int argc, char** argv) {
   Flags flags;
   ParseFlags(argc, argv,
              {{"--rounds", flags.rounds, 1, 1'000'000},
@@ -302,7 +302,7 @@ Flags ParseFlags(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace eris::bench;
-  const Flags flags = ParseFlags(argc, argv);
+  const Flags flags = Parse(argc, argv);
   const std::vector<int> cpus = AllowedCpus();
   if (cpus.size() < 2) Die("wake_bench needs two cpus: the caller spins on one of them");
   const Report report = Measure(flags, cpus);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/routing/flags.h"
 #include "bench/table/lab_table.h"
 #include "bench/table/plain_read.h"
 #include "eris/query.h"

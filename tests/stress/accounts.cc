@@ -205,10 +205,10 @@ class Accounts final : public Load {
     const absl::Status dropped = world_.engine().Drop(kNotes);
     if (!dropped.ok()) world_.Fault("accounts: " + dropped.ToString());
     AnyObject notes(world_.engine(), AnyKind::kHeapTable, kNotes);
-    absl::Status created = notes.Create({});
+    absl::Status created = notes.Create(test::OptionsOf(AnyKind::kHeapTable));
     while (absl::IsResourceExhausted(created)) {
       absl::SleepFor(absl::Milliseconds(10));
-      created = notes.Create({});
+      created = notes.Create(test::OptionsOf(AnyKind::kHeapTable));
     }
     if (!created.ok()) return world_.Fault("accounts: " + created.ToString());
     notes_ = test::Open(world_.engine(), kNotes);
