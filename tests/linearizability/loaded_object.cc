@@ -280,7 +280,7 @@ absl::StatusOr<Rows> LoadedObject::Read(client::Client& client, const Query& que
 absl::Status LoadedObject::Scan(client::Client& client, Operation& one) const {
   Query query;
   if (kind_ == LoadedKind::kTable) {
-    query.filter = expressions::Column("key") == expressions::Literal(one.key);
+    query.filter = expressions::Equal(expressions::Column("key"), expressions::Literal(one.key));
   } else {
     KeyRange& range = query.range;
     const bool last = one.key == kKeys[kKeyCount - 1];
