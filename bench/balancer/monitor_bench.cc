@@ -119,11 +119,6 @@ double Record(const Batches& batches, aeu::AccessSample& sample) {
          (double{kTimes} * kBatches * batches.batch_keys);
 }
 
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 void Measure(storage::Partition& partition, uint64_t rows, uint32_t part_keys, int rounds) {
   const Batches batches(rows, part_keys);
   CheckAnswers(partition, batches);
@@ -142,11 +137,12 @@ void Measure(storage::Partition& partition, uint64_t rows, uint32_t part_keys, i
     ratios.push_back(with / without);
     recording.push_back(Record(batches, sample));
   }
-  const double look_up = Median(plain);
+  const double look_up = MedianOf(plain);
   std::printf(
       "%4u keys a command: lookup %6.2f ns a key, with the monitor %6.3f times that; "
       "recording alone %5.3f ns a key, %5.2f %%\n",
-      part_keys, look_up, Median(ratios), Median(recording), 100 * Median(recording) / look_up);
+      part_keys, look_up, MedianOf(ratios), MedianOf(recording),
+      100 * MedianOf(recording) / look_up);
 }
 
 }  // namespace

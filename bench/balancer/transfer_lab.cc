@@ -44,11 +44,6 @@ void Check(const absl::Status& status) {
   if (!status.ok()) Die(std::string(status.message()));
 }
 
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 // What this thread has run: on a shared machine a step that is put aside is not a long one.
 uint64_t ThreadNs() {
   timespec now{};
@@ -152,10 +147,10 @@ Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
   }
   if (source->size() + target->size() != keys.size()) Die("rows were lost");
   return {{"keys", moved},
-          {"us", Median(total_us)},
+          {"us", MedianOf(total_us)},
           {"us_max", *std::max_element(total_us.begin(), total_us.end())},
-          {"split_us", Median(split_us)},
-          {"rehome_absorb_us", Median(absorb_us)}};
+          {"split_us", MedianOf(split_us)},
+          {"rehome_absorb_us", MedianOf(absorb_us)}};
 }
 
 // Rows a second of a plain flatten and rebuild. REQUIRES: room for all rows in both columns.
@@ -215,12 +210,12 @@ Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t round
   }
   const auto us = [](const Steps& steps) { return static_cast<double>(steps.longest_ns) * 1e-3; };
   return {{"chunk_rows", chunk_rows},
-          {"gb_s", Median(copied) * kBytesPerRow * 1e-9},
-          {"rebuild_gb_s", Median(rebuilt) * kBytesPerRow * 1e-9},
-          {"ratio", Median(ratios)},
-          {"lend_ns_row", Median(lend_ns)},
-          {"ingest_ns_row", Median(ingest_ns)},
-          {"forget_ns_row", Median(forget_ns)},
+          {"gb_s", MedianOf(copied) * kBytesPerRow * 1e-9},
+          {"rebuild_gb_s", MedianOf(rebuilt) * kBytesPerRow * 1e-9},
+          {"ratio", MedianOf(ratios)},
+          {"lend_ns_row", MedianOf(lend_ns)},
+          {"ingest_ns_row", MedianOf(ingest_ns)},
+          {"forget_ns_row", MedianOf(forget_ns)},
           {"lend_us_max", us(longest_lend)},
           {"ingest_us_max", us(longest_ingest)},
           {"forget_us_max", us(longest_forget)}};

@@ -26,6 +26,7 @@
 
 #include "bench/key_order.h"
 #include "bench/paper/placed_buffer.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "bench/table/plain_read.h"
@@ -133,11 +134,6 @@ struct Pair {
   const ChainBuffer* buffer = nullptr;
   std::vector<double> all_gb_s, one_gb_s, latency_ns;
 };
-
-json Spread(const std::vector<double>& values) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return {{"median", MedianOf(values)}, {"min", *least}, {"max", *most}};
-}
 
 int Run(const LabOptions& options) {
   const auto machine = topology::Topology::Discover();

@@ -29,6 +29,7 @@
 
 #include "bench/key_order.h"
 #include "bench/paper/placed_buffer.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "storage/table/kernels.h"
@@ -168,10 +169,9 @@ int Run(LabOptions options) {
     }
   }
   for (size_t i = 0; i < columns.size(); ++i) {
-    const auto [least, most] = std::minmax_element(gb_s[i].begin(), gb_s[i].end());
     const json line{{"placement", columns[i]->placement()},
                     {"threads", cpus.size()},
-                    {"gb_s", {{"median", MedianOf(gb_s[i])}, {"min", *least}, {"max", *most}}},
+                    {"gb_s", Spread(gb_s[i])},
                     {"pages_of_numa_nodes", columns[i]->parts()}};
     std::printf("%s\n", line.dump().c_str());
   }

@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/report.h"
 #include "bench/routing/command.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
@@ -236,36 +237,29 @@ void PrintTable(const Flags& flags, const Context& context, const std::vector<Po
 
 void WriteJson(const Flags& flags, const std::vector<int>& cpus, const Context& context,
                const std::vector<Point>& points) {
-  std::FILE* out = flags.json == "-" ? stdout : std::fopen(flags.json.c_str(), "w");
-  if (out == nullptr) Die("cannot write " + flags.json);
-  const char* commit = std::getenv("ERIS_COMMIT");
-  std::fprintf(out,
-               "{\"commit\": \"%s\", \"build_type\": \"%s\", \"cpu\": \"%s\", \"cpus\": %zu,\n"
-               " \"segment_bytes\": %u, \"rounds\": %u, \"ms\": %u, \"turn\": %u, "
-               "\"incoming_bytes\": %zu, \"cpus_taken_by_others\": %.3f, \"cache_line_ns\": "
-               "%.1f,\n \"points\": [",
-               commit == nullptr ? "unknown" : commit, ERIS_BENCH_BUILD_TYPE, CpuModel().c_str(),
-               cpus.size(), flags.segment, flags.rounds, flags.ms, flags.turn, flags.incoming_bytes,
-               context.others, context.line_ns);
-  const char* separator = "\n";
+  nlohmann::json report = ReportOf(ERIS_BENCH_BUILD_TYPE);
+  report.update({{"cpus", cpus.size()},
+                 {"segment_bytes", flags.segment},
+                 {"rounds", flags.rounds},
+                 {"ms", flags.ms},
+                 {"turn", flags.turn},
+                 {"incoming_bytes", flags.incoming_bytes},
+                 {"cpus_taken_by_others", context.others},
+                 {"cache_line_ns", context.line_ns}});
   for (const Point& point : points) {
     const auto [slowest, fastest] = std::minmax_element(point.rates.begin(), point.rates.end());
-    std::fprintf(out,
-                 "%s  {\"method\": \"%s\", \"mode\": \"%s\", \"aeus\": %u, \"batch\": %u, "
-                 "\"commands_s\": %.0f, \"commands_s_min\": %.0f, \"commands_s_max\": %.0f, "
-                 "\"bytes_s\": %.0f}",
-                 separator, point.method.c_str(), point.mode.c_str(), point.aeus, point.batch,
-                 point.median(), *slowest, *fastest, MedianOf(point.bytes));
-    separator = ",\n";
+    report["points"].push_back({{"method", point.method},
+                                {"mode", point.mode},
+                                {"aeus", point.aeus},
+                                {"batch", point.batch},
+                                {"commands_s", point.median()},
+                                {"commands_s_min", *slowest},
+                                {"commands_s_max", *fastest},
+                                {"bytes_s", MedianOf(point.bytes)}});
   }
-  std::fprintf(out, "],\n \"ratios\": {");
-  separator = "";
-  for (const auto& [name, value] : Ratios(flags, points)) {
-    std::fprintf(out, "%s\"%s\": %.4f", separator, name.c_str(), value);
-    separator = ",\n  ";
-  }
-  std::fprintf(out, "}}\n");
-  if (out != stdout && std::fclose(out) != 0) Die("cannot write " + flags.json);
+  report["ratios"] = nlohmann::json::object();
+  for (const auto& [name, value] : Ratios(flags, points)) report["ratios"][name] = value;
+  WriteReport(flags.json, report);
 }
 
 Flags Parse(int argc, char** argv) {

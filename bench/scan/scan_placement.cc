@@ -30,6 +30,7 @@
 #include "absl/time/clock.h"
 #include "bench/key_order.h"
 #include "bench/must.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "engine/engine_impl.h"
@@ -320,11 +321,6 @@ int Count(const LabOptions& options) {
     if (options.maps && placement == "local") PrintMaps();
   }
   return 0;
-}
-
-json Spread(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return {{"median", MedianOf(values)}, {"min", values.front()}, {"max", values.back()}};
 }
 
 int Measure(const LabOptions& options) {

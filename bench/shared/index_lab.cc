@@ -42,6 +42,7 @@
 #include "bench/index/probes.h"
 #include "bench/memory/process_memory.h"
 #include "bench/must.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "bench/shared/shared_memory.h"
@@ -371,12 +372,13 @@ Figures MeasureApart(const Flags& flags, const std::string& name) {
 struct Field {
   const char* name;
   double Figures::*of;
+  bool is_rate;
 };
-constexpr Field kFields[] = {{"inserts_s", &Figures::inserts_s},
-                             {"rewrites_s", &Figures::rewrites_s},
-                             {"lookups_s", &Figures::lookups_s},
-                             {"bytes_per_key", &Figures::bytes_per_key},
-                             {"cpus_taken_by_others", &Figures::cpus_of_others}};
+constexpr Field kFields[] = {{"inserts_s", &Figures::inserts_s, true},
+                             {"rewrites_s", &Figures::rewrites_s, true},
+                             {"lookups_s", &Figures::lookups_s, true},
+                             {"bytes_per_key", &Figures::bytes_per_key, false},
+                             {"cpus_taken_by_others", &Figures::cpus_of_others, false}};
 bool Measured(const Flags& flags, const Field& field) {
   return field.of != &Figures::rewrites_s || flags.rewrite_s > 0;
 }
@@ -386,64 +388,37 @@ std::vector<double> Column(const std::vector<Figures>& rounds, double Figures::*
   for (const Figures& figures : rounds) column.push_back(figures.*of);
   return column;
 }
-std::string Spread(const std::vector<double>& values) {
-  char text[128];
-  std::snprintf(text, sizeof text, "{\"median\": %.6g, \"min\": %.6g, \"max\": %.6g}",
-                MedianOf(values), *std::min_element(values.begin(), values.end()),
-                *std::max_element(values.begin(), values.end()));
-  return text;
-}
 
-std::string JsonOf(const Flags& flags, const std::map<std::string, std::vector<Figures>>& all,
-                   double cache_line_ns) {
-  const auto number = [](double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", value);
-    return std::string(text);
-  };
-  std::string json = "{\"machine\": {\"cpu\": \"" + CpuModel() +
-                     "\", \"cpus\": " + std::to_string(AllowedCpus().size()) +
-                     ", \"cache_line_ns\": " + number(cache_line_ns) + "},\n \"build_type\": \"" +
-                     ERIS_BENCH_BUILD_TYPE + "\", \"keys\": " + std::to_string(flags.space.count) +
-                     ", \"layout\": \"" + (flags.space.sparse ? "sparse" : "dense") +
-                     "\", \"threads\": " + std::to_string(flags.threads) + ", \"placement\": \"" +
-                     flags.placement + "\", \"batch\": " + std::to_string(flags.batch) +
-                     ", \"in_flight\": " + std::to_string(flags.in_flight) +
-                     ", \"seed\": " + std::to_string(flags.seed) + ",\n \"structures\": {";
-  std::string ratios;
+nlohmann::json JsonOf(const Flags& flags, const std::map<std::string, std::vector<Figures>>& all,
+                      double cache_line_ns) {
+  nlohmann::json report{
+      {"machine",
+       {{"cpu", CpuModel()}, {"cpus", AllowedCpus().size()}, {"cache_line_ns", cache_line_ns}}},
+      {"build_type", ERIS_BENCH_BUILD_TYPE},
+      {"keys", flags.space.count},
+      {"layout", flags.space.sparse ? "sparse" : "dense"},
+      {"threads", flags.threads},
+      {"placement", flags.placement},
+      {"batch", flags.batch},
+      {"in_flight", flags.in_flight},
+      {"seed", flags.seed},
+      {"ratios", nlohmann::json::object()}};
   const auto eris = all.find("eris");
   for (const auto& [name, rounds] : all) {
-    json += (json.back() == '{' ? "\n  \"" : ",\n  \"") + name + "\": {\"rounds\": [";
-    for (const Figures& figures : rounds) {
-      json += &figures == rounds.data() ? "{" : ", {";
-      for (const Field& field : kFields) {
-        if (!Measured(flags, field)) continue;
-        json += (json.back() == '{' ? "\"" : ", \"") + std::string(field.name) +
-                "\": " + number(figures.*field.of);
-      }
-      json += "}";
-    }
-    json += "]";
+    nlohmann::json& one = report["structures"][name];
+    one["rounds"] = std::vector<nlohmann::json>(rounds.size());
     for (const Field& field : kFields) {
       if (!Measured(flags, field)) continue;
-      json += std::string(",\n   \"") + field.name + "\": " + Spread(Column(rounds, field.of));
-    }
-    json += "}";
-    if (eris == all.end() || name == "eris") continue;
-    for (const char* what : {"inserts_s", "rewrites_s", "lookups_s"}) {
-      const Field& field =
-          *std::find_if(std::begin(kFields), std::end(kFields),
-                        [&](const Field& f) { return std::strcmp(f.name, what) == 0; });
-      if (!Measured(flags, field)) continue;
-      std::vector<double> of_rounds;
-      for (size_t i = 0; i < rounds.size(); ++i) {
-        of_rounds.push_back(eris->second[i].*field.of / rounds[i].*field.of);
-      }
-      ratios += (ratios.empty() ? "\n  \"" : ",\n  \"") + std::string("eris_over_") + name + "_" +
-                what + "\": " + Spread(of_rounds);
+      const std::vector<double> column = Column(rounds, field.of);
+      for (size_t i = 0; i < rounds.size(); ++i) one["rounds"][i][field.name] = column[i];
+      one[field.name] = Spread(column);
+      if (eris == all.end() || name == "eris" || !field.is_rate) continue;
+      std::vector<double> ratios = Column(eris->second, field.of);
+      for (size_t i = 0; i < rounds.size(); ++i) ratios[i] /= column[i];
+      report["ratios"]["eris_over_" + name + "_" + field.name] = Spread(ratios);
     }
   }
-  return json + "},\n \"ratios\": {" + ratios + "}}\n";
+  return report;
 }
 
 Flags Parse(int argc, char** argv) {
@@ -490,14 +465,7 @@ int Main(int argc, char** argv) {
       all[name].push_back(figures);
     }
   }
-  const std::string json = JsonOf(flags, all, cache_line_ns);
-  if (flags.json == "-" || flags.json.empty()) {
-    std::fputs(json.c_str(), stdout);
-    return 0;
-  }
-  std::FILE* const file = std::fopen(flags.json.c_str(), "w");
-  const bool written = file != nullptr && std::fputs(json.c_str(), file) >= 0;
-  if (file == nullptr || std::fclose(file) != 0 || !written) Die("cannot write " + flags.json);
+  WriteReport(flags.json.empty() ? "-" : flags.json, JsonOf(flags, all, cache_line_ns));
   return 0;
 }
 
