@@ -215,17 +215,6 @@ ObjectInfo EngineImpl::Introduce(const ObjectRef& object) {
   return info;
 }
 
-absl::StatusOr<ObjectInfo> EngineImpl::CreateTable(absl::string_view name,
-                                                   const Schema& schema,
-                                                   const TableOptions& options) try {
-  ObjectInfo info;
-  ERIS_RETURN_IF_ERROR(admin_->CreateTable(
-      name, schema, options, [&](const ObjectRef& object) { info = Introduce(object); }));
-  return info;
-} catch (const std::bad_alloc&) {
-  return base::NoMemory();
-}
-
 absl::Status EngineImpl::Drop(absl::string_view name) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectId object, admin_->Drop(name));
   EndSampling(object);
@@ -296,8 +285,7 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     infos[i].name = object.name;
     infos[i].id = object.route.object();
     infos[i].kind = object.kind;
-    infos[i].key_type = object.key_types;
-    infos[i].value_type = object.value_type;
+    infos[i].schema = object.schema;
     const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
     infos[i].partition_starts = table->starts();
     infos[i].partition_owners = table->owners();

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 #include "routing/reply.h"
 #include "routing/reply_bytes.h"

@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "base/check.h"
-#include "eris/schema.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
 #include "routing/object_route.h"
