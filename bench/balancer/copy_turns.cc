@@ -25,10 +25,10 @@
 
 #include "absl/time/clock.h"
 #include "bench/balancer/lab_object.h"
-#include "bench/balancer/stepping.h"
 #include "bench/must.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
+#include "bench/stepping.h"
 #include "engine/engine_impl.h"
 
 namespace eris::bench {

@@ -20,9 +20,9 @@
 
 #include "bench/balancer/balancer_json.h"
 #include "bench/balancer/moving_load.h"
-#include "bench/balancer/stepping.h"
 #include "bench/must.h"
 #include "bench/routing/flags.h"
+#include "bench/stepping.h"
 #include "engine/engine_impl.h"
 
 namespace eris::bench {

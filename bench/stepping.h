@@ -1,6 +1,6 @@
 // Steps the AEUs of an engine that has no threads. One thread.
-#ifndef ERIS_BENCH_BALANCER_STEPPING_H_
-#define ERIS_BENCH_BALANCER_STEPPING_H_
+#ifndef ERIS_BENCH_STEPPING_H_
+#define ERIS_BENCH_STEPPING_H_
 
 #include <sched.h>
 
@@ -35,4 +35,4 @@ void Stepping(engine::EngineImpl& engine, Call call) {
 
 }  // namespace eris::bench
 
-#endif  // ERIS_BENCH_BALANCER_STEPPING_H_
+#endif  // ERIS_BENCH_STEPPING_H_
