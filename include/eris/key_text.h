@@ -1,10 +1,10 @@
 // Keys of any type as text: what the program reads and prints, and what messages show.
 // Header-only; pure functions, any thread.
 //
-//   u64    decimal digits                            0 .. 18446744073709551615
-//   i64    the same, with '-' where below 0          -9223372036854775808 .. 9223372036854775807
-//   f64    decimal, also 1e-7; inf, -inf; no nan     printed so short as to be read back the same
-//   date   YYYY-MM-DD, proleptic Gregorian           -5877641-06-23 .. 5881580-07-11
+//   uint64   decimal digits                          0 .. 18446744073709551615
+//   int64    the same, with '-' where below 0        -9223372036854775808 .. 9223372036854775807
+//   float64  decimal, also 1e-7; inf, -inf; no nan   printed so short as to be read back the same
+//   date     YYYY-MM-DD, proleptic Gregorian         -5877641-06-23 .. 5881580-07-11
 //
 // Years beyond 9999 have more digits, those before year 0 (which is 1 BC) a '-'.
 #ifndef ERIS_KEY_TEXT_H_
@@ -31,19 +31,7 @@ namespace eris {
 inline constexpr ColumnType kKeyTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
                                         ColumnType::kDate};
 
-// "u64", "i64", "f64", "date".
-inline absl::string_view KeyTypeName(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt64:
-      return "i64";
-    case ColumnType::kFloat64:
-      return "f64";
-    case ColumnType::kDate:
-      return "date";
-    default:
-      return "u64";
-  }
-}
+inline absl::string_view KeyTypeName(ColumnType type) { return ColumnTypeName(type); }
 inline std::optional<ColumnType> KeyTypeFromName(absl::string_view name) {
   for (const ColumnType type : kKeyTypes) {
     if (name == KeyTypeName(type)) return type;
@@ -51,12 +39,12 @@ inline std::optional<ColumnType> KeyTypeFromName(absl::string_view name) {
   return std::nullopt;
 }
 
-// "u64"; of two parts "u64,date".
+// "uint64"; of two parts "uint64,date".
 inline std::string KeyTypesName(const KeyTypes& types) {
   if (!types.two_parts()) return std::string(KeyTypeName(types.first));
   return absl::StrCat(KeyTypeName(types.first), ",", KeyTypeName(*types.second));
 }
-// "one part (u64)", "two parts (u64,date)".
+// "one part (uint64)", "two parts (uint64,date)".
 inline std::string KeyPartsText(const KeyTypes& types) {
   return absl::StrCat(types.two_parts() ? "two parts (" : "one part (", KeyTypesName(types), ")");
 }

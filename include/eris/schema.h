@@ -41,6 +41,29 @@ constexpr uint32_t ColumnValueBytes(ColumnType type) {
   return 0;
 }
 
+// "int32", "float64", "decimal", "string": what a type is called, in messages and by programs.
+constexpr const char* ColumnTypeName(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInt32:
+      return "int32";
+    case ColumnType::kInt64:
+      return "int64";
+    case ColumnType::kUint64:
+      return "uint64";
+    case ColumnType::kFloat64:
+      return "float64";
+    case ColumnType::kDate:
+      return "date";
+    case ColumnType::kDecimal:
+      return "decimal";
+    case ColumnType::kString:
+      return "string";
+    case ColumnType::kInt128:
+      return "int128";
+  }
+  return "unknown";
+}
+
 struct ColumnSchema {
   std::string name;  // 1 to kColumnNameBytesMax bytes, once in an object
   ColumnType type = ColumnType::kInt64;
