@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/text/flags.h"
+#include "eris/schema.h"
 #include "eris/types.h"
 
 namespace eris::cli {
@@ -25,8 +26,8 @@ struct RangeFlags {
   bool any() const {
     return !from.empty() || !to.empty() || !min_value.empty() || !max_value.empty();
   }
-  // Errors: InvalidArgument, naming the option.
-  absl::StatusOr<KeyRange> Keys(const KeyTypes& types) const;
+  // Errors: InvalidArgument, naming the option. REQUIRES: the schema of an index.
+  absl::StatusOr<KeyRange> Keys(const Schema& schema) const;
   absl::StatusOr<std::optional<ValueRange>> Values() const;
 };
 
