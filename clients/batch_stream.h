@@ -3,8 +3,8 @@
 //
 //   WriteStream stream(*client, {.in_flight_max = 8},
 //                      [&](uint64_t index, absl::Status status, WriteResult result) { ... });
-//   for (...) stream.Send(*orders, WriteMode::kUpsert, keys, values);  // blocks while 8 are unanswered
-//   absl::Status status = stream.Finish();
+//   for (...) stream.Send(*orders, WriteMode::kUpsert, keys, values);  // blocks while 8 are
+//   unanswered absl::Status status = stream.Finish();
 //
 // Threads: one sending thread; `on_answer` runs on the stream's own reader thread. Both sides move
 // at once, so that neither end can wait for the other with full buffers.

@@ -5,11 +5,12 @@
 //   auto client = eris::client::Client::Connect({.server = "127.0.0.1:7411"});
 //   auto orders = (*client)->Create("orders", {.expected = {0, 6'000'001}});
 //   (*client)->Write(*orders, WriteMode::kUpsert, keys, values);
-//   auto answer = (*client)->Lookup(*orders, keys);  // answer->found[i], answer->rows.Uint64s(0)[i]
+//   auto answer = (*client)->Lookup(*orders, keys);  // answer->found[i],
+//   answer->rows.Uint64s(0)[i]
 //
-// Every object has a schema. Calls on it take the ObjectInfo that Create, Get or List gave, of which
-// they use name, kind and schema, and columns of native values by the schema's types:
-//   OwnedRows rows{.rows = 2, .columns = {ColumnOf<int64_t>(ids), ColumnOf(names)}};
+// Every object has a schema. Calls on it take the ObjectInfo that Create, Get or List gave, of
+// which they use name, kind and schema, and columns of native values by the schema's types:
+//   OwnedRows rows{.rows = 2, .columns = {NumberColumn<int64_t>(ids), StringColumn(names)}};
 //   (*client)->Write(*people, WriteMode::kUpsert, rows.view());
 // Bounds of ranges are u64, encoded as include/eris/key_encoding.h says.
 //
@@ -102,9 +103,10 @@ class Client {
                                       const std::vector<std::string>& columns = {},
                                       uint64_t answer_bytes_max = 0);
   // Writes rows as WriteMode in include/eris/batch.h says. `rows`: all columns of the object; of
-  // kErase those of the key. `expected`: of kCompareAndSet the value column. Not atomic across rows.
-  // OK also where some rows were refused: WriteResult::refusal. Of the errors DeadlineExceeded,
-  // Cancelled and Unavailable leave the outcome unknown; do not send adds again after one.
+  // kErase those of the key. `expected`: of kCompareAndSet the value column. Not atomic across
+  // rows. OK also where some rows were refused: WriteResult::refusal. Of the errors
+  // DeadlineExceeded, Cancelled and Unavailable leave the outcome unknown; do not send adds again
+  // after one.
   absl::StatusOr<WriteResult> Write(const ObjectInfo& object, WriteMode mode, const RowView& rows,
                                     const RowView& expected = {});
   // The same for objects whose keys and values are u64. Spans of unequal length are

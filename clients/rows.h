@@ -1,6 +1,6 @@
 // Rows of typed columns in Arrow's layout, which their holder owns: what callers send, and what
-// lookups, writes and scans answer. Values are native, by the column's type (include/eris/schema.h).
-// One thread at a time.
+// lookups, writes and scans answer. Values are native, by the column's type
+// (include/eris/schema.h). One thread at a time.
 #ifndef ERIS_CLIENTS_ROWS_H_
 #define ERIS_CLIENTS_ROWS_H_
 
@@ -87,26 +87,24 @@ struct OwnedRows {
 
 inline RowView::RowView(const OwnedRows& rows) : rows_(rows.rows) {
   for (const ColumnBuffers& column : rows.columns) {
-    views_.push_back(
-        {.values = column.values.data(),
-         .validity = column.validity.empty()
-                         ? nullptr
-                         : reinterpret_cast<const uint8_t*>(column.validity.data()),
-         .offsets = column.offsets.empty()
-                        ? nullptr
-                        : reinterpret_cast<const uint32_t*>(column.offsets.data())});
+    views_.push_back({.values = column.values.data(),
+                      .validity = column.validity.empty()
+                                      ? nullptr
+                                      : reinterpret_cast<const uint8_t*>(column.validity.data()),
+                      .offsets = column.offsets.empty()
+                                     ? nullptr
+                                     : reinterpret_cast<const uint32_t*>(column.offsets.data())});
   }
 }
 
 // A column of numbers, none of which is null.
 template <class T>
-ColumnBuffers ColumnOf(absl::Span<const T> numbers) {
-  static_assert(std::is_arithmetic_v<T>);
+requires std::is_arithmetic_v<T> ColumnBuffers NumberColumn(absl::Span<const T> numbers) {
   return {.values = std::string(reinterpret_cast<const char*>(numbers.data()),
                                 numbers.size() * sizeof(T))};
 }
 // The same of strings. REQUIRES: less than 4 GiB together.
-inline ColumnBuffers ColumnOf(absl::Span<const absl::string_view> strings) {
+inline ColumnBuffers StringColumn(absl::Span<const absl::string_view> strings) {
   ColumnBuffers column;
   const auto add_offset = [&] {
     const auto offset = static_cast<uint32_t>(column.values.size());

@@ -1,9 +1,10 @@
-// Reads one scan, chunk after chunk: the rows of an index in the order of its keys, those of a table
-// in no order, or aggregates. When its stream breaks after progress (a message that was late, a lost
-// connection), the reader goes on behind the last chunk with the resume token. Rows of a table then
-// come from the same snapshot, and the reader also goes on when the server has cut a stream that was
-// not read for long. Rows of an index come from a newer snapshot, which new_snapshot() tells; a scan
-// of an index that the server has cut ends with that error. One thread at a time.
+// Reads one scan, chunk after chunk: the rows of an index in the order of its keys, those of a
+// table in no order, or aggregates. When its stream breaks after progress (a message that was late,
+// a lost connection), the reader goes on behind the last chunk with the resume token. Rows of a
+// table then come from the same snapshot, and the reader also goes on when the server has cut a
+// stream that was not read for long. Rows of an index come from a newer snapshot, which
+// new_snapshot() tells; a scan of an index that the server has cut ends with that error. One thread
+// at a time.
 #ifndef ERIS_CLIENTS_SCAN_READER_H_
 #define ERIS_CLIENTS_SCAN_READER_H_
 

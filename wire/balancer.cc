@@ -1,7 +1,5 @@
 #include "wire/balancer.h"
 
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "eris/key_encoding.h"
@@ -16,62 +14,24 @@ static_assert(static_cast<int>(BalanceAlgorithm::kMovingAverage) ==
 static_assert(static_cast<int>(BalanceAlgorithm::kSize) == v1::BALANCE_ALGORITHM_SIZE);
 static_assert(static_cast<int>(TransferKind::kLink) == v1::TRANSFER_KIND_LINK);
 static_assert(static_cast<int>(TransferKind::kCopy) == v1::TRANSFER_KIND_COPY);
+static_assert(static_cast<int>(TransferOutcome::kRunning) + 1 == v1::TRANSFER_OUTCOME_RUNNING);
+static_assert(static_cast<int>(TransferOutcome::kRefused) + 1 == v1::TRANSFER_OUTCOME_REFUSED);
+static_assert(static_cast<int>(TransferPhase::kBetweenSteps) + 1 ==
+              v1::TRANSFER_PHASE_BETWEEN_STEPS);
+static_assert(static_cast<int>(TransferPhase::kConclusion) + 1 == v1::TRANSFER_PHASE_CONCLUSION);
 
 namespace {
-
-constexpr int kNarrowShift = 32;
 
 v1::BalanceAlgorithm ToProto(BalanceAlgorithm algorithm) {
   return static_cast<v1::BalanceAlgorithm>(algorithm);
 }
 v1::TransferKind ToProto(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
+// Unspecified stands before the first one.
 v1::TransferOutcome ToProto(TransferOutcome outcome) {
-  switch (outcome) {
-    case TransferOutcome::kRunning:
-      return v1::TRANSFER_OUTCOME_RUNNING;
-    case TransferOutcome::kDone:
-      return v1::TRANSFER_OUTCOME_DONE;
-    case TransferOutcome::kStopped:
-      return v1::TRANSFER_OUTCOME_STOPPED;
-    case TransferOutcome::kRefused:
-      return v1::TRANSFER_OUTCOME_REFUSED;
-  }
-  return v1::TRANSFER_OUTCOME_UNSPECIFIED;
+  return static_cast<v1::TransferOutcome>(static_cast<int>(outcome) + 1);
 }
-
 v1::TransferPhase ToProto(TransferPhase phase) {
-  switch (phase) {
-    case TransferPhase::kBetweenSteps:
-      return v1::TRANSFER_PHASE_BETWEEN_STEPS;
-    case TransferPhase::kOtherTransfer:
-      return v1::TRANSFER_PHASE_OTHER_TRANSFER;
-    case TransferPhase::kSource:
-      return v1::TRANSFER_PHASE_SOURCE;
-    case TransferPhase::kTarget:
-      return v1::TRANSFER_PHASE_TARGET;
-    case TransferPhase::kConclusion:
-      return v1::TRANSFER_PHASE_CONCLUSION;
-  }
-  return v1::TRANSFER_PHASE_UNSPECIFIED;
-}
-
-// A bound as it stands in the message, as the engine's word.
-absl::StatusOr<uint64_t> WordFrom(const BoundType& type, absl::string_view name, uint64_t key) {
-  if (!type.narrow) return key;
-  if (!type.int32) return key << kNarrowShift;
-  const int64_t number = Int64FromKey(key);
-  if (number < std::numeric_limits<int32_t>::min() ||
-      number > std::numeric_limits<int32_t>::max()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " is ", number, ", must be between ", std::numeric_limits<int32_t>::min(), " and ",
-        std::numeric_limits<int32_t>::max(), ": the first key column is INT32"));
-  }
-  return KeyFromDate(static_cast<int32_t>(number)) << kNarrowShift;
-}
-uint64_t KeyOfWord(const BoundType& type, uint64_t word) {
-  if (!type.narrow) return word;
-  const uint64_t date = word >> kNarrowShift;
-  return type.int32 ? KeyFromInt64(DateFromKey(date)) : date;
+  return static_cast<v1::TransferPhase>(static_cast<int>(phase) + 1);
 }
 
 BalanceAlgorithm AlgorithmFrom(v1::BalanceAlgorithm algorithm) {
@@ -79,32 +39,16 @@ BalanceAlgorithm AlgorithmFrom(v1::BalanceAlgorithm algorithm) {
 }
 TransferKind KindFrom(v1::TransferKind kind) { return static_cast<TransferKind>(kind); }
 
+// What this program does not know, and nothing, is the first one.
 TransferOutcome OutcomeFrom(v1::TransferOutcome outcome) {
-  switch (outcome) {
-    case v1::TRANSFER_OUTCOME_DONE:
-      return TransferOutcome::kDone;
-    case v1::TRANSFER_OUTCOME_STOPPED:
-      return TransferOutcome::kStopped;
-    case v1::TRANSFER_OUTCOME_REFUSED:
-      return TransferOutcome::kRefused;
-    default:
-      return TransferOutcome::kRunning;
-  }
+  const bool known =
+      outcome > v1::TRANSFER_OUTCOME_UNSPECIFIED && outcome <= v1::TRANSFER_OUTCOME_REFUSED;
+  return known ? static_cast<TransferOutcome>(outcome - 1) : TransferOutcome::kRunning;
 }
-
 TransferPhase PhaseFrom(v1::TransferPhase phase) {
-  switch (phase) {
-    case v1::TRANSFER_PHASE_OTHER_TRANSFER:
-      return TransferPhase::kOtherTransfer;
-    case v1::TRANSFER_PHASE_SOURCE:
-      return TransferPhase::kSource;
-    case v1::TRANSFER_PHASE_TARGET:
-      return TransferPhase::kTarget;
-    case v1::TRANSFER_PHASE_CONCLUSION:
-      return TransferPhase::kConclusion;
-    default:
-      return TransferPhase::kBetweenSteps;
-  }
+  const bool known =
+      phase > v1::TRANSFER_PHASE_UNSPECIFIED && phase <= v1::TRANSFER_PHASE_CONCLUSION;
+  return known ? static_cast<TransferPhase>(phase - 1) : TransferPhase::kBetweenSteps;
 }
 
 // The message says by its fields what its bounds are. `bounds` stays where it has none.
@@ -131,62 +75,18 @@ absl::Status CheckOption(absl::string_view name, T value, const BalancerLimits<T
 
 }  // namespace
 
-BoundType BoundTypeOf(const ObjectInfo& info, const Schema* schema) {
-  if (info.kind == ObjectKind::kHeapTable) return {.bounded = false};
-  if (schema == nullptr || !schema->clustered()) return {.key_type = info.key_type};
-  switch (schema->columns[schema->key[0]].type) {
-    case ColumnType::kInt64:
-    case ColumnType::kDecimal:
-      return {.key_type = ColumnType::kInt64};
-    case ColumnType::kFloat64:
-      return {.key_type = ColumnType::kFloat64};
-    case ColumnType::kInt32:
-      return {.key_type = ColumnType::kInt64, .narrow = true, .int32 = true};
-    case ColumnType::kDate:
-      return {.key_type = ColumnType::kDate, .narrow = true};
-    default:
-      return {.key_type = ColumnType::kUint64};
-  }
-}
-
 absl::StatusOr<KeyRange> MovedRangeFrom(const BoundType& type, const v1::KeyRange& message) {
-  if (type.key_type.two_parts() && (message.has_start_second() || message.has_end_second())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("range.", message.has_start_second() ? "start" : "end",
-                     "_second is set: partitions are cut between first parts alone"));
-  }
-  ERIS_ASSIGN_OR_RETURN(KeyRange range, RangeFrom("range", type.key_type, message));
-  if (range.Empty()) {
-    const std::string bound = KeyText(type.key_type.first, range.lo);
-    return absl::InvalidArgumentError(
-        absl::StrCat("range is empty: it begins and ends with ", bound));
-  }
-  if (!type.narrow) return range;
-  if (message.has_start()) {
-    ERIS_ASSIGN_OR_RETURN(range.lo, WordFrom(type, "range.start", range.lo));
-  }
-  if (message.has_end()) {
-    ERIS_ASSIGN_OR_RETURN(range.hi, WordFrom(type, "range.end", *range.hi));
-  }
-  return range;
-}
-
-void FillMovedRange(const BoundType& type, const KeyRange& range, v1::KeyRange* message) {
-  if (!type.bounded) return;
-  KeyRange shown{.lo = KeyOfWord(type, range.lo), .hi = std::nullopt};
-  if (range.hi) shown.hi = KeyOfWord(type, *range.hi);
-  // In front of every key there is, of a type of four bytes.
-  if (range.lo == 0) shown.lo = 0;
-  FillRange(type.key_type.first, shown, message);
+  ERIS_ASSIGN_OR_RETURN(const KeyRange range, BoundsFrom("range", type, message));
+  if (!range.Empty()) return range;
+  return absl::InvalidArgumentError(
+      absl::StrCat("range is empty: it begins and ends with ", BoundText(type, range.lo)));
 }
 
 absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* options) {
   BalancerOptions changed = *options;
-  bool any = false;
-  if (message.has_enabled()) {
-    changed.enabled = message.enabled();
-    any = true;
-  }
+  bool any = message.has_enabled() || message.has_algorithm() || message.has_max_bytes_per_s();
+  if (message.has_enabled()) changed.enabled = message.enabled();
+  if (message.has_max_bytes_per_s()) changed.max_bytes_per_s = message.max_bytes_per_s();
   if (message.has_algorithm()) {
     if (message.algorithm() < v1::BALANCE_ALGORITHM_ONE_SHOT ||
         message.algorithm() > v1::BALANCE_ALGORITHM_SIZE) {
@@ -195,32 +95,22 @@ absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* 
                        ", must be 1 to 3 (BALANCE_ALGORITHM_ONE_SHOT to BALANCE_ALGORITHM_SIZE)"));
     }
     changed.algorithm = static_cast<BalanceAlgorithm>(message.algorithm());
-    any = true;
   }
-  if (message.has_window()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("window", message.window(), kBalancerWindow));
-    changed.window = message.window();
+  const auto change = [&any](absl::string_view name, bool is_set, auto value, const auto& limits,
+                             auto& to) {
+    if (!is_set) return absl::OkStatus();
     any = true;
-  }
-  if (message.has_threshold()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("threshold", message.threshold(), kBalancerThreshold));
-    changed.threshold = message.threshold();
-    any = true;
-  }
-  if (message.has_period_ms()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("period_ms", message.period_ms(), kBalancerPeriodMs));
-    changed.period_ms = message.period_ms();
-    any = true;
-  }
-  if (message.has_max_pause_us()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("max_pause_us", message.max_pause_us(), kBalancerMaxPauseUs));
-    changed.max_pause_us = message.max_pause_us();
-    any = true;
-  }
-  if (message.has_max_bytes_per_s()) {
-    changed.max_bytes_per_s = message.max_bytes_per_s();
-    any = true;
-  }
+    to = value;
+    return CheckOption(name, value, limits);
+  };
+  ERIS_RETURN_IF_ERROR(
+      change("window", message.has_window(), message.window(), kBalancerWindow, changed.window));
+  ERIS_RETURN_IF_ERROR(change("threshold", message.has_threshold(), message.threshold(),
+                              kBalancerThreshold, changed.threshold));
+  ERIS_RETURN_IF_ERROR(change("period_ms", message.has_period_ms(), message.period_ms(),
+                              kBalancerPeriodMs, changed.period_ms));
+  ERIS_RETURN_IF_ERROR(change("max_pause_us", message.has_max_pause_us(), message.max_pause_us(),
+                              kBalancerMaxPauseUs, changed.max_pause_us));
   if (!any) return absl::InvalidArgumentError("options has no field set: nothing would change");
   *options = changed;
   return absl::OkStatus();
@@ -254,7 +144,7 @@ void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Tra
   message->set_id(record.id);
   message->set_object(record.object);
   message->set_kind(ToProto(record.kind));
-  FillMovedRange(types(record.object), record.range, message->mutable_range());
+  FillBounds(types(record.object), record.range, message->mutable_range());
   message->set_from_aeu(record.from.value);
   message->set_to_aeu(record.to.value);
   message->set_outcome(ToProto(record.outcome));
@@ -287,7 +177,7 @@ void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan*
   const BoundType type = types(plan.object);
   for (const PlannedTransfer& from : plan.transfers) {
     v1::PlannedTransfer* to = message->add_transfers();
-    FillMovedRange(type, from.range, to->mutable_range());
+    FillBounds(type, from.range, to->mutable_range());
     to->set_from_aeu(from.from.value);
     to->set_to_aeu(from.to.value);
     to->set_kind(ToProto(from.kind));
@@ -398,7 +288,8 @@ BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
   }
   status.stalls = message.stalls();
   for (const v1::Transfer& each : message.running()) {
-    status.running.push_back(TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));
+    status.running.push_back(
+        TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));
   }
   return status;
 }

@@ -1,5 +1,6 @@
 #include "wire/stats.h"
 
+#include "base/status_macros.h"
 #include "wire/objects.h"
 
 namespace eris::wire {
@@ -206,14 +207,16 @@ NumaNodePlacement PlacementFrom(const v1::NumaNodePlacement& in) {
 
 }  // namespace
 
-EngineStats StatsFrom(const v1::GetStatsResponse& response) {
+absl::StatusOr<EngineStats> StatsFrom(const v1::GetStatsResponse& response) {
   EngineStats stats;
   for (const v1::AeuStats& aeu : response.aeus()) stats.aeus.push_back(AeuFrom(aeu));
   for (const v1::NumaNodeStats& node : response.numa_nodes()) {
     stats.numa_nodes.push_back(
         {NumaNodeId{node.id()}, node.reserved_bytes(), node.used_bytes(), node.bound()});
   }
-  for (const v1::Object& object : response.objects()) stats.objects.push_back(ObjectFrom(object));
+  for (const v1::Object& object : response.objects()) {
+    ERIS_ASSIGN_OR_RETURN(stats.objects.emplace_back(), ObjectFrom(object));
+  }
   stats.memory_limit_bytes = response.memory_limit_bytes();
   stats.scans_open = response.scans_open();
   stats.scan_chunks_in_use = response.scan_chunks_in_use();

@@ -94,6 +94,10 @@ class Chunk {
   // Where the scan stands behind this chunk, to go on from there with Query::resume. Empty: the scan
   // is known to end here, or it cannot be resumed (aggregates, joins).
   virtual std::string resume() const = 0;
+  // Column i in buffers of the caller's own: a copy, but strings of an index, which the chunk has
+  // gathered in such a buffer, are moved out. Once per column, and column(i) says nothing after it;
+  // not while others hold the chunk, or what ExportArrow has given.
+  virtual ColumnBuffers TakeColumn(size_t i) const;
 
   // REQUIRES: column i is of kUint64.
   absl::Span<const uint64_t> Uint64s(size_t i) const {
@@ -106,6 +110,22 @@ class Chunk {
             size_t{view.offsets[row + 1]} - view.offsets[row]};
   }
 };
+
+inline ColumnBuffers Chunk::TakeColumn(size_t i) const {
+  const ColumnView view = column(i);
+  const auto bytes = [](const void* data, uint64_t count) {
+    return std::string(static_cast<const char*>(data), count);
+  };
+  ColumnBuffers out;
+  if (view.validity != nullptr) out.validity = bytes(view.validity, (rows() + 7) / 8);
+  if (schema().columns[i].type == ColumnType::kString) {
+    out.values = bytes(view.values, view.offsets[rows()]);
+    out.offsets = bytes(view.offsets, (rows() + 1) * sizeof(uint32_t));
+  } else {
+    out.values = bytes(view.values, rows() * ColumnValueBytes(schema().columns[i].type));
+  }
+  return out;
+}
 
 // Hands the chunk's columns out as a struct array, without a copy; `array`'s release lets the chunk
 // go. Decimals are "d:18,s,64", 128-bit sums "d:38,s".
@@ -121,7 +141,8 @@ class Scan {
   virtual ~Scan() = default;
 
   virtual const Schema& schema() const = 0;                // of the chunks
-  virtual std::shared_ptr<Snapshot> snapshot() const = 0;  // nullptr: a join, which has none
+  // nullptr: a join, which has none, or a scan of an index that has ended.
+  virtual std::shared_ptr<Snapshot> snapshot() const = 0;
   // The next chunk; nullptr after the last. Blocks until an AEU has filled it; with a filter that
   // keeps little that is as long as the rows it passes over take. Errors: DeadlineExceeded (it can
   // be asked again), OutOfRange (arithmetic outside its type), ResourceExhausted (more than

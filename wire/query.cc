@@ -1,4 +1,4 @@
-#include "wire/tables.h"
+#include "wire/query.h"
 
 #include <cstdint>
 #include <optional>
@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "wire/keys.h"
 
 namespace eris::wire {
 namespace {
@@ -109,13 +110,6 @@ absl::Status TakeExpression(const v1::Expression& message, uint32_t depth, uint3
   return absl::OkStatus();
 }
 
-std::optional<uint32_t> ColumnOf(const Schema& schema, absl::string_view name) {
-  for (uint32_t column = 0; column < schema.columns.size(); ++column) {
-    if (schema.columns[column].name == name) return column;
-  }
-  return std::nullopt;
-}
-
 absl::StatusOr<Expression> ExpressionFrom(const v1::Expression& message) {
   uint32_t size = 0;
   Expression out;
@@ -123,138 +117,40 @@ absl::StatusOr<Expression> ExpressionFrom(const v1::Expression& message) {
   return out;
 }
 
-}  // namespace
-
-v1::ColumnType ToProto(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt32:
-      return v1::COLUMN_TYPE_INT32;
-    case ColumnType::kInt64:
-      return v1::COLUMN_TYPE_INT64;
-    case ColumnType::kUint64:
-      return v1::COLUMN_TYPE_UINT64;
-    case ColumnType::kFloat64:
-      return v1::COLUMN_TYPE_FLOAT64;
-    case ColumnType::kDate:
-      return v1::COLUMN_TYPE_DATE32;
-    case ColumnType::kDecimal:
-      return v1::COLUMN_TYPE_DECIMAL64;
-    case ColumnType::kString:
-      return v1::COLUMN_TYPE_BYTES;
-    case ColumnType::kInt128:
-      return v1::COLUMN_TYPE_DECIMAL128;
+absl::StatusOr<ScanDirection> DirectionFrom(v1::ScanDirection direction) {
+  switch (direction) {
+    case v1::SCAN_DIRECTION_UNSPECIFIED:
+    case v1::SCAN_DIRECTION_FORWARD:
+      return ScanDirection::kForward;
+    case v1::SCAN_DIRECTION_BACKWARD:
+      return ScanDirection::kBackward;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("direction is ", static_cast<int>(direction),
+                                                     ", must be 0 to 2 (forward, backward)"));
   }
-  return v1::COLUMN_TYPE_UNSPECIFIED;
 }
 
-absl::StatusOr<ColumnType> ColumnTypeFrom(absl::string_view name, v1::ColumnType type) {
-  for (const ColumnType one :
-       {ColumnType::kInt32, ColumnType::kInt64, ColumnType::kUint64, ColumnType::kFloat64,
-        ColumnType::kDate, ColumnType::kDecimal, ColumnType::kString}) {
-    if (ToProto(one) == type) return one;
-  }
+absl::StatusOr<ValueRange> ValuesFrom(const v1::ValueRange& message) {
+  ValueRange values{.lo = message.lo()};
+  if (message.has_last()) values.last = message.last();
+  if (!values.Inverted()) return values;
   return absl::InvalidArgumentError(
-      absl::StrCat("column ", name, ": type is ", static_cast<int>(type),
-                   ", must be INT32, INT64, UINT64, FLOAT64, DATE32, DECIMAL64 or BYTES"));
+      absl::StrCat("values is inverted: last ", values.last, " is below lo ", values.lo));
+}
+void FillValues(const ValueRange& values, v1::ValueRange* message) {
+  message->set_lo(values.lo);
+  if (values.last != ValueRange{}.last) message->set_last(values.last);
 }
 
-absl::StatusOr<Schema> SchemaFrom(const v1::TableSchema& message) {
-  if (message.columns_size() < 1 ||
-      static_cast<uint32_t>(message.columns_size()) > kTableColumnsMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a table of ", message.columns_size(),
-                                                   " columns, must have 1 to ", kTableColumnsMax));
-  }
-  Schema schema;
-  for (const v1::TableColumn& from : message.columns()) {
-    if (from.name().size() > kColumnNameBytesMax) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the name of column ", schema.columns.size(), " has ", from.name().size(),
-                       " bytes, must have at most ", kColumnNameBytesMax));
-    }
-    ColumnSchema& column = schema.columns.emplace_back();
-    column.name = from.name();
-    ERIS_ASSIGN_OR_RETURN(column.type, ColumnTypeFrom(from.name(), from.type()));
-    const uint32_t scale_max = column.type == ColumnType::kDecimal ? kDecimalScaleMax : 0;
-    if (from.scale() > scale_max) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "column ", from.name(), ": scale is ", from.scale(), ", must be at most ", scale_max));
-    }
-    column.scale = static_cast<uint8_t>(from.scale());
-    column.nullable = from.nullable();
-  }
-  if (static_cast<uint32_t>(message.key_size()) > kTableKeyColumnsMax) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a key of ", message.key_size(), " columns, must have at most ", kTableKeyColumnsMax));
-  }
-  for (const std::string& name : message.key()) {
-    const std::optional<uint32_t> column = ColumnOf(schema, name);
-    if (!column) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("key column \"", absl::string_view(name).substr(0, kColumnNameBytesMax),
-                       "\" is no column of the table"));
-    }
-    schema.key.push_back(*column);
-  }
-  return schema;
+bool IsTable(ObjectKind kind) {
+  return kind == ObjectKind::kTable || kind == ObjectKind::kHeapTable;
+}
+absl::Status NoRange() {
+  return absl::InvalidArgumentError(
+      "range is set, but the object is a table, whose rows have no order: filter by its columns");
 }
 
-void FillSchema(const Schema& schema, v1::TableSchema* message) {
-  for (const ColumnSchema& column : schema.columns) {
-    v1::TableColumn* to = message->add_columns();
-    to->set_name(column.name);
-    to->set_type(ToProto(column.type));
-    to->set_scale(column.scale);
-    to->set_nullable(column.nullable);
-  }
-  for (const uint32_t column : schema.key) message->add_key(schema.columns[column].name);
-}
-
-absl::StatusOr<Schema> AnsweredSchemaFrom(const v1::TableSchema& message) {
-  Schema schema;
-  for (const v1::TableColumn& from : message.columns()) {
-    ColumnSchema& column = schema.columns.emplace_back();
-    column.name = from.name();
-    column.scale = static_cast<uint8_t>(from.scale());
-    column.nullable = from.nullable();
-    const auto type = from.type() == ToProto(ColumnType::kInt128)
-                          ? absl::StatusOr<ColumnType>(ColumnType::kInt128)
-                          : ColumnTypeFrom(from.name(), from.type());
-    if (!type.ok()) {
-      return absl::InternalError(absl::StrCat("the server sent column ", from.name(), " of type ",
-                                              static_cast<int>(from.type())));
-    }
-    column.type = *type;
-  }
-  for (const std::string& name : message.key()) {
-    const std::optional<uint32_t> column = ColumnOf(schema, name);
-    if (!column) {
-      return absl::InternalError(
-          absl::StrCat("the server sent key column ", name, ", which the table has not"));
-    }
-    schema.key.push_back(*column);
-  }
-  return schema;
-}
-
-absl::StatusOr<Query> QueryFrom(const v1::TableQuery& message) {
-  Query query;
-  for (const auto& [what, count] : {std::pair("columns", message.columns_size()),
-                                    std::pair("aggregates", message.aggregates_size()),
-                                    std::pair("group_by columns", message.group_by_size())}) {
-    if (static_cast<uint32_t>(count) > kTableColumnsMax) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a query of ", count, " ", what, ", must be at most ", kTableColumnsMax));
-    }
-  }
-  if (message.has_filter()) {
-    ERIS_ASSIGN_OR_RETURN(query.filter, ExpressionFrom(message.filter()));
-  }
-  for (const v1::NamedExpression& column : message.columns()) {
-    NamedExpression& to = query.columns.emplace_back();
-    ERIS_ASSIGN_OR_RETURN(to.expression, ExpressionFrom(column.expression()));
-    to.name = column.name();
-  }
-  query.group_by.assign(message.group_by().begin(), message.group_by().end());
+absl::Status TakeAggregates(const v1::Query& message, Query& query) {
   for (const v1::AggregateColumn& aggregate : message.aggregates()) {
     if (aggregate.function() < v1::AggregateColumn::FUNCTION_COUNT ||
         aggregate.function() > v1::AggregateColumn::FUNCTION_AVERAGE) {
@@ -271,11 +167,55 @@ absl::StatusOr<Query> QueryFrom(const v1::TableQuery& message) {
     }
     to.name = aggregate.name();
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Query> QueryFrom(ObjectKind kind, const Schema& schema, const v1::Query& message) {
+  for (const auto& [what, count] : {std::pair("columns", message.columns_size()),
+                                    std::pair("aggregates", message.aggregates_size()),
+                                    std::pair("group_by columns", message.group_by_size())}) {
+    if (static_cast<uint32_t>(count) > kTableColumnsMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a query of ", count, " ", what, ", must be at most ", kTableColumnsMax));
+    }
+  }
+  Query query;
+  if (!IsTable(kind)) {
+    ERIS_ASSIGN_OR_RETURN(query.range, RangeFrom("range", KeyTypesOf(schema), message.range()));
+  } else if (message.has_range() && message.range().ByteSizeLong() != 0) {
+    return NoRange();
+  }
+  ERIS_ASSIGN_OR_RETURN(query.direction, DirectionFrom(message.direction()));
+  if (message.has_values()) {
+    ERIS_ASSIGN_OR_RETURN(query.values, ValuesFrom(message.values()));
+  }
+  if (message.has_filter()) {
+    ERIS_ASSIGN_OR_RETURN(query.filter, ExpressionFrom(message.filter()));
+  }
+  for (const v1::NamedExpression& column : message.columns()) {
+    NamedExpression& to = query.columns.emplace_back();
+    ERIS_ASSIGN_OR_RETURN(to.expression, ExpressionFrom(column.expression()));
+    to.name = column.name();
+  }
+  query.group_by.assign(message.group_by().begin(), message.group_by().end());
+  ERIS_RETURN_IF_ERROR(TakeAggregates(message, query));
   query.limit = message.limit();
   return query;
 }
 
-void FillQuery(const Query& query, v1::TableQuery* message) {
+absl::Status FillQuery(ObjectKind kind, const Schema& schema, const Query& query,
+                       v1::Query* message) {
+  if (query.range != KeyRange{}) {
+    if (IsTable(kind)) return NoRange();
+    ERIS_RETURN_IF_ERROR(
+        SetRange("range", KeyTypesOf(schema), query.range, *message->mutable_range()));
+  }
+  if (query.direction == ScanDirection::kBackward) {
+    message->set_direction(v1::SCAN_DIRECTION_BACKWARD);
+  }
+  if (query.values) FillValues(*query.values, message->mutable_values());
   if (query.filter) FillExpression(*query.filter, *message->mutable_filter());
   for (const NamedExpression& column : query.columns) {
     v1::NamedExpression& to = *message->add_columns();
@@ -290,6 +230,64 @@ void FillQuery(const Query& query, v1::TableQuery* message) {
     to.set_name(aggregate.name);
   }
   message->set_limit(query.limit);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AggregateOptions> AggregateOptionsFrom(ObjectKind kind, const Schema& schema,
+                                                      const v1::AggregateRequest& request) {
+  AggregateOptions options;
+  if (!IsTable(kind)) {
+    ERIS_ASSIGN_OR_RETURN(options.range, RangeFrom("range", KeyTypesOf(schema), request.range()));
+  }
+  if (request.has_values()) {
+    ERIS_ASSIGN_OR_RETURN(options.values, ValuesFrom(request.values()));
+  }
+  options.count_only = request.count_only();
+  return options;
+}
+
+absl::Status FillAggregateOptions(ObjectKind kind, const Schema& schema,
+                                  const AggregateOptions& options, v1::AggregateRequest* request) {
+  if (options.range != KeyRange{} && !IsTable(kind)) {
+    ERIS_RETURN_IF_ERROR(
+        SetRange("range", KeyTypesOf(schema), options.range, *request->mutable_range()));
+  }
+  if (options.values) FillValues(*options.values, request->mutable_values());
+  request->set_count_only(options.count_only);
+  return absl::OkStatus();
+}
+
+void FillAggregate(const Schema& schema, const RangeAggregate& rows,
+                   v1::AggregateResponse* response) {
+  response->set_count(rows.count);
+  // A count alone leaves the keys as they were.
+  if (rows.count == 0 || rows.first_key > rows.last_key) return;
+  response->set_min(rows.min);
+  response->set_max(rows.max);
+  response->set_sum_low(rows.sum_low);
+  response->set_sum_high(rows.sum_high);
+  const KeyTypes types = KeyTypesOf(schema);
+  FillKey(types.first, rows.first_key, response->mutable_first_key());
+  FillKey(types.first, rows.last_key, response->mutable_last_key());
+  if (!types.two_parts()) return;
+  FillKey(*types.second, rows.first_second, response->mutable_first_second());
+  FillKey(*types.second, rows.last_second, response->mutable_last_second());
+}
+
+RangeAggregate AggregateFrom(const Schema& schema, const v1::AggregateResponse& response) {
+  RangeAggregate rows{.count = response.count()};
+  if (!response.has_min()) return rows;
+  rows.min = response.min();
+  rows.max = response.max();
+  rows.sum_low = response.sum_low();
+  rows.sum_high = response.sum_high();
+  const KeyTypes types = KeyTypesOf(schema);
+  rows.first_key = KeyFrom("first_key", types.first, response.first_key()).value_or(0);
+  rows.last_key = KeyFrom("last_key", types.first, response.last_key()).value_or(0);
+  if (!types.two_parts()) return rows;
+  rows.first_second = KeyFrom("first_second", *types.second, response.first_second()).value_or(0);
+  rows.last_second = KeyFrom("last_second", *types.second, response.last_second()).value_or(0);
+  return rows;
 }
 
 }  // namespace eris::wire
