@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/files/key_bounds.h"
+#include "clients/cli/files/range_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
-#include "clients/cli/text/range_flags.h"
 
 namespace eris::cli {
 namespace {
@@ -50,8 +50,7 @@ void PrintAggregate(const RangeAggregate& rows, const Schema& schema, bool json,
   TextTable table({{"COUNT"}, {"MIN"}, {"MAX"}, {"SUM"}, {"AVG"}, {"FIRST KEY"}, {"LAST KEY"}});
   if (any) {
     table.Add({count, absl::StrCat(rows.min), absl::StrCat(rows.max), SumText(rows),
-               absl::StrFormat("%.6g", rows.mean()), first(),
-               last()});
+               absl::StrFormat("%.6g", rows.mean()), first(), last()});
   } else {
     table.Add({count, "-", "-", "-", "-", "-", "-"});
   }

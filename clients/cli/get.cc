@@ -110,8 +110,8 @@ class Getter {
     auto value = result.rows.columns.begin();
     for (uint32_t i = 0; i < schema_.columns.size(); ++i) {
       const auto key = std::find(schema_.key.begin(), schema_.key.end(), i);
-      rows.columns.push_back(std::move(
-          key != schema_.key.end() ? keys.columns[key - schema_.key.begin()] : *value++));
+      rows.columns.push_back(
+          std::move(key != schema_.key.end() ? keys.columns[key - schema_.key.begin()] : *value++));
     }
     printer_.Add(schema_, rows, &result.found);
   }
@@ -132,9 +132,9 @@ class Getter {
 
 absl::Status CheckObject(const ObjectInfo& object, const ByteFlags& flags) {
   if (!object.schema.has_key()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("table ", object.name, " has no key to name rows by; eris scan ", object.name,
-                     " --filter shows some"));
+    return absl::InvalidArgumentError(absl::StrCat("table ", object.name,
+                                                   " has no key to name rows by; eris scan ",
+                                                   object.name, " --filter shows some"));
   }
   if (flags.raw && object.schema.columns.size() - object.schema.key.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -31,8 +31,8 @@ namespace {
 
 // What the file is loaded into.
 struct Target {
-  CreateOptions object;      // its kind and schema; if it is missing its bounds, too
-  bool missing = false;      // it is still to be created
+  CreateOptions object;               // its kind and schema; if it is missing its bounds, too
+  bool missing = false;               // it is still to be created
   std::optional<ObjectId> created{};  // by this import
 };
 
@@ -61,9 +61,8 @@ absl::Status CheckExisting(const ImportFlags& flags, const ObjectInfo& found) {
   if (IsTable(found)) {
     if (!flags.value.empty() || !flags.table.empty() || !given.key_type.empty() ||
         !given.value_type.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--value, --table, --key-type and --value-type are for indexes, ", name,
-                       " is a table"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--value, --table, --key-type and --value-type are for indexes, ", name, " is a table"));
     }
   } else {
     const std::string keys = KeyTypesText(found.schema), values = ValuesText(found.schema);
@@ -91,8 +90,7 @@ absl::Status CheckExisting(const ImportFlags& flags, const ObjectInfo& found) {
   if (wanted == found.schema) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       KindName(found.kind), " ", name, ", which exists, has columns ", SchemaText(found.schema),
-      " and ",
-      found.schema.has_key() ? absl::StrCat("key ", KeyNamesText(found.schema)) : "no key",
+      " and ", found.schema.has_key() ? absl::StrCat("key ", KeyNamesText(found.schema)) : "no key",
       given.schema.empty() ? ", not that of --key" : ", not those of --schema and --key"));
 }
 
@@ -171,8 +169,7 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
   if (!absl::IsAlreadyExists(info.status())) return info.status();
   // Another import has been faster: its object must be as ours would be.
   const absl::StatusOr<ObjectInfo> other = client.Get(flags.object);
-  const bool same =
-      other.ok() && other->kind == options.kind && other->schema == options.schema;
+  const bool same = other.ok() && other->kind == options.kind && other->schema == options.schema;
   return same ? absl::OkStatus() : info.status();
 }
 

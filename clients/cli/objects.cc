@@ -39,11 +39,11 @@ int RunCreate(const Cli& cli, const CreateFlags& create) {
   if (cli.json()) {
     output.WriteJson(ToJson(*info));
   } else {
-    output.Write(absl::StrCat("created ", info->name, ": ", KindName(info->kind), " of ",
-                              SchemaText(info->schema),
-                              info->schema.has_key() ? ", key " : ", no key",
-                              KeyNamesText(info->schema), ", ", info->partition_starts.size(),
-                              info->partition_starts.size() == 1 ? " partition\n" : " partitions\n"));
+    output.Write(
+        absl::StrCat("created ", info->name, ": ", KindName(info->kind), " of ",
+                     SchemaText(info->schema), info->schema.has_key() ? ", key " : ", no key",
+                     KeyNamesText(info->schema), ", ", info->partition_starts.size(),
+                     info->partition_starts.size() == 1 ? " partition\n" : " partitions\n"));
   }
   return output.Finish(kExitOk);
 }
@@ -111,8 +111,10 @@ void AddCreate(Flags& program, Cli& cli) {
       "and of tables int32 and decimal(SCALE). A ? behind the type allows nulls, in tables.\n"
       "\n"
       "An index or a hash has the columns key and value. Of two types a key has two parts, and is\n"
-      "written FIRST/SECOND: 7/2024-02-29. Rows are ordered by the first part, then by the second.\n"
-      "Partitions are cut between first parts, which --expect and --split are: the rows that share\n"
+      "written FIRST/SECOND: 7/2024-02-29. Rows are ordered by the first part, then by the "
+      "second.\n"
+      "Partitions are cut between first parts, which --expect and --split are: the rows that "
+      "share\n"
       "one stay together. Two parts are for indexes with uint64 values. With --schema and --kind\n"
       "index the columns have names of their own.\n"
       "\n"

@@ -131,7 +131,7 @@ class Writer {
         const int bit = result.existed[row] ? 1 << (row & 7) : 0;
         existed[row >> 3] = static_cast<char>(existed[row >> 3] | bit);
       }
-      rows.columns.insert(rows.columns.end() - 1, client::ColumnOf<int32_t>(written));
+      rows.columns.insert(rows.columns.end() - 1, client::NumberColumn<int32_t>(written));
     }
     printer_.Add(answer_, rows, &result.executed);
   }

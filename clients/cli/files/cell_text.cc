@@ -99,9 +99,9 @@ absl::Status AddKey(const Schema& schema, absl::string_view text, client::OwnedR
   const std::vector<absl::string_view> parts = absl::StrSplit(text, kKeyPartSeparator);
   const size_t expected = schema.key.size();
   if (parts.size() != expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' has ", parts.size(), parts.size() == 1 ? " part" : " parts",
-                     ", the key has ", KeyForm(schema)));
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' has ", parts.size(),
+                                                   parts.size() == 1 ? " part" : " parts",
+                                                   ", the key has ", KeyForm(schema)));
   }
   if (rows.columns.size() < expected) rows.columns.resize(expected);
   for (size_t i = 0; i < expected; ++i) {

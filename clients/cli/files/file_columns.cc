@@ -28,12 +28,13 @@ FileColumns InOrder(const Schema& schema) {
 absl::Status MissingColumn(const std::string& file, const RowFileFormat& format, First first,
                            const std::string& missing, const std::string& found) {
   // To read it as a row would give fields to columns that they are not of.
-  return absl::InvalidArgumentError(absl::StrCat(
-      file, ": the header has no column '", missing, "' of the table", CaseHint(first, missing),
-      DelimiterHint(first, format.delimited.delimiter),
-      format.header.has_value() || found.empty()
-          ? ""
-          : absl::StrCat("; if the first line, with '", found, "' in it, is a row, say --no-header")));
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": the header has no column '", missing, "' of the table",
+                   CaseHint(first, missing), DelimiterHint(first, format.delimited.delimiter),
+                   format.header.has_value() || found.empty()
+                       ? ""
+                       : absl::StrCat("; if the first line, with '", found,
+                                      "' in it, is a row, say --no-header")));
 }
 
 absl::StatusOr<FileColumns> ByHeader(const std::string& file, const RowFileFormat& format,
@@ -128,9 +129,10 @@ class Chooser {
       const absl::StatusOr<size_t> field = FieldOf(key);
       if (!field.ok()) return field.status();
       if (std::count(chosen.begin(), chosen.end(), *field) > 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("both parts of the key are column ", *field + 1, ": they must be two "
-                         "columns"));
+        return absl::InvalidArgumentError(absl::StrCat("both parts of the key are column ",
+                                                       *field + 1,
+                                                       ": they must be two "
+                                                       "columns"));
       }
       chosen.push_back(*field);
     }
@@ -187,8 +189,9 @@ class Chooser {
         tpch ? absl::StrCat("tpch:", choice_.table)
              : absl::StrCat("'", absl::StrJoin(schema, ","), "'"),
         " for a table of all columns",
-        tpch ? "" : " (TYPE: int64, float64, date, decimal(2), string, ...; with ? behind it null "
-                    "is a value)",
+        tpch ? ""
+             : " (TYPE: int64, float64, date, decimal(2), string, ...; with ? behind it null "
+               "is a value)",
         ", or choose the columns of the index with --key and --value"));
   }
 

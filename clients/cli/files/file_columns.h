@@ -26,7 +26,8 @@ struct ColumnChoice {
 struct RowFileFormat {
   DelimitedFormat delimited{};
   // The first record is a header. Unset: it is one, without a choice, if it names any column of the
-  // object, and must then name all, in any order; with a choice, if none of its key fields is a key.
+  // object, and must then name all, in any order; with a choice, if none of its key fields is a
+  // key.
   std::optional<bool> header = false;
   // Without it fields are the object's columns, in order, or as the header names them; those that
   // the object has not are passed over.

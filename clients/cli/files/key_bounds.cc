@@ -42,9 +42,8 @@ absl::StatusOr<KeyRange> ParseRange(absl::string_view text, const ColumnSchema& 
   }
   if (colon + 1 < text.size()) range.hi = hi;
   if (!range.Empty()) return range;
-  return absl::InvalidArgumentError(absl::StrCat("the expected range [",
-                                                 WordText(column, range.lo), ", ",
-                                                 WordText(column, hi), ") holds no key"));
+  return absl::InvalidArgumentError(absl::StrCat("the expected range [", WordText(column, range.lo),
+                                                 ", ", WordText(column, hi), ") holds no key"));
 }
 
 }  // namespace

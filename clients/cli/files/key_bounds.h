@@ -1,5 +1,5 @@
-// Bounds of ranges and partitions as text. Inside they are words: a value of a key's column as a u64
-// in the same order (include/eris/key_encoding.h; an int32 as a date, a decimal as its unscaled
+// Bounds of ranges and partitions as text. Inside they are words: a value of a key's column as a
+// u64 in the same order (include/eris/key_encoding.h; an int32 as a date, a decimal as its unscaled
 // int64). Pure functions; any thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_KEY_BOUNDS_H_
 #define ERIS_CLIENTS_CLI_FILES_KEY_BOUNDS_H_
@@ -28,8 +28,8 @@ uint64_t CutOf(ObjectKind kind, const ColumnSchema& column, uint64_t word);
 uint64_t WordOfCut(ObjectKind kind, const ColumnSchema& column, uint64_t cut);
 
 // Where partitions begin, of the first column of the key: `expect` is "LO:HI", [LO, HI), or "LO:",
-// which goes to the end of the key space; `split` is "10,20,30", the inner bounds. Empty: not given.
-// Errors: InvalidArgument, naming the text (no bound, a range without a key, a heap table).
+// which goes to the end of the key space; `split` is "10,20,30", the inner bounds. Empty: not
+// given. Errors: InvalidArgument, naming the text (no bound, a range without a key, a heap table).
 absl::Status SetBounds(absl::string_view expect, absl::string_view split, CreateOptions& options);
 
 // A key of an index, or its first part alone, which is in front of all keys that have it.

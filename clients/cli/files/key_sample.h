@@ -17,9 +17,10 @@ namespace eris::cli {
 // 20 % by which an AEU's share may pass the mean.
 inline constexpr size_t kSampleRecordsMax = 100'000;
 
-// Keys, as words (key_bounds.h), of the field `key_field`, from 0, which is `column`, of up to `records_max` records at even distances in
-// the file. Records that do not parse are passed over: loading will name them. `fd` must be
-// seekable; its position stays. Errors: Unavailable (reading failed).
+// Keys, as words (key_bounds.h), of the field `key_field`, from 0, which is `column`, of up to
+// `records_max` records at even distances in the file. Records that do not parse are passed over:
+// loading will name them. `fd` must be seekable; its position stays. Errors: Unavailable (reading
+// failed).
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
                                                  const DelimitedFormat& format, size_t key_field,
                                                  size_t records_max, const ColumnSchema& column);

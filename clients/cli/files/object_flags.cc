@@ -48,8 +48,8 @@ absl::StatusOr<CreateOptions> ObjectFlags::Options(const std::string& key,
   } else {
     const absl::StatusOr<KeyTypes> types = ParseKeyTypes(key_type.empty() ? "uint64" : key_type);
     if (!types.ok()) return types.status();
-    options.schema = KeyValueSchema(
-        *types, value_type == "string" ? ColumnType::kString : ColumnType::kUint64);
+    options.schema =
+        KeyValueSchema(*types, value_type == "string" ? ColumnType::kString : ColumnType::kUint64);
   }
   if (kind == "index" || kind == "hash") {
     options.kind = kind == "index" ? ObjectKind::kIndex : ObjectKind::kHash;

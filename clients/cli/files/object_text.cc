@@ -20,8 +20,8 @@ Json ToJson(const ObjectInfo& object) {
     if (object.schema.has_key()) {
       const ColumnSchema& column = object.schema.columns[object.schema.key[0]];
       const auto bound = [&](uint64_t start) {
-        return WordText(column, std::max(WordOfCut(object.kind, column, start),
-                                         LowestKey(column.type)));
+        return WordText(column,
+                        std::max(WordOfCut(object.kind, column, start), LowestKey(column.type)));
       };
       partition["lo"] = bound(object.partition_starts[i]);
       if (i + 1 < object.partition_starts.size()) {

@@ -52,8 +52,8 @@ struct RowFile::Cursors {
     size_t room = 0;   // of strings: bytes there are
   };
 
-  Cursors(const std::vector<Field>& fields, size_t columns, uint64_t rows_max,
-          uint64_t longest, client::OwnedRows& rows)
+  Cursors(const std::vector<Field>& fields, size_t columns, uint64_t rows_max, uint64_t longest,
+          client::OwnedRows& rows)
       : row(rows.rows), string_bytes_max(longest), cursors(fields.size()) {
     rows.columns.resize(columns);
     for (size_t i = 0; i < fields.size(); ++i) {
@@ -247,10 +247,9 @@ void RowFile::SetFields(const FileColumns& columns) {
 
 // One record, or the first line of one that is too long.
 SplitResult RowFile::Split(absl::string_view text, size_t& consumed, std::string& problem) {
-  const SplitResult result =
-      text.empty() ? SplitResult::kNeedMore
-                   : SplitRecord(text, at_end_, format_.delimited, split_, scratch_, consumed,
-                                 problem);
+  const SplitResult result = text.empty() ? SplitResult::kNeedMore
+                                          : SplitRecord(text, at_end_, format_.delimited, split_,
+                                                        scratch_, consumed, problem);
   if (result != SplitResult::kNeedMore || text.size() <= kRecordBytesMax) return result;
   problem = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
   consumed = std::min(text.find('\n'), text.size() - 1) + 1;
@@ -439,7 +438,7 @@ std::string RowFile::hint() const {
 }
 
 absl::StatusOr<RowFile::Result> RowFile::Read(uint64_t rows_max, client::OwnedRows& rows,
-                                                  OnBadLine on_bad_line, uint64_t text_bytes_max) {
+                                              OnBadLine on_bad_line, uint64_t text_bytes_max) {
   std::string complaint;
   Cursors to(fields_, schema_.columns.size(), rows_max, format_.string_bytes_max, rows);
   if (to.row == 0) batch_begin_ = bytes_;

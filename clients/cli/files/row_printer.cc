@@ -15,7 +15,7 @@ bool IsRight(ColumnType type) { return type != ColumnType::kString && type != Co
 }  // namespace
 
 void RowPrinter::Collect(const Schema& schema, const client::OwnedRows& rows,
-                          const client::RowBits* present) {
+                         const client::RowBits* present) {
   constexpr size_t kWidthMax = 60;
   widths_.resize(schema.columns.size());
   for (uint64_t row = 0; row < rows.rows; ++row) {
@@ -84,7 +84,7 @@ void RowPrinter::WriteLine() {
 }
 
 void RowPrinter::Add(const Schema& schema, const client::OwnedRows& rows,
-                      const client::RowBits* present) {
+                     const client::RowBits* present) {
   if (!json_) {
     Collect(schema, rows, present);
     if (begun_ || cells_.size() >= kRowsBeforeHead * schema.columns.size()) WriteCells(schema);

@@ -72,8 +72,7 @@ void ScanFlags::AddTo(Flags& verb) {
   verb.Add("--limit", limit, "Rows at most; 0: all").Check(CheckU64).ShowDefault();
   verb.Add("--reverse", reverse, "Descending keys, from the end of the range");
   const Flag keys = verb.Add("--keys-only", keys_only, "The columns of the key alone");
-  verb.Add("--filter", filter, "Of a table: only rows for which this is true")
-      .Check(CheckNotEmpty);
+  verb.Add("--filter", filter, "Of a table: only rows for which this is true").Check(CheckNotEmpty);
   const Flag shown =
       verb.Add("--columns", columns, "Of a table: what is shown of each row: a, b * 2 as c")
           .Check(CheckNotEmpty)
@@ -99,13 +98,15 @@ absl::StatusOr<Query> ScanFlags::QueryOf(const ObjectInfo& object) const {
                          !group_by.empty() || !into.empty();
   if (IsTable(object) && (range.any() || reverse)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(object.name, " is a table, whose rows come in no order: of ranges and values "
-                                  "only --filter says which"));
+        absl::StrCat(object.name,
+                     " is a table, whose rows come in no order: of ranges and values "
+                     "only --filter says which"));
   }
   if (!IsTable(object) && of_tables) {
     return absl::InvalidArgumentError(
-        absl::StrCat(object.name, " is no table: --filter, --columns, --agg, --group-by and --into "
-                                  "are for tables"));
+        absl::StrCat(object.name,
+                     " is no table: --filter, --columns, --agg, --group-by and --into "
+                     "are for tables"));
   }
   if (keys_only && !object.schema.has_key()) {
     return absl::InvalidArgumentError(absl::StrCat("--keys-only: ", object.name, " has no key"));

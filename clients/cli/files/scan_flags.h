@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/cli/files/range_flags.h"
 #include "clients/cli/text/flags.h"
 #include "clients/cli/text/output.h"
-#include "clients/cli/text/range_flags.h"
 #include "clients/cli/text/row_sink.h"
 #include "clients/scan_reader.h"
 #include "eris/query.h"

@@ -28,9 +28,10 @@ constexpr ColumnType kTypes[] = {ColumnType::kInt32,   ColumnType::kInt64, Colum
 
 absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
   const auto refuse = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "column '", text, "' of the schema: ", why, "; expected NAME:TYPE with a type of int32, ",
-        "int64, uint64, float64, date, decimal(SCALE), string, and ? behind it if there are nulls"));
+    return absl::InvalidArgumentError(absl::StrCat("column '", text, "' of the schema: ", why,
+                                                   "; expected NAME:TYPE with a type of int32, ",
+                                                   "int64, uint64, float64, date, decimal(SCALE), "
+                                                   "string, and ? behind it if there are nulls"));
   };
   const size_t colon = text.rfind(':');
   if (colon == text.npos) return refuse("has no ':'");
@@ -49,9 +50,9 @@ absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
     scale = number;
     type = type.substr(0, open);
   }
-  const auto* const found =
-      std::find_if(std::begin(kTypes), std::end(kTypes),
-                   [&](ColumnType one) { return type == ColumnTypeName(one); });
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](ColumnType one) {
+    return type == ColumnTypeName(one);
+  });
   if (found == std::end(kTypes)) return refuse(absl::StrCat("'", type, "' is no type"));
   column.type = *found;
   if (scale.has_value() != (column.type == ColumnType::kDecimal)) {

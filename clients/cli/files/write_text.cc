@@ -34,16 +34,17 @@ absl::StatusOr<WriteParts> CutWrite(WriteMode mode, bool strings, absl::string_v
   constexpr size_t kShownMax = 60;
   const bool compares = mode == WriteMode::kCompareAndSet;
   WriteParts parts;
-  parts.value = strings ? absl::StripLeadingAsciiWhitespace(text) : absl::StripAsciiWhitespace(text);
+  parts.value =
+      strings ? absl::StripLeadingAsciiWhitespace(text) : absl::StripAsciiWhitespace(text);
   if (CutAt("= \t", strings, parts.key, parts.value) &&
       (!compares || CutAt(strings ? ":" : ": \t", strings, parts.expected, parts.value))) {
     return parts;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", client::CutText(text, kShownMax), "' is no pair; expected ",
-      compares                  ? "key=expected:value or 'key expected value'"
-      : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
-                                : "key=value or 'key value'"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", client::CutText(text, kShownMax), "' is no pair; expected ",
+                   compares                  ? "key=expected:value or 'key expected value'"
+                   : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
+                                             : "key=value or 'key value'"));
 }
 
 absl::Status AddDelta(absl::string_view text, ColumnBuffers& to) {
@@ -85,8 +86,8 @@ absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from
   const auto add = [&](absl::string_view value, ColumnBuffers& buffers) {
     if (syntax.mode == WriteMode::kAdd) return AddDelta(value, buffers);
     if (!strings) return AddCell(column, value, buffers);
-    const absl::StatusOr<std::string> bytes = from_input ? ParseByteText(syntax.format, value)
-                                                         : ParseByteArgument(syntax.format, value);
+    const absl::StatusOr<std::string> bytes =
+        from_input ? ParseByteText(syntax.format, value) : ParseByteArgument(syntax.format, value);
     if (bytes.ok()) AddString(*bytes, buffers);
     return bytes.status();
   };

@@ -3,8 +3,8 @@
 //
 // A bound of two-part keys is a whole key, or a first part alone: from 7 begins with its first row,
 // and up to 7 ends before it.
-#ifndef ERIS_CLIENTS_CLI_TEXT_RANGE_FLAGS_H_
-#define ERIS_CLIENTS_CLI_TEXT_RANGE_FLAGS_H_
+#ifndef ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_
+#define ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_
 
 #include <optional>
 #include <string>
@@ -17,10 +17,10 @@
 namespace eris::cli {
 
 struct RangeFlags {
-  std::string from;
-  std::string to;
-  std::string min_value;
-  std::string max_value;
+  std::string from{};
+  std::string to{};
+  std::string min_value{};
+  std::string max_value{};
 
   void AddTo(Flags& verb);
   bool any() const {
@@ -33,4 +33,4 @@ struct RangeFlags {
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_TEXT_RANGE_FLAGS_H_
+#endif  // ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_

@@ -1,4 +1,4 @@
-#include "clients/cli/text/range_flags.h"
+#include "clients/cli/files/range_flags.h"
 
 #include <cstdint>
 
