@@ -1,6 +1,5 @@
 #include "clients/data_messages.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,10 +13,6 @@ static_assert(static_cast<int>(WriteMode::kAdd) == v1::WRITE_MODE_ADD);
 static_assert(static_cast<int>(WriteMode::kUpsert) == v1::WRITE_MODE_UPSERT);
 static_assert(static_cast<int>(WriteMode::kAppend) == v1::WRITE_MODE_APPEND);
 
-bool IsConditional(WriteMode mode) {
-  return mode != WriteMode::kUpsert && mode != WriteMode::kErase && mode != WriteMode::kAppend;
-}
-
 // Which columns of the schema a batch has.
 absl::Span<const uint32_t> ColumnsOf(const Schema& schema, WriteMode mode) {
   if (mode == WriteMode::kErase) return schema.key;
@@ -26,6 +21,7 @@ absl::Span<const uint32_t> ColumnsOf(const Schema& schema, WriteMode mode) {
 
 absl::Status FillColumns(const ObjectInfo& object, absl::Span<const uint32_t> columns,
                          const RowBatch& batch, wire::Columns& message) {
+  if (absl::Status status = CheckSchema(object); !status.ok()) return status;
   if (columns.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("rows of object \"", object.name, "\" have no key: it is a heap table"));
@@ -73,11 +69,12 @@ std::vector<ColumnView> ViewsOf(const KeyColumns& keys, absl::Span<const uint64_
 absl::Status CheckNumbers(const ObjectInfo& object, absl::Span<const uint32_t> columns,
                           const KeyColumns& keys, absl::Span<const uint64_t> values = {},
                           absl::Span<const uint64_t> expected = {}) {
-  for (const uint32_t column : columns) {
-    if (object.schema.columns[column].type == ColumnType::kUint64) continue;
-    return absl::InvalidArgumentError(absl::StrCat("column \"", object.schema.columns[column].name,
-                                                   "\" of object \"", object.name,
-                                                   "\" is not u64: give columns of its types"));
+  for (const uint32_t i : columns) {
+    const ColumnSchema& column = object.schema.columns[i];
+    if (column.type == ColumnType::kUint64) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("column \"", column.name, "\" of object \"", object.name, "\" is ",
+                     ColumnTypeName(column.type), ", not uint64: give columns of its types"));
   }
   for (const auto& [what, length] :
        {std::pair("second parts", keys.two_parts() ? keys.second().size() : keys.size()),
@@ -104,6 +101,12 @@ absl::Status TakeBits(const char* what, uint64_t rows, bool empty_is_all, std::s
 }
 
 }  // namespace
+
+absl::Status CheckSchema(const ObjectInfo& object) {
+  if (!object.schema.columns.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the ObjectInfo of object \"", object.name,
+                                                 "\" has no schema: Client::Get gives one"));
+}
 
 absl::StatusOr<AnswerShape> FillLookup(const ObjectInfo& object, const RowBatch& keys,
                                        const std::vector<std::string>& columns,
@@ -134,14 +137,16 @@ absl::StatusOr<AnswerShape> FillWrite(const ObjectInfo& object, WriteMode mode,
   request.clear_expected();
   absl::Status status =
       FillColumns(object, ColumnsOf(object.schema, mode), rows, *request.mutable_columns());
-  const absl::Span<const uint32_t> value = wire::ValueColumn(object.schema);
   if (status.ok() && !expected.columns.empty()) {
-    status = FillColumns(object, value, expected, *request.mutable_expected());
+    status = FillColumns(object, wire::ValueColumn(object.schema), expected,
+                         *request.mutable_expected());
   }
   if (status.ok()) status = CheckStrings(object, rows, expected);
   if (!status.ok()) return status;
   AnswerShape shape{.rows = rows.rows, .bits = mode == WriteMode::kAppend ? 0 : rows.rows};
-  if (IsConditional(mode)) shape.columns = wire::TypesOf(object.schema, value);
+  if (mode < WriteMode::kUpsert) {  // conditional ones
+    shape.columns = wire::TypesOf(object.schema, wire::ValueColumn(object.schema));
+  }
   return shape;
 }
 

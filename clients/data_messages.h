@@ -23,6 +23,9 @@ struct AnswerShape {
   wire::ColumnTypes columns{};  // their types
 };
 
+// Errors: InvalidArgument (an object whose schema the caller has left out).
+absl::Status CheckSchema(const ObjectInfo& object);
+
 // Both replace `request`, whose memory is used again. Errors: InvalidArgument (a batch that has
 // other columns than the schema wants, a column of that name that the object has not),
 // FailedPrecondition (an object without a key).

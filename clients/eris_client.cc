@@ -203,12 +203,15 @@ absl::StatusOr<RangeAggregate> Client::Aggregate(const ObjectInfo& object,
                                                  const AggregateOptions& options) {
   v1::AggregateRequest request;
   request.set_object(object.name);
-  absl::Status status =
-      wire::FillAggregateOptions(object.kind, object.schema, options, &request);
+  absl::Status status = CheckSchema(object);
+  if (status.ok()) {
+    status = wire::FillAggregateOptions(object.kind, object.schema, options, &request);
+  }
   if (!status.ok()) return status;
-  return Call<RangeAggregate>(
-      *this, stubs_->data, &v1::Data::Stub::Aggregate, request,
-      [&](const v1::AggregateResponse& response) { return wire::AggregateFrom(object.schema, response); });
+  return Call<RangeAggregate>(*this, stubs_->data, &v1::Data::Stub::Aggregate, request,
+                              [&](const v1::AggregateResponse& response) {
+                                return wire::AggregateFrom(object.schema, response);
+                              });
 }
 
 absl::StatusOr<uint64_t> Client::ScanInto(const std::string& table, const Query& query,

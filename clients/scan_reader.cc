@@ -19,7 +19,10 @@ class ScanReader::Scan {
         keeps_snapshot_(object.kind == ObjectKind::kTable ||
                         object.kind == ObjectKind::kHeapTable) {
     request_.set_object(object.name);
-    refusal_ = wire::FillQuery(object.kind, object.schema, query, request_.mutable_query());
+    refusal_ = CheckSchema(object);
+    if (refusal_.ok()) {
+      refusal_ = wire::FillQuery(object.kind, object.schema, query, request_.mutable_query());
+    }
     request_.set_snapshot(snapshot);
     request_.set_resume_token(query.resume);
   }

@@ -22,15 +22,15 @@ static_assert(static_cast<int>(TransferPhase::kConclusion) + 1 == v1::TRANSFER_P
 
 namespace {
 
-v1::BalanceAlgorithm ToProto(BalanceAlgorithm algorithm) {
+v1::BalanceAlgorithm AsMessage(BalanceAlgorithm algorithm) {
   return static_cast<v1::BalanceAlgorithm>(algorithm);
 }
-v1::TransferKind ToProto(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
+v1::TransferKind AsMessage(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
 // Unspecified stands before the first one.
-v1::TransferOutcome ToProto(TransferOutcome outcome) {
+v1::TransferOutcome AsMessage(TransferOutcome outcome) {
   return static_cast<v1::TransferOutcome>(static_cast<int>(outcome) + 1);
 }
-v1::TransferPhase ToProto(TransferPhase phase) {
+v1::TransferPhase AsMessage(TransferPhase phase) {
   return static_cast<v1::TransferPhase>(static_cast<int>(phase) + 1);
 }
 
@@ -118,7 +118,7 @@ absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* 
 
 void FillOptions(const BalancerOptions& options, v1::BalancerOptions* message) {
   message->set_enabled(options.enabled);
-  message->set_algorithm(ToProto(options.algorithm));
+  message->set_algorithm(AsMessage(options.algorithm));
   message->set_window(options.window);
   message->set_threshold(options.threshold);
   message->set_period_ms(options.period_ms);
@@ -143,11 +143,11 @@ absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind ki
 void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Transfer* message) {
   message->set_id(record.id);
   message->set_object(record.object);
-  message->set_kind(ToProto(record.kind));
+  message->set_kind(AsMessage(record.kind));
   FillBounds(types(record.object), record.range, message->mutable_range());
   message->set_from_aeu(record.from.value);
   message->set_to_aeu(record.to.value);
-  message->set_outcome(ToProto(record.outcome));
+  message->set_outcome(AsMessage(record.outcome));
   message->set_reason(record.reason);
   message->set_rows(record.rows);
   message->set_bytes(record.bytes);
@@ -157,13 +157,13 @@ void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Tra
   message->set_longest_pause_us(record.longest_pause_us);
   message->set_longest_pause_wall_us(record.longest_pause_wall_us);
   if (record.outcome != TransferOutcome::kRunning) return;
-  message->set_phase(ToProto(record.phase));
+  message->set_phase(AsMessage(record.phase));
   message->set_idle_us(record.idle_us);
 }
 
 void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan* message) {
   message->set_object(plan.object);
-  message->set_algorithm(ToProto(plan.algorithm));
+  message->set_algorithm(AsMessage(plan.algorithm));
   message->set_imbalance_before(plan.imbalance_before);
   message->set_imbalance_after(plan.imbalance_after);
   for (const AeuShare& from : plan.shares) {
@@ -180,7 +180,7 @@ void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan*
     FillBounds(type, from.range, to->mutable_range());
     to->set_from_aeu(from.from.value);
     to->set_to_aeu(from.to.value);
-    to->set_kind(ToProto(from.kind));
+    to->set_kind(AsMessage(from.kind));
     to->set_rows(from.rows);
     to->set_bytes(from.bytes);
   }
@@ -200,7 +200,7 @@ void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
   for (const ObjectBalance& from : status.objects) {
     v1::ObjectBalance* to = response->add_objects();
     to->set_object(from.object);
-    to->set_algorithm(ToProto(from.algorithm));
+    to->set_algorithm(AsMessage(from.algorithm));
     to->set_imbalance(from.imbalance);
     to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
     to->set_reason(from.reason);

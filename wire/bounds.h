@@ -16,6 +16,10 @@
 
 namespace eris::wire {
 
+inline bool IsTable(ObjectKind kind) {
+  return kind == ObjectKind::kTable || kind == ObjectKind::kHeapTable;
+}
+
 struct BoundType {
   KeyTypes key_type{};  // of what stands in messages; a second part only to be refused by name
   bool narrow = false;  // a column of four bytes, which stand at the top of the engine's word

@@ -100,10 +100,10 @@ absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, const KeyTypes& types
   const bool is_short = message.lo() != 0 || message.has_hi();
   const bool is_typed = message.has_start() || message.has_end();
   if (is_short && (is_typed || type != ColumnType::kUint64)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ": lo and hi are for keys of type u64",
-        is_typed ? " and not beside start and end" : "", "; the keys of the object are ",
-        absl::string_view(FieldOf(type)), ": set start and end"));
+    return absl::InvalidArgumentError(absl::StrCat(name, ": lo and hi are for keys of type uint64",
+                                                   is_typed ? " and not beside start and end" : "",
+                                                   "; the keys of the object are ",
+                                                   ColumnTypeName(type), ": set start and end"));
   }
   KeyRange range{.lo = message.lo(), .hi = std::nullopt};
   if (message.has_hi()) range.hi = message.hi();

@@ -18,10 +18,6 @@ static_assert(static_cast<int>(ObjectKind::kHeapTable) == v1::OBJECT_KIND_HEAP_T
 
 namespace {
 
-bool IsTable(ObjectKind kind) {
-  return kind == ObjectKind::kTable || kind == ObjectKind::kHeapTable;
-}
-
 absl::StatusOr<ObjectKind> KindFrom(v1::ObjectKind kind) {
   if (kind == v1::OBJECT_KIND_UNSPECIFIED) return ObjectKind::kIndex;
   if (kind >= v1::OBJECT_KIND_INDEX && kind <= v1::OBJECT_KIND_HEAP_TABLE) {

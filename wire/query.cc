@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "wire/bounds.h"
 #include "wire/keys.h"
 
 namespace eris::wire {
@@ -142,9 +143,6 @@ void FillValues(const ValueRange& values, v1::ValueRange* message) {
   if (values.last != ValueRange{}.last) message->set_last(values.last);
 }
 
-bool IsTable(ObjectKind kind) {
-  return kind == ObjectKind::kTable || kind == ObjectKind::kHeapTable;
-}
 absl::Status NoRange() {
   return absl::InvalidArgumentError(
       "range is set, but the object is a table, whose rows have no order: filter by its columns");
