@@ -1,15 +1,16 @@
-#include "engine/sessions/table_call.h"
+#include "engine/sessions/batch_call.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "base/mutex.h"
 #include "engine/core/table_batch.h"
-#include "engine/sessions/batch_checks.h"
 #include "routing/data_command.h"
 
 namespace eris::engine {
@@ -61,18 +62,9 @@ void SendPieces(SessionPort& session, Request& request, uint64_t next_holder) {
   if (refused > 0) Request::Answered(&request, refused);
 }
 
-}  // namespace
-
-void SendTable(SessionPort& port, std::shared_ptr<SendOrder> order, Request& request,
-               uint64_t next_holder) {
-  if (request.type() == CommandType::kAppendRows) return SendPieces(port, request, next_holder);
-  SendOrder& sends = *order;
-  request.PutIn(std::move(order), request.table()->keys());
-  sends.Send(request);
-}
-
+// What the states of an append say. `refused` counts rows.
 absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused) {
-  const uint64_t rows = request.table()->rows().rows;
+  const uint64_t rows = RowsOf(request);
   const std::vector<uint64_t>& firsts = request.table()->pieces();
   uint64_t stored = 0;
   KeyState worst = KeyState::kAbsent;
@@ -108,82 +100,97 @@ absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, 
   }
 }
 
-TableCall::TableCall(Core& core, Request* request, Session::RowsCallback done)
-    : core_(core), request_(request), done_(std::move(done)) {}
-
-TableCall::~TableCall() { request_->Unref(); }
-
-absl::Status TableCall::Start(SessionPort& port, std::shared_ptr<SendOrder> order,
-                              uint64_t next_holder) {
-  self_ = shared_from_this();
-  request_->OnAnswered(&core_.completions, this);
-  try {
-    SendTable(port, std::move(order), *request_, next_holder);
-  } catch (const std::bad_alloc&) {
-    self_.reset();
-    return NoMemoryFor(request_->table()->rows().rows);
-  }
-  return absl::OkStatus();
-}
-
-void TableCall::Cancel(absl::Status status) {
-  if (ended_.load(std::memory_order_acquire))
-    return;  // pairs with Complete; nothing is owed any more
-  if (cancel_asked_.exchange(true, std::memory_order_acq_rel)) return;
-  request_->SetCancelled();
-  cancel_.call = shared_from_this();
-  cancel_.status = std::move(status);
-  core_.completions.Push(&cancel_);
-}
-
-void TableCall::CancelTask::Complete() {
-  const std::shared_ptr<TableCall> kept = std::move(call);
-  BatchResult result;
-  result.status = std::move(status);
-  result.count = result.refused = static_cast<uint32_t>(kept->request_->table()->rows().rows);
-  kept->RunCallback(std::move(result), {});
-}
-
-void TableCall::Complete() {
-  request_->Unref();  // the AEUs' reference; this call has its own
-  const std::shared_ptr<TableCall> kept = std::move(self_);
-  ended_.store(true, std::memory_order_release);  // pairs with Cancel
-  BatchResult result;
-  std::vector<ColumnBuffers> columns;
-  if (!done_called_) {
-    try {
-      TakeResult(result, columns);
-    } catch (const std::bad_alloc&) {
-      columns.clear();
-      result.status = base::NoMemory(
-          "the system has no memory for the answers; what was to be written has been, but for the "
-          "rows that were refused");
-    }
-  }
-  request_->FreeBytes();
-  request_->table()->LetGo();
-  request_->Settle();
-  if (!done_called_) RunCallback(std::move(result), std::move(columns));
-}
-
-void TableCall::TakeResult(BatchResult& result, std::vector<ColumnBuffers>& columns) {
-  result.count = static_cast<uint32_t>(request_->table()->rows().rows);
-  if (appends()) {
-    result.status = AppendOutcome(*request_, core_.limits, result.refused);
+// Throws std::bad_alloc.
+void TakeResult(Request& request, const RequestLimits& limits, BatchResult& result) {
+  const CommandType type = request.type();
+  if (type == CommandType::kAppendRows) {
+    result.status = AppendOutcome(request, limits, result.refused);
     return;
   }
-  result.status = request_->Outcome(core_.limits, result.refused);
-  result.present = request_->PackPresence();
-  result.executed = request_->PackExecuted();
-  if (request_->type() == CommandType::kLookupRows && result.status.ok()) {
-    columns = request_->table()->TakeColumns();
+  result.status = request.Outcome(limits, result.refused);
+  result.existed = request.PackPresence();
+  if (storage::IsConditional(routing::OperationOf(type))) result.applied = request.PackApplied();
+  if (result.refused > 0) result.executed = request.PackExecuted();
+  if (routing::AnswersValues(type) || type == CommandType::kLookupRows) {
+    result.columns = request.TakeColumns();
   }
 }
 
-void TableCall::RunCallback(BatchResult result, std::vector<ColumnBuffers> columns) {
-  if (std::exchange(done_called_, true)) return;
-  std::move(done_)(std::move(result), std::move(columns));
-  done_ = nullptr;  // what it holds is let go here, not with the last handle
+}  // namespace
+
+BatchResult Refused(absl::Status status, uint64_t rows) {
+  BatchResult result;
+  result.status = std::move(status);
+  result.count = result.refused =
+      static_cast<uint32_t>(std::min<uint64_t>(rows, std::numeric_limits<uint32_t>::max()));
+  return result;
+}
+
+absl::Status NoMemoryFor(uint64_t rows) noexcept {
+  try {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the system has no memory for a batch of ", rows, " rows"));
+  } catch (const std::bad_alloc&) {
+    return base::NoMemory("");
+  }
+}
+
+uint32_t RowsOf(const Request& request) {
+  return request.table() == nullptr ? request.count()
+                                    : static_cast<uint32_t>(request.table()->rows().rows);
+}
+
+void Send(SessionPort& port, std::shared_ptr<SendOrder> order, Request& request,
+          uint64_t next_holder) {
+  if (request.type() == CommandType::kAppendRows) return SendPieces(port, request, next_holder);
+  SendOrder& sends = *order;
+  request.PutIn(std::move(order), request.in_order().columns);
+  sends.Send(request);
+}
+
+BatchResult ResultOf(Request& request, const RequestLimits& limits) {
+  BatchResult result;
+  try {
+    TakeResult(request, limits, result);
+  } catch (const std::bad_alloc&) {
+    const uint32_t refused = result.refused;
+    result = BatchResult();
+    result.status = base::NoMemory(
+        "the system has no memory for the answers; what was to be written has been, but for the "
+        "rows that were refused");
+    result.refused = refused;
+  }
+  result.count = RowsOf(request);
+  return result;
+}
+
+BatchCall::BatchCall(Core& core, RequestPtr request, Callback done)
+    : Call(core.completions, std::move(done)), core_(core), request_(std::move(request)) {}
+
+void BatchCall::Start(SessionPort& port, std::shared_ptr<SendOrder> order, uint64_t next_holder) {
+  request_->OnAnswered(&completions(), this);
+  Begin();
+  try {
+    Send(port, std::move(order), *request_, next_holder);
+  } catch (const std::bad_alloc&) {
+    TakeBack();
+    throw;
+  }
+}
+
+void BatchCall::Complete() {
+  request_->Unref();  // the AEUs' reference; this call has its own
+  const std::shared_ptr<Call> kept = End();
+  BatchResult result;
+  if (!answered()) result = ResultOf(*request_, core_.limits);
+  request_->FreeBytes();
+  request_->Settle();
+  Answer(std::move(result));
+  request_->HoldColumns(nullptr);  // the callback may have used them
+}
+
+BatchResult BatchCall::CancelledResult(absl::Status status) const {
+  return Refused(std::move(status), RowsOf(*request_));
 }
 
 }  // namespace eris::engine

@@ -1,10 +1,12 @@
-#include "engine/reads/table_resume.h"
+#include "engine/reads/resume_token.h"
 
 #include <bit>
 #include <cstring>
 #include <type_traits>
 #include <variant>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "storage/table/segment_view.h"
 
@@ -13,7 +15,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr uint32_t kMagic = 0x31545345;
+constexpr uint32_t kIndexMagic = 0x31495345;
+constexpr uint32_t kTableMagic = 0x32545345;
+constexpr uint32_t kHasHi = 1;
 constexpr uint32_t kBegun = 1;
 constexpr uint32_t kWrapped = 2;
 constexpr uint32_t kDone = 4;
@@ -82,6 +86,11 @@ uint64_t ChecksumOf(absl::string_view text) {
   return hash.value();
 }
 
+absl::Status Damaged(absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the resume token is none of a scan of ", what, ", or damaged"));
+}
+
 class Reader {
  public:
   explicit Reader(absl::string_view text) : text_(text) {}
@@ -106,17 +115,65 @@ class Reader {
     return place;
   }
   bool ok() const { return !failed_; }
-  bool at_end() const { return text_.empty(); }
+  bool Done() const { return ok() && text_.empty(); }  // at its end, and all was there
 
  private:
   absl::string_view text_;
   bool failed_ = false;
 };
 
+// Of what is in it, behind the magic. Errors: InvalidArgument.
+absl::StatusOr<Reader> Open(absl::string_view token, uint32_t magic, absl::string_view what) {
+  if (token.size() < sizeof(uint64_t)) return Damaged(what);
+  const absl::string_view text = token.substr(0, token.size() - sizeof(uint64_t));
+  Reader sum(token.substr(text.size()));
+  if (sum.Take<uint64_t>() != ChecksumOf(text)) return Damaged(what);
+  Reader reader(text);
+  if (reader.Take<uint32_t>() != magic) return Damaged(what);
+  return reader;
+}
+
+void AppendBody(std::string& token, const IndexResume& resume) {
+  Append(token, kIndexMagic);
+  Append(token, resume.object.value);
+  Append(token, resume.query);
+  Append(token, resume.rest.hi ? kHasHi : 0u);
+  Append(token, resume.rest.lo);
+  Append(token, resume.rest.lo_second);
+  Append(token, resume.rest.hi.value_or(0));
+  Append(token, resume.rest.hi_second);
+}
+
+void AppendBody(std::string& token, const TableResume& resume) {
+  token.reserve(40 + resume.parts.size() * 64);
+  Append(token, kTableMagic);
+  Append(token, resume.object.value);
+  Append(token, resume.query);
+  Append(token, resume.snapshot);
+  Append(token, static_cast<uint32_t>(resume.parts.size()));
+  for (const TablePartState& part : resume.parts) {
+    Append(token, part.owner.value);
+    Append(token, (part.cursor.chosen ? kBegun : 0) | (part.cursor.wrapped ? kWrapped : 0) |
+                      (part.done ? kDone : 0));
+    Append(token, part.cursor.at);
+    Append(token, part.cursor.began);
+    Append(token, part.cursor.skip);
+  }
+}
+
 }  // namespace
 
 uint64_t FingerprintOf(const Query& query) {
   Hash hash;
+  hash.Add(query.range.lo);
+  hash.Add(query.range.lo_second);
+  hash.Add(query.range.hi.has_value());
+  hash.Add(query.range.hi.value_or(0));
+  hash.Add(query.range.hi_second);
+  hash.Add(query.direction);
+  const ValueRange values = query.values.value_or(ValueRange{});
+  hash.Add(values.lo);
+  hash.Add(values.last);
   hash.Add(query.filter.has_value());
   if (query.filter) AddTo(hash, *query.filter);
   hash.Add(query.columns.size());
@@ -127,39 +184,37 @@ uint64_t FingerprintOf(const Query& query) {
   return hash.value();
 }
 
-std::string ToToken(const TableResume& resume) {
+std::string ToToken(const ResumePoint& resume) {
   std::string token;
-  token.reserve(40 + resume.parts.size() * 64);
-  Append(token, kMagic);
-  Append(token, resume.object.value);
-  Append(token, resume.snapshot);
-  Append(token, resume.query);
-  Append(token, static_cast<uint32_t>(resume.parts.size()));
-  for (const TablePartState& part : resume.parts) {
-    Append(token, part.owner.value);
-    Append(token, (part.cursor.chosen ? kBegun : 0) | (part.cursor.wrapped ? kWrapped : 0) |
-                      (part.done ? kDone : 0));
-    Append(token, part.cursor.at);
-    Append(token, part.cursor.began);
-    Append(token, part.cursor.skip);
-  }
-  Append(token, ChecksumOf(token));
+  if (const auto* index = std::get_if<IndexResume>(&resume)) AppendBody(token, *index);
+  if (const auto* table = std::get_if<TableResume>(&resume)) AppendBody(token, *table);
+  if (!token.empty()) Append(token, ChecksumOf(token));
   return token;
 }
 
-absl::StatusOr<TableResume> FromToken(absl::string_view token) {
-  const absl::Status damaged =
-      absl::InvalidArgumentError("the resume token is none of a table scan's, or damaged");
-  if (token.size() < sizeof(uint64_t)) return damaged;
-  const absl::string_view text = token.substr(0, token.size() - sizeof(uint64_t));
-  Reader sum(token.substr(text.size()));
-  if (sum.Take<uint64_t>() != ChecksumOf(text)) return damaged;
-  Reader reader(text);
-  if (reader.Take<uint32_t>() != kMagic) return damaged;
+absl::StatusOr<IndexResume> IndexResumeFrom(absl::string_view token) {
+  ERIS_ASSIGN_OR_RETURN(Reader reader, Open(token, kIndexMagic, "an index"));
+  IndexResume resume;
+  resume.object.value = reader.Take<uint32_t>();
+  resume.query = reader.Take<uint64_t>();
+  const auto flags = reader.Take<uint32_t>();
+  resume.rest.lo = reader.Take<uint64_t>();
+  resume.rest.lo_second = reader.Take<uint64_t>();
+  const auto hi = reader.Take<uint64_t>();
+  if (flags == kHasHi) resume.rest.hi = hi;
+  resume.rest.hi_second = reader.Take<uint64_t>();
+  const bool possible = flags <= kHasHi && !resume.rest.Inverted() &&
+                        (resume.rest.hi || (hi == 0 && resume.rest.hi_second == 0));
+  if (!reader.Done() || !possible) return Damaged("an index");
+  return resume;
+}
+
+absl::StatusOr<TableResume> TableResumeFrom(absl::string_view token) {
+  ERIS_ASSIGN_OR_RETURN(Reader reader, Open(token, kTableMagic, "a table"));
   TableResume resume;
   resume.object.value = reader.Take<uint32_t>();
-  resume.snapshot = reader.Take<uint64_t>();
   resume.query = reader.Take<uint64_t>();
+  resume.snapshot = reader.Take<uint64_t>();
   const auto parts = reader.Take<uint32_t>();
   for (uint32_t i = 0; i < parts && reader.ok(); ++i) {
     TablePartState& part = resume.parts.emplace_back();
@@ -173,9 +228,9 @@ absl::StatusOr<TableResume> FromToken(absl::string_view token) {
     part.cursor.skip = reader.Take<uint64_t>();
     const bool possible = part.cursor.began.row % storage::kBlockRows == 0 &&
                           (part.cursor.wrapped || part.cursor.at >= part.cursor.began);
-    if (flags > (kBegun | kWrapped | kDone) || !possible) return damaged;
+    if (flags > (kBegun | kWrapped | kDone) || !possible) return Damaged("a table");
   }
-  if (!reader.ok() || !reader.at_end()) return damaged;
+  if (!reader.Done()) return Damaged("a table");
   return resume;
 }
 
