@@ -11,7 +11,6 @@
 #include "engine/objects/object_kinds.h"
 #include "engine/reads/resume_token.h"
 #include "storage/key.h"
-#include "storage/table/plan_compiler.h"
 
 namespace eris::engine {
 namespace {
@@ -65,7 +64,7 @@ absl::Status CheckIndexQuery(const ObjectEntry& index, const Query& query) {
 std::string TypeText(const ColumnSchema& column) {
   const bool scaled = column.type == ColumnType::kDecimal ||
                       (column.type == ColumnType::kInt128 && column.scale > 0);
-  return absl::StrCat(storage::TypeName(column.type),
+  return absl::StrCat(ColumnTypeName(column.type),
                       scaled ? absl::StrCat("(", uint32_t{column.scale}, ")") : "");
 }
 
@@ -93,7 +92,7 @@ absl::Status CheckIndexTarget(const Schema& result, const ObjectEntry& target) {
   if (target.key_types.first != ColumnType::kUint64) {
     return absl::FailedPreconditionError(
         absl::StrCat("keys of object \"", target.name, "\" are ",
-                     storage::TypeName(target.key_types.first),
+                     ColumnTypeName(target.key_types.first),
                      ": only an index or a hash of uint64 keys can be the target of a scan"));
   }
   return absl::InvalidArgumentError(
