@@ -1,9 +1,9 @@
-// Files of delimited text as columns of a table: the part of `eris import` into tables that needs
-// no server. Two passes over blocks that stay in the cache: where fields end (delimiter_index.h),
-// then their values, straight into buffers of Arrow's layout. Some 1 GB/s of text on one core. One
-// thread at a time, but for Interrupt.
-#ifndef ERIS_CLIENTS_CLI_FILES_TABLE_FILE_H_
-#define ERIS_CLIENTS_CLI_FILES_TABLE_FILE_H_
+// Files of delimited text as columns of an object: the part of `eris import` that needs no server.
+// Two passes over blocks that stay in the cache: where fields end (delimiter_index.h), then their
+// values, straight into buffers of Arrow's layout. Some 1 GB/s of text on one core. One thread at a
+// time, but for Interrupt.
+#ifndef ERIS_CLIENTS_CLI_FILES_ROW_FILE_H_
+#define ERIS_CLIENTS_CLI_FILES_ROW_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,32 +17,25 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
-#include "clients/table_rows.h"
+#include "clients/cli/files/file_columns.h"
+#include "clients/rows.h"
 #include "eris/schema.h"
 
 namespace eris::cli {
 
-struct TableFileFormat {
-  DelimitedFormat delimited{};
-  // The first record names the columns, in any order; those that the table has not are passed over.
-  // Without it fields are the table's columns, in order. Unset: it is one if it names any, and must
-  // name all.
-  std::optional<bool> header = false;
-};
-
-class TableFile {
+class RowFile {
  public:
   // The most text of one batch, where the server takes that much.
   static constexpr uint64_t kBatchTextBytesMax = 8 << 20;
 
   // `fd` stays the caller's; `name` is for messages.
-  TableFile(int fd, std::string name, const TableFileFormat& format, Schema schema);
-  TableFile(const TableFile&) = delete;
-  TableFile& operator=(const TableFile&) = delete;
-  ~TableFile();
+  RowFile(int fd, std::string name, const RowFileFormat& format, Schema schema);
+  RowFile(const RowFile&) = delete;
+  RowFile& operator=(const RowFile&) = delete;
+  ~RowFile();
 
-  // Reads the header, if there is one. Errors: InvalidArgument (a column of the table that it does
-  // not name, or twice), Unavailable (reading failed).
+  // Settles which field is which column, if need be by the first record, and passes over a header.
+  // Errors: InvalidArgument (FindColumns), Unavailable (reading failed).
   absl::Status Open();
 
   enum class Result {
@@ -66,8 +59,11 @@ class TableFile {
   void Interrupt();
 
   uint64_t bytes_read() const { return bytes_; }  // up to the end of the last record
-  // Which field of a record the table's column is; after Open.
+  // Which field of a record the column is; after Open.
   size_t FieldOf(uint32_t column) const;
+  // Of a choice of columns: what would help against the complaint that on_bad_line has just got, to
+  // be said behind it: flags for a new object. The reading thread.
+  std::string hint() const;
 
  private:
   struct Field;    // what becomes of one field of a record
@@ -75,20 +71,25 @@ class TableFile {
   enum class Step { kRow, kBlank, kMore, kBad };
 
   absl::Status Fill();
+  void Index();
   void SkipByteOrderMark();
+  SplitResult Split(absl::string_view text, size_t& consumed, std::string& problem);
+  void SetFields(const FileColumns& columns);
   Step SkipRestOfLine();
   Step FastRecord(Cursors& to, std::string& complaint);
   Step SlowRecord(Cursors& to, std::string& complaint);
-  std::string Complaint(size_t field, absl::string_view text, absl::string_view what) const;
+  std::string ReadSplit(Cursors& to);
+  std::string Complaint(size_t field, absl::string_view text) const;
   void Take(size_t bytes);
 
   // Immutable after Open.
   const int fd_;
   const int interrupt_fd_;  // -1: cannot be interrupted
   const std::string name_;
-  const TableFileFormat format_;
+  const RowFileFormat format_;
   const Schema schema_;
   std::vector<Field> fields_;
+  std::vector<std::string> names_;  // of fields, in the file; empty: unknown
 
   std::vector<char> buffer_;  // the text in [begin_, end_), and a pad behind it
   size_t begin_ = 0;
@@ -101,6 +102,8 @@ class TableFile {
   uint64_t bytes_ = 0;
   uint64_t batch_begin_ = 0;  // bytes_ where the rows of the batch being filled begin
   uint64_t line_ = 1;         // of the record at begin_
+  // The field of split_ that the last complaint is about; unset: it is about the whole line.
+  std::optional<size_t> bad_field_;
   std::vector<absl::string_view> split_;
   std::string scratch_;
   std::string padded_;
@@ -108,4 +111,4 @@ class TableFile {
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_TABLE_FILE_H_
+#endif  // ERIS_CLIENTS_CLI_FILES_ROW_FILE_H_

@@ -1,4 +1,4 @@
-#include "clients/cli/files/table_file.h"
+#include "clients/cli/files/row_file.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -31,17 +31,18 @@ static_assert(kCopyBytes <= kPadBytes);
 
 }  // namespace
 
-struct TableFile::Field {
-  static constexpr size_t kNone = ~size_t{0};
-  size_t column = kNone;                  // of the table; kNone: passed over
+struct RowFile::Field {
+  static constexpr size_t kNone = FileColumns::kNone;
+  size_t column = kNone;                  // of the object; kNone: passed over
   ColumnType type = ColumnType::kInt128;  // of no column: passed over
   uint8_t scale = 0;
   bool nullable = false;
   bool key = false;
+  uint32_t width = 0;  // of a value; of strings 0
 };
 
 // Of one field each; a field that is passed over has none.
-struct TableFile::Cursors {
+struct RowFile::Cursors {
   struct Cursor {
     char* values = nullptr;  // of fixed width: of row 0
     uint32_t* offsets = nullptr;
@@ -51,10 +52,10 @@ struct TableFile::Cursors {
     size_t room = 0;   // of strings: bytes there are
   };
 
-  Cursors(const std::vector<Field>& fields, const Schema& schema, uint64_t rows_max,
+  Cursors(const std::vector<Field>& fields, size_t columns, uint64_t rows_max, uint64_t longest,
           client::OwnedRows& rows)
-      : row(rows.rows), cursors(fields.size()) {
-    rows.columns.resize(schema.columns.size());
+      : row(rows.rows), string_bytes_max(longest), cursors(fields.size()) {
+    rows.columns.resize(columns);
     for (size_t i = 0; i < fields.size(); ++i) {
       const Field& field = fields[i];
       if (field.column == Field::kNone) continue;
@@ -75,7 +76,7 @@ struct TableFile::Cursors {
         cursor.room = buffers.values.size();
         cursor.values = buffers.values.data();
       } else {
-        buffers.values.resize(rows_max * ColumnValueBytes(field.type));
+        buffers.values.resize(rows_max * field.width);
         cursor.values = buffers.values.data();
       }
     }
@@ -92,7 +93,7 @@ struct TableFile::Cursors {
         buffers.values.resize(cursors[i].bytes);
         buffers.offsets.resize((row + 1) * sizeof(uint32_t));
       } else {
-        buffers.values.resize(row * ColumnValueBytes(field.type));
+        buffers.values.resize(row * field.width);
       }
       if (!field.nullable) continue;
       uint64_t present = 0;
@@ -119,31 +120,20 @@ struct TableFile::Cursors {
       byte = static_cast<uint8_t>(length > 0 ? byte | bit : byte & ~bit);
       if (length == 0) return StoreNothing(field, cursor);
     }
-    switch (field.type) {
-      case ColumnType::kInt32:
-        return ParseField({text, length}, reinterpret_cast<int32_t*>(cursor.values)[row]);
-      case ColumnType::kInt64:
-        return ParseField({text, length}, reinterpret_cast<int64_t*>(cursor.values)[row]);
-      case ColumnType::kUint64:
-        return ParseField({text, length}, reinterpret_cast<uint64_t*>(cursor.values)[row]);
-      case ColumnType::kFloat64: {
-        double& number = reinterpret_cast<double*>(cursor.values)[row];
-        return ParseField({text, length}, number) && !(field.key && std::isnan(number));
-      }
-      case ColumnType::kDate:
-        return ParseDateField({text, length}, reinterpret_cast<int32_t*>(cursor.values)[row]);
-      case ColumnType::kDecimal:
-        return ParseDecimalField({text, length}, field.scale,
-                                 reinterpret_cast<int64_t*>(cursor.values)[row]);
-      case ColumnType::kString:
-        return StoreString<kPadded>(cursor, text, length);
-      default:
-        return true;
-    }
+    if (field.type == ColumnType::kString) return StoreString<kPadded>(cursor, text, length);
+    if (field.column == Field::kNone) return true;
+    char* const to = cursor.values + row * field.width;
+    if (!StoreField(field.type, field.scale, {text, length}, to)) return false;
+    return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);
+  }
+  static bool IsNanAt(const char* at) {
+    double number;
+    std::memcpy(&number, at, sizeof(number));
+    return std::isnan(number);
   }
   template <bool kPadded>
   bool StoreString(Cursor& cursor, const char* text, size_t length) {
-    if (length > kTableStringBytesMax) return false;
+    if (length > string_bytes_max) return false;
     if (cursor.room - cursor.bytes < length + kCopyBytes) MakeRoom(cursor, length + kCopyBytes);
     if (kPadded && length <= kCopyBytes) {
       std::memcpy(cursor.values + cursor.bytes, text, kCopyBytes);
@@ -158,8 +148,7 @@ struct TableFile::Cursors {
     if (field.type == ColumnType::kString) {
       cursor.offsets[row + 1] = static_cast<uint32_t>(cursor.bytes);
     } else {
-      const size_t width = ColumnValueBytes(field.type);
-      std::memset(cursor.values + row * width, 0, width);
+      std::memset(cursor.values + row * field.width, 0, field.width);
     }
     return true;
   }
@@ -172,34 +161,28 @@ struct TableFile::Cursors {
   }
 
   uint64_t row;  // the next one
+  const uint64_t string_bytes_max;
   std::vector<Cursor> cursors;
 };
 
-TableFile::TableFile(int fd, std::string name, const TableFileFormat& format, Schema schema)
+RowFile::RowFile(int fd, std::string name, const RowFileFormat& format, Schema schema)
     : fd_(fd),
       interrupt_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       name_(std::move(name)),
       format_(format),
-      schema_(std::move(schema)) {
-  fields_.resize(schema_.columns.size());
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    const ColumnSchema& column = schema_.columns[i];
-    fields_[i] = {i, column.type, column.scale, column.nullable};
-  }
-  for (const uint32_t column : schema_.key) fields_[column].key = true;
-}
-TableFile::~TableFile() {
+      schema_(std::move(schema)) {}
+RowFile::~RowFile() {
   if (interrupt_fd_ >= 0) close(interrupt_fd_);
 }
 
-void TableFile::Interrupt() {
+void RowFile::Interrupt() {
   const uint64_t one = 1;
   if (interrupt_fd_ >= 0) (void)!write(interrupt_fd_, &one, sizeof(one));
 }
 
 // Which some programs write first, also where there is no header. Not of .tbl: there it is what a
 // first string begins with, which has no quotes around it.
-void TableFile::SkipByteOrderMark() {
+void RowFile::SkipByteOrderMark() {
   constexpr absl::string_view kMark = "\xef\xbb\xbf";
   const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
   if (!at_start_ || !format_.delimited.quotes ||
@@ -209,7 +192,7 @@ void TableFile::SkipByteOrderMark() {
   if (absl::StartsWith(text, kMark)) Take(kMark.size());
 }
 
-absl::Status TableFile::Fill() {
+absl::Status RowFile::Fill() {
   if (absl::Status status = AwaitReadable(fd_, interrupt_fd_); !status.ok()) return status;
   // What is left is the beginning of one record.
   const size_t left = end_ - begin_;
@@ -228,6 +211,11 @@ absl::Status TableFile::Fill() {
   end_ += static_cast<size_t>(got);
   SkipByteOrderMark();
   std::memset(buffer_.data() + end_, 0, kPadBytes);  // no delimiter
+  Index();
+  return absl::OkStatus();
+}
+
+void RowFile::Index() {
   // Ends of the text, which are no delimiters, stop a record that is not whole.
   const size_t stops = fields_.size() + 2;
   if (places_.size() < end_ + 8 + stops) places_.resize(end_ + 8 + stops);
@@ -235,87 +223,86 @@ absl::Status TableFile::Fill() {
                                        format_.delimited.quotes, places_.data());
   std::fill_n(places_.begin() + static_cast<ptrdiff_t>(count), stops, static_cast<uint32_t>(end_));
   next_place_ = 0;
-  return absl::OkStatus();
 }
 
-void TableFile::Take(size_t bytes) {
+void RowFile::Take(size_t bytes) {
   begin_ += bytes;
   bytes_ += bytes;
 }
 
-absl::Status TableFile::Open() {
-  if (format_.header == false) return absl::OkStatus();
-  const bool certain = format_.header.has_value();
-  std::string reason;
-  for (;;) {
-    const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
-    size_t consumed = 0;
-    SplitResult result = SplitResult::kNeedMore;
-    if (!text.empty() || at_end_) {
-      result = SplitRecord(text, at_end_, format_.delimited, split_, scratch_, consumed, reason);
-    }
-    if (result == SplitResult::kNeedMore) {
-      if (text.size() > kRecordBytesMax) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(name_, ": the header has more than ", kRecordBytesMax, " bytes"));
-      }
-      if (absl::Status status = Fill(); !status.ok()) return status;
-      continue;
-    }
-    if (result == SplitResult::kBad) {
-      if (!certain) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat(name_, " line 1: ", reason));
-    }
-    std::vector<Field> fields(split_.size());
-    std::vector<bool> named(schema_.columns.size());
-    for (size_t i = 0; i < split_.size(); ++i) {
-      const absl::string_view name = split_[i];
-      for (size_t column = 0; column < schema_.columns.size(); ++column) {
-        if (schema_.columns[column].name != name) continue;
-        if (named[column]) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(name_, ": the header names column '", name, "' twice"));
-        }
-        named[column] = true;
-        fields[i] = fields_[column];
-      }
-    }
-    const auto first = std::find(named.begin(), named.end(), true);
-    const auto missing = std::find(named.begin(), named.end(), false);
-    // A first line that has every name, but in other letters, is no row.
-    const auto in_other_letters = [&](const ColumnSchema& column) {
-      return !CaseHint(split_, column.name).empty();
-    };
-    if (!certain && first == named.end() &&
-        !std::all_of(schema_.columns.begin(), schema_.columns.end(), in_other_letters)) {
-      return absl::OkStatus();
-    }
-    if (missing != named.end()) {
-      // To read it as a row would give fields to columns that they are not of.
-      const auto name = [&](const auto& at) { return schema_.columns[at - named.begin()].name; };
-      return absl::InvalidArgumentError(absl::StrCat(
-          name_, ": the header has no column '", name(missing), "' of the table",
-          CaseHint(split_, name(missing)), DelimiterHint(split_, format_.delimited.delimiter),
-          certain || first == named.end() ? ""
-                                          : absl::StrCat("; if the first line, with '", name(first),
-                                                         "' in it, is a row, say --no-header")));
-    }
-    fields_ = std::move(fields);
-    const absl::string_view record = text.substr(0, consumed);
-    line_ += static_cast<uint64_t>(std::count(record.begin(), record.end(), '\n'));
-    Take(consumed);
-    // The places again, for as many fields as there are now.
-    return Fill();
+void RowFile::SetFields(const FileColumns& columns) {
+  for (const FileColumns::Field& from : columns.fields) {
+    Field& field = fields_.emplace_back();
+    names_.push_back(from.name);
+    field.column = from.column;
+    if (from.column == Field::kNone) continue;
+    const ColumnSchema& column = schema_.columns[from.column];
+    field.type = column.type;
+    field.scale = column.scale;
+    field.nullable = column.nullable;
+    field.key = std::count(schema_.key.begin(), schema_.key.end(), from.column) > 0;
+    field.width = ColumnValueBytes(column.type);
   }
 }
 
-size_t TableFile::FieldOf(uint32_t column) const {
+// One record, or the first line of one that is too long.
+SplitResult RowFile::Split(absl::string_view text, size_t& consumed, std::string& problem) {
+  const SplitResult result = text.empty() ? SplitResult::kNeedMore
+                                          : SplitRecord(text, at_end_, format_.delimited, split_,
+                                                        scratch_, consumed, problem);
+  if (result != SplitResult::kNeedMore || text.size() <= kRecordBytesMax) return result;
+  problem = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
+  consumed = std::min(text.find('\n'), text.size() - 1) + 1;
+  return SplitResult::kBad;
+}
+
+absl::Status RowFile::Open() {
+  size_t passed = 0;  // bytes behind begin_ without a record: empty lines, and bad ones
+  bool may_be_header = true;
+  size_t consumed = 0;
+  // Without a header and a choice nothing is to be known of the first record.
+  for (bool look = format_.choice || format_.header != false; look;) {
+    const absl::string_view text(buffer_.data() + begin_ + passed, end_ - begin_ - passed);
+    std::string problem;
+    split_.clear();
+    const SplitResult result = Split(text, consumed, problem);
+    if (result == SplitResult::kNeedMore) {
+      look = !at_end_;
+      if (!look) break;
+      if (absl::Status status = Fill(); !status.ok()) return status;
+    } else if (result == SplitResult::kBad) {
+      if (format_.header == true && may_be_header) {
+        return absl::InvalidArgumentError(absl::StrCat(name_, " line 1: ", problem));
+      }
+      look = format_.choice.has_value() && consumed < text.size();
+      may_be_header = false;
+      passed += consumed;
+      split_.clear();
+    } else {
+      look = text.substr(0, consumed).find_first_not_of("\r\n") == text.npos;
+      if (look) passed += consumed;
+    }
+  }
+  const absl::StatusOr<FileColumns> columns =
+      FindColumns(name_, format_, schema_, split_, may_be_header);
+  if (!columns.ok()) return columns.status();
+  SetFields(*columns);
+  if (columns->header) {
+    const absl::string_view header(buffer_.data() + begin_, passed + consumed);
+    line_ += static_cast<uint64_t>(std::count(header.begin(), header.end(), '\n'));
+    Take(header.size());
+  }
+  if (!buffer_.empty()) Index();  // for as many fields as are known now
+  return absl::OkStatus();
+}
+
+size_t RowFile::FieldOf(uint32_t column) const {
   size_t field = 0;
   while (field + 1 < fields_.size() && fields_[field].column != column) ++field;
   return field;
 }
 
-TableFile::Step TableFile::FastRecord(Cursors& to, std::string& complaint) {
+RowFile::Step RowFile::FastRecord(Cursors& to, std::string& complaint) {
   const char* const text = buffer_.data();
   const uint32_t* place = &places_[next_place_];
   const char delimiter = format_.delimited.delimiter;
@@ -354,7 +341,7 @@ TableFile::Step TableFile::FastRecord(Cursors& to, std::string& complaint) {
   return Step::kRow;
 }
 
-TableFile::Step TableFile::SkipRestOfLine() {
+RowFile::Step RowFile::SkipRestOfLine() {
   const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
   const size_t newline = text.find('\n');
   if (newline == text.npos) {
@@ -369,58 +356,25 @@ TableFile::Step TableFile::SkipRestOfLine() {
 }
 
 // Quotes, empty lines, bad lines, and those that are not whole yet.
-TableFile::Step TableFile::SlowRecord(Cursors& to, std::string& complaint) {
+RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
   const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
   size_t consumed = 0;
   std::string problem;
-  SplitResult result = text.empty() ? SplitResult::kNeedMore
-                                    : SplitRecord(text, at_end_, format_.delimited, split_,
-                                                  scratch_, consumed, problem);
-  if (result == SplitResult::kNeedMore) {
-    if (text.size() <= kRecordBytesMax) return Step::kMore;
-    // Give up its first line (or what there is of it) and go on behind.
-    problem = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
-    in_bad_line_ = text.find('\n') == text.npos;
-    consumed = std::min(text.find('\n'), text.size() - 1) + 1;
-    result = SplitResult::kBad;
-  }
-  const bool empty = result == SplitResult::kRecord &&
-                     text.substr(0, consumed).find_first_not_of("\r\n") == text.npos;
+  const SplitResult result = Split(text, consumed, problem);
+  if (result == SplitResult::kNeedMore) return Step::kMore;
+  const absl::string_view record = text.substr(0, consumed);
+  // Of a line that was given up as too long.
+  in_bad_line_ = result == SplitResult::kBad && consumed == text.size() && !at_end_ &&
+                 record.find('\n') == text.npos;
+  const bool empty =
+      result == SplitResult::kRecord && record.find_first_not_of("\r\n") == text.npos;
   const bool blank = empty && !(fields_.size() == 1 && fields_[0].nullable);
-  if (result == SplitResult::kRecord && !blank) {
-    if (split_.size() != fields_.size()) {
-      problem = absl::StrCat(split_.size(), " fields, expected ", fields_.size(),
-                             DelimiterHint(split_, format_.delimited.delimiter));
-    }
-    for (size_t i = 0; i < fields_.size() && problem.empty(); ++i) {
-      const Field& field = fields_[i];
-      if (field.column == Field::kNone) continue;
-      const absl::string_view one = split_[i];
-      const bool is_string = field.type == ColumnType::kString;
-      if (one.empty() && is_string && field.nullable && one.data() >= scratch_.data() &&
-          one.data() <= scratch_.data() + scratch_.size()) {
-        // In quotes: an empty string.
-        to.cursors[i].validity[to.row >> 3] |= static_cast<uint8_t>(1 << (to.row & 7));
-        to.StoreNothing(field, to.cursors[i]);
-        continue;
-      }
-      absl::string_view readable = one;
-      if (!is_string && one.size() <= kNumberBytesMax) {
-        padded_.assign(one.data(), one.size());
-        padded_.append(kPadBytes, '\0');
-        readable = absl::string_view(padded_).substr(0, one.size());
-      }
-      if ((!is_string && one.size() > kNumberBytesMax) ||
-          !to.Store<false>(field, to.cursors[i], readable.data(), readable.size())) {
-        problem = Complaint(i, one, ColumnRangeText(schema_.columns[field.column]));
-      }
-    }
-  }
+  bad_field_.reset();
+  if (result == SplitResult::kRecord && !blank) problem = ReadSplit(to);
   if (!problem.empty()) {
     to.Undo();
     complaint = absl::StrCat(name_, " line ", line_, ": ", problem);
   }
-  const absl::string_view record = text.substr(0, consumed);
   line_ += static_cast<uint64_t>(std::count(record.begin(), record.end(), '\n'));
   Take(consumed);
   while (places_[next_place_] < begin_) ++next_place_;
@@ -430,26 +384,63 @@ TableFile::Step TableFile::SlowRecord(Cursors& to, std::string& complaint) {
   return Step::kRow;
 }
 
-std::string TableFile::Complaint(size_t field, absl::string_view text,
-                                 absl::string_view what) const {
-  const std::string& name = schema_.columns[fields_[field].column].name;
-  if (text.empty()) {
-    return absl::StrCat("column ", field + 1, " (", name,
-                        ") is empty, and may not be null; "
-                        "expected a ",
-                        what);
+// Stores the fields of split_; returns what is wrong with one.
+std::string RowFile::ReadSplit(Cursors& to) {
+  if (split_.size() != fields_.size()) {
+    return absl::StrCat(split_.size(), " fields, expected ", fields_.size(),
+                        DelimiterHint(split_, format_.delimited.delimiter));
   }
-  const bool is_nan = fields_[field].key && fields_[field].type == ColumnType::kFloat64;
-  return absl::StrCat("column ", field + 1, " (", name, ") is '",
-                      client::CutText(text, kShownBytesMax),
-                      text.size() > kShownBytesMax ? "..." : "", "', no ", what,
-                      is_nan ? "; a key is not NaN" : "");
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = fields_[i];
+    if (field.column == Field::kNone) continue;
+    const absl::string_view one = split_[i];
+    const bool is_string = field.type == ColumnType::kString;
+    if (one.empty() && is_string && field.nullable && one.data() >= scratch_.data() &&
+        one.data() <= scratch_.data() + scratch_.size()) {
+      // In quotes: an empty string.
+      to.cursors[i].validity[to.row >> 3] |= static_cast<uint8_t>(1 << (to.row & 7));
+      to.StoreNothing(field, to.cursors[i]);
+      continue;
+    }
+    absl::string_view readable = one;
+    if (!is_string && one.size() <= kNumberBytesMax) {
+      padded_.assign(one.data(), one.size());
+      padded_.append(kPadBytes, '\0');
+      readable = absl::string_view(padded_).substr(0, one.size());
+    }
+    if ((!is_string && one.size() > kNumberBytesMax) ||
+        !to.Store<false>(field, to.cursors[i], readable.data(), readable.size())) {
+      bad_field_ = i;
+      return Complaint(i, one);
+    }
+  }
+  return "";
 }
 
-absl::StatusOr<TableFile::Result> TableFile::Read(uint64_t rows_max, client::OwnedRows& rows,
-                                                  OnBadLine on_bad_line, uint64_t text_bytes_max) {
+std::string RowFile::Complaint(size_t field, absl::string_view text) const {
+  const ColumnSchema& column = schema_.columns[fields_[field].column];
+  const std::string what = ColumnRangeText(column, fields_[field].key, format_.string_bytes_max);
+  const std::string where = absl::StrCat(
+      "column ", field + 1, " (", names_[field].empty() ? column.name : names_[field], ") is ");
+  if (text.empty()) return absl::StrCat(where, "empty, and may not be null; expected a ", what);
+  return absl::StrCat(where, "'", client::CutText(text, kShownBytesMax),
+                      text.size() > kShownBytesMax ? "..." : "", "', no ", what);
+}
+
+std::string RowFile::hint() const {
+  if (!format_.choice || !bad_field_) return "";
+  const size_t column = fields_[*bad_field_].column;
+  if (column < schema_.key.size()) {
+    const std::string hint = KeyHint(KeyTypesOf(schema_), column == 1, split_[*bad_field_]);
+    if (!hint.empty()) return hint;
+  }
+  return TableHint(names_, split_, FieldOf(0));
+}
+
+absl::StatusOr<RowFile::Result> RowFile::Read(uint64_t rows_max, client::OwnedRows& rows,
+                                              OnBadLine on_bad_line, uint64_t text_bytes_max) {
   std::string complaint;
-  Cursors to(fields_, schema_, rows_max, rows);
+  Cursors to(fields_, schema_.columns.size(), rows_max, format_.string_bytes_max, rows);
   if (to.row == 0) batch_begin_ = bytes_;
   absl::StatusOr<Result> result = Result::kFull;
   while (to.row < rows_max && bytes_ - batch_begin_ < text_bytes_max) {

@@ -5,11 +5,9 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
-#include "clients/columns.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,14 +20,37 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+v1::Column ColumnOf(uint64_t number) {
+  v1::Column column;
+  column.set_type(v1::COLUMN_TYPE_UINT64);
+  column.set_data(&number, sizeof(number));
+  return column;
+}
+
+// The index that the tests are about: its columns key and value.
 class OneIndex : public v1::Catalog::Service {
  public:
   grpc::Status GetObject(grpc::ServerContext*, const v1::GetObjectRequest* request,
                          v1::GetObjectResponse* response) override {
-    response->mutable_object()->set_name(request->name());
-    response->mutable_object()->set_kind(v1::OBJECT_KIND_INDEX);
+    v1::Object& object = *response->mutable_object();
+    object.set_name(request->name());
+    object.set_kind(v1::OBJECT_KIND_INDEX);
+    *object.mutable_schema() = SchemaOf(strings);
     return grpc::Status::OK;
   }
+  static v1::Schema SchemaOf(bool strings) {
+    v1::Schema schema;
+    schema.add_key("key");
+    for (const char* name : {"key", "value"}) {
+      v1::ColumnSchema& column = *schema.add_columns();
+      column.set_name(name);
+      column.set_type(strings && column.name() == "value" ? v1::COLUMN_TYPE_BYTES
+                                                          : v1::COLUMN_TYPE_UINT64);
+    }
+    return schema;
+  }
+
+  bool strings = false;
 };
 
 // Has the keys 0 and 1, one row a chunk; its first stream breaks between them.
@@ -41,14 +62,17 @@ class TwoKeys : public v1::Data::Service {
     for (uint64_t key = resumed ? 1 : 0; key < 2; ++key) {
       if (key == 1 && !resumed && breaks) return {grpc::StatusCode::UNAVAILABLE, "broken"};
       v1::ScanResponse response;
-      client::ToColumn(std::vector<uint64_t>{key}, *response.mutable_keys());
+      if (key == 0 || resumed) *response.mutable_schema() = OneIndex::SchemaOf(strings);
+      response.set_rows(1);
+      *response.add_columns() = ColumnOf(key);
       if (strings) {
-        response.mutable_values()->set_type(v1::COLUMN_TYPE_BYTES);
+        v1::Column& value = *response.add_columns();
         const uint32_t offsets[] = {0, 1};
-        response.mutable_values()->set_data("x");
-        response.mutable_values()->set_offsets(offsets, sizeof(offsets));
+        value.set_type(v1::COLUMN_TYPE_BYTES);
+        value.set_data("x");
+        value.set_offsets(offsets, sizeof(offsets));
       } else {
-        client::ToColumn(std::vector<uint64_t>{key + 10}, *response.mutable_values());
+        *response.add_columns() = ColumnOf(key + 10);
       }
       if (key == 0) response.set_resume_token("behind 0");
       response.set_new_snapshot(resumed);
@@ -67,7 +91,7 @@ struct Done {
   std::string err;
 };
 
-class IndexVerbsTest : public ::testing::Test {
+class VerbsTest : public ::testing::Test {
  protected:
   Done Run(void (*add)(Flags&, Cli&), const std::string& arguments) {
     const client::FakeDataServer server(catalog_, data_);
@@ -90,9 +114,9 @@ class IndexVerbsTest : public ::testing::Test {
   TwoKeys data_;
 };
 
-TEST_F(IndexVerbsTest, ScanWarnsThatTheRestIsOfALaterMoment) {
+TEST_F(VerbsTest, ScanWarnsThatTheRestIsOfALaterMoment) {
   for (const bool strings : {false, true}) {
-    data_.strings = strings;
+    data_.strings = catalog_.strings = strings;
     const Done done = Run(AddScan, "scan o");
     EXPECT_EQ(done.code, kExitOk);
     EXPECT_THAT(done.err, HasSubstr("rows from here on are of a later moment"));
@@ -102,8 +126,8 @@ TEST_F(IndexVerbsTest, ScanWarnsThatTheRestIsOfALaterMoment) {
   EXPECT_THAT(Run(AddScan, "scan o").err, IsEmpty());
 }
 
-TEST_F(IndexVerbsTest, ExportOfTwoMomentsFailsAndLeavesItsFileAsItWas) {
-  char directory[] = "/tmp/eris_index_verbs_XXXXXX";
+TEST_F(VerbsTest, ExportOfTwoMomentsFailsAndLeavesItsFileAsItWas) {
+  char directory[] = "/tmp/eris_verbs_XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);
   const std::string path = std::string(directory) + "/o.csv";
   const auto text = [&] {

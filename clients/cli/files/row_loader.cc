@@ -1,4 +1,5 @@
-// ImportRows: a thread parses batches while this one sends those before.
+#include "clients/cli/files/row_loader.h"
+
 #include <cstdio>
 #include <deque>
 #include <optional>
@@ -8,12 +9,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "clients/batch_stream.h"
 #include "clients/cli/files/progress_bar.h"
-#include "clients/cli/table_verbs.h"
 
 namespace eris::cli {
 namespace {
 
+constexpr uint64_t kBadLinesShown = 5;
 // Read ahead of the sender.
 constexpr size_t kBatchesMax = 2;
 // While a slow file gives nothing, the stream is looked at so often.
@@ -48,11 +50,10 @@ class Batches {
     full_.push_back(std::move(batch));
   }
   // Nothing more comes; `status` says whether that is the end of the file.
-  void End(absl::Status status, uint64_t skipped) {
+  void End(absl::Status status) {
     absl::MutexLock lock(&mu_);
     ended_ = true;
     status_ = std::move(status);
-    skipped_ = skipped;
   }
 
   // The next full one; nullopt: there was none within the time, or the reader has ended.
@@ -78,9 +79,8 @@ class Batches {
     absl::MutexLock lock(&mu_);
     closed_ = true;
   }
-  absl::Status status(uint64_t& skipped) {
+  absl::Status status() {
     absl::MutexLock lock(&mu_);
-    skipped = skipped_;
     return status_;
   }
 
@@ -91,29 +91,26 @@ class Batches {
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mu_);
-  uint64_t skipped_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-void ReadBatches(const TableImport& options, TableFile& file, Batches& batches) {
-  uint64_t skipped = 0;
-  absl::Status status;
+// Reads one batch. Errors: those of the file.
+absl::StatusOr<RowFile::Result> ReadBatch(const LoadOptions& options, RowFile& file, BadLines& bad,
+                                          client::OwnedRows& rows) {
+  RowFile::Reset(rows);
   const auto on_bad_line = [&](const std::string& complaint) {
-    if (!options.skip_bad_lines) {
-      status = absl::InvalidArgumentError(complaint);
-      return false;
-    }
-    ++skipped;
-    std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
-    return true;
+    return bad.Add(options.hints && !options.skip_bad_lines ? complaint + file.hint() : complaint);
   };
+  return file.Read(options.rows_max, rows, on_bad_line, options.text_bytes_max);
+}
+
+void ReadBatches(const LoadOptions& options, RowFile& file, BadLines& bad, Batches& batches) {
+  absl::Status status;
   for (bool more = true; more && status.ok();) {
     std::optional<Batches::Batch> batch = batches.TakeFree();
     if (!batch) break;
-    TableFile::Reset(batch->rows);
-    const absl::StatusOr<TableFile::Result> result =
-        file.Read(options.rows_max, batch->rows, on_bad_line, options.text_bytes_max);
-    if (!result.ok()) status = result.status();
-    more = result.ok() && *result == TableFile::Result::kFull;
+    const absl::StatusOr<RowFile::Result> result = ReadBatch(options, file, bad, batch->rows);
+    status = result.ok() ? bad.status() : result.status();
+    more = result.ok() && *result == RowFile::Result::kFull;
     batch->bytes_read = file.bytes_read();
     // Also the rows before a bad line.
     if (batch->rows.rows > 0) {
@@ -122,26 +119,26 @@ void ReadBatches(const TableImport& options, TableFile& file, Batches& batches) 
       batches.PutFree(*std::move(batch));
     }
   }
-  batches.End(std::move(status), skipped);
+  batches.End(std::move(status));
 }
 
 // What has been acknowledged.
 class Acknowledged {
  public:
-  void Add(absl::Status status, const client::WrittenRows& written) {
+  void Add(absl::Status status, const client::WriteResult& result) {
     absl::MutexLock lock(&mu_);
-    rows_ += written.stored;
-    replaced_ += written.replaced;
-    if (error_.ok()) error_ = std::move(status);
+    rows_ += result.written;
+    replaced_ += result.existed.Count();
+    if (error_.ok()) error_ = status.ok() ? result.refusal : std::move(status);
   }
   absl::Status error() {
     absl::MutexLock lock(&mu_);
     return error_;
   }
-  void Into(ImportedRows& imported) {
+  void Into(LoadedRows& loaded) {
     absl::MutexLock lock(&mu_);
-    imported.rows = rows_;
-    imported.replaced = replaced_;
+    loaded.rows = rows_;
+    loaded.replaced = replaced_;
   }
 
  private:
@@ -153,18 +150,38 @@ class Acknowledged {
 
 }  // namespace
 
-absl::Status ImportRows(client::Client& client, const Schema& schema,
-                        const TableImport& options, TableFile& file, ImportedRows& imported) {
+bool BadLines::Add(const std::string& complaint) {
+  if (!skip_) {
+    status_ = absl::InvalidArgumentError(complaint);
+    return false;
+  }
+  if (++skipped_ <= kBadLinesShown) std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
+  return true;
+}
+
+void BadLines::End() const {
+  if (skipped_ <= kBadLinesShown) return;
+  std::fprintf(stderr, "eris: skipped: %llu more bad lines, %llu in all\n",
+               static_cast<unsigned long long>(skipped_ - kBadLinesShown),
+               static_cast<unsigned long long>(skipped_));
+}
+
+absl::Status LoadRows(client::Client& client, const ObjectInfo& object, const LoadOptions& options,
+                      RowFile& file, LoadedRows& loaded) {
+  const WriteMode mode =
+      object.kind == ObjectKind::kHeapTable ? WriteMode::kAppend : WriteMode::kUpsert;
   Acknowledged acknowledged;
-  client::RowStream stream(
+  client::WriteStream stream(
       client, {.in_flight_max = options.in_flight, .stall_timeout = client.options().timeout},
-      [&](uint64_t, absl::Status status, client::WrittenRows written) {
-        acknowledged.Add(std::move(status), written);
+      [&](uint64_t, absl::Status status, const client::WriteResult& result) {
+        acknowledged.Add(std::move(status), result);
       });
   ProgressBar bar(options.file_bytes, options.progress);
   Batches batches;
-  std::thread reader([&] { ReadBatches(options, file, batches); });
+  BadLines bad(options.skip_bad_lines);
+  std::thread reader([&] { ReadBatches(options, file, bad, batches); });
   absl::Status status;
+  uint64_t sent = 0;
   for (bool ended = false; status.ok();) {
     std::optional<Batches::Batch> batch = batches.TakeFull(kLookAtStream, ended);
     if (ended) break;
@@ -174,21 +191,38 @@ absl::Status ImportRows(client::Client& client, const Schema& schema,
       if (status.ok()) status = stream.AwaitRoom();
       continue;
     }
-    if (status.ok()) status = stream.Send(options.table, schema, batch->rows);
-    imported.sent += batch->rows.rows;
-    bar.Show(batch->bytes_read, imported.sent);
+    if (status.ok()) status = stream.Send(object, mode, batch->rows.view());
+    sent += batch->rows.rows;
+    bar.Show(batch->bytes_read, sent);
     batches.PutFree(*std::move(batch));
   }
   batches.Close();
   if (!status.ok()) file.Interrupt();
   reader.join();
   const absl::Status end = stream.Finish();
-  acknowledged.Into(imported);
-  imported.bytes = file.bytes_read();
-  const absl::Status read = batches.status(imported.skipped);
+  acknowledged.Into(loaded);
+  bad.End();
+  loaded.skipped = bad.skipped();
+  loaded.bytes = file.bytes_read();
   if (absl::Status error = acknowledged.error(); !error.ok()) return error;
   if (!status.ok()) return status;
-  return end.ok() ? read : end;
+  return end.ok() ? batches.status() : end;
+}
+
+absl::Status ReadRows(const LoadOptions& options, RowFile& file, LoadedRows& read) {
+  BadLines bad(options.skip_bad_lines);
+  client::OwnedRows rows;
+  absl::Status status;
+  for (bool more = true; more && status.ok();) {
+    const absl::StatusOr<RowFile::Result> result = ReadBatch(options, file, bad, rows);
+    status = result.ok() ? bad.status() : result.status();
+    more = result.ok() && *result == RowFile::Result::kFull;
+    read.rows += rows.rows;
+  }
+  bad.End();
+  read.skipped = bad.skipped();
+  read.bytes = file.bytes_read();
+  return status;
 }
 
 }  // namespace eris::cli

@@ -1,10 +1,11 @@
-#include "clients/cli/text/range_flags.h"
+#include "clients/cli/files/range_flags.h"
 
 #include <cstdint>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/files/key_bounds.h"
 #include "clients/cli/text/parse.h"
+#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -32,16 +33,16 @@ void RangeFlags::AddTo(Flags& verb) {
   verb.Add("--max-value", max_value, "Only rows whose value is not above it").Check(CheckNotEmpty);
 }
 
-absl::StatusOr<KeyRange> RangeFlags::Keys(const KeyTypes& types) const {
-  ObjectKey lo, hi;
-  absl::Status status = Read("--from", from, ParseBound(from, types), lo);
-  if (status.ok()) status = Read("--to", to, ParseBound(to, types), hi);
+absl::StatusOr<KeyRange> RangeFlags::Keys(const Schema& schema) const {
+  KeyBound lo, hi;
+  absl::Status status = Read("--from", from, ParseBound(from, schema), lo);
+  if (status.ok()) status = Read("--to", to, ParseBound(to, schema), hi);
   if (!status.ok()) return status;
   KeyRange range{.lo = lo.first, .hi = std::nullopt, .lo_second = lo.second};
   if (to.empty()) return range;
   range.hi = hi.first;
   range.hi_second = hi.second;
-  if (std::pair(hi.first, hi.second) < std::pair(lo.first, lo.second)) {
+  if (hi < lo) {
     return absl::InvalidArgumentError(
         absl::StrCat("inverted range: --to ", to, " is below --from ", from));
   }
@@ -51,8 +52,11 @@ absl::StatusOr<KeyRange> RangeFlags::Keys(const KeyTypes& types) const {
 absl::StatusOr<std::optional<ValueRange>> RangeFlags::Values() const {
   if (min_value.empty() && max_value.empty()) return std::optional<ValueRange>();
   ValueRange values;
-  absl::Status status = Read("--min-value", min_value, ParseValue(min_value), values.lo);
-  if (status.ok()) status = Read("--max-value", max_value, ParseValue(max_value), values.last);
+  const auto number = [](const std::string& text) {
+    return KeyFromText(ColumnType::kUint64, text);
+  };
+  absl::Status status = Read("--min-value", min_value, number(min_value), values.lo);
+  if (status.ok()) status = Read("--max-value", max_value, number(max_value), values.last);
   if (!status.ok()) return status;
   if (values.Inverted()) {
     return absl::InvalidArgumentError(absl::StrCat("inverted range: --max-value ", max_value,
