@@ -20,30 +20,6 @@ void ExpectRefused(const grpc::Status& status, grpc::StatusCode code, const std:
   EXPECT_THAT(status.error_message(), HasSubstr(text));
 }
 
-TEST_F(DataServiceTest, UpsertLookupEraseAnswerByPosition) {
-  v1::WriteResponse upserted;
-  ASSERT_TRUE(Write(UpsertOf({5, 7, ~uint64_t{0}}, {50, 70, 1}), &upserted).ok());
-  EXPECT_EQ(upserted.existed(), std::string(1, '\0'));
-  ASSERT_TRUE(Write(UpsertOf({6, 7}, {60, 71}), &upserted).ok());
-  EXPECT_EQ(upserted.existed(), "\x02");
-
-  v1::LookupResponse found;
-  ASSERT_TRUE(Lookup(LookupOf({7, 8, 5, ~uint64_t{0}}), &found).ok());
-  EXPECT_EQ(found.columns(0).type(), v1::COLUMN_TYPE_UINT64);
-  EXPECT_EQ(found.found(), "\x0d");
-  const auto values = Elements(found.columns(0));
-  ASSERT_EQ(values.size(), 4u);
-  EXPECT_EQ(values[0], 71u);
-  EXPECT_EQ(values[2], 50u);
-  EXPECT_EQ(values[3], 1u);
-
-  v1::WriteResponse erased;
-  ASSERT_TRUE(Write(EraseOf({8, 7}), &erased).ok());
-  EXPECT_EQ(erased.existed(), "\x02");
-  ASSERT_TRUE(Lookup(LookupOf({7}), &found).ok());
-  EXPECT_EQ(found.found(), std::string(1, '\0'));
-}
-
 // The bits of a column of up to eight keys.
 std::string Bits(int bits) { return std::string(1, static_cast<char>(bits)); }
 
@@ -174,24 +150,8 @@ TEST_F(DataServiceTest, BadInputGetsItsStatusAndChangesNothing) {
   ExpectRefused(Lookup(unknown), grpc::StatusCode::INVALID_ARGUMENT, "100000 bytes");
 
   ExpectRefused(Lookup(LookupOf({})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
-  ExpectRefused(Write(EraseOf({})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
-  ExpectRefused(Write(UpsertOf({}, {})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
   ExpectRefused(Write(UpsertOf({1, 2}, {1})), grpc::StatusCode::INVALID_ARGUMENT,
                 "must be 16 for 2 rows");
-  auto request = UpsertOf({1}, {1});
-  request.mutable_columns(0)->mutable_data()->push_back('x');
-  ExpectRefused(Write(request), grpc::StatusCode::INVALID_ARGUMENT, "columns.key: data of 9 bytes");
-  request = UpsertOf({1}, {1});
-  request.mutable_columns(1)->mutable_data()->pop_back();
-  ExpectRefused(Write(request), grpc::StatusCode::INVALID_ARGUMENT,
-                "columns.value: data of 7 bytes");
-  request = UpsertOf({1}, {1});
-  request.mutable_columns(0)->clear_type();
-  ExpectRefused(Write(request), grpc::StatusCode::INVALID_ARGUMENT,
-                "type is COLUMN_TYPE_UNSPECIFIED (0)");
-  request = UpsertOf({1}, {1});
-  request.mutable_columns(0)->set_validity("\x02");
-  ExpectRefused(Write(request), grpc::StatusCode::INVALID_ARGUMENT, "row 0 is null");
   EXPECT_EQ(engine.Describe("orders")->keys, 0u);
 }
 

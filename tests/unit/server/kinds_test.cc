@@ -6,6 +6,7 @@
 
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"
+#include "tests/unit/server/cell_messages.h"
 #include "tests/unit/server/rpc_fixture.h"
 #include "wire/objects.h"
 #include "wire/query.h"
@@ -101,29 +102,18 @@ class KindsTest : public RpcTest, public ::testing::WithParamInterface<KindCase>
     engine.rows_per_chunk = 2;
   }
 
-  // `which` columns of rows, as a message has them.
-  void Fill(const std::vector<FakeRow>& from, absl::Span<const uint32_t> which,
-            wire::Columns* message) const {
-    const wire::ColumnTypes types = wire::TypesOf(schema, which);
-    std::vector<FakeRow> picked;
-    for (const FakeRow& row : from) {
-      FakeRow& to = picked.emplace_back();
-      for (const uint32_t column : which) to.push_back(row[column]);
-    }
-    wire::MoveColumns(types, ColumnsOf({types.begin(), types.end()}, picked), message);
-  }
   v1::LookupRequest Keys(const std::vector<FakeRow>& from) const {
     v1::LookupRequest request;
     request.set_object("o");
-    Fill(from, schema.key, request.mutable_keys());
+    FillCells(schema, schema.key, from, request.mutable_keys());
     return request;
   }
   v1::WriteRequest Rows(v1::WriteMode mode, const std::vector<FakeRow>& from) const {
     v1::WriteRequest request;
     request.set_object("o");
     request.set_mode(mode);
-    Fill(from, mode == v1::WRITE_MODE_ERASE ? schema.key : wire::AllColumns(schema),
-         request.mutable_columns());
+    FillCells(schema, mode == v1::WRITE_MODE_ERASE ? schema.key : wire::AllColumns(schema), from,
+              request.mutable_columns());
     return request;
   }
   v1::WriteMode Stores() const {
@@ -133,30 +123,8 @@ class KindsTest : public RpcTest, public ::testing::WithParamInterface<KindCase>
     const grpc::Status status = Write(Rows(Stores(), rows));
     ASSERT_TRUE(status.ok()) << status.error_message();
   }
-  // The cells of an answer.
-  static std::vector<FakeRow> Cells(const wire::ColumnTypes& types, uint64_t count,
-                                    wire::Columns message) {
-    std::vector<ColumnBuffers> columns;
-    const absl::Status taken = wire::TakeColumns(types, count, &message, &columns);
-    EXPECT_TRUE(taken.ok()) << taken;
-    std::vector<FakeRow> cells(columns.empty() ? 0 : count);
-    for (size_t i = 0; i < columns.size(); ++i) {
-      ColumnView view{.values = columns[i].values.data()};
-      if (!columns[i].validity.empty()) {
-        view.validity = reinterpret_cast<const uint8_t*>(columns[i].validity.data());
-      }
-      view.offsets = reinterpret_cast<const uint32_t*>(columns[i].offsets.data());
-      for (uint64_t row = 0; row < count; ++row) cells[row].push_back(CellOf(types[i], view, row));
-    }
-    return cells;
-  }
   std::vector<FakeRow> Only(absl::Span<const uint32_t> which, size_t from = 0) const {
-    std::vector<FakeRow> picked;
-    for (size_t row = from; row < rows.size(); ++row) {
-      FakeRow& to = picked.emplace_back();
-      for (const uint32_t column : which) to.push_back(rows[row][column]);
-    }
-    return picked;
+    return Pick({rows.begin() + static_cast<ptrdiff_t>(from), rows.end()}, which);
   }
   std::vector<uint32_t> NotOfTheKey() const {
     std::vector<uint32_t> columns;
@@ -177,7 +145,7 @@ class KindsTest : public RpcTest, public ::testing::WithParamInterface<KindCase>
     EXPECT_TRUE(its.ok()) << its.status();
     const wire::ColumnTypes types = wire::TypesOf(*its, wire::AllColumns(*its));
     for (const v1::ScanResponse& chunk : chunks) {
-      for (FakeRow& row : Cells(types, chunk.rows(), chunk.columns())) cells.push_back(row);
+      for (FakeRow& row : CellsIn(types, chunk.rows(), chunk.columns())) cells.push_back(row);
     }
     return cells;
   }
@@ -208,14 +176,14 @@ TEST_P(KindsTest, RowsGoRound) {
   ASSERT_TRUE(Lookup(Keys(rows), &found).ok());
   EXPECT_EQ(found.found(), AllBits(rows.size()));
   EXPECT_EQ(found.executed(), "");
-  EXPECT_EQ(Cells(wire::TypesOf(schema, NotOfTheKey()), rows.size(), found.columns()),
+  EXPECT_EQ(CellsIn(wire::TypesOf(schema, NotOfTheKey()), rows.size(), found.columns()),
             Only(NotOfTheKey()));
   // Columns by name, the key's too.
   v1::LookupRequest two = Keys(rows);
   two.add_columns(schema.columns[0].name);
   two.add_columns(schema.columns[1].name);
   ASSERT_TRUE(Lookup(two, &found).ok());
-  EXPECT_EQ(Cells(wire::TypesOf(schema, {0, 1}), rows.size(), found.columns()), Only({0, 1}));
+  EXPECT_EQ(CellsIn(wire::TypesOf(schema, {0, 1}), rows.size(), found.columns()), Only({0, 1}));
   two.add_columns("nothing");
   EXPECT_THAT(Lookup(two).error_message(), HasSubstr("column \"nothing\" of the lookup"));
 
@@ -230,7 +198,7 @@ TEST_P(KindsTest, RowsGoRound) {
   EXPECT_EQ(engine.Describe("o")->keys, 1u);
   ASSERT_TRUE(Lookup(Keys(rows), &found).ok());
   EXPECT_EQ(found.found(), "\x01");
-  const auto left = Cells(wire::TypesOf(schema, NotOfTheKey()), rows.size(), found.columns());
+  const auto left = CellsIn(wire::TypesOf(schema, NotOfTheKey()), rows.size(), found.columns());
   EXPECT_EQ(left[0], Only(NotOfTheKey())[0]);
   if (GetParam().options.kind == ObjectKind::kTable) {
     EXPECT_EQ(left[1], FakeRow(2));

@@ -16,7 +16,7 @@ constexpr uint64_t kColumn = sizeof(v1::Column) + 3 * sizeof(std::string);
 // The name of the object.
 constexpr uint64_t kName = 1;
 
-class BatchOpsTest : public ::testing::Test {
+class BatchRequestTest : public ::testing::Test {
  protected:
   // A request on an object of that schema, with columns of 6400 bytes.
   template <class Op>
@@ -49,7 +49,7 @@ class BatchOpsTest : public ::testing::Test {
   SnapshotLeases leases_{1, [](SnapshotLeases::Clock::duration) {}};
 };
 
-TEST_F(BatchOpsTest, RequestWeighsItsColumnsAndItsAnswer) {
+TEST_F(BatchRequestTest, RequestWeighsItsColumnsAndItsAnswer) {
   EXPECT_EQ(Bytes<LookupOp>({}, {kU64}), 2 * 6400 + 101u);
   EXPECT_EQ(Bytes<WriteOp>({}, {kU64, kU64}), 2 * 6400 + 3 * 101u);
   EXPECT_EQ(Bytes<WriteOp>({}, {kU64}, v1::WRITE_MODE_ERASE), 6400 + 3 * 101u);
@@ -57,7 +57,7 @@ TEST_F(BatchOpsTest, RequestWeighsItsColumnsAndItsAnswer) {
 }
 
 // Half the width of the values that its keys are answered with.
-TEST_F(BatchOpsTest, KeysThatAreEncodedWeighTheirCopies) {
+TEST_F(BatchRequestTest, KeysThatAreEncodedWeighTheirCopies) {
   const CreateOptions dates{.schema = KeyValueSchema(ColumnType::kDate)};
   EXPECT_EQ(Bytes<LookupOp>(dates, {v1::COLUMN_TYPE_DATE32}), 6400 + 2 * 12800 + 201u);
   const CreateOptions pairs{.schema =
@@ -66,7 +66,7 @@ TEST_F(BatchOpsTest, KeysThatAreEncodedWeighTheirCopies) {
             3 * 6400 + 3 * 101u);
 }
 
-TEST_F(BatchOpsTest, RowsOfATableWeighTheColumnsThatAreAnswered) {
+TEST_F(BatchRequestTest, RowsOfATableWeighTheColumnsThatAreAnswered) {
   const CreateOptions table{.kind = ObjectKind::kTable,
                             .schema = {.columns = {{.name = "a", .type = ColumnType::kInt64},
                                                    {.name = "b", .type = ColumnType::kInt32},
