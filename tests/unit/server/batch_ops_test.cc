@@ -1,92 +1,130 @@
 // What a request weighs in the budget.
-#include "server/data/batch_ops.h"
-#include "server/calls/call_bytes.h"
-
 #include <string>
+#include <type_traits>
 
 #include "gtest/gtest.h"
+#include "server/calls/call_bytes.h"
+#include "server/data/lookup_op.h"
+#include "server/data/write_op.h"
+#include "tests/unit/server/fake_engine.h"
 
 namespace eris::server {
 namespace {
 
-TEST(BatchOpsTest, RequestWeighsItsKeysAndItsAnswer) {
-  v1::LookupRequest lookup;
-  lookup.mutable_keys()->set_data(std::string(6400, 'k'));
-  EXPECT_EQ(LookupOp::Bytes(lookup), 2 * 6400 + 101u);
-  v1::UpsertRequest upsert;
-  upsert.mutable_keys()->set_data(std::string(6400, 'k'));
-  upsert.mutable_values()->set_data(std::string(6400, 'v'));
-  EXPECT_EQ(UpsertOp::Bytes(upsert), 2 * 6400 + 101u);
-  v1::EraseRequest erase;
-  erase.mutable_keys()->set_data(std::string(6400, 'k'));
-  EXPECT_EQ(EraseOp::Bytes(erase), 6400 + 101u);
-  v1::WriteRequest write;
-  write.mutable_keys()->set_data(std::string(6400, 'k'));
-  write.mutable_values()->set_data(std::string(6400, 'v'));
-  write.mutable_expected()->set_data(std::string(6400, 'e'));
-  EXPECT_EQ(WriteOp::Bytes(write), 4 * 6400 + 3 * 101u);
+// Of a column's message itself.
+constexpr uint64_t kColumn = sizeof(v1::Column) + 3 * sizeof(std::string);
+// The name of the object.
+constexpr uint64_t kName = 1;
+
+class BatchOpsTest : public ::testing::Test {
+ protected:
+  // A request on an object of that schema, with columns of 6400 bytes.
+  template <class Op>
+  uint64_t Bytes(const CreateOptions& options, const std::vector<v1::ColumnType>& types,
+                 v1::WriteMode mode = v1::WRITE_MODE_UPSERT) {
+    (void)engine_.Drop("o");
+    EXPECT_TRUE(engine_.Create("o", options).ok());
+    typename Op::Request request;
+    request.set_object("o");
+    if constexpr (Op::kIsWrite) request.set_mode(mode);
+    for (const v1::ColumnType type : types) {
+      v1::Column* column;
+      if constexpr (Op::kIsWrite) {
+        column = request.add_columns();
+      } else {
+        column = request.add_keys();
+      }
+      column->set_type(type);
+      column->set_data(std::string(6400, 'k'));
+    }
+    const auto plan = Op::Prepare({*session_, leases_}, request);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GE(plan->bytes, Op::RequestBytes(request));
+    return plan->bytes - kName - types.size() * kColumn;
+  }
+
+  static constexpr v1::ColumnType kU64 = v1::COLUMN_TYPE_UINT64;
+  FakeEngine engine_;
+  std::unique_ptr<Session> session_ = engine_.NewSession();
+  SnapshotLeases leases_{1, [](SnapshotLeases::Clock::duration) {}};
+};
+
+TEST_F(BatchOpsTest, RequestWeighsItsColumnsAndItsAnswer) {
+  EXPECT_EQ(Bytes<LookupOp>({}, {kU64}), 2 * 6400 + 101u);
+  EXPECT_EQ(Bytes<WriteOp>({}, {kU64, kU64}), 2 * 6400 + 3 * 101u);
+  EXPECT_EQ(Bytes<WriteOp>({}, {kU64}, v1::WRITE_MODE_ERASE), 6400 + 3 * 101u);
+  EXPECT_EQ(Bytes<WriteOp>({}, {kU64, kU64}, v1::WRITE_MODE_ADD), 3 * 6400 + 3 * 101u);
 }
 
 // Half the width of the values that its keys are answered with.
-TEST(BatchOpsTest, DatesWeighAsManyValuesAsThereAreKeys) {
-  v1::LookupRequest lookup;
-  lookup.mutable_keys()->set_type(v1::COLUMN_TYPE_DATE32);
-  lookup.mutable_keys()->set_data(std::string(3200, 'k'));
-  EXPECT_EQ(LookupOp::Bytes(lookup), 3200 + 6400 + 6400 + 101u);  // and are copied as u64
+TEST_F(BatchOpsTest, KeysThatAreEncodedWeighTheirCopies) {
+  const CreateOptions dates{.schema = KeyValueSchema(ColumnType::kDate)};
+  EXPECT_EQ(Bytes<LookupOp>(dates, {v1::COLUMN_TYPE_DATE32}), 6400 + 2 * 12800 + 201u);
+  const CreateOptions pairs{.schema =
+                                KeyValueSchema(KeyTypes(ColumnType::kUint64, ColumnType::kInt64))};
+  EXPECT_EQ(Bytes<WriteOp>(pairs, {kU64, v1::COLUMN_TYPE_INT64}, v1::WRITE_MODE_ERASE),
+            3 * 6400 + 3 * 101u);
 }
 
-TEST(BatchOpsTest, KeysOfTwoPartsWeighTwice) {
-  v1::EraseRequest erase;
-  erase.mutable_keys()->set_type(v1::COLUMN_TYPE_UINT64);
-  erase.mutable_keys()->set_data(std::string(6400, 'k'));
-  EXPECT_EQ(EraseOp::Bytes(erase), 6400 + 101u);
-  erase.mutable_second_keys()->set_type(v1::COLUMN_TYPE_UINT64);
-  erase.mutable_second_keys()->set_data(std::string(6400, 'k'));
-  EXPECT_EQ(EraseOp::Bytes(erase), 2 * 6400 + 101u);
-  // Others than u64 are copied.
-  erase.mutable_second_keys()->set_type(v1::COLUMN_TYPE_INT64);
-  EXPECT_EQ(EraseOp::Bytes(erase), 3 * 6400 + 101u);
+TEST_F(BatchOpsTest, RowsOfATableWeighTheColumnsThatAreAnswered) {
+  const CreateOptions table{.kind = ObjectKind::kTable,
+                            .schema = {.columns = {{.name = "a", .type = ColumnType::kInt64},
+                                                   {.name = "b", .type = ColumnType::kInt32},
+                                                   {.name = "c", .type = ColumnType::kString}},
+                                       .key = {0}}};
+  // Strings are charged when they are there.
+  EXPECT_EQ(Bytes<LookupOp>(table, {v1::COLUMN_TYPE_INT64}), 6400 + 800 * 4 + 2 * 101 + 101u);
 }
 
-TEST(BatchOpsTest, LargeRequestLeavesNoMemoryInItsMessage) {
+TEST(CallBytesTest, LargeRequestLeavesNoMemoryInItsMessage) {
   v1::LookupRequest request;
-  request.mutable_keys()->set_data(std::string(8 << 20, 'k'));
-  FreeIfLarge(LookupOp::Bytes(request), &request);
+  request.add_keys()->set_data(std::string(8 << 20, 'k'));
+  FreeIfLarge(LookupOp::RequestBytes(request), &request);
   EXPECT_LT(request.SpaceUsedLong(), 1000u);
-  request.mutable_keys()->set_data(std::string(8 << 10, 'k'));
-  FreeIfLarge(LookupOp::Bytes(request), &request);
-  EXPECT_EQ(request.keys().data().size(), 8u << 10);  // the next small one uses it again
+  request.add_keys()->set_data(std::string(8 << 10, 'k'));
+  FreeIfLarge(LookupOp::RequestBytes(request), &request);
+  EXPECT_EQ(request.keys(0).data().size(), 8u << 10);  // the next small one uses it again
 }
 
 template <class Op>
-class BatchOpsTypedTest : public ::testing::Test {};
-using Ops = ::testing::Types<LookupOp, UpsertOp, EraseOp, WriteOp>;
-TYPED_TEST_SUITE(BatchOpsTypedTest, Ops);
+class RequestBytesTest : public ::testing::Test {
+ protected:
+  static wire::Columns* ColumnsOf(typename Op::Request& request) {
+    if constexpr (Op::kIsWrite) {
+      return request.mutable_columns();
+    } else {
+      return request.mutable_keys();
+    }
+  }
+};
+using Ops = ::testing::Types<LookupOp, WriteOp>;
+TYPED_TEST_SUITE(RequestBytesTest, Ops);
 
-TYPED_TEST(BatchOpsTypedTest, PartsForWhichItIsRefusedWeighToo) {
+TYPED_TEST(RequestBytesTest, PartsForWhichItIsRefusedWeighToo) {
   constexpr uint64_t kBytes = 1 << 20;
   const std::string large(kBytes, 'x');
   typename TypeParam::Request request;
-  request.mutable_keys()->set_validity(large);
-  EXPECT_GE(TypeParam::Bytes(request), kBytes);
-  request.Clear();
-  request.mutable_keys()->set_offsets(large);
-  EXPECT_GE(TypeParam::Bytes(request), kBytes);
-  request.Clear();
-  request.mutable_second_keys()->set_data(large);
-  EXPECT_GE(TypeParam::Bytes(request), kBytes);
+  wire::Columns& columns = *this->ColumnsOf(request);
+  columns.Add()->set_validity(large);
+  EXPECT_GE(TypeParam::RequestBytes(request), kBytes);
+  columns[0].Clear();
+  columns[0].set_offsets(large);
+  EXPECT_GE(TypeParam::RequestBytes(request), kBytes);
+  columns[0].Clear();
+  for (int i = 0; i < 10'000; ++i) columns.Add();
+  EXPECT_GE(TypeParam::RequestBytes(request), 10'000 * sizeof(v1::Column));
 }
 
 // Two bytes on the wire, many in memory.
-TYPED_TEST(BatchOpsTypedTest, UnknownFieldsWeighWhatTheyTakeInMemory) {
+TYPED_TEST(RequestBytesTest, UnknownFieldsWeighWhatTheyTakeInMemory) {
   std::string wire;
   for (int i = 0; i < 10'000; ++i) wire += "\x78\x01";  // field 15, varint 1
   typename TypeParam::Request request;
   ASSERT_TRUE(request.ParseFromString(wire));
-  EXPECT_GT(TypeParam::Bytes(request), 10 * 10'000u);
+  EXPECT_GT(TypeParam::RequestBytes(request), 10 * 10'000u);
   typename TypeParam::Request nested;
-  ASSERT_TRUE(nested.mutable_keys()->ParseFromString(wire));
-  EXPECT_GT(TypeParam::Bytes(nested), 10 * 10'000u);
+  ASSERT_TRUE(this->ColumnsOf(nested)->Add()->ParseFromString(wire));
+  EXPECT_GT(TypeParam::RequestBytes(nested), 10 * 10'000u);
 }
 
 }  // namespace
