@@ -66,7 +66,8 @@ class Call : public Pending,
     absl::Status status;
   };
 
-  // Tells whoever works for the call that nobody wants it any more. Once; any thread; may not block.
+  // Tells whoever works for the call that nobody wants it any more. Once; any thread; may not
+  // block.
   virtual void StopWork() = 0;
   virtual Result CancelledResult(absl::Status status) const = 0;
 

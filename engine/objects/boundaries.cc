@@ -57,10 +57,10 @@ absl::StatusOr<std::vector<uint64_t>> FromSplitPoints(const std::vector<uint64_t
   for (const uint64_t point : points) {
     const uint64_t before = std::max(starts.back(), words.lowest());
     if (point <= before || point > words.highest()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "split points must be above ", words.Text(words.lowest()), ", up to ",
-          words.Text(words.highest()), " and strictly ascending: ", words.Text(point),
-          " comes after ", words.Text(before)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("split points must be above ", words.Text(words.lowest()), ", up to ",
+                       words.Text(words.highest()), " and strictly ascending: ", words.Text(point),
+                       " comes after ", words.Text(before)));
     }
     starts.push_back(point);
   }

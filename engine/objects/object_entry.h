@@ -181,9 +181,8 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
   }
   // A row of any length may be the first one.
   bool HasStrings() const {
-    return std::any_of(schema.columns.begin(), schema.columns.end(), [](const auto& column) {
-      return column.type == ColumnType::kString;
-    });
+    return std::any_of(schema.columns.begin(), schema.columns.end(),
+                       [](const auto& column) { return column.type == ColumnType::kString; });
   }
 
   base::Mutex publisher_mu_;

@@ -30,20 +30,20 @@ absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
   for (uint32_t i = 0; i < parts; ++i) {
     const ColumnSchema& column = schema.columns[i];
     if (schema.key[i] != i) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the key of ", what, " is its first columns in their order; part ", i + 1,
-                       " is column ", schema.key[i]));
+      return absl::InvalidArgumentError(absl::StrCat("the key of ", what,
+                                                     " is its first columns in their order; part ",
+                                                     i + 1, " is column ", schema.key[i]));
     }
     if (IsKeyType(column.type)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("key column ", column.name, " of ", what, " is ",
-                     ColumnTypeName(column.type), ", none of uint64, int64, float64, date"));
+    return absl::InvalidArgumentError(absl::StrCat("key column ", column.name, " of ", what, " is ",
+                                                   ColumnTypeName(column.type),
+                                                   ", none of uint64, int64, float64, date"));
   }
   const ColumnSchema& value = schema.columns.back();
   if (value.type != ColumnType::kUint64 && value.type != ColumnType::kString) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("value column ", value.name, " of ", what, " is ",
-                     ColumnTypeName(value.type), ", neither uint64 nor, of an index, string"));
+    return absl::InvalidArgumentError(absl::StrCat("value column ", value.name, " of ", what,
+                                                   " is ", ColumnTypeName(value.type),
+                                                   ", neither uint64 nor, of an index, string"));
   }
   if (value.nullable) {
     return absl::InvalidArgumentError(
@@ -68,7 +68,7 @@ absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const storage::TableLayout>> LayoutOf(ObjectKind kind,
-                                                                    const Schema& schema) {
+                                                                     const Schema& schema) {
   if (kind < ObjectKind::kIndex || kind > ObjectKind::kHeapTable) {
     return absl::InvalidArgumentError(
         absl::StrCat("kind of object ", static_cast<int>(kind),
@@ -115,8 +115,8 @@ absl::Status CheckTable(const ObjectEntry& object) {
 
 absl::Status CheckNumbers(const ObjectEntry& object) {
   if (object.value_type == ColumnType::kUint64) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "values of object \"", object.name, "\" are byte strings, this call is for u64"));
+  return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name,
+                                                    "\" are byte strings, this call is for u64"));
 }
 
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what) {

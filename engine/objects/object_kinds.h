@@ -17,7 +17,7 @@ namespace eris::engine {
 // The layout of objects of this kind and schema. Errors: InvalidArgument (none of the kinds there
 // are; a schema that no object has, or none of this kind: see Schema and KeyValueSchema).
 absl::StatusOr<std::shared_ptr<const storage::TableLayout>> LayoutOf(ObjectKind kind,
-                                                                    const Schema& schema);
+                                                                     const Schema& schema);
 
 // For a new partition: of a hash a random number, so that nobody outside can choose keys that meet;
 // of an index 0. May block on the system's source of random numbers, just after it has started.

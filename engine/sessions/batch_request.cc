@@ -20,25 +20,31 @@ namespace {
 
 using routing::CommandType;
 
-constexpr absl::string_view kModeNames[] = {"insert-if-absent", "replace-if-present",
-                                            "compare-and-set",  "add",
-                                            "upsert",           "erase",
+constexpr absl::string_view kModeNames[] = {"insert-if-absent",
+                                            "replace-if-present",
+                                            "compare-and-set",
+                                            "add",
+                                            "upsert",
+                                            "erase",
                                             "append"};
 
 absl::Status WrongMode(const ObjectEntry& object, WriteMode mode) {
   const absl::string_view name = kModeNames[static_cast<int>(mode) - 1];
   switch (object.kind) {
     case ObjectKind::kTable:
-      return absl::FailedPreconditionError(absl::StrCat(
-          "object \"", object.name, "\" is a clustered table: it takes upsert and erase, not ",
-          name));
+      return absl::FailedPreconditionError(
+          absl::StrCat("object \"", object.name,
+                       "\" is a clustered table: it takes upsert and erase, not ", name));
     case ObjectKind::kHeapTable:
-      return absl::FailedPreconditionError(absl::StrCat(
-          "object \"", object.name, "\" is a heap table, whose rows have no keys: it takes append, "
-          "not ", name));
+      return absl::FailedPreconditionError(
+          absl::StrCat("object \"", object.name,
+                       "\" is a heap table, whose rows have no keys: it takes append, "
+                       "not ",
+                       name));
     default:
       return absl::FailedPreconditionError(
-          absl::StrCat("object \"", object.name, "\" is not a heap table: rows are appended to "
+          absl::StrCat("object \"", object.name,
+                       "\" is not a heap table: rows are appended to "
                        "those"));
   }
 }
@@ -48,9 +54,10 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
   if (!mode) {
     if (!object.is_table()) return CommandType::kLookup;
     if (object.kind == ObjectKind::kTable) return CommandType::kLookupRows;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "object \"", object.name, "\" is a heap table, whose rows have no keys: they cannot be "
-        "looked up"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("object \"", object.name,
+                     "\" is a heap table, whose rows have no keys: they cannot be "
+                     "looked up"));
   }
   const bool numbers = object.value_type == ColumnType::kUint64;
   switch (*mode) {
@@ -96,9 +103,8 @@ absl::Status CheckExpected(const ObjectEntry& object, CommandType type, const Ba
   const RowBatch& expected = input.expected;
   if (!routing::HasExpected(type)) {
     if (expected.columns.empty() && expected.rows == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected values belong to compare-and-set alone: ", expected.rows,
-                     " for another mode"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected values belong to compare-and-set alone: ", expected.rows, " for another mode"));
   }
   if (expected.columns.size() != 1 || expected.rows != input.rows.rows) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -177,7 +183,8 @@ int64_t BytesPerAnswer(const ObjectEntry& object, const CheckedBatch& checked) {
   if (object.has_two_words()) bytes += 8 + 8;
   if (routing::HasValues(checked.type) && routing::AnswersValues(checked.type)) bytes += 8;
   if (routing::HasExpected(checked.type)) bytes += 8 + 8;
-  if (object.is_table()) return bytes + TableBatch::AnswerBytesPerKey(*object.layout, checked.asked);
+  if (object.is_table())
+    return bytes + TableBatch::AnswerBytesPerKey(*object.layout, checked.asked);
   return bytes + int64_t{8} * static_cast<int64_t>(checked.asked.size());
 }
 

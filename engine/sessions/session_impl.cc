@@ -82,8 +82,7 @@ absl::StatusOr<RequestPtr> SessionImpl::Begin(const Object& object, const BatchI
   }
   RequestPtr request;
   try {
-    request.reset(
-        Request::Create(checked.type, checked.count, std::move(entry), core_.in_flight));
+    request.reset(Request::Create(checked.type, checked.count, std::move(entry), core_.in_flight));
   } catch (const std::bad_alloc&) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     core_.in_flight.Leave();
@@ -129,8 +128,7 @@ BatchResult SessionImpl::Lookup(const Object& object, const LookupBatch& batch,
   return Run(object, BatchInput(batch, /*async=*/false), deadline);
 }
 
-BatchResult SessionImpl::Write(const Object& object, const WriteBatch& batch,
-                               absl::Time deadline) {
+BatchResult SessionImpl::Write(const Object& object, const WriteBatch& batch, absl::Time deadline) {
   return Run(object, BatchInput(batch, /*async=*/false), deadline);
 }
 

@@ -53,8 +53,8 @@ struct ColumnBuffers {
 
 // Which rows a lookup asks for. Borrowed for the length of the call.
 struct LookupBatch {
-  // The key columns alone, in the key's order: 1 to kBatchKeysMax (tables: kTableBatchRowsMax) rows,
-  // in any order, duplicates allowed.
+  // The key columns alone, in the key's order: 1 to kBatchKeysMax (tables: kTableBatchRowsMax)
+  // rows, in any order, duplicates allowed.
   RowBatch keys{};
   // Which columns are answered, by name, in this order. Empty: all that are not of the key.
   absl::Span<const std::string> columns{};
@@ -65,9 +65,9 @@ struct LookupBatch {
   std::shared_ptr<const void> holder{};
 };
 
-// What a write does to a row, by what it finds under its key. One key's test and write are one step:
-// nobody comes between. A key that stands several times in a batch is written in its order: two
-// adds both count, of two inserts the first wins.
+// What a write does to a row, by what it finds under its key. One key's test and write are one
+// step: nobody comes between. A key that stands several times in a batch is written in its order:
+// two adds both count, of two inserts the first wins.
 enum class WriteMode : uint8_t {
   // Indexes and hashes only.
   kInsertIfAbsent = 1,    // answers the value that is there

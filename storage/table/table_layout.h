@@ -18,7 +18,8 @@ namespace eris::storage {
 class TableLayout {
  public:
   // Checks what holds for objects of all kinds. Errors: InvalidArgument (no or too many columns,
-  // names, types, scales, a key too wide, of strings, or nullable), naming the column and the limit.
+  // names, types, scales, a key too wide, of strings, or nullable), naming the column and the
+  // limit.
   static absl::StatusOr<std::shared_ptr<const TableLayout>> Create(const Schema& schema);
 
   const Schema& schema() const { return schema_; }

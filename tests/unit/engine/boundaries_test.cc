@@ -52,18 +52,22 @@ TEST(InitialStartsTest, AnyExpectedRangeFallsIntoEvenPieces) {
 }
 
 TEST(InitialStartsTest, TypedRangesFallIntoEvenPiecesOfTheirKeys) {
-  const auto starts =
-      InitialStarts({.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-100, 100)}, 4);
+  const auto starts = InitialStarts(
+      {.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-100, 100)}, 4);
   EXPECT_EQ(*starts, (Starts{0, KeyFromInt64(-50), KeyFromInt64(0), KeyFromInt64(50)}));
-  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(ColumnType::kInt64)}, 2), (Starts{0, KeyFromInt64(0)}));
+  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(ColumnType::kInt64)}, 2),
+            (Starts{0, KeyFromInt64(0)}));
   // Not even a piece of it lies among the NaNs.
   const auto floats = *InitialStarts({.schema = KeyValueSchema(ColumnType::kFloat64)}, 1000);
   ASSERT_EQ(floats.size(), 1000u);
   EXPECT_GT(floats[1], LowestKey(ColumnType::kFloat64));
   EXPECT_LT(floats.back(), HighestKey(ColumnType::kFloat64));
-  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(ColumnType::kFloat64)}, 2), (Starts{0, KeyFromFloat64(0)}));
-  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(ColumnType::kDate), .expected = DateRange(0, std::nullopt)}, 2),
-            (Starts{0, KeyFromDate(1 << 30)}));
+  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(ColumnType::kFloat64)}, 2),
+            (Starts{0, KeyFromFloat64(0)}));
+  EXPECT_EQ(
+      *InitialStarts(
+          {.schema = KeyValueSchema(ColumnType::kDate), .expected = DateRange(0, std::nullopt)}, 2),
+      (Starts{0, KeyFromDate(1 << 30)}));
 }
 
 TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
@@ -75,7 +79,8 @@ TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
   EXPECT_EQ(message({.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(5, -5)}),
             "the expected range [5, -5) holds no key");
   EXPECT_EQ(
-      message({.schema = KeyValueSchema(ColumnType::kInt64), .split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}}),
+      message({.schema = KeyValueSchema(ColumnType::kInt64),
+               .split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}}),
       "split points must be above -9223372036854775808, up to 9223372036854775807 and strictly "
       "ascending: -4 comes after -3");
   EXPECT_EQ(message({.schema = KeyValueSchema(ColumnType::kFloat64), .split_points = {0}}),
@@ -85,7 +90,8 @@ TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
       message({.schema = KeyValueSchema(ColumnType::kDate), .split_points = {uint64_t{1} << 32}}),
       "split points must be above -5877641-06-23, up to 5881580-07-11 and strictly ascending: "
       "key 4294967296 comes after -5877641-06-23");
-  EXPECT_EQ(message({.schema = KeyValueSchema(ColumnType::kDate), .expected = {uint64_t{1} << 40, std::nullopt}}),
+  EXPECT_EQ(message({.schema = KeyValueSchema(ColumnType::kDate),
+                     .expected = {uint64_t{1} << 40, std::nullopt}}),
             "the expected range begins at key 1099511627776, which is no date YYYY-MM-DD from "
             "-5877641-06-23 to 5881580-07-11");
 }
@@ -97,8 +103,10 @@ TEST(InitialStartsTest, OfTwoPartKeysTheFirstsAreCut) {
   EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema({ColumnType::kDate, ColumnType::kUint64})}, 4),
             *InitialStarts({.schema = KeyValueSchema(ColumnType::kDate)}, 4));
   const KeyRange inside{.lo = 1, .hi = 5, .lo_second = 1};
-  EXPECT_EQ(InitialStarts({.schema = KeyValueSchema(keys), .expected = inside}, 2).status().code(), kInvalid);
-  EXPECT_EQ(InitialStarts({.schema = KeyValueSchema(keys), .expected = {.lo = 1, .hi = 5, .hi_second = 1}}, 2)
+  EXPECT_EQ(InitialStarts({.schema = KeyValueSchema(keys), .expected = inside}, 2).status().code(),
+            kInvalid);
+  EXPECT_EQ(InitialStarts(
+                {.schema = KeyValueSchema(keys), .expected = {.lo = 1, .hi = 5, .hi_second = 1}}, 2)
                 .status()
                 .code(),
             kInvalid);

@@ -592,12 +592,11 @@ TEST_F(TransferExecutorTest, OfAHeapTableSoManyRowsMoveAndTheTargetBecomesAHolde
       storage::TableLayout::Create({.columns = {{.name = "v", .type = ColumnType::kUint64}}});
   ASSERT_TRUE(layout.ok()) << layout.status();
   const std::vector<AeuId> holders{AeuId{0}};
-  object_ =
-      std::make_unique<ObjectEntry>("h", ObjectKind::kHeapTable, 0, ObjectId{1},
-                                    std::make_unique<routing::RangeTable>(
-                                        1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    *layout,
-                                    std::make_unique<routing::BitmapTable>(1, kAeus, holders));
+  object_ = std::make_unique<ObjectEntry>(
+      "h", ObjectKind::kHeapTable, 0, ObjectId{1},
+      std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0},
+                                            std::vector<AeuId>{AeuId{0}}),
+      *layout, std::make_unique<routing::BitmapTable>(1, kAeus, holders));
   PlannedTransfer transfer = Copy({});
   transfer.rows = 1'000;
   EXPECT_TRUE(Run(transfer).status.ok());
