@@ -25,7 +25,7 @@ BARE_SKIP = re.compile(r"GTEST_SKIP\(\)\s*;")
 PATH = re.compile(r"(?<![\w/.<>{}$*-])((?:%s)/(?:[\w+-][\w.+-]*/)*(?:[\w+-]+(?:\.[\w]+)+)?)(?![\w<{*$])"
                   % "|".join(FOLDERS + ("eris", r"\.ci")))
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
-HISTORY = ("docs/DECISIONS.md", "CHANGELOG.md")  # they tell what was, so their paths may be gone
+HISTORY = ("docs/internals/DECISIONS.md", "CHANGELOG.md")  # they tell what was, so their paths may be gone
 NOT_SEEN_BY_TSAN = re.compile(r'#\s*include\s*"absl/synchronization/')
 
 

@@ -272,7 +272,7 @@ class Places:
         folder = ROOT / "build" / "paper"
         if scale != "full":
             folder = folder / scale
-        return Places(pathlib.Path(results or folder), pathlib.Path(docs or (ROOT / "docs" if scale == "full" else folder)))
+        return Places(pathlib.Path(results or folder), pathlib.Path(docs or (ROOT / "docs" / "lab" if scale == "full" else folder)))
 
     def report(self, figure):
         return self.results / f"{figure.NAME}.json"
@@ -329,7 +329,7 @@ def parser_of(**how):
                         help="less of everything, without the emulated machine; leaves docs alone")
     parser.add_argument("--scale", choices=SCALES, dest="scale", help=argparse.SUPPRESS)
     parser.add_argument("--results", help="folder of the reports (default: build/paper)")
-    parser.add_argument("--docs", help="folder of text and figures (default: docs; build/paper/quick with --quick)")
+    parser.add_argument("--docs", help="folder of text and figures (default: docs/lab; build/paper/quick with --quick)")
     return parser
 
 

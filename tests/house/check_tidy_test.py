@@ -63,7 +63,7 @@ class CheckTidyTest(unittest.TestCase):
         self.finds("docs/GUIDE.md", "Read [it](GONE.md).\n", "link to GONE.md")
 
     def test_history_may_name_what_is_gone(self):
-        status, output = run({"docs/DECISIONS.md": "We dropped storage/gone.h.\n"})
+        status, output = run({"docs/internals/DECISIONS.md": "We dropped storage/gone.h.\n"})
         self.assertEqual(status, 0, output)
 
     def test_commented_out_disabled_and_bare_skipped_tests(self):

@@ -367,12 +367,12 @@ class RunTest(unittest.TestCase):
 
 class DocumentTest(unittest.TestCase):
     def test_the_document_names_every_figure_and_has_its_picture(self):
-        text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+        text = (ROOT / "docs" / "lab" / "experiments.md").read_text(encoding="utf-8")
         for figure in run.FIGURES:
             self.assertIn(f"](#{experiments.anchor(figure.TITLE)})", text)
             section = text.split(f"## {figure.TITLE}\n")[1].split("\n## ")[0]
-            picture = ROOT / "docs" / "figures" / f"paper_{figure.NAME}.svg"
-            self.assertTrue(("**Here.** Not possible" in section) != (f"({picture.relative_to(ROOT / 'docs')})" in section), section)
+            picture = ROOT / "docs" / "lab" / "figures" / f"paper_{figure.NAME}.svg"
+            self.assertTrue(("**Here.** Not possible" in section) != (f"({picture.relative_to(ROOT / 'docs' / 'lab')})" in section), section)
             self.assertTrue("svg" not in section or picture.is_file())
 
     def test_dev_builds_what_the_figures_run(self):
