@@ -40,13 +40,13 @@ class Scale:
     rounds: int
     index_rounds: int  # of whole indexes, filled anew each time
     index_s: float  # each phase of Figure 1, for the paper's minute
-    index_size_s: float  # the look-ups of Figure 8
+    index_size_s: float  # the lookups of Figure 8
     index_keys: int  # Figure 1
     index_sizes: tuple  # Figure 8
     column_rows: int
     node_mib: int
     buffer_ms: int
-    buffer_keys: tuple  # of the indexes behind Figure 5's look-ups
+    buffer_keys: tuple  # of the indexes behind Figure 5's lookups
     dynamic_keys: int
     dynamic_phase_s: float
     dynamic_asked: int  # keys a cycle of the 64 stepped AEUs; 0: without them
