@@ -163,7 +163,7 @@ def gap(report):
         words += ("Clients share the cores with the AEUs and use what an idle AEU leaves, so a load on one AEU alone costs less throughput "
                   "than it would on a machine of many cores. ")
     if report["machine"]["numa_nodes"] == 1:
-        words += "One NumaNode: ranges move by link alone; copies are in docs/internals/balancing.md. "
+        words += "One NumaNode: ranges move by link alone; copies are in docs/lab/measured_balancer.md. "
     if late:
         words += (f"One-shot did not come back to 95 % of the even load in {len(late)} of {len(phases)} phases, in one of its rounds at "
                   "least; in the paper it comes back with each algorithm. ")

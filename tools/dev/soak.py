@@ -55,8 +55,8 @@ KINDS = {
 }
 HEAD = """# Soak
 
-What `./dev soak [hours]` has run: searches and loads that are too long for `./dev test`. Each soak goes on where the last one stopped, so
-amounts of a kind add up. A tree's tests are run in eighths.
+`./dev soak [hours]` runs searches and loads that are too long for `./dev test`. Each soak goes on where the last one stopped, so the amounts
+of a kind add up. A tree's tests are run in eighths.
 
 | what | `./dev test` | before | why less |
 |---|---|---|---|
@@ -68,7 +68,7 @@ amounts of a kind add up. A tree's tests are run in eighths.
 | the weak-memory explorer under the address sanitizer | no | yes | clang 14 has no std::source_location; without a sanitizer it runs |
 | loads of 512 MiB under the address sanitizer | no | no | they compare resident memory |
 
-No other test has left: `tools/dev/test_cases.py 0dedaa8` lists the cases that are gone by name, and all of them have a successor.
+No other test has left `./dev test`. `tools/dev/test_cases.py 0dedaa8` lists the cases that are gone by name; all of them have a successor.
 
 | date | commit | cpu | kind | amount | seconds | failed |
 |---|---|---|---|---|---|---|
