@@ -153,7 +153,8 @@ class Partition {
   // ascending or outside covers), ResourceExhausted; nothing has changed then.
   virtual absl::Status Ingest(const ExchangeChunk& chunk) = 0;
 
-  // How a range changes hands as a copy, in steps that can be taken back (docs/balancing.md).
+  // How a range changes hands as a copy, in steps that can be taken back
+  // (docs/internals/balancing.md).
   //
   // Lend copies rows of the end `from` of range() into `out`, with the versions that snapshots need
   // of them and of erased rows between them, and cuts them off the range: as many as `limit` has

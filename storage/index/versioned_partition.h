@@ -2,7 +2,7 @@
 // snapshot still needs of them is looked up before the write and kept in a VersionTable. Wraps any
 // partition whose rows stand in key order: u64 values, byte strings, two-part keys. While no
 // snapshot is held it passes everything on. Runs on the thread of the AEU that owns it. Paper: ERIS
-// 3.1 (MVCC); docs/snapshots.md.
+// 3.1 (MVCC); docs/internals/snapshots.md.
 #ifndef ERIS_STORAGE_INDEX_VERSIONED_PARTITION_H_
 #define ERIS_STORAGE_INDEX_VERSIONED_PARTITION_H_
 

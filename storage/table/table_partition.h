@@ -77,7 +77,7 @@ class TablePartition final : public Partition {
   // Ranges change hands as copies, between turns that write at one epoch: those rows die here in
   // Forget as erased ones do, and are born there in Ingest as new ones are. So held snapshots find
   // them where they were, and later ones where they have gone; a chunk has living rows alone.
-  // (docs/tables.md)
+  // (docs/internals/tables.md)
   //
   // Rows are lent from either end, of a heap table from its last segments; nothing has to be
   // prepared. Lent rows stay where they are and move with compaction; no keyed command may ask for
