@@ -9,21 +9,7 @@
 
 namespace eris::wire {
 
-static_assert(static_cast<int>(ColumnType::kUint64) == v1::KEY_TYPE_UINT64);
-static_assert(static_cast<int>(ColumnType::kInt64) == v1::KEY_TYPE_INT64);
-static_assert(static_cast<int>(ColumnType::kFloat64) == v1::KEY_TYPE_FLOAT64);
-static_assert(static_cast<int>(ColumnType::kDate) == v1::KEY_TYPE_DATE32);
-
 namespace {
-
-absl::StatusOr<ColumnType> KeyTypeFrom(absl::string_view name, v1::KeyType type) {
-  if (type >= v1::KEY_TYPE_UINT64 && type <= v1::KEY_TYPE_DATE32) {
-    return static_cast<ColumnType>(type);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(name, " is ", static_cast<int>(type),
-                                                 ", must be 1 to 4 (KEY_TYPE_UINT64 to "
-                                                 "KEY_TYPE_DATE32) or unset"));
-}
 
 absl::string_view FieldOf(ColumnType type) {
   switch (type) {
@@ -67,19 +53,6 @@ ColumnType TypeOf(const v1::Key& key) {
       return ColumnType::kUint64;
   }
 }
-
-absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
-  KeyTypes types;
-  if (type != v1::KEY_TYPE_UNSPECIFIED) {
-    ERIS_ASSIGN_OR_RETURN(types.first, KeyTypeFrom("key_type", type));
-  }
-  if (second != v1::KEY_TYPE_UNSPECIFIED) {
-    ERIS_ASSIGN_OR_RETURN(types.second, KeyTypeFrom("second_key_type", second));
-  }
-  return types;
-}
-
-v1::KeyType ToProto(ColumnType type) { return static_cast<v1::KeyType>(type); }
 
 absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, ColumnType type, const v1::Key& key) {
   if (type == ColumnType::kUint64 && key.has_u64()) return key.u64();
@@ -127,10 +100,10 @@ absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, const KeyTypes& types
   const bool is_short = message.lo() != 0 || message.has_hi();
   const bool is_typed = message.has_start() || message.has_end();
   if (is_short && (is_typed || type != ColumnType::kUint64)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ": lo and hi are for keys of type u64",
-        is_typed ? " and not beside start and end" : "", "; the keys of the object are ",
-        absl::string_view(FieldOf(type)), ": set start and end"));
+    return absl::InvalidArgumentError(absl::StrCat(name, ": lo and hi are for keys of type uint64",
+                                                   is_typed ? " and not beside start and end" : "",
+                                                   "; the keys of the object are ",
+                                                   ColumnTypeName(type), ": set start and end"));
   }
   KeyRange range{.lo = message.lo(), .hi = std::nullopt};
   if (message.has_hi()) range.hi = message.hi();

@@ -1,4 +1,4 @@
-// Key types, keys and ranges of keys in messages: numbers of the object's type there, u64 keys here
+// Keys and ranges of keys in messages: numbers of the object's type there, u64 keys here
 // (include/eris/key_encoding.h), or pairs of them. Any thread, no state.
 #ifndef ERIS_WIRE_KEYS_H_
 #define ERIS_WIRE_KEYS_H_
@@ -13,11 +13,6 @@
 #include "eris/v1/catalog.pb.h"
 
 namespace eris::wire {
-
-v1::KeyType ToProto(ColumnType type);
-// Unspecified is UINT64; a second type that is unspecified: keys of one part. Errors:
-// InvalidArgument (a number that is no key type).
-absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second);
 
 // What is set in it: "i64"; "none".
 absl::string_view FieldOf(const v1::Key& key);

@@ -25,19 +25,18 @@ absl::Status NoMemoryForParts() {
 AggregateCall::AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
                              std::shared_ptr<Snapshot> snapshot, SessionCredit credit,
                              int64_t bytes, Session::AggregateCallback done)
-    : core_(core),
+    : Call(core.completions, std::move(done)),
+      core_(core),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
       query_{.count_only = options.count_only, .values = options.values.value_or(ValueRange{})},
       snapshot_epoch_(snapshot->epoch()),
       credit_(std::move(credit)),
       bytes_(bytes),
-      done_(std::move(done)),
       snapshot_(std::move(snapshot)) {}
 
 void AggregateCall::Start() {
-  self_ = shared_from_this();
-  const std::shared_ptr<AggregateCall> kept = self_;  // the round may end at once
+  Begin();
   SendRound({&range_, 1});
 }
 
@@ -166,41 +165,23 @@ void AggregateCall::Complete() {
     SendRound(moved);
     return;
   }
-  const std::shared_ptr<AggregateCall> kept = std::move(self_);
-  ended_.store(true, std::memory_order_release);  // pairs with Cancel
+  const std::shared_ptr<Call> kept = End();
   snapshot_.reset();
   InFlight& in_flight = core_.in_flight;
-  if (credit_ != nullptr) credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
+  if (credit_ != nullptr)
+    credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
   if (status_.ok()) {
-    RunCallback(total_);
+    Answer(total_);
   } else {
-    RunCallback(status_);
+    Answer(status_);
   }
   in_flight.Leave();  // after the callback, which Close promises to have called
 }
 
-void AggregateCall::Cancel(absl::Status status) {
-  if (ended_.load(std::memory_order_acquire)) return;  // pairs with Complete
-  if (cancel_asked_.exchange(true, std::memory_order_acq_rel)) return;
-  {
-    base::MutexLock lock(&mu_);
-    cancelled_ = true;
-    for (Part& part : parts_) part.SetCancelled();
-  }
-  cancel_.call = shared_from_this();
-  cancel_.status = std::move(status);
-  core_.completions.Push(&cancel_);
-}
-
-void AggregateCall::CancelTask::Complete() {
-  const std::shared_ptr<AggregateCall> kept = std::move(call);
-  kept->RunCallback(std::move(status));
-}
-
-void AggregateCall::RunCallback(absl::StatusOr<RangeAggregate> result) {
-  if (std::exchange(done_called_, true)) return;
-  std::move(done_)(std::move(result));
-  done_ = nullptr;  // what it holds is let go here, not with the last handle
+void AggregateCall::StopWork() {
+  base::MutexLock lock(&mu_);
+  cancelled_ = true;
+  for (Part& part : parts_) part.SetCancelled();
 }
 
 }  // namespace eris::engine

@@ -46,9 +46,9 @@ struct RowBatch {
 
 // A column of an answer. std::string, so that a server can move it into a message without a copy.
 struct ColumnBuffers {
-  std::string values;
-  std::string validity;  // empty: no row is null
-  std::string offsets;   // of strings: rows + 1 little-endian u32
+  std::string values{};
+  std::string validity{};  // empty: no row is null
+  std::string offsets{};   // of strings: rows + 1 little-endian u32
 };
 
 // Which rows a lookup asks for. Borrowed for the length of the call.

@@ -125,13 +125,13 @@ inline constexpr uint32_t kObjectsMax = 1u << 16;
 // A data object as the catalogue shows it.
 struct ObjectInfo {
   std::string name;
-  ObjectId id;
+  ObjectId id{};
   ObjectKind kind = ObjectKind::kIndex;
   uint64_t keys = 0;          // as of the AEUs' last turns; without a chunk that is on its way
   uint64_t memory_bytes = 0;  // allocated to it, over all NumaNodes
   // Partition boundaries in force: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
-  std::vector<uint64_t> partition_starts;
-  std::vector<AeuId> partition_owners;
+  std::vector<uint64_t> partition_starts{};
+  std::vector<AeuId> partition_owners{};
   Schema schema{};  // the bounds are encoded: key_encoding.h
 };
 
