@@ -61,7 +61,7 @@ absl::Status CheckEnd(const Range& end, const Range& range) {
   return absl::InvalidArgumentError(absl::StrCat(Text(end), " is not an end of ", Text(range)));
 }
 
-Range ChunkRange(const Range& leaving, Partition::End from, bool all,
+Range ChunkRange(const Range& leaving, Exchange::End from, bool all,
                  const std::vector<uint64_t>& keys) {
   if (all) return leaving;
   if (keys.empty()) return {leaving.lo, leaving.lo};

@@ -328,9 +328,9 @@ TEST(TwoPartScansTest, ARangeEndsBeforeItsSecondPartAndBeginsAtIt) {
   using Keys = std::vector<AnyKey>;
   const auto read = [&](const KeyRange& range) {
     Keys keys, back;
-    for (const auto& row : *object.Read({.range = range})) keys.push_back(row.first);
+    for (const auto& row : test::OrDie(object.Read({.range = range}))) keys.push_back(row.first);
     for (const auto& row :
-         *object.Read({.range = range, .direction = ScanDirection::kBackward}, true)) {
+         test::OrDie(object.Read({.range = range, .direction = ScanDirection::kBackward}, true))) {
       back.insert(back.begin(), row.first);
     }
     EXPECT_EQ(keys, back);
