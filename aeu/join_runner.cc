@@ -41,7 +41,7 @@ void JoinRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) 
     ERIS_DCHECK(command->query_bytes == sizeof(routing::LookupQuery));
     std::memcpy(&join.query.emplace(), routing::QueryOf(command), sizeof(routing::LookupQuery));
   }
-  join.part = routing::PartOf({segment->parts, segment->part_count}, self_);
+  join.part = routing::PartOf(std::span(segment->parts, segment->part_count), self_);
   join.complete = command->complete;
   join.begin_block = segment->begin_block;
   join.complete_block = segment->complete_block;

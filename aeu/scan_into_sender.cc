@@ -13,7 +13,7 @@
 namespace eris::aeu {
 
 using routing::CommandType;
-using routing::Chunk;
+using routing::TableChunk;
 using storage::KeyState;
 
 namespace {
@@ -29,7 +29,7 @@ std::vector<uint64_t> Select(std::span<const uint64_t> from,
 
 }  // namespace
 
-absl::Status ScanIntoSender::Send(Chunk* chunk) {
+absl::Status ScanIntoSender::Send(TableChunk* chunk) {
   ERIS_DCHECK(!pending() && chunk->rows_out.rows > 0);
   chunk->ShowRows();
   const uint32_t rows = chunk->rows_out.rows;
@@ -60,7 +60,7 @@ absl::Status ScanIntoSender::Send(Chunk* chunk) {
   return absl::OkStatus();
 }
 
-void ScanIntoSender::TakeKeys(const Chunk& chunk) {
+void ScanIntoSender::TakeKeys(const TableChunk& chunk) {
   const uint32_t rows = chunk.rows_out.rows;
   heads_.resize(rows);
   tails_.clear();
@@ -139,7 +139,7 @@ bool ScanIntoSender::SendLeft() {
 
 void ScanIntoSender::AnswerLeft(KeyState state) {
   if (!pending()) return;
-  Chunk* const chunk = std::exchange(chunk_, nullptr);
+  TableChunk* const chunk = std::exchange(chunk_, nullptr);
   for (const uint32_t position : left_) chunk->states[position] = state;
   // Not an acknowledgement: these have not been a command.
   const auto answers = static_cast<uint32_t>(left_.size());

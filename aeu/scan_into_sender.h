@@ -25,7 +25,7 @@ class ScanIntoSender {
   // Sends the chunk's rows, at least one; from here on it is the answering AEUs' as well. REQUIRES:
   // nothing is left. Errors: InvalidArgument (nulls where the target has none). Throws
   // std::bad_alloc. It has not been sent then.
-  absl::Status Send(routing::Chunk* chunk);
+  absl::Status Send(routing::TableChunk* chunk);
   // Whether rows of the last chunk have found no room yet.
   bool pending() const { return !left_.empty(); }
   // Sends what is left; without memory it is answered so. True if anything has gone.
@@ -36,7 +36,7 @@ class ScanIntoSender {
  private:
   bool appends() const { return target_.type == routing::CommandType::kAppendRows; }
   // Throws std::bad_alloc.
-  void TakeKeys(const routing::Chunk& chunk);
+  void TakeKeys(const routing::TableChunk& chunk);
   // What is left, of keys or of pieces. Throw std::bad_alloc, with nothing sent.
   void SendKeys();
   void SendPieces();
@@ -44,7 +44,7 @@ class ScanIntoSender {
   const AeuId self_;
   routing::Port& port_;
   const routing::TableScanTarget& target_;
-  routing::Chunk* chunk_ = nullptr;  // of which something is left
+  routing::TableChunk* chunk_ = nullptr;  // of which something is left
   std::vector<uint64_t> heads_;
   std::vector<uint64_t> tails_;   // of keys of two words
   std::vector<uint32_t> left_;    // positions of keys, or numbers of pieces

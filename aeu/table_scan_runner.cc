@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "aeu/clock.h"
@@ -49,7 +50,7 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
   const auto* segment =
       reinterpret_cast<const routing::TableScanSegment*>(routing::DataSegment(command));
   routing::TableScanPart* const part =
-      routing::PartOf({segment->parts, segment->part_count}, self_);
+      routing::PartOf(std::span(segment->parts, segment->part_count), self_);
   std::unique_ptr<RunningScan> scan;
   try {
     ReserveMore(scans_, 1);
@@ -374,7 +375,7 @@ void TableScanRunner::SkipChunk(RunningScan& scan) {
 }
 
 void TableScanRunner::HandOver(RunningScan& scan) {
-  routing::Chunk* const chunk = scan.chunk;
+  routing::TableChunk* const chunk = scan.chunk;
   if (scan.sender) {
     absl::Status sent = SendOn(scan);
     if (!sent.ok()) End(scan, PartOutcome::kAnswered, std::move(sent));

@@ -66,7 +66,7 @@ class TableScanRunner final : public Runner {
     bool aggregate = false;
     std::unique_ptr<storage::TableRun> run;
     routing::TableCursor cursor;
-    routing::Chunk* chunk = nullptr;  // being filled
+    routing::TableChunk* chunk = nullptr;  // being filled
     std::optional<ScanIntoSender> sender;  // of scans into other objects
     // Decided; the scan goes once nothing of it is left to send.
     routing::PartOutcome end = routing::PartOutcome::kRunning;

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "eris/balancer.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 #include "routing/reply.h"
 #include "storage/key.h"

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 #include "storage/batch.h"
 #include "storage/key.h"

@@ -2,9 +2,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "eris/key_encoding.h"
-#include "eris/key_text.h"
+#include "wire/fields.h"
 #include "wire/keys.h"
+
+// clang-format off: lists
+#define ERIS_OPTION_FIELDS(F) \
+  F(enabled) F(window) F(threshold) F(period_ms) F(max_pause_us) F(max_bytes_per_s)
+#define ERIS_TRANSFER_FIELDS(F)                                                     \
+  F(id)                                                                             \
+  F(object) F(reason) F(rows) F(bytes) F(chunks) F(duration_us) F(longest_pause_us) \
+      F(longest_pause_wall_us)
+#define ERIS_SHARE_FIELDS(F) F(load_before) F(load_after) F(rows_before) F(rows_after)
+#define ERIS_PLANNED_FIELDS(F) F(rows) F(bytes)
+#define ERIS_PLAN_OF_BALANCE_FIELDS(F) \
+  F(object) F(imbalance_before) F(imbalance_after) F(bytes_to_copy) F(reason)
+#define ERIS_BALANCE_FIELDS(F) F(object) F(imbalance) F(reason)
+#define ERIS_STATUS_FIELDS(F) \
+  F(paused) F(cycles) F(links) F(copies) F(rows_moved) F(bytes_copied) F(stalls)
+// clang-format on
 
 namespace eris::wire {
 
@@ -66,6 +81,41 @@ KeyRange MovedRangeFrom(const v1::KeyRange& message, ColumnType* bounds) {
   return range;
 }
 
+void Fill(const AeuShare& from, v1::AeuShare* to) {
+  ERIS_SHARE_FIELDS(ERIS_SET_FIELD)
+  to->set_aeu(from.aeu.value);
+}
+void Take(const v1::AeuShare& from, AeuShare* to) {
+  ERIS_SHARE_FIELDS(ERIS_TAKE_FIELD)
+  to->aeu = AeuId{from.aeu()};
+}
+
+void Fill(const PlannedTransfer& from, const BoundType& type, v1::PlannedTransfer* to) {
+  ERIS_PLANNED_FIELDS(ERIS_SET_FIELD)
+  FillBounds(type, from.range, to->mutable_range());
+  to->set_from_aeu(from.from.value);
+  to->set_to_aeu(from.to.value);
+  to->set_kind(AsMessage(from.kind));
+}
+void Take(const v1::PlannedTransfer& from, ColumnType* bounds, PlannedTransfer* to) {
+  ERIS_PLANNED_FIELDS(ERIS_TAKE_FIELD)
+  to->range = MovedRangeFrom(from.range(), bounds);
+  to->from = AeuId{from.from_aeu()};
+  to->to = AeuId{from.to_aeu()};
+  to->kind = KindFrom(from.kind());
+}
+
+void Fill(const ObjectBalance& from, v1::ObjectBalance* to) {
+  ERIS_BALANCE_FIELDS(ERIS_SET_FIELD)
+  to->set_algorithm(AsMessage(from.algorithm));
+  to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
+}
+void Take(const v1::ObjectBalance& from, ObjectBalance* to) {
+  ERIS_BALANCE_FIELDS(ERIS_TAKE_FIELD)
+  to->algorithm = AlgorithmFrom(from.algorithm());
+  to->loads.assign(from.loads().begin(), from.loads().end());
+}
+
 template <class T>
 absl::Status CheckOption(absl::string_view name, T value, const BalancerLimits<T>& limits) {
   if (limits.Hold(value)) return absl::OkStatus();
@@ -116,14 +166,17 @@ absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* 
   return absl::OkStatus();
 }
 
-void FillOptions(const BalancerOptions& options, v1::BalancerOptions* message) {
-  message->set_enabled(options.enabled);
-  message->set_algorithm(AsMessage(options.algorithm));
-  message->set_window(options.window);
-  message->set_threshold(options.threshold);
-  message->set_period_ms(options.period_ms);
-  message->set_max_pause_us(options.max_pause_us);
-  message->set_max_bytes_per_s(options.max_bytes_per_s);
+void FillOptions(const BalancerOptions& from, v1::BalancerOptions* to) {
+  ERIS_OPTION_FIELDS(ERIS_SET_FIELD)
+  to->set_algorithm(AsMessage(from.algorithm));
+}
+
+BalancerOptions OptionsFrom(const v1::BalancerOptions& from) {
+  BalancerOptions options;
+  BalancerOptions* const to = &options;
+  ERIS_OPTION_FIELDS(ERIS_TAKE_FIELD)
+  to->algorithm = AlgorithmFrom(from.algorithm());
+  return options;
 }
 
 absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind kind) {
@@ -140,156 +193,71 @@ absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind ki
   }
 }
 
-void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Transfer* message) {
-  message->set_id(record.id);
-  message->set_object(record.object);
-  message->set_kind(AsMessage(record.kind));
-  FillBounds(types(record.object), record.range, message->mutable_range());
-  message->set_from_aeu(record.from.value);
-  message->set_to_aeu(record.to.value);
-  message->set_outcome(AsMessage(record.outcome));
-  message->set_reason(record.reason);
-  message->set_rows(record.rows);
-  message->set_bytes(record.bytes);
-  message->set_chunks(record.chunks);
-  message->set_started_us(absl::ToUnixMicros(record.started));
-  message->set_duration_us(record.duration_us);
-  message->set_longest_pause_us(record.longest_pause_us);
-  message->set_longest_pause_wall_us(record.longest_pause_wall_us);
-  if (record.outcome != TransferOutcome::kRunning) return;
-  message->set_phase(AsMessage(record.phase));
-  message->set_idle_us(record.idle_us);
+void FillTransfer(const TransferRecord& from, const BoundTypes& types, v1::Transfer* to) {
+  ERIS_TRANSFER_FIELDS(ERIS_SET_FIELD)
+  to->set_kind(AsMessage(from.kind));
+  FillBounds(types(from.object), from.range, to->mutable_range());
+  to->set_from_aeu(from.from.value);
+  to->set_to_aeu(from.to.value);
+  to->set_outcome(AsMessage(from.outcome));
+  to->set_started_us(absl::ToUnixMicros(from.started));
+  if (from.outcome != TransferOutcome::kRunning) return;
+  to->set_phase(AsMessage(from.phase));
+  to->set_idle_us(from.idle_us);
 }
 
-void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan* message) {
-  message->set_object(plan.object);
-  message->set_algorithm(AsMessage(plan.algorithm));
-  message->set_imbalance_before(plan.imbalance_before);
-  message->set_imbalance_after(plan.imbalance_after);
-  for (const AeuShare& from : plan.shares) {
-    v1::AeuShare* to = message->add_shares();
-    to->set_aeu(from.aeu.value);
-    to->set_load_before(from.load_before);
-    to->set_load_after(from.load_after);
-    to->set_rows_before(from.rows_before);
-    to->set_rows_after(from.rows_after);
-  }
-  const BoundType type = types(plan.object);
-  for (const PlannedTransfer& from : plan.transfers) {
-    v1::PlannedTransfer* to = message->add_transfers();
-    FillBounds(type, from.range, to->mutable_range());
-    to->set_from_aeu(from.from.value);
-    to->set_to_aeu(from.to.value);
-    to->set_kind(AsMessage(from.kind));
-    to->set_rows(from.rows);
-    to->set_bytes(from.bytes);
-  }
-  message->set_bytes_to_copy(plan.bytes_to_copy);
-  message->set_reason(plan.reason);
-}
-
-void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
-                  v1::GetBalancerResponse* response) {
-  FillOptions(status.options, response->mutable_options());
-  response->set_paused(status.paused);
-  response->set_cycles(status.cycles);
-  response->set_links(status.links);
-  response->set_copies(status.copies);
-  response->set_rows_moved(status.rows_moved);
-  response->set_bytes_copied(status.bytes_copied);
-  for (const ObjectBalance& from : status.objects) {
-    v1::ObjectBalance* to = response->add_objects();
-    to->set_object(from.object);
-    to->set_algorithm(AsMessage(from.algorithm));
-    to->set_imbalance(from.imbalance);
-    to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
-    to->set_reason(from.reason);
-  }
-  response->set_stalls(status.stalls);
-  for (const TransferRecord& record : status.running) {
-    FillTransfer(record, types, response->add_running());
-  }
-}
-
-TransferRecord TransferFrom(const v1::Transfer& message, ColumnType* bounds) {
+TransferRecord TransferFrom(const v1::Transfer& from, ColumnType* bounds) {
   TransferRecord record;
-  record.id = message.id();
-  record.object = message.object();
-  record.kind = KindFrom(message.kind());
-  record.range = MovedRangeFrom(message.range(), bounds);
-  record.from = AeuId{message.from_aeu()};
-  record.to = AeuId{message.to_aeu()};
-  record.outcome = OutcomeFrom(message.outcome());
-  record.reason = message.reason();
-  record.rows = message.rows();
-  record.bytes = message.bytes();
-  record.chunks = message.chunks();
-  record.started = absl::FromUnixMicros(message.started_us());
-  record.duration_us = message.duration_us();
-  record.longest_pause_us = message.longest_pause_us();
-  record.longest_pause_wall_us = message.longest_pause_wall_us();
-  record.phase = PhaseFrom(message.phase());
-  record.idle_us = message.idle_us();
+  TransferRecord* const to = &record;
+  ERIS_TRANSFER_FIELDS(ERIS_TAKE_FIELD)
+  to->kind = KindFrom(from.kind());
+  to->range = MovedRangeFrom(from.range(), bounds);
+  to->from = AeuId{from.from_aeu()};
+  to->to = AeuId{from.to_aeu()};
+  to->outcome = OutcomeFrom(from.outcome());
+  to->started = absl::FromUnixMicros(from.started_us());
+  to->phase = PhaseFrom(from.phase());
+  to->idle_us = from.idle_us();
   return record;
 }
 
-BalancePlan PlanFrom(const v1::BalancePlan& message, ColumnType* bounds) {
+void FillPlan(const BalancePlan& from, const BoundTypes& types, v1::BalancePlan* to) {
+  ERIS_PLAN_OF_BALANCE_FIELDS(ERIS_SET_FIELD)
+  to->set_algorithm(AsMessage(from.algorithm));
+  for (const AeuShare& share : from.shares) Fill(share, to->add_shares());
+  const BoundType type = types(from.object);
+  for (const PlannedTransfer& transfer : from.transfers) Fill(transfer, type, to->add_transfers());
+}
+
+BalancePlan PlanFrom(const v1::BalancePlan& from, ColumnType* bounds) {
   BalancePlan plan;
-  plan.object = message.object();
-  plan.algorithm = AlgorithmFrom(message.algorithm());
-  plan.imbalance_before = message.imbalance_before();
-  plan.imbalance_after = message.imbalance_after();
-  for (const v1::AeuShare& share : message.shares()) {
-    plan.shares.push_back({.aeu = AeuId{share.aeu()},
-                           .load_before = share.load_before(),
-                           .load_after = share.load_after(),
-                           .rows_before = share.rows_before(),
-                           .rows_after = share.rows_after()});
+  BalancePlan* const to = &plan;
+  ERIS_PLAN_OF_BALANCE_FIELDS(ERIS_TAKE_FIELD)
+  to->algorithm = AlgorithmFrom(from.algorithm());
+  for (const v1::AeuShare& share : from.shares()) Take(share, &to->shares.emplace_back());
+  for (const v1::PlannedTransfer& transfer : from.transfers()) {
+    Take(transfer, bounds, &to->transfers.emplace_back());
   }
-  for (const v1::PlannedTransfer& transfer : message.transfers()) {
-    plan.transfers.push_back({.range = MovedRangeFrom(transfer.range(), bounds),
-                              .from = AeuId{transfer.from_aeu()},
-                              .to = AeuId{transfer.to_aeu()},
-                              .kind = KindFrom(transfer.kind()),
-                              .rows = transfer.rows(),
-                              .bytes = transfer.bytes()});
-  }
-  plan.bytes_to_copy = message.bytes_to_copy();
-  plan.reason = message.reason();
   return plan;
 }
 
-BalancerOptions OptionsFrom(const v1::BalancerOptions& message) {
-  return {.enabled = message.enabled(),
-          .algorithm = AlgorithmFrom(message.algorithm()),
-          .window = message.window(),
-          .threshold = message.threshold(),
-          .period_ms = message.period_ms(),
-          .max_pause_us = message.max_pause_us(),
-          .max_bytes_per_s = message.max_bytes_per_s()};
+void FillBalancer(const BalancerStatus& from, const BoundTypes& types,
+                  v1::GetBalancerResponse* to) {
+  ERIS_STATUS_FIELDS(ERIS_SET_FIELD)
+  FillOptions(from.options, to->mutable_options());
+  for (const ObjectBalance& one : from.objects) Fill(one, to->add_objects());
+  for (const TransferRecord& record : from.running) FillTransfer(record, types, to->add_running());
 }
 
-BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
+BalancerStatus BalancerFrom(const v1::GetBalancerResponse& from,
                             std::vector<ColumnType>* running_bounds) {
   BalancerStatus status;
-  status.options = OptionsFrom(message.options());
-  status.paused = message.paused();
-  status.cycles = message.cycles();
-  status.links = message.links();
-  status.copies = message.copies();
-  status.rows_moved = message.rows_moved();
-  status.bytes_copied = message.bytes_copied();
-  for (const v1::ObjectBalance& object : message.objects()) {
-    status.objects.push_back({.object = object.object(),
-                              .algorithm = AlgorithmFrom(object.algorithm()),
-                              .imbalance = object.imbalance(),
-                              .loads = {object.loads().begin(), object.loads().end()},
-                              .reason = object.reason()});
-  }
-  status.stalls = message.stalls();
-  for (const v1::Transfer& each : message.running()) {
-    status.running.push_back(
-        TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));
+  BalancerStatus* const to = &status;
+  ERIS_STATUS_FIELDS(ERIS_TAKE_FIELD)
+  to->options = OptionsFrom(from.options());
+  for (const v1::ObjectBalance& one : from.objects()) Take(one, &to->objects.emplace_back());
+  for (const v1::Transfer& each : from.running()) {
+    to->running.push_back(TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));
   }
   return status;
 }

@@ -115,11 +115,11 @@ class Reader {
     ERIS_RETURN_IF_ERROR(Align(column.offsets(), kOffsetBytes, aligned));
     const auto* const offsets = static_cast<const uint32_t*>(aligned);
     if (offsets[0] != 0) return Refuse("offset 0 is ", offsets[0], ", must be 0");
-    for (uint64_t i = 0; !Ascend(offsets, rows) && i < rows; ++i) {
-      if (offsets[i] > offsets[i + 1]) {
-        return Refuse("offset ", i + 1, " is ", offsets[i + 1], ", less than the one before, ",
-                      offsets[i]);
-      }
+    if (!Ascend(offsets, rows)) {
+      uint64_t i = 0;
+      while (offsets[i] <= offsets[i + 1]) ++i;
+      return Refuse("offset ", i + 1, " is ", offsets[i + 1], ", less than the one before, ",
+                    offsets[i]);
     }
     if (offsets[rows] != column.data().size()) {
       return Refuse("the last offset is ", offsets[rows], ", there are ", column.data().size(),

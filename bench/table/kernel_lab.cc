@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/routing/flags.h"
 #include "bench/table/lab_table.h"
 #include "bench/table/plain_read.h"
 #include "eris/query.h"
@@ -40,7 +41,7 @@ AggregateColumn Sum(Expression argument) {
 }
 
 Query Ask(std::optional<Expression> filter, std::vector<AggregateColumn> aggregates,
-               std::vector<std::string> group_by = {}) {
+          std::vector<std::string> group_by = {}) {
   Query query;
   query.filter = std::move(filter);
   query.aggregates = std::move(aggregates);
@@ -214,21 +215,9 @@ void Lineitem(Lab& lab) {
 
 int Main(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; ++i) {
-    const auto value = [&](const char* name) -> const char* {
-      const size_t length = std::strlen(name);
-      return std::strncmp(argv[i], name, length) == 0 ? argv[i] + length : nullptr;
-    };
-    if (const char* gib = value("--gib=")) {
-      flags.gib = std::atof(gib);
-    } else if (const char* rounds = value("--rounds=")) {
-      flags.rounds = std::max(1, std::atoi(rounds));
-    } else if (const char* only = value("--only=")) {
-      flags.only = only;
-    } else {
-      Die("usage: kernel_lab [--gib=2] [--rounds=5] [--only=<part of a name>]");
-    }
-  }
+  ParseFlags(
+      argc, argv,
+      {{"--gib", flags.gib, 0.001, 1024}, {"--rounds", flags.rounds, 1}, {"--only", flags.only}});
   const std::vector<int> cpus = AllowedCpus();
   PinTo(cpus.back());
   OtherLoad others({cpus.back()});

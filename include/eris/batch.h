@@ -53,10 +53,10 @@ struct ColumnBuffers {
 
 // Which rows a lookup asks for. Borrowed for the length of the call.
 struct LookupBatch {
-  // The key columns alone, in the key's order: 1 to kBatchKeysMax (tables: kTableBatchRowsMax) rows,
-  // in any order, duplicates allowed.
+  // The key columns alone, in the key's order: 1 to kBatchKeysMax (tables: kTableBatchRowsMax)
+  // rows, in any order, duplicates allowed.
   RowBatch keys{};
-  // Which columns are answered, by name. Empty: all that are not of the key.
+  // Which columns are answered, by name, in this order. Empty: all that are not of the key.
   absl::Span<const std::string> columns{};
   // What the strings of the answer may have together, up to kBatchValueBytesMax.
   uint64_t answer_bytes_max = kBatchValueBytesMax;
@@ -65,13 +65,17 @@ struct LookupBatch {
   std::shared_ptr<const void> holder{};
 };
 
-// What a write does to a row, by what it finds under its key.
+// What a write does to a row, by what it finds under its key. One key's test and write are one
+// step: nobody comes between. A key that stands several times in a batch is written in its order:
+// two adds both count, of two inserts the first wins.
 enum class WriteMode : uint8_t {
-  // Indexes and hashes only. Answer: the value that is there.
-  kInsertIfAbsent = 1,    // answers the value there is
+  // Indexes and hashes only.
+  kInsertIfAbsent = 1,    // answers the value that is there
   kReplaceIfPresent = 2,  // answers the value before
   kCompareAndSet = 3,     // replaces a value that equals the expected one; answers the one before
-  kAdd = 4,               // a counter, modulo 2^64; answers the sum. Values of kUint64 only
+  // A counter, modulo 2^64 (the two's complement subtracts): an absent key counts from 0 and comes
+  // into being. Answers the sum. Values of kUint64 only.
+  kAdd = 4,
   // All objects with a key.
   kUpsert = 5,  // inserts or replaces; of a key that stands twice in a batch the later wins
   kErase = 6,

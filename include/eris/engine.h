@@ -60,9 +60,10 @@ class Engine {
   virtual absl::Status Drop(absl::string_view name) = 0;
   // The same for a caller that has created the object (ObjectInfo::id) and wants to take it back
   // without the loss of another's write: only if writes of exactly `rows` rows have been
-  // acknowledged since then, upserts and erases, each time a row was written. Not counted: rows of
-  // a plain batch that has failed. A write that ends later gets NotFound. Errors: NotFound (also
-  // when another object has the name), FailedPrecondition (other counts).
+  // acknowledged since then, upserts and erases, each time a row was written. Rows of a batch that
+  // was refused in part count where they were executed (BatchResult::executed); those of one that
+  // has ended by its deadline, or was cancelled, do not. A write that ends later gets NotFound.
+  // Errors: NotFound (also when another object has the name), FailedPrecondition (other counts).
   virtual absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) = 0;
   virtual absl::StatusOr<ObjectInfo> Describe(absl::string_view name) = 0;
   virtual std::vector<ObjectInfo> List() = 0;  // ordered by name

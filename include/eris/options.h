@@ -105,7 +105,7 @@ struct Options {
   // somebody asks for it.
   uint32_t snapshot_age_ms_max = 600'000;
   // How long one turn of an AEU spends on scans before it looks after other commands again: about
-  // what a look-up beside scans waits, but for the rest of a batch of commands before it. Scans are
+  // what a lookup beside scans waits, but for the rest of a batch of commands before it. Scans are
   // as fast with it as with four times as much.
   uint32_t scan_slice_us = 100;
 
@@ -116,7 +116,7 @@ struct Options {
 struct CreateOptions {
   ObjectKind kind = ObjectKind::kIndex;
   // Of tables needed; of indexes and hashes KeyValueSchema:
-  //   {.expected = Int64Range(-1000, 1000), .schema = KeyValueSchema(ColumnType::kInt64)}
+  //   {.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-1000, 1000)}
   // Keys of two parts are of indexes with u64 values alone.
   Schema schema = KeyValueSchema();
   // The keys that are expected, encoded as key_encoding.h says: the initial partitions are even

@@ -111,7 +111,7 @@ struct RangeAggregate {
 
 enum class ObjectKind : uint8_t {
   kIndex = 1,  // ordered index, u64 -> values of its ColumnType, partitioned by key range
-  // u64 -> u64 without order inside a partition: faster look-ups, no scans. Each partition hashes
+  // u64 -> u64 without order inside a partition: faster lookups, no scans. Each partition hashes
   // with a random seed of its own.
   kHash = 2,
   kTable = 3,      // clustered table: rows of typed columns under a unique key (table.h)

@@ -131,35 +131,13 @@ std::string ExpressionText(const Expression& expression) {
   return text;
 }
 
-const char* TypeName(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt32:
-      return "int32";
-    case ColumnType::kInt64:
-      return "int64";
-    case ColumnType::kUint64:
-      return "uint64";
-    case ColumnType::kFloat64:
-      return "double";
-    case ColumnType::kDate:
-      return "date";
-    case ColumnType::kDecimal:
-      return "decimal";
-    case ColumnType::kString:
-      return "string";
-    case ColumnType::kInt128:
-      return "int128";
-  }
-  return "unknown";
-}
-
 absl::Status PlanCompiler::CheckShape(const Expression& expression) {
   uint32_t size = 0;
   return CheckTree(expression, 1, size);
 }
 
 std::string PlanCompiler::Describe(const ValueNode& value) const {
-  std::string type = TypeName(value.type);
+  std::string type = ColumnTypeName(value.type);
   if (value.type == ColumnType::kDecimal) {
     absl::StrAppend(&type, " of scale ", static_cast<int>(value.scale));
   }
@@ -410,7 +388,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Fold(const ValueNode& node) {
                                  : Int128{std::numeric_limits<int64_t>::max()};
   if (over || result < min || result > max) {
     return absl::InvalidArgumentError(
-        absl::StrCat(node.text, " is outside its type, ", TypeName(node.type)));
+        absl::StrCat(node.text, " is outside its type, ", ColumnTypeName(node.type)));
   }
   folded.constant.u64 = static_cast<uint64_t>(result);
   return AddValue(std::move(folded));

@@ -85,7 +85,6 @@ class PlanCompiler {
 
 // "l_price * (1 - l_discount)", cut off where it gets long.
 std::string ExpressionText(const Expression& expression);
-const char* TypeName(ColumnType type);
 
 }  // namespace eris::storage
 

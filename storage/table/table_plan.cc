@@ -130,7 +130,7 @@ class PlanBuilder {
     if ((sums && !number) ||
         (function != AggregateFunction::kCount && node.value_class == ValueClass::kString)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name, "(", node.text, "): not of a ", TypeName(node.type)));
+          absl::StrCat(name, "(", node.text, "): not of a ", ColumnTypeName(node.type)));
     }
     result.value_class = node.value_class;
     result.scale = node.scale;

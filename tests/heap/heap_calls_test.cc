@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "eris/expression.h"
 #include "tests/heap/heap_lab.h"
-#include "tests/support/table_rows.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
@@ -32,22 +32,22 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
     for (uint64_t i = 0; i < kRows; ++i) {
       keys_.push_back(i * kStride);
       values_.push_back(i);
-      table_rows_.Add({i * kStride, i});
     }
+    columns_ = {test::ColumnOf(keys_), test::ColumnOf(values_)};
     const std::vector<uint64_t> split = {kRows / 2 * kStride};
-    ASSERT_TRUE(lab_.Do([&] {
-      return lab_.engine().Create("index", {.split_points = split}).ok() &&
-             lab_.engine().Create("inner", {.split_points = {kRows / 2}}).ok() &&
-             lab_.engine().CreateTable("table", Schema(true), {.split_points = split}).ok() &&
-             lab_.engine().CreateTable("copy", Schema(true), {.split_points = split}).ok() &&
-             lab_.engine().CreateTable("heap", Schema(false)).ok();
-    }));
+    const CreateOptions table{
+        .kind = ObjectKind::kTable, .schema = TableSchema(true), .split_points = split};
+    const CreateOptions heap{.kind = ObjectKind::kHeapTable, .schema = TableSchema(false)};
     session_ = lab_.engine().NewSession();
-    batch_ = table_rows_.batch();
     ASSERT_TRUE(lab_.Do([&] {
-      return session_->Upsert("index", keys_, values_).ok() &&
-             session_->Upsert("inner", values_, keys_).ok() &&
-             session_->UpsertRows("table", batch_).ok();
+      index_ = test::Create(lab_.engine(), "index", {.split_points = split});
+      inner_ = test::Create(lab_.engine(), "inner", {.split_points = {kRows / 2}});
+      table_ = test::Create(lab_.engine(), "table", table);
+      copy_ = test::Create(lab_.engine(), "copy", table);
+      heap_ = test::Create(lab_.engine(), "heap", heap);
+      return session_->Upsert(index_, keys_, values_).ok() &&
+             session_->Upsert(inner_, values_, keys_).ok() &&
+             session_->Write(table_, {.rows = rows()}).status.ok();
     }));
   }
   ~HeapCallsTest() override {
@@ -55,12 +55,13 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
     session_.reset();
   }
 
-  static Schema Schema(bool clustered) {
+  static Schema TableSchema(bool clustered) {
     Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
-                                   {.name = "value", .type = ColumnType::kUint64}}};
+                              {.name = "value", .type = ColumnType::kUint64}}};
     if (clustered) schema.key = {0};
     return schema;
   }
+  RowBatch rows() const { return {kRows, columns_}; }
 
   void ForEachFailure(const std::string& name, const std::function<absl::Status()>& call,
                       const std::function<void(const absl::Status&)>& check) {
@@ -77,17 +78,13 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
           HeapLab::InEngine([&] { return (*reader)->Next(absl::Now() + absl::Seconds(60)); });
       if (!chunk.ok()) return chunk.status();
       if (!*chunk) return absl::OkStatus();
-      rows += RowsOf(**chunk);
+      rows += (*chunk)->rows();
     }
   }
-  static uint64_t RowsOf(const ScanChunk& chunk) { return chunk.keys().size(); }
-  static uint64_t RowsOf(const JoinChunk& chunk) { return chunk.values().size(); }
-  static uint64_t RowsOf(const Chunk& chunk) { return chunk.rows(); }
-
-  std::optional<uint64_t> Count(const std::string& table) {
+  std::optional<uint64_t> Count(const Object& table) {
     uint64_t rows = 0;
     const absl::Status status =
-        lab_.Do([&] { return ReadAll([&] { return session_->OpenTableScan(table, {}); }, rows); });
+        lab_.Do([&] { return ReadAll([&] { return session_->OpenScan(table, {}); }, rows); });
     EXPECT_TRUE(status.ok()) << status;
     return rows;
   }
@@ -96,8 +93,8 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
   std::unique_ptr<Session> session_;
   std::vector<uint64_t> keys_{};
   std::vector<uint64_t> values_{};
-  test::Rows table_rows_{Schema(true).columns};
-  RowBatch batch_{};
+  std::vector<ColumnView> columns_{};
+  Object index_, inner_, table_, copy_, heap_;
 };
 
 TEST_P(HeapCallsTest, Aggregates) {
@@ -111,7 +108,7 @@ TEST_P(HeapCallsTest, Aggregates) {
   ForEachFailure(
       "aggregate",
       [&]() -> absl::Status {
-        const auto result = HeapLab::InEngine([&] { return session_->Aggregate("index", {}); });
+        const auto result = HeapLab::InEngine([&] { return session_->Aggregate(index_, {}); });
         if (result.ok()) sum = *result;
         return result.status();
       },
@@ -122,7 +119,7 @@ TEST_P(HeapCallsTest, Aggregates) {
         absl::StatusOr<RangeAggregate> result;
         ERIS_CHECK(!result.ok());
         const absl::Status started = HeapLab::Async<absl::StatusOr<RangeAggregate>>(
-            [&](auto done) { return session_->AggregateAsync("index", {}, std::move(done)); },
+            [&](auto done) { return session_->AggregateAsync(index_, {}, std::move(done)); },
             result);
         if (!started.ok()) return started;
         if (result.ok()) sum = *result;
@@ -142,22 +139,21 @@ TEST_P(HeapCallsTest, JoinsAndFilteredScans) {
     };
   };
   ForEachFailure(
-      "join",
-      [&] { return ReadAll([&] { return session_->OpenJoin("index", "inner", {}); }, rows); },
+      "join", [&] { return ReadAll([&] { return session_->OpenJoin(index_, inner_, {}); }, rows); },
       expect(kRows));
-  ScanOptions filtered;
+  Query filtered;
   filtered.values = ValueRange{.lo = 10, .last = 19};
   filtered.direction = ScanDirection::kBackward;
   ForEachFailure(
       "filtered scan",
-      [&] { return ReadAll([&] { return session_->OpenScan("index", filtered); }, rows); },
+      [&] { return ReadAll([&] { return session_->OpenScan(index_, filtered); }, rows); },
       expect(10));
-  ScanOptions limited;
-  limited.keys_only = true;
+  Query limited;
+  limited.columns = {{expressions::Column("key"), "key"}};
   limited.limit = 7;
   ForEachFailure(
       "limited scan",
-      [&] { return ReadAll([&] { return session_->OpenScan("index", limited); }, rows); },
+      [&] { return ReadAll([&] { return session_->OpenScan(index_, limited); }, rows); },
       expect(7));
 }
 
@@ -168,12 +164,11 @@ TEST_P(HeapCallsTest, ScansWithCallbacks) {
       "scan, asynchronous",
       [&]() -> absl::Status {
         rows = 0;
-        auto scan = HeapLab::InEngine([&] { return session_->OpenScan("index", {}); });
+        auto scan = HeapLab::InEngine([&] { return session_->OpenScan(index_, {}); });
         if (!scan.ok()) return scan.status();
-        using Chunk = absl::StatusOr<std::optional<ScanChunk>>;
         for (;;) {
-          Chunk chunk(std::nullopt);
-          const absl::Status started = HeapLab::Async<Chunk>(
+          Scan::NextResult chunk(nullptr);
+          const absl::Status started = HeapLab::Async<Scan::NextResult>(
               [&](auto done) -> absl::StatusOr<bool> {
                 (*scan)->NextAsync(std::move(done));
                 return true;
@@ -182,7 +177,7 @@ TEST_P(HeapCallsTest, ScansWithCallbacks) {
           if (!started.ok()) return started;
           if (!chunk.ok()) return chunk.status();
           if (!*chunk) return absl::OkStatus();
-          rows += (*chunk)->keys().size();
+          rows += (*chunk)->rows();
         }
       },
       [&](const absl::Status& status) {
@@ -199,8 +194,7 @@ TEST_P(HeapCallsTest, TableQueries) {
   groups.group_by = {"value"};
   groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
   ForEachFailure(
-      "groups",
-      [&] { return ReadAll([&] { return session_->OpenTableScan("table", groups); }, rows); },
+      "groups", [&] { return ReadAll([&] { return session_->OpenScan(table_, groups); }, rows); },
       [&](const absl::Status& status) {
         if (status.ok()) {
           EXPECT_EQ(rows, kRows);
@@ -211,7 +205,7 @@ TEST_P(HeapCallsTest, TableQueries) {
   few.filter = Column("value") < Literal(uint64_t{10});
   ForEachFailure(
       "filtered rows",
-      [&] { return ReadAll([&] { return session_->OpenTableScan("table", few); }, rows); },
+      [&] { return ReadAll([&] { return session_->OpenScan(table_, few); }, rows); },
       [&](const absl::Status& status) {
         if (status.ok()) {
           EXPECT_EQ(rows, 10u);
@@ -221,25 +215,25 @@ TEST_P(HeapCallsTest, TableQueries) {
 
 TEST_P(HeapCallsTest, ScansIntoOtherObjects) {
   const ActsAs test(HeapUser::kTest);
-  for (const std::string target : {"copy", "index", "heap"}) {
+  for (const Object& target : {copy_, index_, heap_}) {
     uint64_t written = 0, calls = 0;
     const auto check = [&](const absl::Status& status) {
       ++calls;
       if (status.ok()) {
         EXPECT_EQ(written, kRows);
       }
-      if (target == "copy" && status.ok()) {
+      if (target.id() == copy_.id() && status.ok()) {
         EXPECT_EQ(Count(target), kRows);
       }
-      if (target == "heap") {
+      if (target.id() == heap_.id()) {
         EXPECT_LE(Count(target), calls * kRows);
       }
     };
     ForEachFailure(
-        "scan into " + target,
+        "scan into " + target.name(),
         [&]() -> absl::Status {
           const auto rows = HeapLab::InEngine([&] {
-            return session_->ScanInto("table", {}, target, absl::Now() + absl::Seconds(60));
+            return session_->ScanInto(table_, {}, target, absl::Now() + absl::Seconds(60));
           });
           if (rows.ok()) written = *rows;
           return rows.status();
@@ -252,9 +246,7 @@ TEST_P(HeapCallsTest, ScansIntoOtherObjects) {
       [&]() -> absl::Status {
         absl::StatusOr<uint64_t> rows(0);
         const absl::Status started = HeapLab::Async<absl::StatusOr<uint64_t>>(
-            [&](auto done) {
-              return session_->ScanIntoAsync("table", {}, "copy", std::move(done));
-            },
+            [&](auto done) { return session_->ScanIntoAsync(table_, {}, copy_, std::move(done)); },
             rows);
         if (!started.ok()) return started;
         if (rows.ok()) written = *rows;
@@ -282,21 +274,21 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
     std::vector<uint64_t> values(kRows);
     std::vector<uint8_t> found(kRows);
     ASSERT_TRUE(lab_.Do([&] {
-                      return session_->Lookup("index", keys_, absl::MakeSpan(values),
+                      return session_->Lookup(index_, keys_, absl::MakeSpan(values),
                                               absl::MakeSpan(found));
                     })
                     .ok());
     for (uint64_t i = 0; i < kRows; ++i) {
       ASSERT_TRUE(values[i] == others[i] || (!status.ok() && values[i] == values_[i])) << i;
     }
-    ASSERT_TRUE(lab_.Do([&] { return session_->Upsert("index", keys_, values_); }).ok());
+    ASSERT_TRUE(lab_.Do([&] { return session_->Upsert(index_, keys_, values_); }).ok());
   };
   ForEachFailure(
       "upsert",
       [&] {
         return run(
             [&](auto done) {
-              return session_->UpsertAsync("index", keys_, others, std::move(done));
+              return session_->UpsertAsync(index_, keys_, others, std::move(done));
             },
             result);
       },
@@ -306,11 +298,7 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
       [&] {
         return run(
             [&](auto done) {
-              return session_->WriteAsync("index",
-                                          {.mode = WriteMode::kCompareAndSet,
-                                           .keys = keys_,
-                                           .values = others,
-                                           .expected = values_},
+              return session_->WriteAsync(index_, WriteMode::kCompareAndSet, keys_, others, values_,
                                           std::move(done));
             },
             result);
@@ -319,14 +307,12 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
   ForEachFailure(
       "lookup",
       [&] {
-        return run(
-            [&](auto done) { return session_->LookupAsync("index", keys_, std::move(done)); },
-            result);
+        return run([&](auto done) { return session_->LookupAsync(index_, keys_, std::move(done)); },
+                   result);
       },
       [&](const absl::Status& status) {
         if (!status.ok()) return;
-        ASSERT_EQ(result.values.size(), kRows * sizeof(uint64_t));
-        EXPECT_EQ(test::ReadAt<uint64_t>(result.values.data(), 17), 17u);
+        EXPECT_EQ(test::NumbersOf(result.columns[0]), values_);
       });
 }
 
@@ -341,21 +327,23 @@ TEST_P(HeapCallsTest, AsynchronousRows) {
     };
   };
   ForEachFailure("upsert rows", run([&](auto done) {
-                   return session_->UpsertRowsAsync("copy", batch_, nullptr, std::move(done));
+                   return session_->WriteAsync(copy_, WriteBatch{.rows = rows()}, std::move(done));
                  }),
                  [&](const absl::Status& status) {
                    if (status.ok()) {
-                     EXPECT_EQ(Count("copy"), kRows);
+                     EXPECT_EQ(Count(copy_), kRows);
                    }
                  });
   uint64_t appends = 0, perhaps = 0;
   ForEachFailure("append rows", run([&](auto done) {
-                   return session_->AppendRowsAsync("heap", batch_, nullptr, std::move(done));
+                   return session_->WriteAsync(
+                       heap_, WriteBatch{.mode = WriteMode::kAppend, .rows = rows()},
+                       std::move(done));
                  }),
                  [&](const absl::Status& status) {
                    appends += status.ok();
                    perhaps += !status.ok();
-                   const uint64_t rows = *Count("heap");
+                   const uint64_t rows = *Count(heap_);
                    EXPECT_GE(rows, appends * kRows);
                    EXPECT_LE(rows, (appends + perhaps) * kRows);
                  });
@@ -377,7 +365,7 @@ TEST_P(HeapCallsTest, SnapshotsAndSessions) {
         } catch (const std::bad_alloc&) {
           return absl::ResourceExhaustedError("no session");
         }
-        return HeapLab::InEngine([&] { return session->Upsert("index", keys_, values_); });
+        return HeapLab::InEngine([&] { return session->Upsert(index_, keys_, values_); });
       },
       [](const absl::Status&) {});
 }

@@ -40,6 +40,7 @@
 #include "storage/tree/tree_run.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/objects.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 #include "tests/support/test_reply.h"
@@ -139,11 +140,8 @@ class ManyAeusTest : public testing::Test {
   void CreateUneven() {
     CreateOptions options;
     options.split_points = UnevenSplitPoints(random_);
-    StepWhile([&] {
-      const auto info = engine_->Create("o", options);
-      ASSERT_TRUE(info.ok()) << info.status();
-      starts_ = info->partition_starts;
-    });
+    StepWhile([&] { object_ = test::Create(*engine_, "o", options); });
+    starts_ = engine_->Describe("o")->partition_starts;
     ASSERT_EQ(starts_.size(), kPartitions);
   }
   uint64_t ReservedBytes() {
@@ -169,14 +167,18 @@ class ManyAeusTest : public testing::Test {
 
   std::mt19937_64 random_{test::Seed()};
   test::HandEngine engine_{kAeus, &ManyAeusTest::Sized};
+  Object object_;
   std::vector<uint64_t> starts_;
 };
 
 // One calling thread's part of the keys, and what it expects of them.
 class Caller {
  public:
-  Caller(Engine& engine, const std::vector<uint64_t>& starts, uint32_t self)
-      : session_(engine.NewSession()), random_(test::Seed() + 1 + self), self_(self) {
+  Caller(Engine& engine, const Object& object, const std::vector<uint64_t>& starts, uint32_t self)
+      : session_(engine.NewSession()),
+        object_(object),
+        random_(test::Seed() + 1 + self),
+        self_(self) {
     for (const uint64_t start : starts) {
       for (const uint64_t key : {start - 1, start, start + 1}) {  // wraps: 0 and 2^64-1
         if (OwnerOf(key) == self_) boundaries_.push_back(key);
@@ -227,7 +229,7 @@ class Caller {
     std::vector<uint64_t> values(keys.size());
     for (uint64_t& value : values) value = random_();
     std::vector<uint8_t> existed(keys.size(), 2), expected(keys.size());
-    const absl::Status status = session_->Upsert("o", keys, values, absl::MakeSpan(existed));
+    const absl::Status status = session_->Upsert(object_, keys, values, absl::MakeSpan(existed));
     ASSERT_TRUE(status.ok()) << status;
     for (size_t i = 0; i < keys.size(); ++i) {
       expected[i] = model_.contains(keys[i]);
@@ -237,7 +239,7 @@ class Caller {
   }
   void Erase(const std::vector<uint64_t>& keys) {
     std::vector<uint8_t> existed(keys.size(), 2), expected(keys.size());
-    const absl::Status status = session_->Erase("o", keys, absl::MakeSpan(existed));
+    const absl::Status status = session_->Erase(object_, keys, absl::MakeSpan(existed));
     ASSERT_TRUE(status.ok()) << status;
     for (size_t i = 0; i < keys.size(); ++i) expected[i] = model_.erase(keys[i]) > 0;
     ASSERT_EQ(existed, expected);
@@ -246,7 +248,7 @@ class Caller {
     std::vector<uint64_t> values(keys.size());
     std::vector<uint8_t> found(keys.size(), 2);
     const absl::Status status =
-        session_->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found));
+        session_->Lookup(object_, keys, absl::MakeSpan(values), absl::MakeSpan(found));
     ASSERT_TRUE(status.ok()) << status;
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto there = model_.find(keys[i]);
@@ -258,6 +260,7 @@ class Caller {
   }
 
   const std::unique_ptr<Session> session_;
+  const Object object_;
   std::mt19937_64 random_;
   const uint32_t self_;
   std::vector<uint64_t> boundaries_;
@@ -274,7 +277,7 @@ TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
 
   std::vector<std::unique_ptr<Caller>> callers;
   for (uint32_t i = 0; i < kSessions; ++i) {
-    callers.push_back(std::make_unique<Caller>(*engine_, starts_, i));
+    callers.push_back(std::make_unique<Caller>(*engine_, object_, starts_, i));
   }
   StepWhile([&] {
     std::vector<std::thread> threads;
@@ -302,21 +305,9 @@ TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
 
   std::map<uint64_t, uint64_t> model;
   for (const auto& caller : callers) model.insert(caller->model().begin(), caller->model().end());
-  const std::vector<std::pair<uint64_t, uint64_t>> expected(model.begin(), model.end());
-  std::vector<std::pair<uint64_t, uint64_t>> rows;
-  StepWhile([&] {
-    const auto session = engine_->NewSession();
-    const auto scan = session->OpenScan("o", {});
-    ASSERT_TRUE(scan.ok()) << scan.status();
-    for (;;) {
-      const auto chunk = (*scan)->Next();
-      ASSERT_TRUE(chunk.ok()) << chunk.status();
-      if (!*chunk) return;
-      for (size_t i = 0; i < (*chunk)->keys().size(); ++i) {
-        rows.emplace_back((*chunk)->keys()[i], (*chunk)->values()[i]);
-      }
-    }
-  });
+  const test::Pairs expected(model.begin(), model.end());
+  test::Pairs rows;
+  StepWhile([&] { rows = test::ReadPairs(*engine_->NewSession(), object_); });
   EXPECT_TRUE(rows == expected) << rows.size() << " rows, not " << expected.size();
 
   StepUntilIdle();

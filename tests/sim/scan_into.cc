@@ -23,7 +23,7 @@ constexpr uint64_t kImported = uint64_t{1} << 32;
 
 }  // namespace
 
-void SimTableChunk::Begin(routing::Chunk* reply, uint32_t answers) noexcept {
+void SimTableChunk::Begin(routing::TableChunk* reply, uint32_t answers) noexcept {
   auto* const chunk = static_cast<SimTableChunk*>(reply);
   chunk->owed = answers;
   chunk->sent = *chunk->now;

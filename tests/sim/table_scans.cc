@@ -203,7 +203,7 @@ void Simulation::ObserveTableScan(SimTableScan& scan) {
     if (part->end_seen) continue;
     const bool ended = part->ended > 0;
     if (part->ended > 1) Fail("a part of a table scan has ended twice");
-    while (routing::Chunk* const chunk = part->TakeFilled()) {
+    while (routing::TableChunk* const chunk = part->TakeFilled()) {
       moved = true;
       --part->with_aeu;
       if (scan.stops && chunk->rows_out.rows > 0) part->discarded = true;

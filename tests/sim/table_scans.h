@@ -23,7 +23,7 @@ namespace eris::sim {
 struct SimTablePart;
 struct SimTableScan;
 
-struct SimTableChunk final : routing::Chunk {
+struct SimTableChunk final : routing::TableChunk {
   explicit SimTableChunk(uint32_t room);
 
   uint64_t NumberAt(uint32_t column, uint32_t row) const { return words[column * capacity + row]; }
@@ -38,7 +38,7 @@ struct SimTableChunk final : routing::Chunk {
   }
 
   // Of a scan into another table: its rows are about to be sent there; they have been answered.
-  static void Begin(routing::Chunk* reply, uint32_t answers) noexcept;
+  static void Begin(routing::TableChunk* reply, uint32_t answers) noexcept;
   static void Answered(routing::Reply* reply, uint32_t answers) noexcept;
 
   std::vector<uint64_t> words;  // of the first four columns

@@ -7,9 +7,29 @@
 #include <optional>
 #include <type_traits>
 
+#include "eris/batch.h"
 #include "storage/batch.h"
 
 namespace eris::test {
+
+// REQUIRES: a mode of objects with a key.
+inline storage::Operation OperationOf(WriteMode mode) {
+  using storage::Operation;
+  switch (mode) {
+    case WriteMode::kInsertIfAbsent:
+      return Operation::kInsertIfAbsent;
+    case WriteMode::kReplaceIfPresent:
+      return Operation::kReplaceIfPresent;
+    case WriteMode::kCompareAndSet:
+      return Operation::kCompareAndSet;
+    case WriteMode::kAdd:
+      return Operation::kAdd;
+    case WriteMode::kErase:
+      return Operation::kErase;
+    default:
+      return Operation::kUpsert;
+  }
+}
 
 struct ModelAnswer {
   storage::KeyState state = storage::KeyState::kAbsent;

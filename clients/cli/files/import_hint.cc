@@ -33,7 +33,7 @@ std::string ColumnTypeOf(absl::string_view text) {
   if (*type != ColumnType::kFloat64) return "int64";
   const size_t point = text.find('.');
   const bool exponent = text.find_first_of("eE") != text.npos;
-  if (point == text.npos || exponent) return "double";
+  if (point == text.npos || exponent) return "float64";
   return absl::StrCat("decimal(", text.size() - point - 1, ")");
 }
 

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/row_sink.h"
-#include "clients/table_rows.h"
+#include "clients/rows.h"
 #include "eris/schema.h"
 
 namespace eris::cli {

@@ -3,7 +3,7 @@
 #define ERIS_CLIENTS_CLI_TEXT_ROW_SINK_H_
 
 #include "absl/status/status.h"
-#include "clients/table_rows.h"
+#include "clients/rows.h"
 #include "eris/schema.h"
 
 namespace eris::cli {

@@ -39,7 +39,7 @@ uint64_t KeyOf(uint64_t i) {
   return i < kKeys / 2 ? i * 3 : ~uint64_t{0} - (kKeys - 1 - i) * 1'000'000'007;
 }
 
-struct TestChunk final : routing::Chunk {
+struct TestChunk final : routing::TableChunk {
   TestChunk() : keys(kChunkRows), values(kChunkRows), validity(2 * (kChunkRows / 64 + 1)) {
     columns[0] = {.type = ColumnType::kUint64, .values = keys.data(), .validity = validity.data()};
     columns[1] = {.type = ColumnType::kInt64,
@@ -265,7 +265,7 @@ class TableScanRunnerTest : public testing::Test {
   bool Read(Scan& scan) {
     TestPart& part = *scan.part;
     const bool ended = part.ended > 0;
-    while (routing::Chunk* filled = part.TakeFilled()) {
+    while (routing::TableChunk* filled = part.TakeFilled()) {
       auto* const chunk = static_cast<TestChunk*>(filled);
       if (!scan.stopped) {
         for (uint32_t i = 0; i < chunk->rows_out.rows; ++i) {

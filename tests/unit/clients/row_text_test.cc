@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/files/cell_text.h"
+#include "clients/cli/files/row_file.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/cli/files/table_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"
@@ -36,10 +35,10 @@ std::string Written(const Schema& schema, const client::OwnedRows& rows, bool tb
 
 client::OwnedRows ReadBack(const Schema& schema, const std::string& text, bool tbl) {
   const TempFile temp(text);
-  TableFileFormat format;
+  RowFileFormat format;
   format.delimited = tbl ? DelimitedFormat{'|', false, true} : DelimitedFormat{};
   format.header = tbl ? std::optional<bool>(false) : std::nullopt;
-  TableFile file(temp.fd(), "f", format, schema);
+  RowFile file(temp.fd(), "f", format, schema);
   EXPECT_TRUE(file.Open().ok());
   client::OwnedRows rows;
   std::string complaint;
@@ -47,7 +46,7 @@ client::OwnedRows ReadBack(const Schema& schema, const std::string& text, bool t
     complaint = bad;
     return false;
   });
-  EXPECT_TRUE(result.ok() && *result == TableFile::Result::kEnd) << complaint;
+  EXPECT_TRUE(result.ok() && *result == RowFile::Result::kEnd) << complaint;
   return rows;
 }
 
@@ -100,7 +99,7 @@ TEST(RowTextTest, RowsComeBackBitForBit) {
   std::mt19937_64 random(seed);
   constexpr uint64_t kRows = 3000;
   const Schema schema = *ParseSchema(
-      "s:string?,d:double?,i:int32,l:int64,u:uint64,day:date,m:decimal(4)?,t:string", "");
+      "s:string?,d:float64?,i:int32,l:int64,u:uint64,day:date,m:decimal(4)?,t:string", "");
   for (const bool tbl : {false, true}) {
     client::OwnedRows rows{.rows = kRows, .columns = std::vector<ColumnBuffers>(8)};
     const std::string letters = tbl ? std::string("ab,\"\r\0 \xc3\xbc\xff", 10)

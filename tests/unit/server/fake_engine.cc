@@ -64,7 +64,8 @@ FakeRows& FakeEngine::Writable(Entry& entry) {
 
 absl::StatusOr<FakeEngine::Entry*> FakeEngine::Find(const Object& object) {
   const auto found = objects_.find(object.name());
-  if (found == objects_.end() || found->second.info.id != object.id()) return Unknown(object.name());
+  if (found == objects_.end() || found->second.info.id != object.id())
+    return Unknown(object.name());
   return &found->second;
 }
 

@@ -109,7 +109,9 @@ inline std::string Pack(const Schema& schema, const FakeRow& row) {
 inline FakeRow Unpack(const Schema& schema, const FakeKey& key, const std::string& packed) {
   FakeRow row;
   size_t at = 0;
-  const auto take = [&](size_t bytes) { return packed.substr(std::exchange(at, at + bytes), bytes); };
+  const auto take = [&](size_t bytes) {
+    return packed.substr(std::exchange(at, at + bytes), bytes);
+  };
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnType type = schema.columns[i].type;
     if (const auto part = PartOf(schema, i)) {

@@ -239,14 +239,13 @@ class FakeSession final : public Session {
     const std::vector<FakeRow> expected =
         Rows(batch.expected, schema, {static_cast<uint32_t>(schema.columns.size() - 1)}).All();
     return Begin(object, rows, ReadLater(rows, batch.holder), std::move(done),
-                 [engine = engine_, mode, expected](FakeEngine::Entry& entry,
-                                                    std::vector<FakeRow> cells,
-                                                    BatchResult& result) {
+                 [engine = engine_, mode, expected](
+                     FakeEngine::Entry& entry, std::vector<FakeRow> cells, BatchResult& result) {
                    engine->mu_.AssertHeld();  // Begin runs this under it
                    std::vector<FakeRow> answers;
                    for (size_t i = 0; i < cells.size(); ++i) {
-                     answers.push_back(engine->WriteOne(entry, mode, i, std::move(cells[i]),
-                                                        expected, result));
+                     answers.push_back(
+                         engine->WriteOne(entry, mode, i, std::move(cells[i]), expected, result));
                    }
                    if (result.refused == 0) result.executed.clear();
                    if (mode == WriteMode::kAppend) result.existed.clear();
@@ -262,8 +261,8 @@ class FakeSession final : public Session {
     if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
     engine_->Remember(query);
     ++engine_->scans_open_;
-    return std::make_unique<FakeScan>(
-        engine_, object, query, query.snapshot == nullptr ? engine_->Snap() : query.snapshot);
+    return std::make_unique<FakeScan>(engine_, object, query,
+                                      query.snapshot == nullptr ? engine_->Snap() : query.snapshot);
   }
 
   absl::StatusOr<RangeAggregate> Aggregate(const Object&, const AggregateOptions&,
@@ -278,8 +277,7 @@ class FakeSession final : public Session {
           RangeAggregate sum;
           for (const auto& [key, packed] : *entry.rows) {
             if (!Contains(options.range, key)) continue;
-            const auto value =
-                FakeValue<uint64_t>(*Unpack(entry.info.schema, key, packed).back());
+            const auto value = FakeValue<uint64_t>(*Unpack(entry.info.schema, key, packed).back());
             if (options.values && !options.values->Contains(value)) continue;
             if (options.count_only) {
               ++sum.count;
