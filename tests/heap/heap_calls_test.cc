@@ -139,8 +139,7 @@ TEST_P(HeapCallsTest, JoinsAndFilteredScans) {
     };
   };
   ForEachFailure(
-      "join",
-      [&] { return ReadAll([&] { return session_->OpenJoin(index_, inner_, {}); }, rows); },
+      "join", [&] { return ReadAll([&] { return session_->OpenJoin(index_, inner_, {}); }, rows); },
       expect(kRows));
   Query filtered;
   filtered.values = ValueRange{.lo = 10, .last = 19};
@@ -195,8 +194,7 @@ TEST_P(HeapCallsTest, TableQueries) {
   groups.group_by = {"value"};
   groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
   ForEachFailure(
-      "groups",
-      [&] { return ReadAll([&] { return session_->OpenScan(table_, groups); }, rows); },
+      "groups", [&] { return ReadAll([&] { return session_->OpenScan(table_, groups); }, rows); },
       [&](const absl::Status& status) {
         if (status.ok()) {
           EXPECT_EQ(rows, kRows);
@@ -248,9 +246,7 @@ TEST_P(HeapCallsTest, ScansIntoOtherObjects) {
       [&]() -> absl::Status {
         absl::StatusOr<uint64_t> rows(0);
         const absl::Status started = HeapLab::Async<absl::StatusOr<uint64_t>>(
-            [&](auto done) {
-              return session_->ScanIntoAsync(table_, {}, copy_, std::move(done));
-            },
+            [&](auto done) { return session_->ScanIntoAsync(table_, {}, copy_, std::move(done)); },
             rows);
         if (!started.ok()) return started;
         if (rows.ok()) written = *rows;
@@ -302,8 +298,8 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
       [&] {
         return run(
             [&](auto done) {
-              return session_->WriteAsync(index_, WriteMode::kCompareAndSet, keys_, others,
-                                          values_, std::move(done));
+              return session_->WriteAsync(index_, WriteMode::kCompareAndSet, keys_, others, values_,
+                                          std::move(done));
             },
             result);
       },
@@ -311,9 +307,8 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
   ForEachFailure(
       "lookup",
       [&] {
-        return run(
-            [&](auto done) { return session_->LookupAsync(index_, keys_, std::move(done)); },
-            result);
+        return run([&](auto done) { return session_->LookupAsync(index_, keys_, std::move(done)); },
+                   result);
       },
       [&](const absl::Status& status) {
         if (!status.ok()) return;

@@ -261,9 +261,8 @@ TEST_P(HeapFailureTest, FirstCalls) {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
-  for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes,
-                             AnyKind::kTwoParts, AnyKind::kHash, AnyKind::kTable,
-                             AnyKind::kHeapTable}) {
+  for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes, AnyKind::kTwoParts,
+                             AnyKind::kHash, AnyKind::kTable, AnyKind::kHeapTable}) {
     for (const HeapUser user : {HeapUser::kCaller, HeapUser::kAeu}) cases.push_back({kind, user});
   }
   return cases;

@@ -51,8 +51,7 @@ TEST(HeapThreadsTest, AnEngineGoesOnAfterItsThreadsHadNoMemory) {
     EXPECT_TRUE(OkOrNoMemory(session->Upsert(o, keys, values)));
     std::vector<uint64_t> out(kRows);
     std::vector<uint8_t> found(kRows);
-    EXPECT_TRUE(
-        OkOrNoMemory(session->Lookup(o, keys, absl::MakeSpan(out), absl::MakeSpan(found))));
+    EXPECT_TRUE(OkOrNoMemory(session->Lookup(o, keys, absl::MakeSpan(out), absl::MakeSpan(found))));
     EXPECT_TRUE(OkOrNoMemory(session->Aggregate(o, {}).status()));
     EXPECT_TRUE(OkOrNoMemory(engine.Create("other", {}).status()));
     const absl::Status dropped = engine.Drop("other");

@@ -315,9 +315,8 @@ TEST(BalancerMemoryTest, WithoutMemoryAtTheTargetEveryRowStaysSomewhere) {
   for (uint64_t next = 0;;) {
     for (uint64_t& key : keys) key = next++ * 1'000'003 % (uint64_t{1} << 63);
     std::vector<uint8_t> executed(keys.size());
-    const absl::Status status =
-        session->Write(o, WriteMode::kInsertIfAbsent, keys, keys, {},
-                       {.executed = absl::MakeSpan(executed)});
+    const absl::Status status = session->Write(o, WriteMode::kInsertIfAbsent, keys, keys, {},
+                                               {.executed = absl::MakeSpan(executed)});
     for (size_t i = 0; i < keys.size(); ++i) {
       if (executed[i]) model[{keys[i], 0}] = keys[i];
     }

@@ -39,8 +39,8 @@ TEST_P(EngineOnMachineTest, ObjectsComeAndGoWithTheirMemory) {
   };
   const uint64_t reserved_before = reserved();
   for (int round = 0; round < 5; ++round) {
-    const Object o = test::Create(
-        *engine_, "o", {.split_points = {100, 200, 300, 400, 500, 600, 700, 800}});
+    const Object o =
+        test::Create(*engine_, "o", {.split_points = {100, 200, 300, 400, 500, 600, 700, 800}});
     EXPECT_EQ(engine_->Create("o", {}).status().code(), absl::StatusCode::kAlreadyExists);
     std::vector<uint64_t> keys(50'000);
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
@@ -95,7 +95,8 @@ TEST_P(EngineOnMachineTest, ADropThatExpectsWrittenRowsCountsReplacedAndErasedOn
 
   const CreateOptions heap{.kind = ObjectKind::kHeapTable,
                            .schema = {.columns = {{.name = "a", .type = ColumnType::kInt64}}}};
-  const Object table = test::Create(*engine_, "t", heap), copy = test::Create(*engine_, "copy", heap);
+  const Object table = test::Create(*engine_, "t", heap),
+               copy = test::Create(*engine_, "copy", heap);
   const ColumnView column = test::ColumnOf(keys);
   const WriteBatch rows{.mode = WriteMode::kAppend, .rows = {3, {&column, 1}}};
   ASSERT_TRUE(session->Write(table, rows).status.ok());

@@ -1,4 +1,5 @@
-// Joins with running AEUs against a join of std::unordered_map; the inner side is an index or a hash.
+// Joins with running AEUs against a join of std::unordered_map; the inner side is an index or a
+// hash.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -130,8 +131,7 @@ TEST_P(JoinOnMachineTest, OrdersFindTheirCustomersAsInAHashJoin) {
         JoinOptions{.range = {}, .inner_values = KeyRange{5, 5}},
         JoinOptions{.range = {}, .inner_values = KeyRange{25, std::nullopt}},
         JoinOptions{.range = {9'000'000, std::nullopt}, .inner_values = {}}}) {
-    EXPECT_EQ(JoinAll(*session_, outer_, inner_, options),
-              Expected(orders_, customers_, options));
+    EXPECT_EQ(JoinAll(*session_, outer_, inner_, options), Expected(orders_, customers_, options));
   }
 }
 
@@ -320,7 +320,8 @@ TEST_F(JoinTest, FewBlocksServeManyAeusInTurn) {
   }
   ASSERT_TRUE(NoChunkInUse(*engine_));
   auto first = Open();
-  EXPECT_EQ(session_->OpenJoin(outer_, inner_, {}).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(session_->OpenJoin(outer_, inner_, {}).status().code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(JoinTest, ObjectsDroppedMidWayAreNotFound) {

@@ -140,9 +140,7 @@ class ManyAeusTest : public testing::Test {
   void CreateUneven() {
     CreateOptions options;
     options.split_points = UnevenSplitPoints(random_);
-    StepWhile([&] {
-      object_ = test::Create(*engine_, "o", options);
-    });
+    StepWhile([&] { object_ = test::Create(*engine_, "o", options); });
     starts_ = engine_->Describe("o")->partition_starts;
     ASSERT_EQ(starts_.size(), kPartitions);
   }

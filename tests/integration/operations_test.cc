@@ -102,16 +102,17 @@ class RandomBatchesTest : public testing::TestWithParam<Case> {
       SCOPED_TRACE(i);
       const auto& [key, value] = rows[i];
       const bool there = model_.contains(key);
-      const test::ModelAnswer want = test::RunOnModel(model_, operation, key, value,
-                                                      expected.empty() ? 0 : expected[i]);
+      const test::ModelAnswer want =
+          test::RunOnModel(model_, operation, key, value, expected.empty() ? 0 : expected[i]);
       ASSERT_EQ(answer.executed[i], 1);
       ASSERT_EQ(answer.existed[i], there);
       ASSERT_EQ(answer.values[i], want.value.value_or(0));
       if (!storage::IsConditional(operation)) continue;
       using storage::Operation;
-      ASSERT_EQ(answer.applied[i], operation == Operation::kAdd              ? true
-                                   : operation == Operation::kInsertIfAbsent ? !there
-                                                                 : want.state == KeyState::kPresent);
+      ASSERT_EQ(answer.applied[i], operation == Operation::kAdd ? true
+                                   : operation == Operation::kInsertIfAbsent
+                                       ? !there
+                                       : want.state == KeyState::kPresent);
     }
   }
 
@@ -161,13 +162,13 @@ TEST_P(RandomBatchesTest, EveryOperationAgreesWithAMap) {
 }
 
 std::vector<Case> Cases() {
-  std::vector<Case> cases{{AnyKind::kIndex, "OneAeu", test::SmallOptions(1, "")},
-                          {AnyKind::kIndex, "TwoAeus", test::SmallOptions(2, "")},
-                          {AnyKind::kIndex, "SevenAeus", test::SmallOptions(7, "")},
-                          {AnyKind::kIndex, "FourNumaNodes",
-                           test::SmallOptions(8, "numa:4 core:2 pu:1")}};
-  for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes,
-                             AnyKind::kTwoParts, AnyKind::kHash, AnyKind::kTable}) {
+  std::vector<Case> cases{
+      {AnyKind::kIndex, "OneAeu", test::SmallOptions(1, "")},
+      {AnyKind::kIndex, "TwoAeus", test::SmallOptions(2, "")},
+      {AnyKind::kIndex, "SevenAeus", test::SmallOptions(7, "")},
+      {AnyKind::kIndex, "FourNumaNodes", test::SmallOptions(8, "numa:4 core:2 pu:1")}};
+  for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes, AnyKind::kTwoParts,
+                             AnyKind::kHash, AnyKind::kTable}) {
     cases.push_back({.kind = kind});
     cases.push_back({.kind = kind, .machine = "ManyRanges", .many_ranges = true});
   }
@@ -248,11 +249,10 @@ TEST_P(CounterTest, SessionsAddingToTheSameCountersLoseNothing) {
         window.Leave();
       };
       AnyBatch batch(GetParam(), rows);
-      const auto call =
-          looks_up
-              ? object.session().LookupAsync(object.object(), LookupBatch{.keys = batch.keys()},
-                                             done)
-              : object.session().WriteAsync(object.object(), batch.write(WriteMode::kAdd), done);
+      const auto call = looks_up ? object.session().LookupAsync(
+                                       object.object(), LookupBatch{.keys = batch.keys()}, done)
+                                 : object.session().WriteAsync(object.object(),
+                                                               batch.write(WriteMode::kAdd), done);
       if (!call.ok()) failed.fetch_add(1), window.Leave();
     }
   });
@@ -415,10 +415,10 @@ TEST_P(CallTest, ThoseThatEndEarlyLeaveNothingBehind) {
     }
     ++started;
     if (round % 4 < 2) (*pending)->Cancel(absl::CancelledError("enough"));
-    const absl::Status late = session
-                                  .Lookup(object_.object(), {.keys = asked.keys()},
-                                          absl::Now() + absl::Microseconds(50))
-                                  .status;
+    const absl::Status late =
+        session
+            .Lookup(object_.object(), {.keys = asked.keys()}, absl::Now() + absl::Microseconds(50))
+            .status;
     EXPECT_TRUE(late.ok() || absl::IsResourceExhausted(late) || absl::IsDeadlineExceeded(late))
         << late;
   }
@@ -456,10 +456,9 @@ TEST_P(CallTest, ADropUnderLoadEndsEveryCallAndItsHandleStaysDead) {
           window.Enter();
           const auto mode = what == 1 ? WriteMode::kErase : WriteMode::kUpsert;
           const auto call =
-              what == 0
-                  ? object.session().LookupAsync(object.object(),
-                                                 LookupBatch{.keys = batch.keys()}, done)
-                  : object.session().WriteAsync(object.object(), batch.write(mode), done);
+              what == 0 ? object.session().LookupAsync(object.object(),
+                                                       LookupBatch{.keys = batch.keys()}, done)
+                        : object.session().WriteAsync(object.object(), batch.write(mode), done);
           if (!call.ok()) judge(call.status()), window.Leave();
         }
       });

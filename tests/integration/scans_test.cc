@@ -328,9 +328,9 @@ TEST(TwoPartScansTest, ARangeEndsBeforeItsSecondPartAndBeginsAtIt) {
   using Keys = std::vector<AnyKey>;
   const auto read = [&](const KeyRange& range) {
     Keys keys, back;
-    for (const auto& row : *object.Read({.range = range})) keys.push_back(row.first);
+    for (const auto& row : test::OrDie(object.Read({.range = range}))) keys.push_back(row.first);
     for (const auto& row :
-         *object.Read({.range = range, .direction = ScanDirection::kBackward}, true)) {
+         test::OrDie(object.Read({.range = range, .direction = ScanDirection::kBackward}, true))) {
       back.insert(back.begin(), row.first);
     }
     EXPECT_EQ(keys, back);
@@ -353,8 +353,8 @@ TEST(ScansOfSeveralKindsTest, ChunksServeEachInTurn) {
   std::vector<std::unique_ptr<AnyObject>> objects;
   AnyRows rows;
   for (uint64_t i = 0; i < 70'000; ++i) rows.push_back({{i, 0}, i});
-  for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kBytes,
-                             AnyKind::kSigned}) {
+  for (const AnyKind kind :
+       {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kBytes, AnyKind::kSigned}) {
     objects.push_back(std::make_unique<AnyObject>(*engine, kind, NameOf(kind)));
     ASSERT_TRUE(objects.back()->Create({20'000, 40'000, 60'000}).ok());
     ASSERT_TRUE(objects.back()->Put(rows).ok());

@@ -31,11 +31,11 @@ constexpr uint64_t kMoneyOfAccount = 100;
 constexpr uint64_t kTransferMax = 20;
 constexpr uint64_t kSpan = 1'000'000;
 constexpr uint64_t kAll = kWriters * kAccountsOfWriter * kMoneyOfAccount;
-using ::testing::HasSubstr;
 using test::AnyKey;
 using test::AnyKind;
 using test::AnyObject;
 using test::AnyRows;
+using ::testing::HasSubstr;
 
 class SnapshotTest : public testing::TestWithParam<AnyKind> {
  protected:
@@ -61,11 +61,10 @@ class SnapshotTest : public testing::TestWithParam<AnyKind> {
     AnyObject accounts(*engine_, GetParam(), "accounts");
     std::vector<uint64_t> money(kAccountsOfWriter, kMoneyOfAccount);
     const auto put = [&](size_t i) {
-      const absl::Status status =
-          accounts
-              .Write(money[i] == 0 ? WriteMode::kErase : WriteMode::kUpsert,
-                     {{KeyOf(i * kWriters + writer), money[i]}})
-              .status;
+      const absl::Status status = accounts
+                                      .Write(money[i] == 0 ? WriteMode::kErase : WriteMode::kUpsert,
+                                             {{KeyOf(i * kWriters + writer), money[i]}})
+                                      .status;
       EXPECT_TRUE(status.ok()) << status;
     };
     for (size_t i = 0; i < money.size(); ++i) put(i);
@@ -130,8 +129,8 @@ class SnapshotTest : public testing::TestWithParam<AnyKind> {
       return sum;
     }
     const bool strings = GetParam() == AnyKind::kBytes;
-    const auto sum = session.Aggregate(accounts_->object(),
-                                       {.count_only = strings, .snapshot = snapshot});
+    const auto sum =
+        session.Aggregate(accounts_->object(), {.count_only = strings, .snapshot = snapshot});
     if (!sum.ok()) return sum.status();
     return Sum{sum->count, strings ? MoneyOf(Read(snapshot)) : sum->sum_low};
   }

@@ -92,9 +92,9 @@ class TableTest : public testing::TestWithParam<uint32_t> {
   }
   void AppendTo(const Object& heap, uint64_t first, uint64_t rows) {
     for (uint64_t i = 0; i < rows; i += 50'000) {
-      const absl::Status status = Write(heap, WriteMode::kAppend,
-                                        HeapRows(first + i, std::min<uint64_t>(rows - i, 50'000)))
-                                      .status;
+      const absl::Status status =
+          Write(heap, WriteMode::kAppend, HeapRows(first + i, std::min<uint64_t>(rows - i, 50'000)))
+              .status;
       ASSERT_TRUE(status.ok()) << status;
     }
   }

@@ -1,5 +1,5 @@
-// What only tables have, with running AEUs, against models: columns of every type, queries, scans into
-// other objects, shared and resumed scans, columns as Arrow has them.
+// What only tables have, with running AEUs, against models: columns of every type, queries, scans
+// into other objects, shared and resumed scans, columns as Arrow has them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,8 +150,8 @@ TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
 
 TEST_P(TableTest, ExpectedKeysAreSpreadOverTheAeus) {
   const Schema schema = {.columns = {{.name = "k", .type = ColumnType::kInt64},
-                                          {.name = "line", .type = ColumnType::kInt32}},
-                              .key = {0, 1}};
+                                     {.name = "line", .type = ColumnType::kInt32}},
+                         .key = {0, 1}};
   constexpr uint64_t kSign = uint64_t{1} << 63;
   const Object t = CreateTable("t", schema, {kSign, kSign + 8000});
   const auto info = engine_->Describe("t");
@@ -203,12 +203,10 @@ TEST_P(TableTest, PagesOfAResumedScanAreTheRowsOfASingleOne) {
   EXPECT_TRUE(ids == want) << ids.size() << " rows, want " << want.size();
 
   query.filter = Column("group") < Literal(5);
-  EXPECT_EQ(session_->OpenScan(h, query).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_->OpenScan(h, query).status().code(), absl::StatusCode::kInvalidArgument);
   query.filter = Column("group") < Literal(6);
   query.snapshot = *engine_->TakeSnapshot();
-  EXPECT_EQ(session_->OpenScan(h, query).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_->OpenScan(h, query).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_P(TableTest, SharedScansAnswerLikeSingleOnes) {
@@ -241,8 +239,8 @@ TEST_P(TableTest, RowsGoIntoOtherObjects) {
   constexpr uint64_t kRows = 120'000;
   const Object h = CreateHeap(kRows);
   const Schema clustered = {.columns = {{.name = "g", .type = ColumnType::kInt32},
-                                             {.name = "twice", .type = ColumnType::kUint64}},
-                                 .key = {1}};
+                                        {.name = "twice", .type = ColumnType::kUint64}},
+                            .key = {1}};
   const Object c = CreateTable("c", clustered, {0, 2 * kRows}), h2 = CreateTable("h2", HeapOfTwo());
   const Object index = test::Create(*engine_, "index", {.expected = {0, kRows}});
   const Object hash =
@@ -267,9 +265,8 @@ TEST_P(TableTest, RowsGoIntoOtherObjects) {
 
   query.columns = {{Column("id"), "key"}, {Column("id") + Column("id"), "value"}};
   for (const Object& target : {index, hash}) {
-    const auto rows = test::Await<absl::StatusOr<uint64_t>>([&](auto done) {
-      return session_->ScanIntoAsync(h, query, target, std::move(done));
-    });
+    const auto rows = test::Await<absl::StatusOr<uint64_t>>(
+        [&](auto done) { return session_->ScanIntoAsync(h, query, target, std::move(done)); });
     ASSERT_TRUE(rows.ok() && rows->ok()) << rows.status();
     EXPECT_EQ(**rows, kept);
     EXPECT_EQ(engine_->Describe(target.name())->keys, kept);

@@ -42,8 +42,8 @@ class TypedColumnsTest : public testing::Test {
   template <class Keys>
   BatchResult Lookup(const Keys& keys, uint64_t bytes_max = kBatchValueBytesMax) {
     const ColumnView column = ColumnOf(keys);
-    return session_->Lookup(object_, {.keys = {keys.size(), {&column, 1}},
-                                      .answer_bytes_max = bytes_max});
+    return session_->Lookup(object_,
+                            {.keys = {keys.size(), {&column, 1}}, .answer_bytes_max = bytes_max});
   }
   // The keys of a scan, as they come.
   template <class Key>
@@ -66,8 +66,8 @@ class TypedColumnsTest : public testing::Test {
 
 TEST_F(TypedColumnsTest, ScansRunFromTheLowestNegativeToTheHighest) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
-  const ObjectInfo info = Create(
-      {.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-1000, 1000)});
+  const ObjectInfo info =
+      Create({.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-1000, 1000)});
   EXPECT_EQ(KeyTypesOf(info.schema), ColumnType::kInt64);
   ASSERT_EQ(info.partition_starts.size(), 4u);
   EXPECT_EQ(Int64FromKey(info.partition_starts[1]), -500);

@@ -110,7 +110,8 @@ TEST_F(FullNumaNodeTest, WritesAreRefusedAndReadsGoOn) {
   EXPECT_EQ(CountCorrectKeys(elsewhere), kBatchKeys);
   // And room that is made is used again.
   for (uint64_t batch = 0; batch < stored / 2; ++batch) {
-    ASSERT_TRUE(lab_->session().Erase(lab_->object(), KeysIn(small_starts_, batch * kBatchKeys)).ok());
+    ASSERT_TRUE(
+        lab_->session().Erase(lab_->object(), KeysIn(small_starts_, batch * kBatchKeys)).ok());
   }
   EXPECT_TRUE(Upsert(KeysIn(small_starts_, 0)).ok());
   EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, 0)), kBatchKeys);

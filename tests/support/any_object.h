@@ -133,11 +133,12 @@ class AnyBatch {
   std::vector<ColumnView> columns_;
 };
 
-// An answer, row by row. Values are 0 where there is none.
+// An answer, row by row; of appends only how many were refused. Values are 0 where there is none.
 struct AnyAnswer {
   absl::Status status;
   std::vector<uint8_t> existed{}, applied{}, executed{};
   std::vector<uint64_t> values{};
+  uint64_t refused = 0;
 };
 
 inline uint64_t AnyValueAt(AnyKind kind, const ColumnView& column, uint64_t row) {
@@ -147,6 +148,7 @@ inline uint64_t AnyValueAt(AnyKind kind, const ColumnView& column, uint64_t row)
 inline AnyAnswer AnswerOf(AnyKind kind, bool lookup, BatchResult result, size_t rows) {
   AnyAnswer answer{.status = std::move(result.status)};
   answer.values.resize(rows);
+  answer.refused = result.refused;
   if (!answer.status.ok() && result.refused == 0) return answer;
   answer.existed = FlagsOf(result.existed, rows);
   answer.applied = FlagsOf(result.applied, rows);

@@ -142,8 +142,7 @@ inline void AppendRows(const Chunk& chunk, std::vector<Row>& rows) {
 // Every row of the scan; `status` is set where it ends with an error.
 inline std::vector<Row> ReadAll(Scan& scan, absl::Status* status = nullptr) {
   std::vector<Row> rows;
-  const absl::Status end =
-      ForEachChunk(scan, [&](const Chunk& chunk) { AppendRows(chunk, rows); });
+  const absl::Status end = ForEachChunk(scan, [&](const Chunk& chunk) { AppendRows(chunk, rows); });
   ERIS_CHECK(end.ok() || status != nullptr);
   if (status != nullptr) *status = end;
   return rows;
