@@ -110,10 +110,10 @@ class ScanReaderTest : public ::testing::TestWithParam<ObjectKind> {
 INSTANTIATE_TEST_SUITE_P(Kinds, ScanReaderTest,
                          ::testing::Values(ObjectKind::kIndex, ObjectKind::kTable,
                                            ObjectKind::kHeapTable),
-                         [](const auto& info) {
-                           return info.param == ObjectKind::kIndex   ? "Index"
-                                  : info.param == ObjectKind::kTable ? "Table"
-                                                                     : "HeapTable";
+                         [](const auto& one) {
+                           return one.param == ObjectKind::kIndex   ? "Index"
+                                  : one.param == ObjectKind::kTable ? "Table"
+                                                                    : "HeapTable";
                          });
 
 TEST_P(ScanReaderTest, StreamIsReadToItsEndAndHasNoDeadlineAsAWhole) {
