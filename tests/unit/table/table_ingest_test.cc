@@ -103,9 +103,9 @@ class TableIngestCostTest : public testing::TestWithParam<bool> {
  protected:
   static Schema IngestSchema() {
     Schema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
-                                   {.name = "few", .type = ColumnType::kString},
-                                   {.name = "many", .type = ColumnType::kString, .nullable = true},
-                                   {.name = "long", .type = ColumnType::kString}}};
+                              {.name = "few", .type = ColumnType::kString},
+                              {.name = "many", .type = ColumnType::kString, .nullable = true},
+                              {.name = "long", .type = ColumnType::kString}}};
     if (GetParam()) schema.key = {0};
     return schema;
   }

@@ -75,8 +75,8 @@ TEST_P(TableMemoryTest, AnEraseAlwaysWorksAndLosesTheSnapshotsItHasNoMemoryFor) 
 
 TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
   Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
-                                 {.name = "s", .type = ColumnType::kString}},
-                     .key = {0}};
+                            {.name = "s", .type = ColumnType::kString}},
+                .key = {0}};
   TableWorld world(schema, 1);
   // Different ones, so that there is no dictionary.
   const auto rows_of = [](int64_t first, int64_t last, size_t bytes) {
@@ -115,8 +115,8 @@ TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
 TEST(TableEndTest, APartitionGoesWhenItsDeadSegmentsHaveBeenFreedOneByOne) {
   constexpr size_t kStringBytes = 60'000;
   Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
-                                 {.name = "s", .type = ColumnType::kString}},
-                     .key = {0}};
+                            {.name = "s", .type = ColumnType::kString}},
+                .key = {0}};
   TableWorld world(schema, 1);
   std::vector<Row> rows;
   for (int64_t i = 0; i < 250; ++i) {
