@@ -54,8 +54,8 @@ class ScanStateTest : public testing::Test {
     return object;
   }
   void Write(const Object& object, Rows& rows) {
-    const absl::Status written = engine_.While(
-        [&] { return session_->Write(object, {.rows = rows.batch()}).status; });
+    const absl::Status written =
+        engine_.While([&] { return session_->Write(object, {.rows = rows.batch()}).status; });
     EXPECT_TRUE(written.ok()) << written;
   }
   std::unique_ptr<Scan> Open(const Object& object, const Query& query = {}) {
@@ -231,8 +231,8 @@ TEST_F(ScanStateTest, ChunksOfIndexesAndJoinsAreExportedToArrow) {
   scan = Open(numbers);
   exported(Next(*scan), {"g", "L"});
   const Object inner = Create("i", {});
-  EXPECT_TRUE(engine_.While([&] { return session_->Upsert(inner, {7}, std::vector<uint64_t>{9}); })
-                  .ok());
+  EXPECT_TRUE(
+      engine_.While([&] { return session_->Upsert(inner, {7}, std::vector<uint64_t>{9}); }).ok());
   scan = test::OrDie(session_->OpenJoin(numbers, inner, {}));
   exported(Next(*scan), {"g", "L", "L"});
 }
