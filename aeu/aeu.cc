@@ -427,7 +427,7 @@ void Aeu::AppendRows(const CommandHeader* command) {
     state = KeyState::kCancelled;
   } else {
     OwnedRange& owned = slot->ranges().front();
-    auto& partition = static_cast<storage::TablePartition&>(*owned.partition);
+    auto& partition = *owned.partition->table();
     const uint64_t begin_ns = NowNs();
     const RowBatch& rows = *command->context->rows;
     if (!partition.Append(rows, append->first, append->count, snapshots_))

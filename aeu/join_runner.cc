@@ -10,6 +10,7 @@
 #include "aeu/clock.h"
 #include "aeu/reserve_more.h"
 #include "base/check.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::aeu {
 
@@ -160,7 +161,7 @@ void JoinRunner::FillBlock(RunningJoin& join, uint64_t deadline_ns) {
     here.rest = Intersection(join.piece, owned->partition->range());
     const storage::Range asked = here.rest;
     const uint32_t rows_before = out.rows;
-    owned->partition->Scan(here, {deadline_ns}, out);
+    owned->partition->ordered()->Scan(here, {deadline_ns}, out);
     counters_.rows_scanned.Add(out.rows - rows_before);
     if (!here.done) {
       join.end.answered += here.rest.lo.head - asked.lo.head;

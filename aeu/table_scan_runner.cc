@@ -252,7 +252,7 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
     MoveTo({owned->id, 0, 0});
     return true;
   }
-  const auto& partition = static_cast<const storage::TablePartition&>(*owned->partition);
+  const storage::TablePartition& partition = *owned->partition->table();
   for (RunningScan* scan : group_) {
     if (!partition.Lost(scan->snapshot)) continue;
     snapshots_.AbortEpoch(scan->snapshot);

@@ -1,6 +1,7 @@
 // The epoch of the engine and the snapshots that are held: how scans see one moment of all
 // partitions while AEUs go on writing, without either waiting for the other. Paper: ERIS 3.1
-// (MVCC). docs/snapshots.md has the rule and its proof; tests/models/snapshot.pml the model.
+// (MVCC). docs/internals/snapshots.md has the rule and its proof; tests/models/snapshot.pml the
+// model.
 //
 //   an AEU's turn:  cut all sources of commands -> Now() -> Read, if anything has changed
 //   a scan:         Begin: slot = E, E: S -> S + 1 in one CAS -> the partition table -> send

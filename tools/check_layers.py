@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that a folder includes only what lies below it, and a room of a folder only rooms below it: the
-layering of docs/ARCHITECTURE.md.
+layering of docs/internals/ARCHITECTURE.md.
 
 Usage: check_layers.py [--root DIR]. Prints each violation as file:line; exit status 1 if there is one.
 """

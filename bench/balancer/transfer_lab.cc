@@ -27,6 +27,7 @@
 #include "bench/routing/machine.h"
 #include "storage/index/index_partition.h"
 #include "storage/index/versioned_partition.h"
+#include "storage/ordered_partition.h"
 #include "storage/tree/tree_scanner.h"
 
 namespace eris::bench {
@@ -34,6 +35,7 @@ namespace {
 
 using storage::ExchangeChunk;
 using storage::Key;
+using storage::OrderedPartition;
 using storage::Partition;
 using storage::Range;
 using Json = nlohmann::ordered_json;
@@ -74,7 +76,7 @@ std::vector<uint64_t> SortedKeys(uint64_t count, bool sparse) {
 }
 
 // As an AEU has it: an index partition with versions around it.
-std::unique_ptr<Partition> NewPartition(const Range& range, memory::LocalCache& cache) {
+std::unique_ptr<OrderedPartition> NewPartition(const Range& range, memory::LocalCache& cache) {
   auto rows = storage::IndexPartition::Create(range, cache);
   Check(rows.status());
   auto partition = storage::VersionedPartition::Create(*std::move(rows), cache, {});
@@ -127,7 +129,7 @@ Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
   for (uint32_t round = 0; round < rounds; ++round) {
     Steps split, absorb;
     const uint64_t begin_ns = ThreadNs();
-    std::unique_ptr<Partition> linked;
+    std::unique_ptr<OrderedPartition> linked;
     split.Time([&] { linked = *source->SplitAt(Key::FromU64(cut)); });
     moved = linked->size();
     absorb.Time([&] {

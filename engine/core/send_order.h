@@ -1,9 +1,9 @@
 // What one session sends of one object takes effect, key by key, in the order in which it was sent,
 // also while ranges move. All that is under way goes by one version of the range table; AEUs
-// execute of a key's commands of one version the first ones and refuse the rest (docs/ROUTING.md
-// has the protocol and the argument). Once one comes back with refused keys, what the session sends
-// after it is held; when all are in, they are sent again by the newest version, in their order.
-// Paper: ERIS 3.2, 3.3.2.
+// execute of a key's commands of one version the first ones and refuse the rest
+// (docs/internals/ROUTING.md has the protocol and the argument). Once one comes back with refused
+// keys, what the session sends after it is held; when all are in, they are sent again by the newest
+// version, in their order. Paper: ERIS 3.2, 3.3.2.
 #ifndef ERIS_ENGINE_CORE_SEND_ORDER_H_
 #define ERIS_ENGINE_CORE_SEND_ORDER_H_
 

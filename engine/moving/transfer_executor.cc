@@ -303,8 +303,8 @@ class TransferRun {
     });
   }
 
-  // The source has it again, and refuses what goes by an older table (docs/ROUTING.md). After the
-  // conclusion: what goes by the new one must not find it gone.
+  // The source has it again, and refuses what goes by an older table (docs/internals/ROUTING.md).
+  // After the conclusion: what goes by the new one must not find it gone.
   void PublishReturned() {
     if (!heap() && !step_.covers.Empty()) PublishOwner(transfer_.from);
   }

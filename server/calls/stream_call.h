@@ -86,8 +86,9 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
     // The message's own charge ends with this function, as the message does if it is large.
     absl::StatusOr<ByteBudget::Charge> message =
         ParseWithin(server_, Op::kIsWrite, &raw_, &request_);
-    absl::StatusOr<typename Op::Plan> plan = message.status();
-    if (message.ok()) plan = Op::Prepare(CallScope{*session_, server_.leases()}, request_);
+    absl::StatusOr<typename Op::Plan> plan =
+        message.ok() ? Op::Prepare(CallScope{*session_, server_.leases()}, request_)
+                     : absl::StatusOr<typename Op::Plan>(message.status());
     uint64_t bytes = 0;
     ByteBudget::Charge charge;
     if (plan.ok()) {

@@ -591,9 +591,9 @@ def test_options_come_from_file_environment_and_flags(programs):
 def test_the_page_of_options_is_that_of_the_program(programs):
     table = subprocess.run([programs.eris, "serve", "--print-options"], capture_output=True, text=True, timeout=60,
                            check=True).stdout
-    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide" / "configuration.md"
     harness.check(table in page.read_text(),
-                  "docs/configuration.md has another table than `eris serve --print-options`; put that one there")
+                  "docs/guide/configuration.md has another table than `eris serve --print-options`; put that one there")
 
 
 def test_version_names_the_release_and_the_commit(programs):

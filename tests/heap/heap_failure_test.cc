@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -257,6 +258,32 @@ TEST_P(HeapFailureTest, FirstCalls) {
     ASSERT_TRUE(!HasFailure());
   }
   std::cout << "first calls: " << failures << " failures\n";
+}
+
+// An AEU joins an object, and its figures are charged, once: not again with each move that fails.
+TEST(HeapChargeTest, MovesThatFailChargeNothing) {
+  const ActsAs test(HeapUser::kTest);
+  HeapLab lab(HeapUser::kAeu, 3);
+  // Of two AEUs; the third one has nothing of it.
+  ASSERT_TRUE(lab.Do([&] { return lab.engine().Create("o", {.split_points = {kStride}}); }).ok());
+  const auto charged = [&] { return lab.engine().Memory().heap_bytes; };
+  const uint64_t before = charged();
+  uint64_t failed_before = 0;
+  std::set<uint64_t> after;
+  lab.ForEachFailure(
+      "move to a new AEU",
+      [&] {
+        return HeapLab::InEngine([&] {
+          return lab.engine().MoveRange("o", KeyRange{}, AeuId{2}, TransferKind::kCopy);
+        });
+      },
+      [&](const absl::Status& status) {
+        after.insert(charged());
+        failed_before += !status.ok() && charged() == before;
+      });
+  EXPECT_GT(failed_before, 0u);
+  // As before, or with the third AEU in it.
+  EXPECT_EQ(after.size(), 2u);
 }
 
 std::vector<Case> AllCases() {

@@ -3,7 +3,7 @@
 // engine's part is the simulation's own), on how a client takes its answers, or on what a turn
 // knows at its points (aeu/turn_points.h), between which others move.
 //
-// Of the rule of snapshots (docs/snapshots.md), what may be wrong and where it is found:
+// Of the rule of snapshots (docs/internals/snapshots.md), what may be wrong and where it is found:
 //   E read before the cut            kEpochBeforeCut; E_BEFORE_CUT in tests/models/snapshot.pml
 //   registry read before E           kRegistryBeforeEpoch; REGISTRY_BEFORE_E in the model
 //   a second drain under the old E   kSecondDrain; SECOND_DRAIN in the model
