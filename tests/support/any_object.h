@@ -185,7 +185,7 @@ class AnyObject {
   using Around = std::function<void(bool begins)>;
   enum class Way { kWaiting, kAsync };
 
-  // The object need not be there yet.
+  // The object may be created later.
   AnyObject(Engine& engine, AnyKind kind, std::string name)
       : engine_(engine), kind_(kind), name_(std::move(name)), session_(engine.NewSession()) {}
 
