@@ -247,9 +247,16 @@ class AnyObject {
     return answer.status;
   }
   absl::Status Erase(const std::vector<AnyKey>& keys) {
+    std::vector<uint8_t> existed;
+    return Erase(keys, existed);
+  }
+  absl::Status Erase(const std::vector<AnyKey>& keys, std::vector<uint8_t>& existed) {
     AnyRows rows;
     for (const AnyKey& key : keys) rows.emplace_back(key, 0);
-    return Write(WriteMode::kErase, rows).status;
+    AnyAnswer answer = Write(WriteMode::kErase, rows);
+    existed = std::move(answer.existed);
+    existed.resize(keys.size());
+    return answer.status;
   }
   absl::Status Get(const std::vector<AnyKey>& keys, std::vector<std::optional<uint64_t>>& values) {
     const AnyAnswer answer = Lookup(keys);
