@@ -143,9 +143,11 @@ absl::StatusOr<AnswerShape> FillWrite(const ObjectInfo& object, WriteMode mode,
   }
   if (status.ok()) status = CheckStrings(object, rows, expected);
   if (!status.ok()) return status;
-  AnswerShape shape{.rows = rows.rows, .bits = mode == WriteMode::kAppend ? 0 : rows.rows};
-  if (mode < WriteMode::kUpsert) {  // conditional ones
-    shape.columns = wire::TypesOf(object.schema, wire::ValueColumn(object.schema));
+  absl::StatusOr<AnswerShape> shape(absl::in_place);
+  shape->rows = rows.rows;
+  shape->bits = mode == WriteMode::kAppend ? 0 : rows.rows;
+  if (mode < WriteMode::kUpsert) {  // the conditional ones
+    shape->columns = wire::TypesOf(object.schema, wire::ValueColumn(object.schema));
   }
   return shape;
 }

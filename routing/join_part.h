@@ -1,5 +1,5 @@
-// The part of an index join that one AEU answers for the outer object (part.h): it fills blocks with
-// outer rows and sends their values out as keys of lookups in the inner object, with the block
+// The part of an index join that one AEU answers for the outer object (part.h): it fills blocks
+// with outer rows and sends their values out as keys of lookups in the inner object, with the block
 // itself as reply. The AEU that answers a block's last key hands it to the join's reader, so no
 // block is delivered.
 #ifndef ERIS_ROUTING_JOIN_PART_H_

@@ -53,7 +53,7 @@ class Part : public Reply {
     const bool pushed = filled_.Push(chunk);
     ERIS_CHECK(pushed);
   }
-  // The reader. nullptr: none yet (or, after the completion, none any more).
+  // The reader. nullptr: none by now; after the completion, none any more.
   Chunk* TakeFilled() { return filled_.Pop(); }
   bool HasFilled() const { return !filled_.Empty(); }
 

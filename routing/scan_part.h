@@ -1,5 +1,5 @@
-// The part of a scan of an index, or of an aggregate, that one AEU answers (part.h). A chunk that is
-// delivered has at least one row.
+// The part of a scan of an index, or of an aggregate, that one AEU answers (part.h). A chunk that
+// is delivered has at least one row.
 #ifndef ERIS_ROUTING_SCAN_PART_H_
 #define ERIS_ROUTING_SCAN_PART_H_
 

@@ -1,8 +1,8 @@
 // The part of a table scan that one AEU answers (part.h). Chunks are of fixed memory in Arrow's
-// layout; one that is delivered may be empty, at the end. Aggregates move no chunk: the AEU adds up,
-// and hands back what it has. A scan into another object has no reader of its rows: the AEU sends a
-// filled chunk to the owners of that object, and the chunk itself is the reply. Paper: ERIS 3.1
-// (scans, scan sharing), contribution 2 (materialising intermediate results).
+// layout; one that is delivered may be empty, at the end. Aggregates move no chunk: the AEU adds
+// up, and hands back what it has. A scan into another object has no reader of its rows: the AEU
+// sends a filled chunk to the owners of that object, and the chunk itself is the reply. Paper:
+// ERIS 3.1 (scans, scan sharing), contribution 2 (materialising intermediate results).
 #ifndef ERIS_ROUTING_TABLE_SCAN_PART_H_
 #define ERIS_ROUTING_TABLE_SCAN_PART_H_
 

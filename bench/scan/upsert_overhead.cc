@@ -15,6 +15,7 @@
 
 #include "bench/key_order.h"
 #include "bench/memory/our_memory.h"
+#include "bench/must.h"
 #include "bench/routing/machine.h"
 #include "storage/index/index_partition.h"
 #include "storage/index/versioned_partition.h"
@@ -77,16 +78,11 @@ class Upserts {
   std::vector<storage::KeyState> states_ = std::vector<storage::KeyState>(kBatch);
 };
 
-std::unique_ptr<storage::Partition> MakeBare(memory::LocalCache& cache) {
-  auto made = storage::IndexPartition::Create({}, cache);
-  if (!made.ok()) Die("no memory");
-  return *std::move(made);
+auto MakeBare(memory::LocalCache& cache) {
+  return Must(storage::IndexPartition::Create({}, cache));
 }
-
-std::unique_ptr<storage::Partition> MakeVersioned(memory::LocalCache& cache) {
-  auto made = storage::VersionedPartition::Create(MakeBare(cache), cache, {});
-  if (!made.ok()) Die("no memory");
-  return *std::move(made);
+auto MakeVersioned(memory::LocalCache& cache) {
+  return Must(storage::VersionedPartition::Create(MakeBare(cache), cache, {}));
 }
 
 int Main(int argc, char** argv) {

@@ -154,7 +154,7 @@ class Writer {
   const Schema answer_;
   Output output_;
   RowPrinter printer_;
-  WriteRows batch_;  // of the request at hand
+  RowsToWrite batch_;  // of the request at hand
   uint64_t sent_ = 0;
   uint64_t existed_ = 0;
   uint64_t missed_ = 0;  // keys whose condition did not hold

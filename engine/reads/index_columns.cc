@@ -21,7 +21,8 @@ ColumnView DecodeKeys(ColumnType type, absl::Span<uint64_t> keys) {
       for (size_t i = 0; i < rows; ++i) words[i] = static_cast<uint64_t>(Int64FromKey(words[i]));
       break;
     case ColumnType::kFloat64:
-      for (size_t i = 0; i < rows; ++i) words[i] = std::bit_cast<uint64_t>(Float64FromKey(words[i]));
+      for (size_t i = 0; i < rows; ++i)
+        words[i] = std::bit_cast<uint64_t>(Float64FromKey(words[i]));
       break;
     case ColumnType::kDate: {
       // By blocks: a block's dates end before the words that have not been read begin.
@@ -57,8 +58,7 @@ ColumnView GatherStrings(absl::Span<uint64_t> words, std::string& bytes) {
     std::memcpy(out + i * sizeof begin, &begin, sizeof begin);
     std::memcpy(out + (i + 1) * sizeof end, &end, sizeof end);
   }
-  return {.values = bytes.data(),
-          .offsets = reinterpret_cast<const uint32_t*>(words.data())};
+  return {.values = bytes.data(), .offsets = reinterpret_cast<const uint32_t*>(words.data())};
 }
 
 }  // namespace eris::engine

@@ -45,7 +45,7 @@ class JoinState final : public ReaderState {
     JoinState* join = nullptr;
     Part* next = nullptr;  // in a list of ended ones
 
-    // Guarded by the join's mu_. What no command has asked for yet: first the moved range, by the
+    // Guarded by the join's mu_. What is still to be asked for: first the moved range, by the
     // table in force, then the rest, by the pinned one.
     std::optional<storage::Range> moved;
     std::optional<storage::Range> rest;

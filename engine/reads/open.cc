@@ -23,9 +23,9 @@ namespace {
 // The reader's handle, with its reference. What is under way ends with it.
 struct EndReader {
   void operator()(ReaderState* state) const {
-    state->Cancel(base::LeanStatus(absl::StatusCode::kCancelled,
-                                   state->what() == "join" ? "the join was destroyed"
-                                                           : "the scan was destroyed"));
+    state->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, state->what() == "join"
+                                                                     ? "the join was destroyed"
+                                                                     : "the scan was destroyed"));
     state->ReleaseBuffers();
     state->Unref();
   }
@@ -42,9 +42,9 @@ class ScanImpl final : public Scan {
   NextResult Next(absl::Time deadline) override { return state_->Next(deadline); }
   void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
   void Cancel() override {
-    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled,
-                                    state_->what() == "join" ? "the join was cancelled"
-                                                             : "the scan was cancelled"));
+    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, state_->what() == "join"
+                                                                      ? "the join was cancelled"
+                                                                      : "the scan was cancelled"));
   }
 
  private:
@@ -225,8 +225,8 @@ absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, ObjectRef outer, Obje
   return base::NoMemory();
 }
 
-absl::StatusOr<uint64_t> ScanInto(Core& core, ObjectRef table, const Query& query,
-                                  ObjectRef target, absl::Time deadline) try {
+absl::StatusOr<uint64_t> ScanInto(Core& core, ObjectRef table, const Query& query, ObjectRef target,
+                                  absl::Time deadline) try {
   ERIS_ASSIGN_OR_RETURN(const Reader<TableScanState> state,
                         StartTableScan(core, std::move(table), query, std::move(target)));
   ERIS_RETURN_IF_ERROR(state->Next(deadline).status());
@@ -243,10 +243,9 @@ absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef tab
   Scan::Callback end = [call](Scan::NextResult result) { call->End(result.status()); };
   // Left after the callback, which Close waits for.
   if (!core.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
-  absl::StatusOr<Reader<TableScanState>> state =
-      base::OrNoMemory("the system has no memory for a scan", [&] {
-        return StartTableScan(core, std::move(table), query, std::move(target));
-      });
+  absl::StatusOr<Reader<TableScanState>> state = base::OrNoMemory(
+      "the system has no memory for a scan",
+      [&] { return StartTableScan(core, std::move(table), query, std::move(target)); });
   if (!state.ok()) {
     core.in_flight.Leave();
     return state.status();
@@ -263,13 +262,12 @@ absl::StatusOr<RangeAggregate> Aggregate(Core& core, ObjectRef object,
                                          const AggregateOptions& options, absl::Time deadline,
                                          const SessionCredit& credit) try {
   const auto result = std::make_shared<AggregateResult>();
-  ERIS_ASSIGN_OR_RETURN(const std::shared_ptr<Pending> pending,
-                        AggregateAsync(
-                            core, std::move(object), options,
-                            [result](absl::StatusOr<RangeAggregate> aggregate) {
-                              result->Set(std::move(aggregate));
-                            },
-                            credit));
+  ERIS_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Pending> pending,
+      AggregateAsync(
+          core, std::move(object), options,
+          [result](absl::StatusOr<RangeAggregate> aggregate) { result->Set(std::move(aggregate)); },
+          credit));
   core.completions.RunDeferred();  // perhaps that very one
   if (auto aggregate = result->Await(deadline)) return *std::move(aggregate);
   const absl::Status late = base::LeanStatus(absl::StatusCode::kDeadlineExceeded,

@@ -24,8 +24,8 @@ absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, ObjectRef object, con
 absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, ObjectRef outer, ObjectRef inner,
                                                const JoinOptions& options);
 
-absl::StatusOr<uint64_t> ScanInto(Core& core, ObjectRef table, const Query& query,
-                                  ObjectRef target, absl::Time deadline);
+absl::StatusOr<uint64_t> ScanInto(Core& core, ObjectRef table, const Query& query, ObjectRef target,
+                                  absl::Time deadline);
 absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef table,
                                                        const Query& query, ObjectRef target,
                                                        Session::ScanIntoCallback done);

@@ -57,8 +57,8 @@ absl::Status CheckIndexQuery(const ObjectEntry& index, const Query& query) {
                            : !query.group_by.empty()   ? "groups"
                                                        : nullptr;
   if (what == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the query has ", what, ", which are of tables; \"",
-                                                 index.name, "\" is an index"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the query has ", what, ", which are of tables; \"", index.name, "\" is an index"));
 }
 
 std::string TypeText(const ColumnSchema& column) {
@@ -82,18 +82,15 @@ std::string ColumnsText(const std::vector<ColumnSchema>& columns) {
 absl::Status CheckIndexTarget(const Schema& result, const ObjectEntry& target) {
   ERIS_RETURN_IF_ERROR(CheckU64Values(target));
   ERIS_RETURN_IF_ERROR(CheckOnePart(target, "be the target of a scan"));
-  const auto is_u64 = [](const ColumnSchema& column) {
-    return column.type == ColumnType::kUint64;
-  };
+  const auto is_u64 = [](const ColumnSchema& column) { return column.type == ColumnType::kUint64; };
   if (target.key_types.first == ColumnType::kUint64 && result.columns.size() == 2 &&
       std::all_of(result.columns.begin(), result.columns.end(), is_u64)) {
     return absl::OkStatus();
   }
   if (target.key_types.first != ColumnType::kUint64) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("keys of object \"", target.name, "\" are ",
-                     ColumnTypeName(target.key_types.first),
-                     ": only an index or a hash of uint64 keys can be the target of a scan"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "keys of object \"", target.name, "\" are ", ColumnTypeName(target.key_types.first),
+        ": only an index or a hash of uint64 keys can be the target of a scan"));
   }
   return absl::InvalidArgumentError(
       absl::StrCat("object \"", target.name, "\" takes two columns of uint64, key and value; ",
@@ -134,8 +131,8 @@ absl::Status CheckValues(const std::optional<ValueRange>& values) {
 
 absl::Status CheckU64Values(const ObjectEntry& object) {
   if (object.value_type == ColumnType::kUint64) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "values of object \"", object.name, "\" are byte strings, this call is for u64"));
+  return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name,
+                                                    "\" are byte strings, this call is for u64"));
 }
 
 absl::StatusOr<ScanState::Request> IndexRequestOf(ObjectRef object, const Query& query) {
@@ -147,14 +144,14 @@ absl::StatusOr<ScanState::Request> IndexRequestOf(ObjectRef object, const Query&
   ERIS_RETURN_IF_ERROR(CheckIndexQuery(*object, query));
   if (query.values) ERIS_RETURN_IF_ERROR(CheckU64Values(*object));
   ERIS_ASSIGN_OR_RETURN(const size_t columns, ColumnsOf(*object, query));
-  ScanState::Request request{.object = std::move(object),
-                             .schema = {},
-                             .range = query.range,
-                             .query = {.direction = query.direction,
-                                       .values = query.values.value_or(ValueRange{})},
-                             .limit = query.limit,
-                             .snapshot = query.snapshot,
-                             .fingerprint = FingerprintOf(query)};
+  ScanState::Request request{
+      .object = std::move(object),
+      .schema = {},
+      .range = query.range,
+      .query = {.direction = query.direction, .values = query.values.value_or(ValueRange{})},
+      .limit = query.limit,
+      .snapshot = query.snapshot,
+      .fingerprint = FingerprintOf(query)};
   request.schema = request.object->schema;
   request.query.keys_only = columns < request.schema.columns.size();
   request.schema.columns.resize(columns);
@@ -173,13 +170,13 @@ absl::StatusOr<ScanState::Request> IndexRequestOf(ObjectRef object, const Query&
 }
 
 absl::Status CheckTableQuery(const ObjectEntry& table, const Query& query) {
-  const char* const what = query.range != KeyRange{}                       ? "a range of keys"
+  const char* const what = query.range != KeyRange{}                    ? "a range of keys"
                            : query.direction != ScanDirection::kForward ? "a direction"
                            : query.values                               ? "a range of values"
                                                                         : nullptr;
   if (what == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the query has ", what, ", which is of indexes; \"",
-                                                 table.name, "\" is a table"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the query has ", what, ", which is of indexes; \"", table.name, "\" is a table"));
 }
 
 absl::Status CheckTarget(const Schema& result, const ObjectEntry& target) {

@@ -1,4 +1,5 @@
-// What is checked of queries, ranges and objects before anything is read. Pure functions; any thread.
+// What is checked of queries, ranges and objects before anything is read. Pure functions; any
+// thread.
 #ifndef ERIS_ENGINE_READS_QUERY_CHECKS_H_
 #define ERIS_ENGINE_READS_QUERY_CHECKS_H_
 

@@ -1,6 +1,6 @@
 // Resume tokens of scans: what a chunk's reader has still to get, and of what, so that a token that
-// comes back from outside is checked before anything believes it. Opaque to those who carry it. Pure
-// functions; any thread.
+// comes back from outside is checked before anything believes it. Opaque to those who carry it.
+// Pure functions; any thread.
 //
 //   magic u32 (of an index or a table) | object u32 | query u64, then
 //   of an index:  flags u32 (1 hi) | lo: 2 x u64 | hi: 2 x u64

@@ -20,8 +20,7 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, Request request) {
   ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core, request.snapshot));
   // A scan that fits one chunk needs no more.
   const bool two_parts = request.object->key_types.two_parts();
-  const bool small =
-      request.limit > 0 && request.limit <= routing::ScanChunkRowsOf(two_parts);
+  const bool small = request.limit > 0 && request.limit <= routing::ScanChunkRowsOf(two_parts);
   std::vector<ScanChunkBuffer*> chunks =
       core.chunks->Take(small ? 1 : kScanChunksWanted, two_parts);
   if (chunks.empty()) {

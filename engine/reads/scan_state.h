@@ -61,7 +61,7 @@ class ScanState final : public ReaderState {
     // Guarded by the scan's mu_.
     bool assigned = false;  // has a range to answer
     bool out = false;       // a part of it is with an AEU
-    storage::Range todo;    // of the assigned range: what no part has answered yet
+    storage::Range todo;    // of the assigned range: what is still to be answered
     storage::Range asked;   // of the part that is out
     storage::Range behind;  // of todo: what lies behind `asked`; empty or not
     std::vector<routing::ScanChunkBuffer*> spare;

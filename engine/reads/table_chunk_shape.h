@@ -25,8 +25,7 @@ struct TableChunkShape {
 
   // As many rows as fit `bytes_max`, at most `rows_max` (0: no bound); where many columns are of
   // strings the chunk is larger. `states`: whether there is a state per row.
-  static TableChunkShape Of(const Schema& schema, uint64_t rows_max, bool states,
-                            size_t bytes_max);
+  static TableChunkShape Of(const Schema& schema, uint64_t rows_max, bool states, size_t bytes_max);
 };
 
 // What a scan takes of the pool of pieces (table_chunk_pool.h). The rule:

@@ -126,8 +126,7 @@ absl::Status TableScanState::MakeBlocks() {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the ", pool_->pieces_max(), " MiB for the answers of table scans are in use"));
   }
-  const auto blocks =
-      std::min(plan.chunks, static_cast<uint32_t>(memory_.size()) * plan.per_slab);
+  const auto blocks = std::min(plan.chunks, static_cast<uint32_t>(memory_.size()) * plan.per_slab);
   circulation_.MakeBlocks(*this, answered_, blocks);
   for (uint32_t i = 0; i < blocks; ++i) {
     Block& block = circulation_.block(i);
@@ -269,8 +268,8 @@ void TableScanState::EndPart(Part& part) {
   --parts_left_;
   circulation_.TakeAllBack(part);
   if (part.outcome() != PartOutcome::kAnswered) {
-    return Fail(StatusOf(part.outcome(), core_, *request_.table, what(),
-                         request_.snapshot->epoch(), request_.snapshot.get()));
+    return Fail(StatusOf(part.outcome(), core_, *request_.table, what(), request_.snapshot->epoch(),
+                         request_.snapshot.get()));
   }
   if (!part.status().ok() && request_.target != nullptr) {
     return Fail(absl::Status(part.status().code(),
@@ -287,8 +286,8 @@ void TableScanState::EndPart(Part& part) {
 }
 
 absl::Status TableScanState::KeptAll() const {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the reader keeps all ", circulation_.blocks(), " chunks that this scan may fill"));
+  return absl::FailedPreconditionError(absl::StrCat("the reader keeps all ", circulation_.blocks(),
+                                                    " chunks that this scan may fill"));
 }
 
 bool TableScanState::Work() {

@@ -62,8 +62,8 @@ struct Query {
   // Keys as key_encoding.h has them. Inverted (hi < lo) is InvalidArgument; empty gives no row.
   KeyRange range{};
   ScanDirection direction = ScanDirection::kForward;  // kBackward: from the end of the range
-  std::optional<ValueRange> values{};    // only rows with such values; inverted is InvalidArgument
-  std::optional<Expression> filter{};    // only rows for which it is true
+  std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
+  std::optional<Expression> filter{};  // only rows for which it is true
   // What is handed out of each row; empty: all columns of the object. Of an index these are either
   // all of its columns, in their order, or those of the key. Not with aggregates.
   std::vector<NamedExpression> columns{};
@@ -91,8 +91,8 @@ class Chunk {
   // Of the columns handed out; kInt128 are among the types.
   virtual const Schema& schema() const = 0;
   virtual ColumnView column(size_t i) const = 0;
-  // Where the scan stands behind this chunk, to go on from there with Query::resume. Empty: the scan
-  // is known to end here, or it cannot be resumed (aggregates, joins).
+  // Where the scan stands behind this chunk, to go on from there with Query::resume. Empty: the
+  // scan is known to end here, or it cannot be resumed (aggregates, joins).
   virtual std::string resume() const = 0;
   // Column i in buffers of the caller's own: a copy, but strings of an index, which the chunk has
   // gathered in such a buffer, are moved out. Once per column, and column(i) says nothing after it;
@@ -140,7 +140,7 @@ class Scan {
   using Callback = absl::AnyInvocable<void(NextResult) &&>;
   virtual ~Scan() = default;
 
-  virtual const Schema& schema() const = 0;                // of the chunks
+  virtual const Schema& schema() const = 0;  // of the chunks
   // nullptr: a join, which has none, or a scan of an index that has ended.
   virtual std::shared_ptr<Snapshot> snapshot() const = 0;
   // The next chunk; nullptr after the last. Blocks until an AEU has filled it; with a filter that

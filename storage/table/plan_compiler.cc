@@ -283,12 +283,10 @@ absl::StatusOr<uint32_t> PlanCompiler::ToDouble(uint32_t value) {
   return AddValue(std::move(node));
 }
 
-absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) {
+absl::Status PlanCompiler::Operands(const Expression& expression, uint32_t& left, uint32_t& right) {
   // A literal takes its type from what stands beside it, so that comes first.
   const Expression& left_expression = expression.arguments[0];
   const Expression& right_expression = expression.arguments[1];
-  uint32_t left = 0;
-  uint32_t right = 0;
   if (left_expression.kind == Kind::kLiteral && right_expression.kind != Kind::kLiteral) {
     ERIS_ASSIGN_OR_RETURN(right, Value(right_expression));
     const ValueNode beside = body_.values[right];
@@ -308,6 +306,13 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
           ExpressionText(expression), ": ", Describe(body_.values[side]), " is not a number"));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) {
+  uint32_t left = 0;
+  uint32_t right = 0;
+  ERIS_RETURN_IF_ERROR(Operands(expression, left, right));
   ValueNode node;
   node.op = expression.kind == Kind::kAdd        ? ValueNode::Op::kAdd
             : expression.kind == Kind::kSubtract ? ValueNode::Op::kSubtract

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +67,22 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
                       const std::function<void(const absl::Status&)>& check) {
     lab_.ForEachFailure(name, call, check);
   }
-  // All chunks of a scan or a join; the number of their rows. `count` is given each chunk.
+  // Where the call says OK, `number` is `wanted`.
+  void ForEachFailure(const std::string& name, const std::function<absl::Status()>& call,
+                      const uint64_t& number, uint64_t wanted) {
+    ForEachFailure(name, call, [&](const absl::Status& status) {
+      if (status.ok()) {
+        EXPECT_EQ(number, wanted);
+      }
+    });
+  }
+  // A scan or a join that `open` opens has so many rows.
+  template <class Open>
+  void ForEachFailureOfScan(const std::string& name, Open open, uint64_t wanted) {
+    uint64_t rows = 0;
+    ForEachFailure(
+        name, [&] { return ReadAll(open, rows); }, rows, wanted);
+  }
   template <class Open>
   static absl::Status ReadAll(Open open, uint64_t& rows) {
     rows = 0;
@@ -81,7 +96,28 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
       rows += (*chunk)->rows();
     }
   }
-  std::optional<uint64_t> Count(const Object& table) {
+  // An asynchronous call, whose answer is a batch's.
+  template <class Start>
+  static std::function<absl::Status()> Batch(BatchResult& result, Start start) {
+    return [&result, start]() -> absl::Status {
+      result = {};
+      const absl::Status started = HeapLab::Async<BatchResult>(start, result);
+      return started.ok() ? result.status : started;
+    };
+  }
+  // One whose answer is a number or the like.
+  template <class T, class Start>
+  static std::function<absl::Status()> Answer(T& answer, Start start) {
+    return [&answer, start]() -> absl::Status {
+      absl::StatusOr<T> result;
+      const absl::Status started = HeapLab::Async<absl::StatusOr<T>>(start, result);
+      if (!started.ok()) return started;
+      if (result.ok()) answer = *result;
+      return result.status();
+    };
+  }
+
+  uint64_t Count(const Object& table) {
     uint64_t rows = 0;
     const absl::Status status =
         lab_.Do([&] { return ReadAll([&] { return session_->OpenScan(table, {}); }, rows); });
@@ -115,46 +151,32 @@ TEST_P(HeapCallsTest, Aggregates) {
       check);
   ForEachFailure(
       "aggregate, asynchronous",
-      [&]() -> absl::Status {
-        absl::StatusOr<RangeAggregate> result;
-        ERIS_CHECK(!result.ok());
-        const absl::Status started = HeapLab::Async<absl::StatusOr<RangeAggregate>>(
-            [&](auto done) { return session_->AggregateAsync(index_, {}, std::move(done)); },
-            result);
-        if (!started.ok()) return started;
-        if (result.ok()) sum = *result;
-        return result.status();
-      },
+      Answer(sum, [&](auto done) { return session_->AggregateAsync(index_, {}, std::move(done)); }),
       check);
 }
 
-TEST_P(HeapCallsTest, JoinsAndFilteredScans) {
+TEST_P(HeapCallsTest, ScansJoinsAndQueries) {
   const ActsAs test(HeapUser::kTest);
-  uint64_t rows = 0;
-  const auto expect = [&](uint64_t all) {
-    return [&, all](const absl::Status& status) {
-      if (status.ok()) {
-        EXPECT_EQ(rows, all);
-      }
-    };
-  };
-  ForEachFailure(
-      "join", [&] { return ReadAll([&] { return session_->OpenJoin(index_, inner_, {}); }, rows); },
-      expect(kRows));
-  Query filtered;
+  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
+  Query filtered, limited, groups, few;
   filtered.values = ValueRange{.lo = 10, .last = 19};
   filtered.direction = ScanDirection::kBackward;
-  ForEachFailure(
-      "filtered scan",
-      [&] { return ReadAll([&] { return session_->OpenScan(index_, filtered); }, rows); },
-      expect(10));
-  Query limited;
-  limited.columns = {{expressions::Column("key"), "key"}};
+  limited.columns = {{Column("key"), "key"}};
   limited.limit = 7;
-  ForEachFailure(
-      "limited scan",
-      [&] { return ReadAll([&] { return session_->OpenScan(index_, limited); }, rows); },
-      expect(7));
+  groups.group_by = {"value"};
+  groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
+  few.filter = Column("value") < Literal(uint64_t{10});
+  const auto scan = [&](const std::string& name, const Object& object, const Query& query,
+                        uint64_t rows) {
+    ForEachFailureOfScan(
+        name, [&] { return session_->OpenScan(object, query); }, rows);
+  };
+  scan("filtered scan", index_, filtered, 10);
+  scan("limited scan", index_, limited, 7);
+  scan("groups", table_, groups, kRows);
+  scan("filtered rows", table_, few, 10);
+  ForEachFailureOfScan(
+      "join", [&] { return session_->OpenJoin(index_, inner_, {}); }, kRows);
 }
 
 TEST_P(HeapCallsTest, ScansWithCallbacks) {
@@ -180,43 +202,14 @@ TEST_P(HeapCallsTest, ScansWithCallbacks) {
           rows += (*chunk)->rows();
         }
       },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(rows, kRows);
-        }
-      });
-}
-
-TEST_P(HeapCallsTest, TableQueries) {
-  const ActsAs test(HeapUser::kTest);
-  uint64_t rows = 0;
-  Query groups;
-  groups.group_by = {"value"};
-  groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
-  ForEachFailure(
-      "groups", [&] { return ReadAll([&] { return session_->OpenScan(table_, groups); }, rows); },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(rows, kRows);
-        }
-      });
-  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
-  Query few;
-  few.filter = Column("value") < Literal(uint64_t{10});
-  ForEachFailure(
-      "filtered rows",
-      [&] { return ReadAll([&] { return session_->OpenScan(table_, few); }, rows); },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(rows, 10u);
-        }
-      });
+      rows, kRows);
 }
 
 TEST_P(HeapCallsTest, ScansIntoOtherObjects) {
   const ActsAs test(HeapUser::kTest);
+  uint64_t written = 0;
   for (const Object& target : {copy_, index_, heap_}) {
-    uint64_t written = 0, calls = 0;
+    uint64_t calls = 0;
     const auto check = [&](const absl::Status& status) {
       ++calls;
       if (status.ok()) {
@@ -240,33 +233,17 @@ TEST_P(HeapCallsTest, ScansIntoOtherObjects) {
         },
         check);
   }
-  uint64_t written = 0;
-  ForEachFailure(
-      "scan into, asynchronous",
-      [&]() -> absl::Status {
-        absl::StatusOr<uint64_t> rows(0);
-        const absl::Status started = HeapLab::Async<absl::StatusOr<uint64_t>>(
-            [&](auto done) { return session_->ScanIntoAsync(table_, {}, copy_, std::move(done)); },
-            rows);
-        if (!started.ok()) return started;
-        if (rows.ok()) written = *rows;
-        return rows.status();
-      },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(written, kRows);
-        }
-      });
+  ForEachFailure("scan into, asynchronous",
+                 Answer(written,
+                        [&](auto done) {
+                          return session_->ScanIntoAsync(table_, {}, copy_, std::move(done));
+                        }),
+                 written, kRows);
 }
 
 TEST_P(HeapCallsTest, AsynchronousBatches) {
   const ActsAs test(HeapUser::kTest);
   // Every key that was not refused has its value after the write.
-  const auto run = [&](auto start, BatchResult& result) -> absl::Status {
-    result = {};
-    const absl::Status started = HeapLab::Async<BatchResult>(start, result);
-    return started.ok() ? result.status : started;
-  };
   std::vector<uint64_t> others = values_;
   for (uint64_t& value : others) value += kRows;
   BatchResult result;
@@ -283,70 +260,52 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
     }
     ASSERT_TRUE(lab_.Do([&] { return session_->Upsert(index_, keys_, values_); }).ok());
   };
-  ForEachFailure(
-      "upsert",
-      [&] {
-        return run(
-            [&](auto done) {
-              return session_->UpsertAsync(index_, keys_, others, std::move(done));
-            },
-            result);
-      },
-      check_values);
-  ForEachFailure(
-      "compare and set",
-      [&] {
-        return run(
-            [&](auto done) {
-              return session_->WriteAsync(index_, WriteMode::kCompareAndSet, keys_, others, values_,
-                                          std::move(done));
-            },
-            result);
-      },
-      check_values);
+  ForEachFailure("upsert",
+                 Batch(result,
+                       [&](auto done) {
+                         return session_->UpsertAsync(index_, keys_, others, std::move(done));
+                       }),
+                 check_values);
+  ForEachFailure("compare and set",
+                 Batch(result,
+                       [&](auto done) {
+                         return session_->WriteAsync(index_, WriteMode::kCompareAndSet, keys_,
+                                                     others, values_, std::move(done));
+                       }),
+                 check_values);
   ForEachFailure(
       "lookup",
-      [&] {
-        return run([&](auto done) { return session_->LookupAsync(index_, keys_, std::move(done)); },
-                   result);
-      },
+      Batch(result,
+            [&](auto done) { return session_->LookupAsync(index_, keys_, std::move(done)); }),
       [&](const absl::Status& status) {
-        if (!status.ok()) return;
-        EXPECT_EQ(test::NumbersOf(result.columns[0]), values_);
+        if (status.ok()) {
+          EXPECT_EQ(test::NumbersOf(result.columns[0]), values_);
+        }
       });
-}
-
-TEST_P(HeapCallsTest, AsynchronousRows) {
-  const ActsAs test(HeapUser::kTest);
-  BatchResult result;
-  const auto run = [&](auto start) {
-    return [&, start]() -> absl::Status {
-      result = {};
-      const absl::Status started = HeapLab::Async<BatchResult>(start, result);
-      return started.ok() ? result.status : started;
-    };
-  };
-  ForEachFailure("upsert rows", run([&](auto done) {
-                   return session_->WriteAsync(copy_, WriteBatch{.rows = rows()}, std::move(done));
-                 }),
+  ForEachFailure("upsert rows",
+                 Batch(result,
+                       [&](auto done) {
+                         return session_->WriteAsync(copy_, WriteBatch{.rows = rows()},
+                                                     std::move(done));
+                       }),
                  [&](const absl::Status& status) {
                    if (status.ok()) {
                      EXPECT_EQ(Count(copy_), kRows);
                    }
                  });
+  const WriteBatch append{.mode = WriteMode::kAppend, .rows = rows()};
   uint64_t appends = 0, perhaps = 0;
-  ForEachFailure("append rows", run([&](auto done) {
-                   return session_->WriteAsync(
-                       heap_, WriteBatch{.mode = WriteMode::kAppend, .rows = rows()},
-                       std::move(done));
-                 }),
-                 [&](const absl::Status& status) {
-                   appends += status.ok();
-                   perhaps += !status.ok();
-                   const uint64_t rows = *Count(heap_);
-                   EXPECT_GE(rows, appends * kRows);
-                   EXPECT_LE(rows, (appends + perhaps) * kRows);
-                 });
+  ForEachFailure(
+      "append rows",
+      Batch(result,
+            [&](auto done) { return session_->WriteAsync(heap_, append, std::move(done)); }),
+      [&](const absl::Status& status) {
+        appends += status.ok();
+        perhaps += !status.ok();
+        const uint64_t rows = Count(heap_);
+        EXPECT_GE(rows, appends * kRows);
+        EXPECT_LE(rows, (appends + perhaps) * kRows);
+      });
 }
 
 TEST_P(HeapCallsTest, SnapshotsAndSessions) {

@@ -45,7 +45,7 @@ class HeapFailureTest : public testing::TestWithParam<Case> {
     }
     object_ = MakeObject(lab_, "o");
     EXPECT_TRUE(lab_.Do([&] { return object_->Create({kRows / 2 * kStride}); }).ok());
-    EXPECT_TRUE(lab_.Do([&] { return object_->Put(rows_, existed_); }).ok());
+    EXPECT_TRUE(lab_.Do([&] { return object_->Put(rows_); }).ok());
   }
   ~HeapFailureTest() override {
     const ActsAs test(HeapUser::kTest);
@@ -99,7 +99,6 @@ class HeapFailureTest : public testing::TestWithParam<Case> {
   HeapLab lab_{GetParam().user};
   std::unique_ptr<AnyObject> object_;
   AnyRows rows_{};
-  std::vector<uint8_t> existed_{};
 };
 
 TEST_P(HeapFailureTest, Writes) {
@@ -109,7 +108,7 @@ TEST_P(HeapFailureTest, Writes) {
     // put some.
     uint64_t puts = 1, perhaps = 0;
     return ForEachFailure(
-        "append", [&] { return object_->Put(rows_, existed_); },
+        "append", [&] { return object_->Put(rows_); },
         [&](const absl::Status& status) {
           puts += status.ok();
           perhaps += !status.ok();
@@ -130,13 +129,13 @@ TEST_P(HeapFailureTest, Writes) {
         const bool unchanged = !status.ok() && values[i] == rows_[i].second;
         ASSERT_TRUE(unchanged || values[i] == after) << i;
       }
-      ASSERT_TRUE(lab_.Do([&] { return object_->Put(rows_, existed_); }).ok());
+      ASSERT_TRUE(lab_.Do([&] { return object_->Put(rows_); }).ok());
     };
   };
   ForEachFailure(
-      "put", [&] { return object_->Put(others, existed_); }, check(true));
+      "put", [&] { return object_->Put(others); }, check(true));
   ForEachFailure(
-      "erase", [&] { return object_->Erase(keys, existed_); }, check(false));
+      "erase", [&] { return object_->Erase(keys); }, check(false));
 }
 
 TEST_P(HeapFailureTest, Reads) {
@@ -190,7 +189,7 @@ TEST_P(HeapFailureTest, MovesUnderASnapshot) {
   auto snapshot = lab_.Do([&] { return lab_.engine().TakeSnapshot(); });
   ASSERT_TRUE(snapshot.ok());
   const AnyRows others = OtherRows();
-  ASSERT_TRUE(lab_.Do([&] { return object_->Put(others, existed_); }).ok());
+  ASSERT_TRUE(lab_.Do([&] { return object_->Put(others); }).ok());
   uint32_t to = 1;
   ForEachFailure(
       "copy", [&] { return Move(to, TransferKind::kCopy); },
@@ -239,7 +238,7 @@ TEST_P(HeapFailureTest, FirstCalls) {
     failed = lab.Try(
         nth, 1,
         [&] {
-          put = object->Put(rows_, existed_);
+          put = object->Put(rows_);
           std::vector<std::optional<uint64_t>> values;
           read = object->has_keys() ? object->Get(Keys(), values) : absl::OkStatus();
           if (!read.ok() || !object->scans()) return read;
@@ -288,8 +287,7 @@ TEST(HeapChargeTest, MovesThatFailChargeNothing) {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
-  for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes, AnyKind::kTwoParts,
-                             AnyKind::kHash, AnyKind::kTable, AnyKind::kHeapTable}) {
+  for (const AnyKind kind : test::kAllKinds) {
     for (const HeapUser user : {HeapUser::kCaller, HeapUser::kAeu}) cases.push_back({kind, user});
   }
   return cases;

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "eris/engine.h"
+#include "tests/support/any_model.h"
 #include "tests/support/any_object.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
@@ -45,9 +46,7 @@ std::unique_ptr<Engine> OpenEngine(const std::function<void(Options&)>& change =
 
 class MovingUnderClientsTest : public testing::TestWithParam<AnyKind> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, MovingUnderClientsTest,
-                         testing::Values(AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes,
-                                         AnyKind::kTwoParts, AnyKind::kHash, AnyKind::kTable),
-                         [](const auto& of) { return test::NameOf(of.param); });
+                         testing::ValuesIn(test::KindsThat(test::HasKeys)), test::kNameOfKind);
 
 // A copy that waits for its rate is no reason for another object's link to wait. Both leave the
 // same AEU.
@@ -123,43 +122,14 @@ TEST_P(MovingUnderClientsTest, EachSeesWhatItHasWritten) {
   for (uint64_t client = 0; client < kClients; ++client) {
     clients.emplace_back([&, client] {
       std::mt19937_64 random(test::Seed() + client);
-      AnyObject mine(*engine, GetParam(), "o");
-      std::map<AnyKey, uint64_t> model;
+      test::AnyModel mine(*engine, GetParam(), "o");
       while (!stop.load() && !testing::Test::HasFailure()) {
         std::map<AnyKey, uint64_t> rows;
         for (uint64_t i = 1 + random() % 100; i > 0; --i) rows[key_of(client, random())] = random();
-        std::vector<AnyKey> keys;
-        for (const auto& [key, value] : rows) keys.push_back(key);
-        std::vector<uint8_t> existed;
-        std::vector<std::optional<uint64_t>> values;
-        absl::Status status;
-        const uint64_t what = random() % 4;
-        if (what < 2) {
-          status = mine.Put(AnyRows(rows.begin(), rows.end()), existed);
-        } else if (what == 2) {
-          status = mine.Erase(keys, existed);
-        } else {
-          status = mine.Get(keys, values);
-        }
-        ASSERT_TRUE(status.ok()) << status;
-        for (size_t i = 0; i < keys.size(); ++i) {
-          const auto found = model.find(keys[i]);
-          const bool is_there = found != model.end();
-          if (what == 3) {
-            ASSERT_EQ(values[i].has_value(), is_there) << keys[i].first;
-            if (is_there) {
-              ASSERT_EQ(*values[i], found->second) << keys[i].first;
-            }
-            continue;
-          }
-          ASSERT_EQ(existed[i] != 0, is_there) << keys[i].first;
-          if (what == 2) {
-            model.erase(keys[i]);
-          } else {
-            model[keys[i]] = rows[keys[i]];
-          }
-        }
-        operations.fetch_add(keys.size());
+        std::optional<WriteMode> mode;
+        if (random() % 4 > 0) mode = random() % 3 > 0 ? WriteMode::kUpsert : WriteMode::kErase;
+        mine.Run(mode, AnyRows(rows.begin(), rows.end()));
+        operations.fetch_add(rows.size());
       }
     });
   }

@@ -78,10 +78,10 @@ class MemoryLimitTest : public testing::TestWithParam<AnyKind> {
     for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(found.values[i], rows[i].second);
     // Keys whose values have a fixed length can still be replaced, and erased.
     if (HasStrings(GetParam())) return;
-    std::vector<uint8_t> existed;
     ASSERT_TRUE(object_.Put(rows).ok());
-    ASSERT_TRUE(object_.Erase(keys, existed).ok());
-    ASSERT_EQ(std::count(existed.begin(), existed.end(), 1), static_cast<long>(rows.size()));
+    const AnyAnswer erased = object_.Write(WriteMode::kErase, rows);
+    ASSERT_TRUE(erased.status.ok()) << erased.status;
+    ASSERT_EQ(erased.existed, std::vector<uint8_t>(rows.size(), 1));
   }
 
   std::mt19937_64 random_{test::Seed()};
@@ -91,11 +91,8 @@ class MemoryLimitTest : public testing::TestWithParam<AnyKind> {
   std::map<AnyKey, uint64_t> model_;
   uint64_t stored_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, MemoryLimitTest,
-                         testing::Values(AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes,
-                                         AnyKind::kTwoParts, AnyKind::kHash, AnyKind::kTable,
-                                         AnyKind::kHeapTable),
-                         [](const auto& of) { return NameOf(of.param); });
+INSTANTIATE_TEST_SUITE_P(Kinds, MemoryLimitTest, testing::ValuesIn(test::kAllKinds),
+                         test::kNameOfKind);
 
 TEST_P(MemoryLimitTest, EachRowTellsWhetherItCountedAndTheOthersAreServed) {
   SCOPED_TRACE(test::SeedText(test::Seed()));

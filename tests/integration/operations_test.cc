@@ -6,25 +6,25 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "eris/engine.h"
+#include "tests/support/any_model.h"
 #include "tests/support/any_object.h"
 #include "tests/support/seed.h"
 #include "tests/support/window.h"
-#include "tests/support/write_model.h"
 
 namespace eris {
 namespace {
 
-using storage::KeyState;
 using test::AnyAnswer;
 using test::AnyBatch;
 using test::AnyKey;
@@ -55,7 +55,7 @@ class RandomBatchesTest : public testing::TestWithParam<Case> {
     for (uint64_t point = 500; GetParam().many_ranges && point < kSpan; point += 500) {
       options.split_points.push_back(point);
     }
-    ASSERT_TRUE(object_.Create(options).ok());
+    ASSERT_TRUE(model_.object().Create(options).ok());
   }
   uint64_t AnyFirst() {
     switch (random_() % 10) {
@@ -92,35 +92,13 @@ class RandomBatchesTest : public testing::TestWithParam<Case> {
     }
   }
   uint64_t LikelyValue(const AnyKey& key) {
-    const auto there = model_.find(key);
-    return there != model_.end() && random_() % 2 == 0 ? there->second : random_() % 5;
+    const auto there = model_.rows().find(key);
+    return there != model_.rows().end() && random_() % 2 == 0 ? there->second : random_() % 5;
   }
-  void ExpectAsOfTheModel(storage::Operation operation, const AnyRows& rows,
-                          const std::vector<uint64_t>& expected, const AnyAnswer& answer) {
-    ASSERT_TRUE(answer.status.ok()) << answer.status;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      SCOPED_TRACE(i);
-      const auto& [key, value] = rows[i];
-      const bool there = model_.contains(key);
-      const test::ModelAnswer want =
-          test::RunOnModel(model_, operation, key, value, expected.empty() ? 0 : expected[i]);
-      ASSERT_EQ(answer.executed[i], 1);
-      ASSERT_EQ(answer.existed[i], there);
-      ASSERT_EQ(answer.values[i], want.value.value_or(0));
-      if (!storage::IsConditional(operation)) continue;
-      using storage::Operation;
-      ASSERT_EQ(answer.applied[i], operation == Operation::kAdd ? true
-                                   : operation == Operation::kInsertIfAbsent
-                                       ? !there
-                                       : want.state == KeyState::kPresent);
-    }
-  }
-
   const AnyKind kind_ = GetParam().kind;
   std::mt19937_64 random_{test::Seed()};
   std::unique_ptr<Engine> engine_ = test::OpenEngine(GetParam().options);
-  AnyObject object_{*engine_, kind_, "o"};
-  std::map<AnyKey, uint64_t> model_;
+  test::AnyModel model_{*engine_, kind_, "o"};
 };
 
 // Waiting and asynchronous calls in turn; keys that stand twice in a batch are written in order.
@@ -132,33 +110,26 @@ TEST_P(RandomBatchesTest, EveryOperationAgreesWithAMap) {
                                                      : round % 50 == 0 ? 20'000
                                                                        : 300));
     const auto way = round % 2 == 0 ? AnyObject::Way::kWaiting : AnyObject::Way::kAsync;
+    std::optional<WriteMode> mode;
+    if (random_() % 4 > 0) mode = AnyMode();
+    SCOPED_TRACE(absl::StrCat("round ", round, ", mode ", mode ? static_cast<int>(*mode) : 0));
     std::vector<uint64_t> expected;
-    if (random_() % 4 == 0) {
-      std::vector<AnyKey> keys;
-      for (const auto& [key, value] : rows) keys.push_back(key);
-      ExpectAsOfTheModel(storage::Operation::kLookup, rows, {}, object_.Lookup(keys, way));
-    } else {
-      const WriteMode mode = AnyMode();
-      SCOPED_TRACE("mode " + std::to_string(static_cast<int>(mode)));
-      for (size_t i = 0; mode == WriteMode::kCompareAndSet && i < rows.size(); ++i) {
-        expected.push_back(LikelyValue(rows[i].first));
-      }
-      ExpectAsOfTheModel(test::OperationOf(mode), rows, expected,
-                         object_.Write(mode, rows, expected, way));
+    for (size_t i = 0; mode == WriteMode::kCompareAndSet && i < rows.size(); ++i) {
+      expected.push_back(LikelyValue(rows[i].first));
     }
-    ASSERT_FALSE(HasFailure()) << "round " << round;
-    if (!object_.scans() || round % 50 != 49) continue;
-    const auto all = object_.All();
-    ASSERT_TRUE(all.ok()) << all.status();
-    ASSERT_EQ(*all, AnyRows(model_.begin(), model_.end()));
+    ASSERT_NO_FATAL_FAILURE(model_.Run(mode, rows, expected, way));
+    if (!model_.object().scans() || round % 50 != 49) continue;
+    ASSERT_EQ(test::OrDie(model_.object().All()), model_.all());
   }
-  const auto info = engine_->Describe("o");
-  ASSERT_TRUE(info.ok());
-  EXPECT_EQ(info->keys, model_.size());
-  EXPECT_EQ(info->kind, test::OptionsOf(kind_).kind);
-  EXPECT_EQ(info->schema, test::SchemaOf(kind_));
-  EXPECT_EQ(object_.object().schema(), info->schema);
-  EXPECT_EQ(object_.object().id(), info->id);
+  const ObjectInfo info = test::OrDie(engine_->Describe("o"));
+  EXPECT_EQ(info.keys, model_.rows().size());
+  EXPECT_EQ(info.kind, test::OptionsOf(kind_).kind);
+  EXPECT_EQ(info.schema, test::SchemaOf(kind_));
+  EXPECT_EQ(info.partition_starts.size(),
+            GetParam().many_ranges ? 20 : GetParam().options.aeu_count);
+  EXPECT_EQ(engine_->Stats().objects.at(0).kind, info.kind);
+  EXPECT_EQ(model_.object().object().schema(), info.schema);
+  EXPECT_EQ(model_.object().object().id(), info.id);
 }
 
 std::vector<Case> Cases() {
@@ -167,8 +138,7 @@ std::vector<Case> Cases() {
       {AnyKind::kIndex, "TwoAeus", test::SmallOptions(2, "")},
       {AnyKind::kIndex, "SevenAeus", test::SmallOptions(7, "")},
       {AnyKind::kIndex, "FourNumaNodes", test::SmallOptions(8, "numa:4 core:2 pu:1")}};
-  for (const AnyKind kind : {AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes, AnyKind::kTwoParts,
-                             AnyKind::kHash, AnyKind::kTable}) {
+  for (const AnyKind kind : test::KindsThat(test::HasKeys)) {
     cases.push_back({.kind = kind});
     cases.push_back({.kind = kind, .machine = "ManyRanges", .many_ranges = true});
   }
@@ -212,13 +182,11 @@ class KindTest : public testing::TestWithParam<AnyKind> {
   std::unique_ptr<Engine> engine_ = test::OpenEngine();
   AnyObject object_{*engine_, GetParam(), "o"};
 };
-const auto kKindName = [](const auto& of) { return NameOf(of.param); };
 
 class CounterTest : public KindTest {};
 INSTANTIATE_TEST_SUITE_P(Kinds, CounterTest,
-                         testing::Values(AnyKind::kIndex, AnyKind::kSigned, AnyKind::kTwoParts,
-                                         AnyKind::kHash),
-                         kKindName);
+                         testing::ValuesIn(test::KindsThatTake(WriteMode::kAdd)),
+                         test::kNameOfKind);
 
 // Large batches, in which counters often stand twice, and batches of a few keys, of which an AEU
 // runs those of one turn as one batch; waiting and not, with lookups between them.
@@ -269,9 +237,8 @@ TEST_P(CounterTest, SessionsAddingToTheSameCountersLoseNothing) {
 
 class SwapTest : public KindTest {};
 INSTANTIATE_TEST_SUITE_P(Kinds, SwapTest,
-                         testing::Values(AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes,
-                                         AnyKind::kTwoParts, AnyKind::kHash),
-                         kKindName);
+                         testing::ValuesIn(test::KindsThatTake(WriteMode::kCompareAndSet)),
+                         test::kNameOfKind);
 
 // Each session increments by compare-and-set until it has its share: every swap saw the value that
 // the one before it had left.
@@ -323,10 +290,8 @@ TEST_P(SwapTest, OfSeveralSessionsThatInsertAKeyOneWins) {
 // --- Calls that end early, and what becomes of their memory.
 
 class CallTest : public KindTest {};
-INSTANTIATE_TEST_SUITE_P(Kinds, CallTest,
-                         testing::Values(AnyKind::kIndex, AnyKind::kSigned, AnyKind::kBytes,
-                                         AnyKind::kTwoParts, AnyKind::kHash, AnyKind::kTable),
-                         kKindName);
+INSTANTIATE_TEST_SUITE_P(Kinds, CallTest, testing::ValuesIn(test::KindsThat(test::HasKeys)),
+                         test::kNameOfKind);
 
 TEST_P(CallTest, EachAnswersOnceAndLetsItsMemoryGo) {
   constexpr uint64_t kRows = 5000;

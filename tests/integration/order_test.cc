@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -69,42 +70,9 @@ class OrderTest : public testing::TestWithParam<Case> {
     if (++faults_ <= 5) ADD_FAILURE() << what;
   }
 
-  // Each write of a key expects the value of the write before it.
-  void WriteChains(uint32_t session_number) {
-    const auto session = engine_->NewSession();
-    const Object object = test::Open(*session, "o");
-    std::mt19937_64 random(test::Seed() + session_number);
-    std::vector<uint64_t> last(kHotKeys, 0);  // 0: never written
-    Window window(kInFlight);
-    for (uint64_t call = 0; call < kCalls; ++call) {
-      AnyBatch rows(kind_), expected(kind_);
-      std::vector<uint64_t> values;
-      for (uint64_t n = 1 + random() % 6; n > 0; --n) {
-        const uint64_t i = random() % kHotKeys;
-        expected.Add({}, last[i]);
-        values.push_back(++last[i]);
-        rows.Add(KeyOf(kind_, session_number, i), last[i]);
-      }
-      window.Enter();
-      auto done = [&, values](BatchResult result) {
-        if (!result.status.ok()) Fault(result.status.ToString());
-        for (size_t i = 0; result.status.ok() && i < values.size(); ++i) {
-          if (BitAt(result.applied, i)) continue;
-          Fault(absl::StrCat("write ", values[i], " of a key did not find write ", values[i] - 1));
-        }
-        window.Leave();
-      };
-      WriteBatch batch = rows.write(WriteMode::kCompareAndSet);
-      batch.expected = expected.values();
-      const absl::Status sent = session->WriteAsync(object, batch, std::move(done)).status();
-      if (sent.ok()) continue;
-      window.Leave();
-      return Fault(sent.ToString());
-    }
-  }
-
-  // Upserts, erases and looks up rows: a lookup finds the row that was upserted last.
-  void WriteRows(uint32_t session_number) {
+  // Writes and looks rows up; of each call it knows what every row will answer. Where there are
+  // conditional writes, half of the calls are such: each expects the value of the write before it.
+  void Run(uint32_t session_number) {
     const auto session = engine_->NewSession();
     const Object object = test::Open(*session, "o");
     std::mt19937_64 random(test::Seed() + session_number);
@@ -112,38 +80,58 @@ class OrderTest : public testing::TestWithParam<Case> {
     Window window(kInFlight);
     uint64_t next = 1;
     for (uint64_t call = 0; call < kCalls; ++call) {
-      const uint64_t what = random() % 8;
-      const auto rows = std::make_shared<AnyBatch>(kind_);
+      const std::optional<WriteMode> mode = AnyMode(random);
+      const auto batches = std::make_shared<std::pair<AnyBatch, AnyBatch>>(kind_, kind_);
+      auto& [rows, before] = *batches;
       std::vector<uint64_t> expected;
-      for (uint64_t n = 1 + random() % 4; n > 0; --n) {
-        const uint64_t i = random() % kHotKeys;
-        if (what <= 4) last[i] = what < 4 ? next++ : 0;
-        rows->Add(KeyOf(kind_, session_number, i), last[i]);
-        expected.push_back(last[i]);
+      for (uint64_t n = 1 + random() % 6; n > 0; --n) {
+        uint64_t& value = last[random() % kHotKeys];
+        const auto number = static_cast<uint64_t>(&value - last.data());
+        expected.push_back(value);
+        before.Add({}, value);
+        const bool writes = mode && (mode != WriteMode::kCompareAndSet || value != 0);
+        if (writes) value = mode == WriteMode::kErase ? 0 : next++;
+        rows.Add(KeyOf(kind_, session_number, number), value);
       }
       window.Enter();
-      auto done = [&, what, expected](BatchResult result) {
-        if (!result.status.ok()) Fault(result.status.ToString());
-        const AnyAnswer answer =
-            test::AnswerOf(kind_, what > 4, std::move(result), expected.size());
-        for (size_t i = 0; what > 4 && answer.status.ok() && i < expected.size(); ++i) {
-          if (answer.values[i] == expected[i]) continue;
-          Fault(absl::StrCat("a lookup found row ", answer.values[i], ", not ", expected[i]));
-        }
+      auto done = [&, mode, expected](BatchResult result) {
+        Check(mode, expected, std::move(result));
         window.Leave();
       };
       absl::Status sent;
-      if (what > 4) {
-        const LookupBatch batch{.keys = rows->keys(), .holder = rows};
+      if (!mode) {
+        const LookupBatch batch{.keys = rows.keys(), .holder = batches};
         sent = session->LookupAsync(object, batch, std::move(done)).status();
       } else {
-        WriteBatch batch = rows->write(what == 4 ? WriteMode::kErase : WriteMode::kUpsert);
-        batch.holder = rows;
+        WriteBatch batch = rows.write(*mode);
+        if (mode == WriteMode::kCompareAndSet) batch.expected = before.values();
+        if (random() % 2 == 0) batch.holder = batches;
         sent = session->WriteAsync(object, batch, std::move(done)).status();
       }
       if (sent.ok()) continue;
       window.Leave();
       return Fault(sent.ToString());
+    }
+  }
+  std::optional<WriteMode> AnyMode(std::mt19937_64& random) const {
+    const uint64_t what = random() % 16;
+    if (what < 8 && Takes(kind_, WriteMode::kCompareAndSet)) return WriteMode::kCompareAndSet;
+    if (what % 8 < 3) return std::nullopt;
+    return what % 8 == 3 ? WriteMode::kErase : WriteMode::kUpsert;
+  }
+  void Check(std::optional<WriteMode> mode, const std::vector<uint64_t>& expected,
+             BatchResult result) {
+    if (!result.status.ok()) return Fault(result.status.ToString());
+    const AnyAnswer answer = test::AnswerOf(kind_, !mode, std::move(result), expected.size());
+    const bool values = !mode || mode == WriteMode::kCompareAndSet;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const bool there = expected[i] != 0;
+      if (answer.existed[i] == there && (!values || answer.values[i] == expected[i]) &&
+          (mode != WriteMode::kCompareAndSet || answer.applied[i] == there)) {
+        continue;
+      }
+      Fault(absl::StrCat(mode ? "a write" : "a lookup", " found ",
+                         values ? answer.values[i] : answer.existed[i], ", not ", expected[i]));
     }
   }
 
@@ -171,11 +159,6 @@ TEST_P(OrderTest, CallsOfASessionTakeEffectInTheirOrder) {
   ASSERT_NO_FATAL_FAILURE(Open());
   AnyObject object(*engine_, kind_, "o");
   ASSERT_TRUE(object.Create({uint64_t{1} << 62, uint64_t{2} << 62, uint64_t{3} << 62}).ok());
-  const bool chains = Takes(kind_, WriteMode::kCompareAndSet);
-  for (uint64_t i = 0; chains && i < kSessions * kHotKeys; ++i) {
-    const auto session = static_cast<uint32_t>(i / kHotKeys);
-    ASSERT_TRUE(object.Put({{KeyOf(kind_, session, i % kHotKeys), 0}}).ok());
-  }
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> moves{0};
   std::thread mover([&] {
@@ -192,7 +175,7 @@ TEST_P(OrderTest, CallsOfASessionTakeEffectInTheirOrder) {
   });
   std::vector<std::thread> sessions;
   for (uint32_t i = 0; i < kSessions; ++i) {
-    sessions.emplace_back([this, i, chains] { chains ? WriteChains(i) : WriteRows(i); });
+    sessions.emplace_back([this, i] { Run(i); });
   }
   for (std::thread& session : sessions) session.join();
   stop.store(true);

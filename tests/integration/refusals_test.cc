@@ -24,14 +24,11 @@ using testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
-constexpr AnyKind kKinds[] = {AnyKind::kIndex,    AnyKind::kSigned, AnyKind::kBytes,
-                              AnyKind::kTwoParts, AnyKind::kHash,   AnyKind::kTable,
-                              AnyKind::kHeapTable};
 
 class RefusalsTest : public testing::Test {
  protected:
   RefusalsTest() {
-    for (const AnyKind kind : kKinds) {
+    for (const AnyKind kind : test::kAllKinds) {
       objects_[kind] = test::Create(*engine_, NameOf(kind), test::OptionsOf(kind));
     }
     other_ = test::Create(*engine_, "other");
@@ -91,6 +88,8 @@ class RefusalsTest : public testing::Test {
 TEST_F(RefusalsTest, EachCallWantsAnObject) {
   EXPECT_FALSE(Object());
   ExpectEachCall(Object(), AnyKind::kIndex, kInvalid);
+  const auto another = test::OpenEngine(test::SmallOptions(1));
+  ExpectEachCall(test::Create(*another, "o"), AnyKind::kIndex, kInvalid);
   EXPECT_EQ(session_->Open("nowhere").status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -359,7 +358,7 @@ TEST_F(RefusalsTest, WhatCannotBeCreated) {
   refused({.kind = ObjectKind::kTable, .schema = heap});  // without a key
   EXPECT_EQ(engine_->Describe("new").status().code(), absl::StatusCode::kNotFound);
   Expect(engine_->Create("Table", {}).status(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(engine_->List().size(), std::size(kKinds) + 1);
+  EXPECT_EQ(engine_->List().size(), std::size(test::kAllKinds) + 1);
 }
 
 TEST(RefusalsOfBytesInFlightTest, SecondPartsCount) {

@@ -253,10 +253,9 @@ TEST_P(ScansTest, AChunkOutlivesItsRows) {
   const auto scan = test::OrDie(object_.session().OpenScan(object_.object(), {}));
   const auto chunk = test::OrDie(scan->Next());
   ASSERT_NE(chunk, nullptr);
-  std::vector<uint8_t> existed;
   for (auto& [key, value] : rows) value = 3;
   Put(rows);
-  ASSERT_TRUE(object_.Erase(keys, existed).ok());
+  ASSERT_TRUE(object_.Erase(keys).ok());
   ASSERT_TRUE(engine_->Drop("o").ok());
   AnyRows kept;
   object_.AppendRows(*chunk, kept);
@@ -286,13 +285,12 @@ TEST_P(ScansTest, WritersBesideThemDisturbNoUntouchedRow) {
     while (!stop.load()) {
       AnyRows put;
       std::vector<AnyKey> erased;
-      std::vector<uint8_t> existed;
       for (int i = 0; i < 500; ++i) {
         put.push_back({key_of(random() % 60'000 & ~uint64_t{1}), 5});
         erased.push_back(key_of(random() % 60'000 & ~uint64_t{1}));
       }
       EXPECT_TRUE(object.Put(put).ok());
-      EXPECT_TRUE(object.Erase(erased, existed).ok());
+      EXPECT_TRUE(object.Erase(erased).ok());
     }
   });
   for (int round = 0; round < 6; ++round) {

@@ -149,6 +149,16 @@ TEST_F(TypedColumnsTest, PartsOfTwoTypesAreOrderedByTheFirst) {
   });
   EXPECT_TRUE(end.ok()) << end;
   EXPECT_EQ(rows, (std::vector<std::string>{"-5/-9=3", "-5/3=1", "5/-1=0", "5/7=2"}));
+  // A lookup answers what is asked for, in that order.
+  const std::vector<std::string> asked{"value", "second_key", "key", "value"};
+  const BatchResult found =
+      session_->Lookup(object_, {.keys = {4, {columns, 2}}, .columns = asked});
+  ASSERT_TRUE(found.status.ok()) << found.status;
+  ASSERT_EQ(found.columns.size(), 4u);
+  EXPECT_EQ(test::NumbersOf(found.columns[0]), values);
+  EXPECT_EQ(test::NumbersOf<int32_t>(found.columns[1]), days);
+  EXPECT_EQ(test::NumbersOf<int64_t>(found.columns[2]), firsts);
+  EXPECT_EQ(found.columns[3].values, found.columns[0].values);
 }
 
 // --- Byte strings.

@@ -42,7 +42,7 @@ enum class PlantedBug : uint8_t {
   kLeaveVersions,          // a hand-over leaves the versions of its rows behind
   kEndSnapshotEarly,       // a scan's snapshot ends before its parts have been answered
   kPublishUnacknowledged,  // a table is published before the target has acknowledged its range
-  kDropStubEarly,        // the source forgets where the range has gone, which is not installed yet
+  kDropStubEarly,        // the source forgets where the range has gone, before it is installed
   kTwoPublishers,        // a table is derived from an older one than that in force
   kLoseRowsAtSplit,      // a source without memory refuses after it has cut the range off
   kTakeChunkBack,        // a chunk that is installed is taken back, too

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,18 @@ inline std::string NameOf(AnyKind kind) {
                                     "Hash",  "Table",  "HeapTable"};
   return kNames[static_cast<int>(kind)];
 }
+// Names a test's parameter.
+inline constexpr auto kNameOfKind = [](const auto& of) { return NameOf(of.param); };
+inline constexpr AnyKind kAllKinds[] = {AnyKind::kIndex,    AnyKind::kSigned, AnyKind::kBytes,
+                                        AnyKind::kTwoParts, AnyKind::kHash,   AnyKind::kTable,
+                                        AnyKind::kHeapTable};
+// Those that say yes to `has`.
+template <class Has>
+std::vector<AnyKind> KindsThat(Has has) {
+  std::vector<AnyKind> kinds;
+  std::copy_if(std::begin(kAllKinds), std::end(kAllKinds), std::back_inserter(kinds), has);
+  return kinds;
+}
 inline bool IsTable(AnyKind kind) { return kind == AnyKind::kTable || kind == AnyKind::kHeapTable; }
 // Its rows are scanned in the order of their keys, and its ranges move by links, too.
 inline bool IsIndex(AnyKind kind) { return kind != AnyKind::kHash && !IsTable(kind); }
@@ -39,6 +52,9 @@ inline bool Takes(AnyKind kind, WriteMode mode) {
   if (!HasKeys(kind)) return mode == WriteMode::kAppend;
   if (IsTable(kind)) return mode == WriteMode::kUpsert || mode == WriteMode::kErase;
   return mode != WriteMode::kAppend && (mode != WriteMode::kAdd || kind != AnyKind::kBytes);
+}
+inline std::vector<AnyKind> KindsThatTake(WriteMode mode) {
+  return KindsThat([mode](AnyKind kind) { return Takes(kind, mode); });
 }
 inline WriteMode PutMode(AnyKind kind) {
   return HasKeys(kind) ? WriteMode::kUpsert : WriteMode::kAppend;
@@ -169,7 +185,7 @@ class AnyObject {
   using Around = std::function<void(bool begins)>;
   enum class Way { kWaiting, kAsync };
 
-  // The object need not be there yet.
+  // The object may be created later.
   AnyObject(Engine& engine, AnyKind kind, std::string name)
       : engine_(engine), kind_(kind), name_(std::move(name)), session_(engine.NewSession()) {}
 
@@ -221,14 +237,19 @@ class AnyObject {
         [&](auto done) { return session_->LookupAsync(object_, batch, std::move(done)); });
   }
 
-  // Distinct keys; new ones of a heap table. existed[i]: key i was there.
+  // Distinct keys; new rows of a heap table.
+  absl::Status Put(const AnyRows& rows) { return Write(PutMode(kind_), rows).status; }
+  // existed[i]: key i was there.
   absl::Status Put(const AnyRows& rows, std::vector<uint8_t>& existed) {
     AnyAnswer answer = Write(PutMode(kind_), rows);
     existed = std::move(answer.existed);
     existed.resize(rows.size());
     return answer.status;
   }
-  absl::Status Put(const AnyRows& rows) { return Write(PutMode(kind_), rows).status; }
+  absl::Status Erase(const std::vector<AnyKey>& keys) {
+    std::vector<uint8_t> existed;
+    return Erase(keys, existed);
+  }
   absl::Status Erase(const std::vector<AnyKey>& keys, std::vector<uint8_t>& existed) {
     AnyRows rows;
     for (const AnyKey& key : keys) rows.emplace_back(key, 0);

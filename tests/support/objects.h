@@ -142,33 +142,6 @@ absl::Status ForEachChunk(Scan& scan, Read read) {
     read(**chunk);
   }
 }
-inline absl::Status AppendColumn(Scan& scan, size_t column, std::vector<uint64_t>& numbers) {
-  return ForEachChunk(scan, [&](const Chunk& chunk) {
-    const absl::Span<const uint64_t> part = chunk.Uint64s(column);
-    numbers.insert(numbers.end(), part.begin(), part.end());
-  });
-}
-// The keys of an index of u64.
-inline std::vector<uint64_t> ReadKeys(Session& session, const Object& index,
-                                      const Query& query = {}) {
-  std::vector<uint64_t> keys;
-  const absl::Status read = AppendColumn(*OrDie(session.OpenScan(index, query)), 0, keys);
-  ERIS_CHECK(read.ok());
-  return keys;
-}
-// Keys and values.
-using Pairs = std::vector<std::pair<uint64_t, uint64_t>>;
-inline Pairs ReadPairs(Session& session, const Object& index, const Query& query = {}) {
-  Pairs pairs;
-  const auto scan = OrDie(session.OpenScan(index, query));
-  const absl::Status read = ForEachChunk(*scan, [&](const Chunk& chunk) {
-    for (uint64_t i = 0; i < chunk.rows(); ++i) {
-      pairs.emplace_back(chunk.Uint64s(0)[i], chunk.Uint64s(1)[i]);
-    }
-  });
-  ERIS_CHECK(read.ok());
-  return pairs;
-}
 
 }  // namespace eris::test
 

@@ -15,20 +15,10 @@ namespace eris::test {
 // REQUIRES: a mode of objects with a key.
 inline storage::Operation OperationOf(WriteMode mode) {
   using storage::Operation;
-  switch (mode) {
-    case WriteMode::kInsertIfAbsent:
-      return Operation::kInsertIfAbsent;
-    case WriteMode::kReplaceIfPresent:
-      return Operation::kReplaceIfPresent;
-    case WriteMode::kCompareAndSet:
-      return Operation::kCompareAndSet;
-    case WriteMode::kAdd:
-      return Operation::kAdd;
-    case WriteMode::kErase:
-      return Operation::kErase;
-    default:
-      return Operation::kUpsert;
-  }
+  constexpr Operation kOperations[] = {Operation::kInsertIfAbsent, Operation::kReplaceIfPresent,
+                                       Operation::kCompareAndSet,  Operation::kAdd,
+                                       Operation::kUpsert,         Operation::kErase};
+  return kOperations[static_cast<int>(mode) - 1];
 }
 
 struct ModelAnswer {

@@ -63,7 +63,7 @@ absl::Status AddDelta(absl::string_view text, ColumnBuffers& to) {
 
 }  // namespace
 
-size_t WriteRows::string_bytes() const {
+size_t RowsToWrite::string_bytes() const {
   size_t bytes = 0;
   for (const client::OwnedRows* part : {&rows, &expected}) {
     if (!part->columns.empty() && !part->columns.back().offsets.empty()) {
@@ -74,7 +74,7 @@ size_t WriteRows::string_bytes() const {
 }
 
 absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from_input,
-                      absl::string_view text, WriteRows& to) {
+                      absl::string_view text, RowsToWrite& to) {
   if (syntax.mode == WriteMode::kErase) {
     return AddKey(schema, absl::StripAsciiWhitespace(text), to.rows);
   }

@@ -13,7 +13,7 @@
 namespace eris::cli {
 
 // What one request writes.
-struct WriteRows {
+struct RowsToWrite {
   client::OwnedRows rows;
   client::OwnedRows expected;  // of kCompareAndSet: the value column
 
@@ -34,7 +34,7 @@ struct WriteSyntax {
 // is that file's content. Errors: InvalidArgument, naming the text and what was expected; `to` is
 // then unspecified. REQUIRES: the schema of an index or a hash, but for kErase.
 absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from_input,
-                      absl::string_view text, WriteRows& to);
+                      absl::string_view text, RowsToWrite& to);
 
 }  // namespace eris::cli
 

@@ -6,26 +6,18 @@
 
 #include "gtest/gtest.h"
 #include "tests/unit/clients/fake_data_server.h"
+#include "tests/unit/clients/test_objects.h"
 
 namespace eris::client {
 namespace {
 
-const ObjectInfo kObject = {.name = "o", .schema = KeyValueSchema()};
+const ObjectInfo kObject = IndexOf({});
 
-std::vector<uint64_t> NumbersOf(const v1::Column& column) {
-  std::vector<uint64_t> numbers(column.data().size() / sizeof(uint64_t));
-  std::memcpy(numbers.data(), column.data().data(), column.data().size());
-  return numbers;
-}
-void SetNumbers(const std::vector<uint64_t>& numbers, v1::Column& column) {
-  column.set_type(v1::COLUMN_TYPE_UINT64);
-  column.set_data(numbers.data(), numbers.size() * sizeof(uint64_t));
-}
 void SetBit(size_t row, std::string& bits) {
   bits[row >> 3] = static_cast<char>(bits[row >> 3] | 1 << (row & 7));
 }
 
-class Fake : public v1::Data::Service {
+class EvenKeysAndACounter : public v1::Data::Service {
  public:
   // Looks up key k as k + 1 when k is even, as missing when odd. Key 13 first in a batch fails it,
   // 99 ends the stream.
@@ -44,7 +36,7 @@ class Fake : public v1::Data::Service {
         for (size_t i = 0; i < keys.size(); ++i) {
           if (keys[i]++ % 2 == 0) SetBit(i, found);
         }
-        SetNumbers(keys, *response.mutable_response()->add_columns());
+        *response.mutable_response()->add_columns() = ColumnOfNumbers(keys);
         response.mutable_response()->set_found(found);
       }
       call->Write(response);
@@ -77,7 +69,7 @@ class Fake : public v1::Data::Service {
         values[i] = sum += values[i];
         SetBit(i, executed);
       }
-      SetNumbers(values, *response.add_columns());
+      *response.add_columns() = ColumnOfNumbers(values);
       response.set_applied(executed);
       response.set_existed(executed);
       response.set_executed(executed);
@@ -90,7 +82,7 @@ class Fake : public v1::Data::Service {
 class BatchStreamTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(client_, nullptr); }
-  Fake service_;
+  EvenKeysAndACounter service_;
   const FakeDataServer server_{service_};
   const std::unique_ptr<Client> client_ = server_.Connect();
 };

@@ -7,15 +7,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/clients/test_objects.h"
 
 namespace eris::client {
 namespace {
 
 using ::testing::HasSubstr;
 
-ObjectInfo IndexOf(const KeyTypes& key, ColumnType value = ColumnType::kUint64) {
-  return {.name = "o", .kind = ObjectKind::kIndex, .schema = KeyValueSchema(key, value)};
-}
 const ObjectInfo kNumbers = IndexOf({});
 const ObjectInfo kTable = {
     .name = "t",
@@ -25,11 +23,6 @@ const ObjectInfo kTable = {
                            {.name = "price", .type = ColumnType::kDecimal, .scale = 2}},
                .key = {1}}};
 
-std::vector<uint64_t> NumbersOf(const v1::Column& column) {
-  std::vector<uint64_t> numbers(column.data().size() / sizeof(uint64_t));
-  std::memcpy(numbers.data(), column.data().data(), column.data().size());
-  return numbers;
-}
 template <class T>
 std::string MessageOf(const absl::StatusOr<T>& result) {
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument) << result.status();

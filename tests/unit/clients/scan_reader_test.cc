@@ -10,19 +10,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/clients/fake_data_server.h"
+#include "tests/unit/clients/test_objects.h"
 
 namespace eris::client {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-v1::Column ColumnOfNumbers(absl::Span<const uint64_t> numbers) {
-  v1::Column column;
-  column.set_type(v1::COLUMN_TYPE_UINT64);
-  column.set_data(numbers.data(), numbers.size() * sizeof(uint64_t));
-  return column;
-}
 
 // Has the keys 0 .. 9 with twice of them as values, one a message; the token is the next key in
 // digits. Each stream ends after `messages_a_stream` messages as a test says.
@@ -110,10 +104,10 @@ class ScanReaderTest : public ::testing::TestWithParam<ObjectKind> {
 INSTANTIATE_TEST_SUITE_P(Kinds, ScanReaderTest,
                          ::testing::Values(ObjectKind::kIndex, ObjectKind::kTable,
                                            ObjectKind::kHeapTable),
-                         [](const auto& info) {
-                           return info.param == ObjectKind::kIndex   ? "Index"
-                                  : info.param == ObjectKind::kTable ? "Table"
-                                                                     : "HeapTable";
+                         [](const auto& one) {
+                           return one.param == ObjectKind::kIndex   ? "Index"
+                                  : one.param == ObjectKind::kTable ? "Table"
+                                                                    : "HeapTable";
                          });
 
 TEST_P(ScanReaderTest, StreamIsReadToItsEndAndHasNoDeadlineAsAWhole) {
@@ -243,7 +237,6 @@ class OneAnswer : public v1::Data::Service {
   v1::AggregateResponse sums;
 };
 
-ObjectInfo IndexOf(const KeyTypes& types) { return {.name = "o", .schema = KeyValueSchema(types)}; }
 const ObjectInfo kVisits = IndexOf({ColumnType::kUint64, ColumnType::kDate});
 
 class RangesTest : public ::testing::Test {

@@ -19,7 +19,7 @@ constexpr uint64_t kLargest = std::numeric_limits<uint64_t>::max();
 // One row of an index: "key=value", of kCompareAndSet "key=expected:value", or what is wrong.
 std::string Read(WriteMode mode, const Schema& schema, const std::string& text,
                  bool from_input = false) {
-  WriteRows to;
+  RowsToWrite to;
   const absl::Status status = AddWrite(schema, {.mode = mode}, from_input, text, to);
   if (!status.ok()) return std::string(status.message());
   const ColumnSchema& value = schema.columns.back();
@@ -102,7 +102,7 @@ TEST(WriteTextTest, StringsStandAsTheyAre) {
 }
 
 TEST(WriteTextTest, RowsAreAddedAndTheirStringsCounted) {
-  WriteRows to;
+  RowsToWrite to;
   const Schema schema = KeyValueSchema({}, ColumnType::kString);
   const WriteSyntax syntax{.mode = WriteMode::kCompareAndSet, .format = ByteFormat::kHex};
   EXPECT_TRUE(AddWrite(schema, syntax, false, "1=00:0102", to).ok());
@@ -111,7 +111,7 @@ TEST(WriteTextTest, RowsAreAddedAndTheirStringsCounted) {
   EXPECT_EQ(to.expected.rows, 2u);
   EXPECT_EQ(to.string_bytes(), 4u);
   EXPECT_EQ(to.rows.GetString(1, 1), "\3");
-  WriteRows erased;
+  RowsToWrite erased;
   EXPECT_TRUE(AddWrite(schema, {.mode = WriteMode::kErase}, false, " 7 ", erased).ok());
   EXPECT_EQ(erased.rows.columns.size(), 1u);
   EXPECT_EQ(erased.string_bytes(), 0u);

@@ -128,7 +128,7 @@ class JoinLab {
         *aeus_[aeu.value],
         {.range = {}, .manager = &object.ManagerOn(memory_.pool, {}), .route = &object.route});
   }
-  // Sends the drop; AEUs have not seen it yet.
+  // Sends the drop; AEUs see it in their next turns.
   void Drop(engine::ObjectEntry& object) {
     object.MarkDropped();
     for (uint32_t i = 0; i < size(); ++i) {

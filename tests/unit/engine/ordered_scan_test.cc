@@ -196,8 +196,9 @@ TEST_F(OrderedScanTest, AggregatesUnderWayAreBoundedByTheSessionsBytes) {
   absl::Status status;
   // 12 KiB in flight, and three partitions of 512 bytes each.
   while (status.ok() && started < 1000) {
-    status = session_->AggregateAsync(object_, {.count_only = true}, [&](auto) { calls.fetch_add(1); })
-                 .status();
+    status =
+        session_->AggregateAsync(object_, {.count_only = true}, [&](auto) { calls.fetch_add(1); })
+            .status();
     started += status.ok();
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;

@@ -30,18 +30,23 @@ class ReaderTest : public testing::TestWithParam<Reads> {
 
   void Fill(const char* name) {
     const bool table = GetParam() == Reads::kTable;
-    EXPECT_TRUE(engine_.While([&] {
-      return engine_->Create(name, {.kind = table ? ObjectKind::kTable : ObjectKind::kIndex,
-                                    .expected = {0, kRows}});
-    }).ok());
+    EXPECT_TRUE(engine_
+                    .While([&] {
+                      return engine_->Create(
+                          name, {.kind = table ? ObjectKind::kTable : ObjectKind::kIndex,
+                                 .expected = {0, kRows}});
+                    })
+                    .ok());
     const Object object = test::Open(*session_, name);
     std::vector<uint64_t> keys(10'000);
     for (uint64_t from = 0; from < kRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);
       const ColumnView columns[] = {test::ColumnOf(keys), test::ColumnOf(keys)};
-      EXPECT_TRUE(engine_.While([&] {
-        return session_->Write(object, {.rows = {keys.size(), columns}}).status;
-      }).ok());
+      EXPECT_TRUE(engine_
+                      .While([&] {
+                        return session_->Write(object, {.rows = {keys.size(), columns}}).status;
+                      })
+                      .ok());
     }
   }
   absl::StatusOr<std::unique_ptr<Scan>> TryOpen(const char* outer = "a", const char* inner = "b") {

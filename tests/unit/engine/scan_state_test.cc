@@ -26,10 +26,16 @@ constexpr uint64_t kRows = 300'000;  // half of it at either AEU: more than its 
 class ScanStateTest : public testing::Test {
  protected:
   ~ScanStateTest() override {
-    engine_.StepUntil([&] {
-      return engine_->core().in_flight.count() == 0 && engine_->core().scans.size() == 0;
-    });
+    Settle();
     EXPECT_EQ(engine_->core().chunks->in_use(), 0u);
+  }
+
+  // Until no scan is left.
+  void Settle() {
+    engine_.StepUntil([&] {
+      const auto& core = engine_->core();
+      return core.in_flight.count() == 0 && core.scans.size() + core.joins.size() == 0;
+    });
   }
 
   Object Create(const char* name, const CreateOptions& options) {
@@ -48,15 +54,17 @@ class ScanStateTest : public testing::Test {
     return object;
   }
   void Write(const Object& object, Rows& rows) {
-    const absl::Status written = engine_.While(
-        [&] { return session_->Write(object, {.rows = rows.batch()}).status; });
+    const absl::Status written =
+        engine_.While([&] { return session_->Write(object, {.rows = rows.batch()}).status; });
     EXPECT_TRUE(written.ok()) << written;
   }
   std::unique_ptr<Scan> Open(const Object& object, const Query& query = {}) {
     return test::OrDie(session_->OpenScan(object, query));
   }
   absl::Status Refused(const Object& object, const Query& query) {
-    return session_->OpenScan(object, query).status();
+    absl::Status status = session_->OpenScan(object, query).status();
+    Settle();
+    return status;
   }
   Scan::NextResult Next(Scan& scan) {
     return engine_.While([&] { return scan.Next(); });
@@ -94,7 +102,7 @@ TEST_F(ScanStateTest, ReadsEveryRowInOrderThroughFourChunksAndAShortOneThroughOn
   auto small = Open(object, {.limit = 10});
   EXPECT_EQ(engine_->core().chunks->in_use(), 5u);
   auto last = Open(object);  // gets the one that is left
-  EXPECT_EQ(Refused(object, {}).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(session_->OpenScan(object, {}).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Count(*last), kRows);
   EXPECT_EQ(Count(*small), 10u);
   EXPECT_EQ(Count(*scan), kRows);
@@ -223,8 +231,8 @@ TEST_F(ScanStateTest, ChunksOfIndexesAndJoinsAreExportedToArrow) {
   scan = Open(numbers);
   exported(Next(*scan), {"g", "L"});
   const Object inner = Create("i", {});
-  EXPECT_TRUE(engine_.While([&] { return session_->Upsert(inner, {7}, std::vector<uint64_t>{9}); })
-                  .ok());
+  EXPECT_TRUE(
+      engine_.While([&] { return session_->Upsert(inner, {7}, std::vector<uint64_t>{9}); }).ok());
   scan = test::OrDie(session_->OpenJoin(numbers, inner, {}));
   exported(Next(*scan), {"g", "L", "L"});
 }
@@ -238,7 +246,8 @@ TEST_F(ScanStateTest, ATokenGoesOnBehindItsChunkInBothDirections) {
     do {
       auto scan = Open(object, query);
       const Scan::NextResult chunk = Next(*scan);
-      ASSERT_TRUE(chunk.ok() && *chunk != nullptr);
+      ASSERT_TRUE(chunk.ok());
+      if (*chunk == nullptr) break;  // a token may lead to no more rows
       const auto part = (*chunk)->Uint64s(0);
       keys.insert(keys.end(), part.begin(), part.end());
       query.resume = (*chunk)->resume();
@@ -277,7 +286,8 @@ TEST_F(ScanStateTest, ATokenGoesOnInTheMiddleOfAFirstPart) {
   do {
     auto scan = Open(object, query);
     const Scan::NextResult chunk = Next(*scan);
-    ASSERT_TRUE(chunk.ok() && *chunk != nullptr);
+    ASSERT_TRUE(chunk.ok());
+    if (*chunk == nullptr) break;  // a token may lead to no more rows
     test::AppendRows(**chunk, got);
     query.resume = (*chunk)->resume();
   } while (!query.resume.empty());

@@ -157,7 +157,6 @@ TEST_F(SessionBatchTest, ColumnsWithoutAHolderAreCopiedAndOthersAreKept) {
       WriteBatch write = batch->write(test::PutMode(kind));
       if (held) write.holder = batch;
       std::weak_ptr<AnyBatch> kept = batch;
-      batch.reset();
       std::atomic<bool> done{false};
       const auto pending =
           object.session().WriteAsync(object.object(), write, [&](const BatchResult& result) {
@@ -165,6 +164,7 @@ TEST_F(SessionBatchTest, ColumnsWithoutAHolderAreCopiedAndOthersAreKept) {
             EXPECT_EQ(kept.expired(), !held);
             done.store(true);
           });
+      batch.reset();
       write.holder.reset();
       ASSERT_TRUE(pending.ok()) << pending.status();
       EXPECT_EQ(kept.expired(), !held);

@@ -35,7 +35,7 @@ constexpr uint64_t kRows = 900'000;                        // more than the chun
 constexpr uint64_t kBlocks = kRows / storage::kBlockRows;  // and some that are not full
 
 const Schema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
-                                       {.name = "group", .type = ColumnType::kInt32}}};
+                                  {.name = "group", .type = ColumnType::kInt32}}};
 
 class TableScanStateTest : public testing::Test {
  protected:
@@ -47,9 +47,10 @@ class TableScanStateTest : public testing::Test {
   ~TableScanStateTest() override { ExpectNothingLeft(); }
 
   Object Create(const char* name, const Schema& schema, const KeyRange& expected = {}) {
-    const CreateOptions options{.kind = schema.has_key() ? ObjectKind::kTable : ObjectKind::kHeapTable,
-                                .schema = schema,
-                                .expected = expected};
+    const CreateOptions options{
+        .kind = schema.has_key() ? ObjectKind::kTable : ObjectKind::kHeapTable,
+        .schema = schema,
+        .expected = expected};
     const absl::Status status =
         engine_.While([&] { return engine_->Create(name, options).status(); });
     EXPECT_TRUE(status.ok()) << status;
@@ -340,8 +341,7 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
     auto other = all;
     other.parts = std::move(parts);
     query.resume = engine::ToToken(other);
-    EXPECT_EQ(session_->OpenScan(heap_, query).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), absl::StatusCode::kInvalidArgument);
   };
   refused({});
   refused({all.parts[0], all.parts[1], {.owner = AeuId{kAeus}, .cursor = {}}});
@@ -351,8 +351,8 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
 
 TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing) {
   const Schema target = {.columns = {{.name = "id", .type = ColumnType::kUint64},
-                                          {.name = "group", .type = ColumnType::kInt32}},
-                              .key = {0}};
+                                     {.name = "group", .type = ColumnType::kInt32}},
+                         .key = {0}};
   const Object into = Create("t", target, {0, kRows});
   std::optional<absl::StatusOr<uint64_t>> end;
   std::atomic<bool> done{false};
@@ -433,13 +433,12 @@ TEST_F(TableScanStateTest, ATargetThatDoesNotFitIsRefused) {
   EXPECT_EQ(code(numbers, pairs), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(code(pairs, numbers, {.limit = 7}), kInvalid);
   EXPECT_EQ(code(pairs, numbers, Count()), kInvalid);
-  for (const Schema& schema :
-       {KeyValueSchema(ColumnType::kInt64),
-        KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64}),
-        KeyValueSchema(ColumnType::kUint64, ColumnType::kString)}) {
-    const std::string name = absl::StrCat("i", schema.columns.size(),
-                                          static_cast<int>(schema.columns[0].type),
-                                          static_cast<int>(schema.columns.back().type));
+  for (const Schema& schema : {KeyValueSchema(ColumnType::kInt64),
+                               KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64}),
+                               KeyValueSchema(ColumnType::kUint64, ColumnType::kString)}) {
+    const std::string name =
+        absl::StrCat("i", schema.columns.size(), static_cast<int>(schema.columns[0].type),
+                     static_cast<int>(schema.columns.back().type));
     EXPECT_EQ(code(pairs, index(name.c_str(), schema)), absl::StatusCode::kFailedPrecondition);
   }
 }

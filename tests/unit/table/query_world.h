@@ -43,19 +43,19 @@ class ColumnMemory {
 
 inline const Schema& QuerySchema() {
   static const Schema schema{.columns = {
-                                      {"i32", ColumnType::kInt32},
-                                      {"i32n", ColumnType::kInt32, 0, true},
-                                      {"i64", ColumnType::kInt64},
-                                      {"u64", ColumnType::kUint64},
-                                      {"f64", ColumnType::kFloat64},
-                                      {"f64n", ColumnType::kFloat64, 0, true},
-                                      {"date", ColumnType::kDate},
-                                      {"dec2", ColumnType::kDecimal, 2},
-                                      {"dec4n", ColumnType::kDecimal, 4, true},
-                                      {"few", ColumnType::kString, 0, true},
-                                      {"text", ColumnType::kString, 0, true},
-                                      {"u64n", ColumnType::kUint64, 0, true},
-                                  }};
+                                 {"i32", ColumnType::kInt32},
+                                 {"i32n", ColumnType::kInt32, 0, true},
+                                 {"i64", ColumnType::kInt64},
+                                 {"u64", ColumnType::kUint64},
+                                 {"f64", ColumnType::kFloat64},
+                                 {"f64n", ColumnType::kFloat64, 0, true},
+                                 {"date", ColumnType::kDate},
+                                 {"dec2", ColumnType::kDecimal, 2},
+                                 {"dec4n", ColumnType::kDecimal, 4, true},
+                                 {"few", ColumnType::kString, 0, true},
+                                 {"text", ColumnType::kString, 0, true},
+                                 {"u64n", ColumnType::kUint64, 0, true},
+                             }};
   return schema;
 }
 

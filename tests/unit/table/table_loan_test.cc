@@ -177,9 +177,9 @@ INSTANTIATE_TEST_SUITE_P(Keys, TableLoanTest,
 
 Schema OneKey(bool two_words) {
   Schema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
-                                 {.name = "n", .type = ColumnType::kInt64, .nullable = true},
-                                 {.name = "s", .type = ColumnType::kString, .nullable = true}},
-                     .key = {0}};
+                            {.name = "n", .type = ColumnType::kInt64, .nullable = true},
+                            {.name = "s", .type = ColumnType::kString, .nullable = true}},
+                .key = {0}};
   if (two_words) schema.key.push_back(3);
   schema.columns.push_back({.name = "t", .type = ColumnType::kInt32});
   return schema;
