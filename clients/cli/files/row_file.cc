@@ -219,7 +219,7 @@ void RowFile::Index() {
   // Ends of the text, which are no delimiters, stop a record that is not whole.
   const size_t stops = fields_.size() + 2;
   if (places_.size() < end_ + 8 + stops) places_.resize(end_ + 8 + stops);
-  const size_t count = IndexDelimiters(buffer_.data(), 0, end_, format_.delimited.delimiter,
+  const size_t count = IndexDelimiters(buffer_.data(), begin_, end_, format_.delimited.delimiter,
                                        format_.delimited.quotes, places_.data());
   std::fill_n(places_.begin() + static_cast<ptrdiff_t>(count), stops, static_cast<uint32_t>(end_));
   next_place_ = 0;

@@ -248,7 +248,7 @@ class FakeSession final : public Session {
                          engine->WriteOne(entry, mode, i, std::move(cells[i]), expected, result));
                    }
                    if (result.refused == 0) result.executed.clear();
-                   if (mode == WriteMode::kAppend) result.existed.clear();
+                   if (mode == WriteMode::kAppend) result.existed = result.executed = "";
                    if (mode >= WriteMode::kUpsert) return;
                    result.columns = ColumnsOf({ValueTypeOf(entry.info.schema)}, answers);
                  });
