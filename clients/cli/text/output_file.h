@@ -19,7 +19,7 @@ class OutputFile {
   ~OutputFile();
 
   // From here on signals are caught if there is something to remove (CatchInterrupts).
-  // A regular file, or one that is not there yet, is written beside its place, where links lead to
+  // A regular file, or one that does not exist, is written beside its place, where links lead to
   // it; anything else (a pipe, a device, a link to nothing) directly. Blocks as opening a pipe
   // does. Errors: InvalidArgument.
   absl::Status Open(const std::string& path);
