@@ -390,6 +390,10 @@ uint64_t ExpectedChunkBytes(const Schema& schema, uint64_t rows_max, uint64_t by
 
 absl::Status TakeColumns(const ColumnTypes& types, uint64_t rows, Columns* message,
                          std::vector<ColumnBuffers>* columns) {
+  if (rows == 0 && message->empty()) {
+    columns->assign(types.size(), {});
+    return absl::OkStatus();
+  }
   if (static_cast<size_t>(message->size()) != types.size()) {
     return absl::InternalError(
         absl::StrCat("the server sent ", message->size(), " columns, expected ", types.size()));

@@ -76,8 +76,8 @@ uint64_t ChunkBytes(const Chunk& chunk);
 uint64_t ExpectedChunkBytes(const Schema& schema, uint64_t rows_max, uint64_t bytes_max);
 
 // Takes the columns of an answer on `rows` rows; those that were in `columns` before stay in the
-// message. Errors: Internal (the server sent other columns, or columns that are not as long as the
-// rows).
+// message. Without a row there may be none. Errors: Internal (the server sent other columns, or
+// columns that are not as long as the rows).
 absl::Status TakeColumns(const ColumnTypes& types, uint64_t rows, Columns* message,
                          std::vector<ColumnBuffers>* columns);
 

@@ -135,6 +135,7 @@ void Run(const Flags& flags) {
   const BalancerStatus before = StatusOf(client);
   const int64_t begin_ns = NowNs();
   Mover mover(client, {.object = flags.object,
+                       .key_type = object.key_type(),
                        .keys = object.Borders(),
                        .rows_behind = kRowsBehindKey,
                        .links = object.HasLinks(),

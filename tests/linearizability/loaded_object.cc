@@ -140,13 +140,13 @@ client::OwnedRows LoadedObject::KeyColumnsOf(const std::vector<uint64_t>& keys) 
         first.push_back(key);
     }
   }
-  client::OwnedRows rows{keys.size(), {client::NumberColumn(absl::MakeConstSpan(first))}};
-  if (!second.empty()) rows.columns.push_back(client::NumberColumn(absl::MakeConstSpan(second)));
+  client::OwnedRows rows{keys.size(), {client::NumberColumn<uint64_t>(first)}};
+  if (!second.empty()) rows.columns.push_back(client::NumberColumn<uint64_t>(second));
   return rows;
 }
 
 ColumnBuffers LoadedObject::ValueColumnOf(const std::vector<uint64_t>& values) const {
-  if (kind_ != LoadedKind::kBytes) return client::NumberColumn(absl::MakeConstSpan(values));
+  if (kind_ != LoadedKind::kBytes) return client::NumberColumn<uint64_t>(values);
   std::vector<std::string> strings;
   for (const uint64_t value : values) strings.push_back(StringOf(value));
   const std::vector<absl::string_view> views(strings.begin(), strings.end());

@@ -52,6 +52,7 @@ class LoadedObject {
   absl::Status Create(client::Client& client, const Rows& rows);
   // The bounds of partitions, from 0, in what Move takes.
   std::vector<uint64_t> Borders() const;
+  ColumnType key_type() const { return info_.schema.columns[0].type; }
   // Whether ranges move by link. If not, they move by copy alone.
   bool HasLinks() const { return kind_ != LoadedKind::kHash && kind_ != LoadedKind::kTable; }
 

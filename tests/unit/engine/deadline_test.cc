@@ -72,7 +72,7 @@ TEST_F(DeadlineTest, AWriteWhoseDeadlineExpiredIsDoneWhollyOrNotAtAllPerAeu) {
   std::vector<uint8_t> existed(4, 9);
   EXPECT_EQ(session_->Upsert(object_, keys, values, absl::MakeSpan(existed), Soon()).code(),
             kDeadlineExceeded);
-  EXPECT_EQ(existed, std::vector<uint8_t>(4, 9));
+  EXPECT_EQ(existed, std::vector<uint8_t>(4, 0));
   while (engine_.StepAll()) {
   }
   AwaitNoneInFlight();

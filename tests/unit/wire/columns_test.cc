@@ -229,6 +229,8 @@ TEST(ColumnsTest, AnswersThatBreakTheProtocolAreInternalErrors) {
   EXPECT_FALSE(refused(2, [](Columns&) {}));
   EXPECT_TRUE(refused(3, [](Columns&) {}));
   EXPECT_TRUE(refused(2, [](Columns& c) { c.RemoveLast(); }));
+  EXPECT_TRUE(refused(2, [](Columns& c) { c.Clear(); }));
+  EXPECT_FALSE(refused(0, [](Columns& c) { c.Clear(); }));
   EXPECT_TRUE(refused(2, [](Columns& c) { c[1].set_type(v1::COLUMN_TYPE_UINT64); }));
   EXPECT_TRUE(refused(2, [](Columns& c) { c[1].mutable_data()->pop_back(); }));
   EXPECT_TRUE(refused(2, [](Columns& c) { c[0].mutable_data()->pop_back(); }));
