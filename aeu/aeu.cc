@@ -473,7 +473,8 @@ bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment
     memory::LocalCache* cache = install.manager->NewCache();
     if (cache == nullptr) return false;
     cache->SetListener(&recollection_);
-    const bool copies_bytes = install.value_type == ColumnType::kString || install.layout != nullptr;
+    const bool copies_bytes =
+        install.value_type == ColumnType::kString || install.layout != nullptr;
     slot = std::make_unique<ObjectSlot>(command->object, *install.route, *cache, copies_bytes,
                                         PartitionSpec(install));
     byte_objects_ += copies_bytes;

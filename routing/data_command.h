@@ -148,7 +148,7 @@ struct InstallSegment {
   uint32_t position = 0;   // of the answer in the reply's states
   uint64_t seed = 0;       // kHash
   bool two_parts = false;  // the keys
-  bool slot_only = false;  // no range yet: room for those that will be handed over
+  bool slot_only = false;  // without a range: room for those that will be handed over
   // Of tables: held by the object's entry, which outlives the command.
   const std::shared_ptr<const storage::TableLayout>* layout = nullptr;
 };

@@ -107,7 +107,7 @@ BasicIncomingBuffer<Memory>::BasicIncomingBuffer(std::byte* memory, size_t half_
     : memory_(memory), half_bytes_(half_bytes) {
   ERIS_CHECK(half_bytes % 8 == 0);
   ERIS_CHECK(half_bytes < (uint64_t{1} << 31));  // 28 bits of words
-  // relaxed: nobody else knows the buffer yet.
+  // relaxed: only this thread knows the buffer while it is made.
   halves_[0].descriptor.store(Opened(0), std::memory_order_relaxed);
 }
 

@@ -180,7 +180,7 @@ class BasicSnapshotRegistry {
  private:
   // A slot's word: S, 0 while there is none (E begins with 1), and two bits.
   static constexpr uint64_t kFree = 0;
-  static constexpr uint64_t kBeginning = 1;  // taken; S may be another's yet
+  static constexpr uint64_t kBeginning = 1;  // taken; another snapshot may still get this S
   static constexpr uint64_t kAborted = 2;
   static constexpr uint64_t WordOf(uint64_t epoch) { return epoch << 2; }
   static constexpr uint64_t EpochOf(uint64_t word) { return word >> 2; }

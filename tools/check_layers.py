@@ -25,7 +25,7 @@ ALLOWED["examples"] = ["eris/"]
 ROOMS = {
     "storage": [".", "tree", "index hash", "table"],
     "engine": ["objects", "core", "reads", "sessions moving", "."],
-    "server": ["guard", "state", "calls", "data", "tables", "admin", "."],
+    "server": ["guard", "state", "calls", "data", "admin", "."],
     "clients/cli": ["text", "files", "."],
 }
 # Generated from proto/: for server and clients only.

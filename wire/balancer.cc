@@ -5,13 +5,12 @@
 #include "wire/fields.h"
 #include "wire/keys.h"
 
-// clang-format off: lists
+// clang-format off
 #define ERIS_OPTION_FIELDS(F) \
   F(enabled) F(window) F(threshold) F(period_ms) F(max_pause_us) F(max_bytes_per_s)
-#define ERIS_TRANSFER_FIELDS(F)                                                     \
-  F(id)                                                                             \
-  F(object) F(reason) F(rows) F(bytes) F(chunks) F(duration_us) F(longest_pause_us) \
-      F(longest_pause_wall_us)
+#define ERIS_TRANSFER_FIELDS(F) \
+  F(id) F(object) F(reason) F(rows) F(bytes) F(chunks) F(duration_us) F(longest_pause_us) \
+  F(longest_pause_wall_us)
 #define ERIS_SHARE_FIELDS(F) F(load_before) F(load_after) F(rows_before) F(rows_after)
 #define ERIS_PLANNED_FIELDS(F) F(rows) F(bytes)
 #define ERIS_PLAN_OF_BALANCE_FIELDS(F) \

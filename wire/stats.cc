@@ -4,7 +4,7 @@
 #include "wire/fields.h"
 #include "wire/objects.h"
 
-// clang-format off: lists
+// clang-format off
 #define ERIS_ROUTING_FIELDS(F) \
   F(sent) F(delivered) F(answered) F(forwarded) F(redirected) F(refused) F(wakes) F(writer_waits)
 #define ERIS_AEU_FIELDS(F) \
@@ -12,24 +12,20 @@
 #define ERIS_NUMA_NODE_FIELDS(F) F(reserved_bytes) F(used_bytes) F(bound)
 #define ERIS_ENGINE_FIELDS(F) \
   F(memory_limit_bytes) F(scans_open) F(scan_chunks_in_use) F(requests_in_flight)
-#define ERIS_PLAN_FIELDS(F)                                                                  \
-  F(process_bytes)                                                                           \
-  F(process_source) F(data_bytes) F(query_bytes) F(scan_bytes) F(port_bytes) F(caller_bytes) \
-      F(receive_bytes) F(reserve_bytes)
+#define ERIS_PLAN_FIELDS(F) \
+  F(process_bytes) F(process_source) F(data_bytes) F(query_bytes) F(scan_bytes) F(port_bytes) \
+  F(caller_bytes) F(receive_bytes) F(reserve_bytes)
 #define ERIS_MEMORY_FIELDS(F) F(limit_bytes) F(reserved_bytes) F(heap_bytes) F(superblock_bytes)
-#define ERIS_NUMA_NODE_MEMORY_FIELDS(F)                                           \
-  F(bound)                                                                        \
-  F(reserved_bytes) F(in_use_bytes) F(buffers_bytes) F(kept_bytes) F(ready_bytes) \
-      F(reserved_huge_bytes) F(mapped_bytes)
-#define ERIS_OBJECT_MEMORY_FIELDS(F)                                                              \
-  F(object)                                                                                       \
-  F(committed_bytes) F(used_bytes) F(cached_bytes) F(spare_bytes) F(header_bytes) F(extent_bytes) \
-      F(spilled_bytes)
+#define ERIS_NUMA_NODE_MEMORY_FIELDS(F) \
+  F(bound) F(reserved_bytes) F(in_use_bytes) F(buffers_bytes) F(kept_bytes) F(ready_bytes) \
+  F(reserved_huge_bytes) F(mapped_bytes)
+#define ERIS_OBJECT_MEMORY_FIELDS(F) \
+  F(object) F(committed_bytes) F(used_bytes) F(cached_bytes) F(spare_bytes) F(header_bytes) \
+  F(extent_bytes) F(spilled_bytes)
 #define ERIS_SIZE_CLASS_FIELDS(F) F(block_bytes) F(used_blocks) F(cached_blocks)
-#define ERIS_PLACEMENT_FIELDS(F)                                                     \
-  F(bound)                                                                           \
-  F(pages_asked) F(pages_local) F(pages_elsewhere) F(pages_absent) F(resident_bytes) \
-      F(anonymous_huge_bytes) F(shared_huge_bytes) F(reserved_huge_bytes)
+#define ERIS_PLACEMENT_FIELDS(F) \
+  F(bound) F(pages_asked) F(pages_local) F(pages_elsewhere) F(pages_absent) F(resident_bytes) \
+  F(anonymous_huge_bytes) F(shared_huge_bytes) F(reserved_huge_bytes)
 #define ERIS_LOCATED_FIELDS(F) F(os_numa_node) F(pages) F(local)
 // clang-format on
 

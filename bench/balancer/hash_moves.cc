@@ -107,16 +107,11 @@ class Lab {
     const std::vector<double> pauses = Pauses(), deadlines = Deadlines();
     lives.Stop();
     CheckRows();
-    const double median = At(alone, 0.5);
     return {{"rows", lab_.rows / 4},
+            {"moves", lab_.moves},
             {"lives_per_s", lives.per_second()},
             {"alone_ms", Spread(alone)},
             {"beside_ms", Spread(beside)},
-            {"ratio_median", At(beside, 0.5) / median},
-            {"ratio_p99", At(beside, 0.99) / median},
-            {"ratio_max", At(beside, 1) / median},
-            {"over_twice", std::count_if(beside.begin(), beside.end(),
-                                         [&](double one) { return one > 2 * median; })},
             {"pause_ms", Spread(pauses)},
             {"deadline_overshoot_ms", Spread(deadlines)}};
   }

@@ -42,7 +42,7 @@ struct Core {
   OpenRegistry<ReaderState> joins;
   std::shared_ptr<TableChunkPool> table_chunks;
   std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
-  std::atomic<uint64_t> sessions{0};  // opened so far
+  std::atomic<uint64_t> sessions{0};               // opened so far
   TransferStop transfer_stop;
 
   // Options for every Port. An AEU's Port never waits and does not use the shared allowance.

@@ -185,7 +185,8 @@ class ReaderState : public CompletionTask {
   // The next thing for the reader; nullopt: wait for a notification. Throws std::bad_alloc, and
   // Fail follows.
   virtual std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
-  // A piece of what the reader alone does, while there is no next thing. False: there is no such piece.
+  // A piece of what the reader alone does, while there is no next thing. False: there is no such
+  // piece.
   virtual bool Work() ABSL_LOCKS_EXCLUDED(mu_) { return false; }
   // Asks AEUs to skip what they have not begun.
   virtual void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;

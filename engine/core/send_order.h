@@ -103,7 +103,7 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   uint64_t next_sequence_ ABSL_GUARDED_BY(mu()) = 0;
   // To be sent, again or for the first time, once all are in. Always has room for those under way.
   std::vector<Request*> held_ ABSL_GUARDED_BY(mu());
-  uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;  // since then; 0: not yet
+  uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;  // since then; 0 until GoOn finds them all in
 
   // Shared: the number of requests under way, which AEUs count down. acq_rel: the thread that
   // counts down to 0 sees what the others did before, and Drain's draining_.

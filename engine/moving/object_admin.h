@@ -31,7 +31,7 @@ class ObjectAdmin {
   absl::StatusOr<ObjectId> Drop(absl::string_view name);
   absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows);
 
-  // Gives an AEU a place for the object, with no range yet; of a heap table its own, empty part.
+  // Gives an AEU a place for the object, without a range; of a heap table its own, empty part.
   // Does nothing where it has one. Errors: ResourceExhausted (no memory, no room). REQUIRES:
   // core.in_flight has been entered; the caller holds the object's publisher_mu.
   absl::Status AddMember(ObjectEntry& entry, AeuId aeu);

@@ -113,6 +113,19 @@ void ScanState::ReturnBuffer(ReaderBuffer& returned) {
   core_.directory[lane.owner].waker.Wake();
 }
 
+void ScanState::ReleaseBuffers() {
+  base::MutexLock lock(&mu_);
+  if (!Ended()) return;
+  for (const Lane& lane : lanes_) {
+    // acquire: pairs with PartAnswered.
+    const bool out = lane.out && !lane.ended.load(std::memory_order_acquire);
+    if (out || lane.with_reader > 0) return;
+  }
+  for (ScanChunkBuffer* chunk : chunks_) chunk->strings.FreeAll();
+  pool_->Return(chunks_);
+  chunks_.clear();
+}
+
 std::optional<ScanState::NextResult> ScanState::TryNext() {
   for (;;) {
     ReleaseSnapshot();

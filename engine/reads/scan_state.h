@@ -47,6 +47,7 @@ class ScanState final : public ReaderState {
   const Schema& schema() const override { return request_.schema; }
   std::shared_ptr<Snapshot> snapshot() override;
   void ReturnBuffer(ReaderBuffer& buffer) override;
+  void ReleaseBuffers() override;
 
  private:
   // A chunk of the pool.
@@ -103,8 +104,8 @@ class ScanState final : public ReaderState {
   const storage::Range range_;
   const bool strings_;  // values are words, which have to be gathered
   const std::shared_ptr<ScanChunkPool> pool_;
-  const std::vector<routing::ScanChunkBuffer*> chunks_;
-  std::vector<Buffer> buffers_;  // of those, in their order
+  std::vector<routing::ScanChunkBuffer*> chunks_;  // but for their return, under mu_
+  std::vector<Buffer> buffers_;                    // of those, in their order
 
   // Guarded by mu_, which no AEU takes.
   std::array<Lane, kScanLanes> lanes_;

@@ -85,12 +85,13 @@ constexpr int32_t DateFromKey(uint64_t key) {
 // The lowest and the highest key of a type. Those of kFloat64 are the infinities: NaNs would lie
 // outside.
 constexpr uint64_t LowestKey(ColumnType type) {
-  return type == ColumnType::kFloat64 ? KeyFromFloat64(-std::numeric_limits<double>::infinity()) : 0;
+  return type == ColumnType::kFloat64 ? KeyFromFloat64(-std::numeric_limits<double>::infinity())
+                                      : 0;
 }
 constexpr uint64_t HighestKey(ColumnType type) {
   if (type == ColumnType::kFloat64) return KeyFromFloat64(std::numeric_limits<double>::infinity());
   return type == ColumnType::kDate ? std::numeric_limits<uint32_t>::max()
-                                : std::numeric_limits<uint64_t>::max();
+                                   : std::numeric_limits<uint64_t>::max();
 }
 
 // Batches. Shapes: both spans have the same length; they do not overlap.

@@ -28,8 +28,8 @@
 
 namespace eris {
 
-inline constexpr ColumnType kKeyTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
-                                        ColumnType::kDate};
+inline constexpr ColumnType kKeyTypes[] = {ColumnType::kUint64, ColumnType::kInt64,
+                                           ColumnType::kFloat64, ColumnType::kDate};
 
 inline absl::string_view KeyTypeName(ColumnType type) { return ColumnTypeName(type); }
 inline std::optional<ColumnType> KeyTypeFromName(absl::string_view name) {

@@ -56,10 +56,10 @@ inline absl::Status CheckKeys(const Object& object, const KeyColumns& keys) {
   }
   const KeyTypes types = KeyTypesOf(object.schema());
   if (types.two_parts() != keys.two_parts()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("keys of object \"", object.name(), "\" have ",
-                     types.two_parts() ? "two parts, those of the batch one"
-                                       : "one part, those of the batch two"));
+    return absl::InvalidArgumentError(absl::StrCat("keys of object \"", object.name(), "\" have ",
+                                                   types.two_parts()
+                                                       ? "two parts, those of the batch one"
+                                                       : "one part, those of the batch two"));
   }
   if (types.first == ColumnType::kUint64 &&
       types.second.value_or(ColumnType::kUint64) == ColumnType::kUint64) {
@@ -70,8 +70,8 @@ inline absl::Status CheckKeys(const Object& object, const KeyColumns& keys) {
 }
 inline absl::Status CheckValues(const Object& object) {
   if (ValueTypeOf(object.schema()) == ColumnType::kUint64) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "values of object \"", object.name(), "\" are byte strings: give and take columns"));
+  return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name(),
+                                                    "\" are byte strings: give and take columns"));
 }
 
 inline absl::Status CheckWrite(const Object& object, WriteMode mode, const KeyColumns& keys,
@@ -87,9 +87,8 @@ inline absl::Status CheckWrite(const Object& object, WriteMode mode, const KeyCo
     return CheckLength("expected values", expected.size(), keys.size());
   }
   if (expected.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("expected values belong to compare-and-set alone: ", expected.size(),
-                   " for another mode"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "expected values belong to compare-and-set alone: ", expected.size(), " for another mode"));
 }
 
 // A byte of 0 or 1 for each bit; of no bits all `if_empty`.
@@ -102,7 +101,8 @@ inline void Unpack(const std::string& bits, bool if_empty, absl::Span<uint8_t> b
   size_t row = 0;
   for (; row + 8 <= bytes.size(); row += 8) {
     // Bit i of the byte moves to byte i, and becomes 1 there.
-    const uint64_t spread = (static_cast<uint8_t>(bits[row >> 3]) * 0x0101010101010101) & 0x8040201008040201;
+    const uint64_t spread =
+        (static_cast<uint8_t>(bits[row >> 3]) * 0x0101010101010101) & 0x8040201008040201;
     const uint64_t ones = ((spread + 0x7f7f7f7f7f7f7f7f) >> 7) & 0x0101010101010101;
     std::memcpy(bytes.data() + row, &ones, sizeof ones);
   }
@@ -142,8 +142,9 @@ inline absl::Status Session::Write(const Object& object, WriteMode mode, const K
   namespace kv = key_value_internal;
   const size_t n = keys.size();
   for (const auto& [what, length] :
-       {std::pair("applied bytes", out.applied.size()), std::pair("existed bytes", out.existed.size()),
-        std::pair("values out", out.values.size()), std::pair("executed bytes", out.executed.size())}) {
+       {std::pair("applied bytes", out.applied.size()),
+        std::pair("existed bytes", out.existed.size()), std::pair("values out", out.values.size()),
+        std::pair("executed bytes", out.executed.size())}) {
     if (absl::Status equal = kv::CheckOutput(what, length, n); !equal.ok()) return equal;
   }
   for (const absl::Span<uint8_t> bytes : {out.applied, out.existed, out.executed}) {
@@ -156,7 +157,8 @@ inline absl::Status Session::Write(const Object& object, WriteMode mode, const K
   const kv::Rows rows(keys, values, mode != WriteMode::kErase);
   const ColumnView expected_view{.values = expected.data()};
   WriteBatch batch{.mode = mode, .rows = rows.batch()};
-  if (mode == WriteMode::kCompareAndSet) batch.expected = {n, absl::MakeConstSpan(&expected_view, 1)};
+  if (mode == WriteMode::kCompareAndSet)
+    batch.expected = {n, absl::MakeConstSpan(&expected_view, 1)};
   BatchResult result = Write(object, batch, deadline);
   if (result.status.ok() || result.refused < n) {
     kv::Unpack(result.existed, false, out.existed);

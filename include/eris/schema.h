@@ -97,8 +97,8 @@ struct KeyTypes {
   friend bool operator==(const KeyTypes&, const KeyTypes&) = default;
 };
 
-// The schema of an index or a hash: columns "key", of two-part keys "second_key", and "value", which
-// is kUint64, or of an index with one-part keys kString. Other names are welcome, too.
+// The schema of an index or a hash: columns "key", of two-part keys "second_key", and "value",
+// which is kUint64, or of an index with one-part keys kString. Other names are welcome, too.
 inline Schema KeyValueSchema(const KeyTypes& key, ColumnType value = ColumnType::kUint64) {
   Schema schema{.columns = {{.name = "key", .type = key.first}}, .key = {0}};
   if (key.two_parts()) {

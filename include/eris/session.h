@@ -140,14 +140,15 @@ class Session {
   virtual StartedCall AggregateAsync(const Object& object, const AggregateOptions& options,
                                      AggregateCallback done) = 0;
   // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
-  // `inner` (which may be the same object, or a hash). Its chunks have the columns outer_key, join_key and
-  // value: the outer row outer_key -> join_key together with the inner row join_key -> value. Each
-  // outer row is looked up exactly once. Unlike a scan, a join sees no snapshot: an outer row is
-  // read at some moment between the call and the end of the join, its inner row later than that,
-  // and different rows may show different moments. May block up to Options::send_wait_ms_max while
-  // AEUs take nothing. Errors: InvalidArgument (inverted range), NotFound, FailedPrecondition (the
-  // outer one is no index, a table; values of either are strings, or keys have two parts, or are no u64 where
-  // they are joined), ResourceExhausted (no scan chunk free), Unavailable.
+  // `inner` (which may be the same object, or a hash). Its chunks have the columns outer_key,
+  // join_key and value: the outer row outer_key -> join_key together with the inner row join_key ->
+  // value. Each outer row is looked up exactly once. Unlike a scan, a join sees no snapshot: an
+  // outer row is read at some moment between the call and the end of the join, its inner row later
+  // than that, and different rows may show different moments. May block up to
+  // Options::send_wait_ms_max while AEUs take nothing. Errors: InvalidArgument (inverted range),
+  // NotFound, FailedPrecondition (the outer one is no index, a table; values of either are strings,
+  // or keys have two parts, or are no u64 where they are joined), ResourceExhausted (no scan chunk
+  // free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(const Object& outer, const Object& inner,
                                                          const JoinOptions& options) = 0;
   // Writes the rows of a table's scan into another object, inside the engine: AEUs read, and send

@@ -69,7 +69,7 @@ class ScanCall final : public ArrivingCall<v1::ScanRequest> {
   uint64_t rows_left_ = 0;     // 0: no limit
   bool ordered_ = false;       // an index
   bool has_tokens_ = false;    // rows, not aggregates
-  bool first_ = true;          // nothing has been written yet
+  bool first_ = true;          // nothing has been written
   bool several_ = false;       // more than one response has been
   bool last_ = false;          // response_ is the last one
   bool new_snapshot_ = false;  // the first response is to say so

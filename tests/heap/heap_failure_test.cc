@@ -272,9 +272,8 @@ TEST(HeapChargeTest, MovesThatFailChargeNothing) {
   lab.ForEachFailure(
       "move to a new AEU",
       [&] {
-        return HeapLab::InEngine([&] {
-          return lab.engine().MoveRange("o", KeyRange{}, AeuId{2}, TransferKind::kCopy);
-        });
+        return HeapLab::InEngine(
+            [&] { return lab.engine().MoveRange("o", KeyRange{}, AeuId{2}, TransferKind::kCopy); });
       },
       [&](const absl::Status& status) {
         after.insert(charged());

@@ -151,7 +151,9 @@ TEST_F(RefusalsTest, ModesAndCallsForOtherKinds) {
 }
 
 TEST_F(RefusalsTest, ColumnsThatAreNotTheObjects) {
-  for (const auto& [kind, object] : objects_) {
+  for (const auto& one : objects_) {
+    const AnyKind kind = one.first;
+    const Object& object = one.second;
     SCOPED_TRACE(NameOf(kind));
     AnyBatch row(kind, test::AnyRows{{{1, 0}, 1}}), keys(kind, test::AnyRows{{{1, 0}, 1}});
     const WriteBatch good = row.write(test::PutMode(kind));

@@ -53,7 +53,7 @@ class RowPrinter final : public RowSink {
   bool begun_ = false;
   bool first_ = true;               // of JSON
   std::vector<size_t> widths_;      // in characters
-  std::vector<std::string> cells_;  // of rows that are not written yet
+  std::vector<std::string> cells_;  // of rows that are still to be written
   std::string line_;
   size_t line_width_ = 0;    // what line_ has
   size_t line_planned_ = 0;  // what it would have if all were as wide as their column

@@ -1,6 +1,7 @@
 #include "clients/cli/files/key_bounds.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clients/cli/files/range_flags.h"
@@ -56,10 +57,13 @@ TEST(KeyBoundsTest, BoundsOfATableAreTheFirstBytesOfItsKey) {
   EXPECT_EQ(expected("a:int32", "-5:7"), (KeyRange{KeyFromDate(-5) << 32, KeyFromDate(7) << 32}));
   EXPECT_EQ(expected("a:int64", "-5:7"), Int64Range(-5, 7));
   EXPECT_EQ(expected("a:decimal(2)", "-0.5:7"), Int64Range(-50, 700));
-  for (const char* text : {"a:int32", "a:date", "a:decimal(2)", "a:float64"}) {
-    const Schema schema = *ParseSchema(text, "a");
+  for (const auto& [type, text] : {std::pair("a:int32", "-7"), std::pair("a:date", "1969-12-05"),
+                                   std::pair("a:decimal(2)", "-0.50"),
+                                   std::pair("a:float64", "-1.5"), std::pair("a:uint64", "7")}) {
+    const Schema schema = *ParseSchema(type, "a");
     const ColumnSchema& column = schema.columns[0];
-    const uint64_t word = *WordFromText(column, WordText(column, KeyFromDate(12345)));
+    const uint64_t word = *WordFromText(column, text);
+    EXPECT_EQ(WordText(column, word), text);
     EXPECT_EQ(WordOfCut(ObjectKind::kTable, column, CutOf(ObjectKind::kTable, column, word)), word);
   }
 }

@@ -312,6 +312,7 @@ TEST(RowFileTest, InterruptEndsAReadThatWaitsForAPipe) {
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_EQ(write(ends[1], "1|\n", 3), 3);
   RowFile file(ends[0], "f", kTbl, SchemaOf("a:int32"));
+  ASSERT_TRUE(file.Open().ok());
   client::OwnedRows rows;
   absl::Status status;
   std::thread reader(

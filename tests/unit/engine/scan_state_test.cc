@@ -59,7 +59,15 @@ class ScanStateTest : public testing::Test {
     EXPECT_TRUE(written.ok()) << written;
   }
   std::unique_ptr<Scan> Open(const Object& object, const Query& query = {}) {
-    return test::OrDie(session_->OpenScan(object, query));
+    auto scan = session_->OpenScan(object, query);
+    // Chunks of scans that were given up come back when their AEUs have seen it.
+    if (absl::IsResourceExhausted(scan.status())) {
+      engine_.StepUntil([&] {
+        scan = session_->OpenScan(object, query);
+        return scan.ok();
+      });
+    }
+    return test::OrDie(std::move(scan));
   }
   absl::Status Refused(const Object& object, const Query& query) {
     absl::Status status = session_->OpenScan(object, query).status();

@@ -28,9 +28,7 @@ class CountedSnapshot final : public Snapshot {
 
 class SnapshotLeasesTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Snapshot> NewSnapshot() {
-    return std::make_shared<CountedSnapshot>(&held_);
-  }
+  std::shared_ptr<Snapshot> NewSnapshot() { return std::make_shared<CountedSnapshot>(&held_); }
   std::atomic<int> held_{0};
   std::vector<Clock::duration> armed_;
   SnapshotLeases leases_{7, [this](Clock::duration delay) { armed_.push_back(delay); }};
