@@ -1,5 +1,5 @@
-// What a turn has executed and not yet acknowledged. Executing a write and acknowledging it are two
-// steps: between them stands the place where a log can be written. Owned by the AEU.
+// What a turn has executed and has still to acknowledge. Executing a write and acknowledging it are
+// two steps: a log can be written between them. Owned by the AEU.
 #ifndef ERIS_AEU_ACKNOWLEDGEMENTS_H_
 #define ERIS_AEU_ACKNOWLEDGEMENTS_H_
 

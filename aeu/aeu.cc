@@ -427,7 +427,7 @@ void Aeu::AppendRows(const CommandHeader* command) {
     state = KeyState::kCancelled;
   } else {
     OwnedRange& owned = slot->ranges().front();
-    auto& partition = static_cast<storage::TablePartition&>(*owned.partition);
+    auto& partition = *owned.partition->table();
     const uint64_t begin_ns = NowNs();
     const RowBatch& rows = *command->context->rows;
     if (!partition.Append(rows, append->first, append->count, snapshots_))
@@ -473,7 +473,8 @@ bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment
     memory::LocalCache* cache = install.manager->NewCache();
     if (cache == nullptr) return false;
     cache->SetListener(&recollection_);
-    const bool copies_bytes = install.value_type == ValueType::kBytes || install.layout != nullptr;
+    const bool copies_bytes =
+        install.value_type == ColumnType::kString || install.layout != nullptr;
     slot = std::make_unique<ObjectSlot>(command->object, *install.route, *cache, copies_bytes,
                                         PartitionSpec(install));
     byte_objects_ += copies_bytes;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::aeu {
 
@@ -52,7 +53,8 @@ uint64_t TurnCpuNs(const TransferStep& step) {
 
 absl::StatusOr<bool> CopyMethod::Prepare(ObjectSlot& slot, Partition& partition, const Range& given,
                                          const TransferStep& step) {
-  if (slot.spec().kind != ObjectKind::kHash) return true;
+  storage::Preparation* const preparation = partition.preparation();
+  if (preparation == nullptr) return true;
   const uint64_t turn_cpu_ns = TurnCpuNs(step);
   WorkPace& pace = slot.paces().walk;
   const uint32_t rows = pace.Rows(turn_cpu_ns, kWalkedPerTurn);
@@ -63,15 +65,15 @@ absl::StatusOr<bool> CopyMethod::Prepare(ObjectSlot& slot, Partition& partition,
   if (prepared.partition != &partition || prepared.leaving != given) {
     prepared = {};
     // Of a transfer that was stopped.
-    absl::StatusOr<bool> cancelled = partition.CancelExtract(rows);
+    absl::StatusOr<bool> cancelled = preparation->CancelExtract(rows);
     if (!cancelled.ok()) return cancelled.status();
     pace.Learn(rows, turn_.clock() - began_ns, *cancelled);
     if (!*cancelled) return false;
-    ERIS_RETURN_IF_ERROR(partition.PrepareExtract(given));
+    ERIS_RETURN_IF_ERROR(preparation->PrepareExtract(given));
     prepared = {&partition, given, false};
   }
-  if (prepared.ready) return partition.WalkLeaving(rows);  // says so, or goes on where it has to
-  const absl::StatusOr<bool> walked = partition.WalkLeaving(rows);
+  if (prepared.ready) return preparation->WalkLeaving(rows);  // says so, or goes on where it has to
+  const absl::StatusOr<bool> walked = preparation->WalkLeaving(rows);
   if (!walked.ok()) return walked.status();
   pace.Learn(rows, turn_.clock() - began_ns, *walked);
   prepared.ready = *walked;
@@ -81,11 +83,11 @@ absl::StatusOr<bool> CopyMethod::Prepare(ObjectSlot& slot, Partition& partition,
 absl::Status CopyMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range& given,
                                 TransferStep& step, Partition*& lender_out) {
   Partition* lender = owned.partition.get();
-  if (slot.spec().kind == ObjectKind::kIndex) {
+  if (storage::OrderedPartition* const ordered = lender->ordered()) {
     // Only an end can be lent, so what lies in the middle becomes one first.
     const bool low = step.from == Partition::End::kLow;
     if (low ? given.lo != lender->range().lo : given.hi != lender->range().hi) {
-      auto cut = lender->SplitAt(low ? given.lo : *given.hi);
+      auto cut = ordered->SplitAt(low ? given.lo : *given.hi);
       if (!cut.ok()) return cut.status();
       owned.load->SetSize(lender->size());
       host_.SettleVersions(owned);
@@ -243,9 +245,11 @@ void CopyMethod::Release() {
   WorkPace& pace = slot.paces().walk;
   const uint32_t rows = pace.Rows(turn_.cpu_ns_max, kWalkedPerTurn);
   for (const OwnedRange& owned : slot.ranges()) {
+    storage::Preparation* const preparation = owned.partition->preparation();
+    if (preparation == nullptr) continue;
     const uint64_t began_ns = turn_.clock();
     const absl::StatusOr<bool> released = base::OrNoMemory(
-        "no memory to take rows back", [&] { return owned.partition->CancelExtract(rows); });
+        "no memory to take rows back", [&] { return preparation->CancelExtract(rows); });
     // Without memory the next transfer tries again.
     if (!released.ok()) break;
     pace.Learn(rows, turn_.clock() - began_ns, *released);

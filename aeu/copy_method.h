@@ -1,7 +1,7 @@
 // Copy: rows are lent to the target a chunk at a time, and forgotten here once it has them, a piece
 // a turn. For every kind of object. A hash makes the rows of a chunk ready before, over several
 // turns; what it has made ready and is not asked for stays, and is taken back in the same way.
-// Owned by the AEU. Paper: ERIS 3.3.2; docs/balancing.md.
+// Owned by the AEU. Paper: ERIS 3.3.2; docs/internals/balancing.md.
 #ifndef ERIS_AEU_COPY_METHOD_H_
 #define ERIS_AEU_COPY_METHOD_H_
 

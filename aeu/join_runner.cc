@@ -10,6 +10,7 @@
 #include "aeu/clock.h"
 #include "aeu/reserve_more.h"
 #include "base/check.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::aeu {
 
@@ -41,7 +42,7 @@ void JoinRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) 
     ERIS_DCHECK(command->query_bytes == sizeof(routing::LookupQuery));
     std::memcpy(&join.query.emplace(), routing::QueryOf(command), sizeof(routing::LookupQuery));
   }
-  join.part = routing::PartOf({segment->parts, segment->part_count}, self_);
+  join.part = routing::PartOf(std::span(segment->parts, segment->part_count), self_);
   join.complete = command->complete;
   join.begin_block = segment->begin_block;
   join.complete_block = segment->complete_block;
@@ -160,7 +161,7 @@ void JoinRunner::FillBlock(RunningJoin& join, uint64_t deadline_ns) {
     here.rest = Intersection(join.piece, owned->partition->range());
     const storage::Range asked = here.rest;
     const uint32_t rows_before = out.rows;
-    owned->partition->Scan(here, {deadline_ns}, out);
+    owned->partition->ordered()->Scan(here, {deadline_ns}, out);
     counters_.rows_scanned.Add(out.rows - rows_before);
     if (!here.done) {
       join.end.answered += here.rest.lo.head - asked.lo.head;

@@ -58,7 +58,7 @@ class JoinRunner final : public Runner {
     routing::JoinPartEnd end;
 
     routing::JoinBlock* filling = nullptr;
-    // Its keys at the positions `left` have found no room yet.
+    // Its keys at the positions `left` are still to be sent: there was no room for them.
     routing::JoinBlock* sending = nullptr;
     std::vector<uint32_t> left;
   };

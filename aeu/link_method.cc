@@ -5,10 +5,12 @@
 
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::aeu {
 
 using routing::TransferStep;
+using storage::OrderedPartition;
 using storage::Partition;
 using storage::Range;
 
@@ -20,16 +22,16 @@ absl::Status LinkMethod::Check(const ObjectSlot& slot) const {
 
 absl::Status LinkMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range& given,
                                 TransferStep& step, Partition*&) {
-  Partition& partition = *owned.partition;
+  OrderedPartition& partition = *owned.partition->ordered();  // Check has seen the kind
   const Range whole = partition.range();
-  std::unique_ptr<Partition> above, middle;
+  std::unique_ptr<OrderedPartition> above, middle;
   if (given.hi != whole.hi) {
-    absl::StatusOr<std::unique_ptr<Partition>> cut = partition.SplitAt(*given.hi);
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> cut = partition.SplitAt(*given.hi);
     if (!cut.ok()) return cut.status();
     above = *std::move(cut);
   }
   if (given.lo != whole.lo) {
-    absl::StatusOr<std::unique_ptr<Partition>> cut = base::OrNoMemory(
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> cut = base::OrNoMemory(
         "no memory to cut off a range", [&] { return partition.SplitAt(given.lo); });
     if (!cut.ok()) {
       // Where it cannot be joined again there is a range more, and every row is where it was.
@@ -61,7 +63,7 @@ absl::Status LinkMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range
 }
 
 absl::Status LinkMethod::TakeIn(ObjectSlot& slot, TransferStep& step) {
-  ERIS_RETURN_IF_ERROR(step.partition->Rehome(slot.cache()));
+  ERIS_RETURN_IF_ERROR(step.partition->ordered()->Rehome(slot.cache()));
   ranges_.Join(slot, ranges_.Add(slot, std::move(step.partition)));
   return absl::OkStatus();
 }

@@ -30,7 +30,7 @@ struct OwnedRange {
   std::unique_ptr<storage::Partition> partition;
   std::shared_ptr<PartitionLoad> load;  // its rows, as others see them
   uint64_t version_bytes = 0;  // of the partition, as far as the registry of snapshots knows
-  bool lends = false;          // rows that another AEU has not installed yet
+  bool lends = false;          // rows that another AEU has still to install
   bool forgets = false;        // still frees rows that it has given away
   // What scans of tables name it by: its range comes and goes.
   uint64_t id = NextRangeId();
@@ -39,8 +39,8 @@ struct OwnedRange {
   bool settled() const { return !lends && !forgets; }
 };
 
-// A range that was given away and that no table shows with its new owner yet. The target will own
-// it by `version`; commands of older tables go there at once: behind the range, in one stream.
+// A range that was given away while every table still shows its old owner. The target will own it
+// by `version`; commands of older tables go there at once: behind the range, in one stream.
 struct Stub {
   storage::Range range;
   AeuId target;
@@ -131,7 +131,7 @@ class ObjectSlot {
 
   const std::optional<Stub>& stub() const { return stub_; }
   void SetStub(std::optional<Stub> stub) { stub_ = std::move(stub); }
-  // Scans wait there: nobody can say yet who will have it.
+  // Scans of such a key wait: which AEU will own it is known when the step has ended.
   bool UnderStub(uint64_t key) const { return stub_ && stub_->range.ContainsU64(key); }
   // A command of table `version` on a key that is not here is sent on.
   bool SendsOn(uint64_t key, uint64_t version) const {

@@ -15,8 +15,8 @@ namespace {
 
 using PartitionOr = absl::StatusOr<std::unique_ptr<storage::Partition>>;
 
-PartitionOr WithVersions(PartitionOr rows, memory::LocalCache& cache,
-                         storage::VersionedPartition::Form form) {
+PartitionOr WithVersions(absl::StatusOr<std::unique_ptr<storage::OrderedPartition>> rows,
+                         memory::LocalCache& cache, storage::VersionedPartition::Form form) {
   if (!rows.ok()) return rows.status();
   return storage::VersionedPartition::Create(*std::move(rows), cache, form);
 }
@@ -43,7 +43,7 @@ PartitionOr MakePartition(const PartitionSpec& spec, const storage::Range& range
                           uint64_t number) {
   switch (spec.kind) {
     case ObjectKind::kIndex:
-      if (spec.value_type == ValueType::kBytes) {
+      if (spec.value_type == ColumnType::kString) {
         return WithVersions(storage::BytesPartition::Create(range, cache), cache,
                             {.byte_strings = true});
       }
@@ -58,7 +58,7 @@ PartitionOr MakePartition(const PartitionSpec& spec, const storage::Range& range
     case ObjectKind::kHeapTable: {
       auto partition = storage::TablePartition::Create(range, cache, spec.layout);
       if (partition.ok()) {
-        static_cast<storage::TablePartition&>(**partition).SetSnapshots(&snapshots);
+        (*partition)->SetSnapshots(&snapshots);
       }
       return partition;
     }

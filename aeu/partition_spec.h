@@ -24,7 +24,7 @@ struct PartitionSpec {
   bool is_table() const { return layout != nullptr; }
 
   ObjectKind kind = ObjectKind::kIndex;
-  ValueType value_type = ValueType::kUint64;
+  ColumnType value_type = ColumnType::kUint64;
   bool two_parts = false;
   uint64_t seed = 0;                                   // kHash
   std::shared_ptr<const storage::TableLayout> layout;  // of tables, else nullptr

@@ -1,9 +1,9 @@
 // Which key ranges an AEU has taken in lately, and by which version of the partition table each
 // became its own. A sender that still goes by an older version may have commands on their way that
 // went elsewhere first: those behind them are refused here, so that no key's commands are executed
-// in another order than they were sent in (docs/ROUTING.md). Plain values of the AEU's thread, one
-// for each object. Paper: ERIS 3.3.2 (an AEU compares each incoming data command against its
-// bounds).
+// in another order than they were sent in (docs/internals/ROUTING.md). Plain values of the AEU's
+// thread, one for each object. Paper: ERIS 3.3.2 (an AEU compares each incoming data command
+// against its bounds).
 #ifndef ERIS_AEU_RANGE_HISTORY_H_
 #define ERIS_AEU_RANGE_HISTORY_H_
 

@@ -18,8 +18,8 @@ class Runner {
  public:
   virtual ~Runner() = default;
   // Takes a command on and keeps nothing of it; `slot` is that of the command's object, nullptr
-  // when the AEU has no such object. Runs nothing yet. Never throws: without memory the part is
-  // answered so.
+  // when the AEU has no such object. Runs nothing: Advance does. Never throws: without memory the
+  // part is answered so.
   virtual void Begin(const routing::CommandHeader* command, ObjectSlot* slot) = 0;
   // The object is being dropped: what reads it ends here, or once what it has begun to send has
   // been sent.

@@ -26,7 +26,7 @@ class ScanIntoSender {
   // nothing is left. Errors: InvalidArgument (nulls where the target has none). Throws
   // std::bad_alloc. It has not been sent then.
   absl::Status Send(routing::TableChunk* chunk);
-  // Whether rows of the last chunk have found no room yet.
+  // Whether rows of the last chunk are still to be sent, since there was no room for them.
   bool pending() const { return !left_.empty(); }
   // Sends what is left; without memory it is answered so. True if anything has gone.
   bool SendLeft();

@@ -6,6 +6,7 @@
 
 #include "aeu/clock.h"
 #include "base/check.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::aeu {
 
@@ -130,9 +131,9 @@ void ScanRunner::RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& 
       Covers(scan.asked, range) && (scan.aggregate || scan.rows_asked >= owned.partition->size());
   const uint64_t begin_ns = whole ? ThreadCpuNs() : NowNs();
   if (scan.aggregate) {
-    owned.partition->Aggregate(here, {deadline_ns}, scan.part->aggregate());
+    owned.partition->ordered()->Aggregate(here, {deadline_ns}, scan.part->aggregate());
   } else {
-    owned.partition->Scan(here, {deadline_ns}, scan.chunk->rows);
+    owned.partition->ordered()->Scan(here, {deadline_ns}, scan.chunk->rows);
     scan.cursor.rows_left = here.rows_left;
   }
   if (whole) {

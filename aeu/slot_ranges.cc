@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/ordered_partition.h"
+
 namespace eris::aeu {
 
 using storage::Partition;
@@ -24,7 +26,7 @@ void SlotRanges::Remove(ObjectSlot& slot, OwnedRange& owned) {
 }
 
 void SlotRanges::Join(ObjectSlot& slot, size_t index) {
-  if (slot.spec().kind != ObjectKind::kIndex) return;
+  if (slot.ranges()[index].partition->ordered() == nullptr) return;
   JoinWithNext(slot, index);
   if (index > 0) JoinWithNext(slot, index - 1);
 }
@@ -38,7 +40,7 @@ bool SlotRanges::JoinWithNext(ObjectSlot& slot, size_t index) {
   if (range.Empty() || high.partition->range().Empty()) return false;
   if (range.hi != high.partition->range().lo || !low.settled() || !high.settled()) return false;
   // Without memory there are two ranges, which is as good.
-  if (!low.partition->Absorb(*high.partition).ok()) return false;
+  if (!low.partition->ordered()->Absorb(*high.partition->ordered()).ok()) return false;
   Remove(slot, high);
   host_.SettleVersions(low);
   low.load->SetSize(low.partition->size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "aeu/clock.h"
@@ -49,7 +50,7 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
   const auto* segment =
       reinterpret_cast<const routing::TableScanSegment*>(routing::DataSegment(command));
   routing::TableScanPart* const part =
-      routing::PartOf({segment->parts, segment->part_count}, self_);
+      routing::PartOf(std::span(segment->parts, segment->part_count), self_);
   std::unique_ptr<RunningScan> scan;
   try {
     ReserveMore(scans_, 1);
@@ -251,7 +252,7 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
     MoveTo({owned->id, 0, 0});
     return true;
   }
-  const auto& partition = static_cast<const storage::TablePartition&>(*owned->partition);
+  const storage::TablePartition& partition = *owned->partition->table();
   for (RunningScan* scan : group_) {
     if (!partition.Lost(scan->snapshot)) continue;
     snapshots_.AbortEpoch(scan->snapshot);

@@ -3,7 +3,7 @@
 // leaves a stub and sends the range to its new owner. Until it hears how that ended it gives
 // nothing else. As the target it takes what arrives in, or refuses it with nothing changed. Rows
 // that have been copied are forgotten afterwards, a piece a turn. Never waits. Owned by the AEU.
-// Paper: ERIS 3.3.2; docs/balancing.md.
+// Paper: ERIS 3.3.2; docs/internals/balancing.md.
 #ifndef ERIS_AEU_TRANSFER_RUNNER_H_
 #define ERIS_AEU_TRANSFER_RUNNER_H_
 

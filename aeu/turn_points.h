@@ -13,7 +13,7 @@ class Aeu;
 enum class TurnPoint : uint8_t {
   kBeforeCut,        // of the sources of commands
   kBeforeEpoch,      // before the epoch is loaded, wherever the turn does it
-  kBeforeRegistry,   // the epoch is loaded, the held snapshots are not read yet
+  kBeforeRegistry,   // the epoch is loaded, the held snapshots are read next
   kSnapshotsRead,    // or nothing has changed since the last turn
   kCommandsExecuted  // the turn acknowledges them next, and then scans go on
 };

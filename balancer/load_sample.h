@@ -49,7 +49,7 @@ struct LoadSample {
   // How many accesses of equal weight would scatter as much as those that the AEUs' loads are made
   // of; 0: not known, loads are exact.
   double accesses = 0;
-  // Only one period has been seen: nothing tells yet which load moves on.
+  // Only one period has been seen: which load moves on shows from the second period on.
   bool one_period = false;
   // A sample of the rows that have been added ever, ascending by key, each once. It tells how rows
   // lie inside a partition, not how many there are.

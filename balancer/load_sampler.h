@@ -28,7 +28,7 @@ struct SampledPartition {
 // What an AEU does for the object.
 struct SampledAeu {
   AeuId aeu;
-  std::shared_ptr<const aeu::AccessSample> accesses;  // nullptr: nothing yet
+  std::shared_ptr<const aeu::AccessSample> accesses;  // nullptr: nothing was sampled
 };
 
 class LoadSampler {
@@ -64,7 +64,7 @@ class LoadSampler {
     uint64_t fresh_ns = 0;  // since it was read, as far as known
     uint64_t mean_execution_ns = 0;
 
-    // What a key of the kind has cost in each of the last reads that had any; 0: not read yet.
+    // What a key of the kind has cost in each of the last reads that had any; 0: no read had.
     std::array<std::array<float, kCostReads>, aeu::AccessSample::kKinds> costs_ns{};
     // With the one just read, the least of them: who else runs on the AEU's core makes its keys
     // look more expensive now and then, never cheaper.

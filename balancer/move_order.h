@@ -24,7 +24,7 @@ class MoveOrder {
   // And neither does its source run empty too early, nor its target fall to pieces.
   bool Pleasant(size_t move) const;
   void Make(size_t move);
-  // Moves not made yet in which either of this one's AEUs takes part.
+  // Moves still to be made in which either of this one's AEUs takes part.
   std::vector<size_t> Touched(size_t move) const;
 
  private:

@@ -15,7 +15,7 @@
 namespace eris::balancer {
 
 // Ranges in key order, as in the partition table. Starts ascend, not always strictly: an empty
-// range is a place for an AEU that owns nothing yet.
+// range is a place for an AEU that owns nothing.
 struct Places {
   std::vector<Position> starts;
   std::vector<AeuId> owners;

@@ -1,6 +1,5 @@
-// What the streams of batch_stream.h and table_client.h share: a bidirectional stream whose
-// requests are answered in the order they were sent. For the sources of this folder. Threads: as
-// there.
+// What the streams of batch_stream.h share: a bidirectional stream whose requests are answered in
+// the order they were sent. For the sources of this folder. Threads: as there.
 #ifndef ERIS_CLIENTS_ANSWERED_STREAM_H_
 #define ERIS_CLIENTS_ANSWERED_STREAM_H_
 
@@ -20,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "clients/batch_stream.h"
+#include "clients/data_messages.h"
 #include "clients/rpc_status.h"
 
 namespace eris::client {
@@ -31,8 +31,8 @@ class AnsweredStream {
   using Stream = grpc::ClientReaderWriter<Request, Response>;
   // Runs exactly once for each Send that returned OK, in order: with the answer, or with null and
   // the status the stream ended with.
-  using OnAnswer =
-      std::function<void(uint64_t index, size_t keys, absl::Status status, Response* response)>;
+  using OnAnswer = std::function<void(uint64_t index, const AnswerShape& shape, absl::Status status,
+                                      Response* response)>;
 
   AnsweredStream(std::unique_ptr<grpc::ClientContext> context, std::unique_ptr<Stream> stream,
                  const StreamOptions& options, OnAnswer on_answer);
@@ -40,7 +40,7 @@ class AnsweredStream {
   ~AnsweredStream();
 
   absl::Status AwaitRoom();
-  absl::Status Send(const Request& request, size_t keys);
+  absl::Status Send(const Request& request, AnswerShape shape);
   absl::Status Finish();
 
  private:
@@ -59,7 +59,7 @@ class AnsweredStream {
 
   // Guarded by mu_.
   absl::Mutex mu_;
-  std::deque<size_t> unanswered_keys_ ABSL_GUARDED_BY(mu_);  // key counts, oldest first
+  std::deque<AnswerShape> unanswered_ ABSL_GUARDED_BY(mu_);  // oldest first
   uint64_t answered_ ABSL_GUARDED_BY(mu_) = 0;
   bool stalled_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
@@ -92,7 +92,7 @@ bool AnsweredStream<Request, Response>::AwaitInFlightBelow(size_t limit) {
     size_t limit;
     uint64_t answered;
   };
-  while (!ended_ && unanswered_keys_.size() >= limit) {
+  while (!ended_ && unanswered_.size() >= limit) {
     // Any answer is progress and starts the wait anew.
     Wait wait{this, limit, answered_};
     const bool moved =
@@ -122,14 +122,14 @@ absl::Status AnsweredStream<Request, Response>::AwaitRoom() {
 }
 
 template <class Request, class Response>
-absl::Status AnsweredStream<Request, Response>::Send(const Request& request, size_t keys) {
+absl::Status AnsweredStream<Request, Response>::Send(const Request& request, AnswerShape shape) {
   const absl::Status status = AwaitRoom();
   if (!status.ok()) return status;
   {
     absl::MutexLock lock(&mu_);
     if (ended_) return end_status_;
     // Entered before the write: the answer may be faster than Write's return.
-    unanswered_keys_.push_back(keys);
+    unanswered_.push_back(std::move(shape));
   }
   // A write that fails means that the stream has ended; the reader then answers this request too.
   (void)stream_->Write(request);
@@ -158,37 +158,37 @@ void AnsweredStream<Request, Response>::ReadAnswers() {
   Response response;
   uint64_t index = 0;
   while (stream_->Read(&response)) {
-    size_t keys;
+    const AnswerShape* shape;
     {
       absl::MutexLock lock(&mu_);
-      if (unanswered_keys_.empty()) {
+      if (unanswered_.empty()) {
         context_->TryCancel();  // an answer that nobody asked for
         break;
       }
-      keys = unanswered_keys_.front();
+      shape = &unanswered_.front();  // stays there when others come behind it
     }
-    on_answer_(index++, keys, ToAbslStatus(response.status().code(), response.status().message()),
+    on_answer_(index++, *shape, ToAbslStatus(response.status().code(), response.status().message()),
                &response);
     absl::MutexLock lock(&mu_);
-    unanswered_keys_.pop_front();
+    unanswered_.pop_front();
     ++answered_;
   }
   absl::Status status = ToAbslStatus(stream_->Finish());
-  std::deque<size_t> rest;
+  std::deque<AnswerShape> rest;
   {
     absl::MutexLock lock(&mu_);
     if (stalled_) {
       status = absl::DeadlineExceededError(absl::StrCat(
           "no answer for ", absl::FormatDuration(options_.stall_timeout), " on the stream"));
-    } else if (status.ok() && !unanswered_keys_.empty()) {
+    } else if (status.ok() && !unanswered_.empty()) {
       status = absl::UnavailableError(absl::StrCat("the server ended the stream with ",
-                                                   unanswered_keys_.size(), " batches unanswered"));
+                                                   unanswered_.size(), " batches unanswered"));
     }
     ended_ = true;  // from here Send enters nothing more
     end_status_ = status;
-    rest.swap(unanswered_keys_);
+    rest.swap(unanswered_);
   }
-  for (const size_t keys : rest) on_answer_(index++, keys, status, nullptr);
+  for (const AnswerShape& shape : rest) on_answer_(index++, shape, status, nullptr);
 }
 
 }  // namespace eris::client

@@ -8,15 +8,6 @@
 namespace eris::client {
 namespace {
 
-template <class Request, class Response>
-absl::Status Call(Client& client,
-                  grpc::Status (v1::Admin::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                          Response*),
-                  const Request& request, Response& response) {
-  return Client::Stubs::Call(*client.stubs().admin, method, client.options().timeout, request,
-                             response);
-}
-
 Plan PlanOf(const v1::BalancePlan& message) {
   Plan plan;
   plan.plan = wire::PlanFrom(message, &plan.key_type);
@@ -26,13 +17,12 @@ Plan PlanOf(const v1::BalancePlan& message) {
 }  // namespace
 
 absl::StatusOr<Balance> BalancerClient::Status() {
-  v1::GetBalancerResponse response;
-  const absl::Status status =
-      Call(client_, &v1::Admin::Stub::GetBalancer, v1::GetBalancerRequest(), response);
-  if (!status.ok()) return status;
-  Balance balance;
-  balance.status = wire::BalancerFrom(response, &balance.running_key_types);
-  return balance;
+  return Call<Balance>(client_, client_.stubs().admin, &v1::Admin::Stub::GetBalancer,
+                       v1::GetBalancerRequest(), [](const v1::GetBalancerResponse& response) {
+                         Balance balance;
+                         balance.status = wire::BalancerFrom(response, &balance.running_key_types);
+                         return balance;
+                       });
 }
 
 absl::StatusOr<std::vector<Transfer>> BalancerClient::History(const std::string& object,
@@ -40,15 +30,16 @@ absl::StatusOr<std::vector<Transfer>> BalancerClient::History(const std::string&
   v1::ListTransfersRequest request;
   request.set_object(object);
   request.set_limit(limit);
-  v1::ListTransfersResponse response;
-  const absl::Status status = Call(client_, &v1::Admin::Stub::ListTransfers, request, response);
-  if (!status.ok()) return status;
-  std::vector<Transfer> transfers;
-  for (const v1::Transfer& one : response.transfers()) {
-    Transfer& transfer = transfers.emplace_back();
-    transfer.record = wire::TransferFrom(one, &transfer.key_type);
-  }
-  return transfers;
+  return Call<std::vector<Transfer>>(
+      client_, client_.stubs().admin, &v1::Admin::Stub::ListTransfers, request,
+      [](const v1::ListTransfersResponse& response) {
+        std::vector<Transfer> transfers;
+        for (const v1::Transfer& one : response.transfers()) {
+          Transfer& transfer = transfers.emplace_back();
+          transfer.record = wire::TransferFrom(one, &transfer.key_type);
+        }
+        return transfers;
+      });
 }
 
 absl::StatusOr<BalancerOptions> BalancerClient::Set(const BalancerChange& change) {
@@ -63,61 +54,56 @@ absl::StatusOr<BalancerOptions> BalancerClient::Set(const BalancerChange& change
   if (change.period_ms) options.set_period_ms(*change.period_ms);
   if (change.max_pause_us) options.set_max_pause_us(*change.max_pause_us);
   if (change.max_bytes_per_s) options.set_max_bytes_per_s(*change.max_bytes_per_s);
-  v1::SetBalancerResponse response;
-  const absl::Status status = Call(client_, &v1::Admin::Stub::SetBalancer, request, response);
-  if (!status.ok()) return status;
-  return wire::OptionsFrom(response.options());
+  return Call<BalancerOptions>(client_, client_.stubs().admin, &v1::Admin::Stub::SetBalancer,
+                               request, [](const v1::SetBalancerResponse& response) {
+                                 return wire::OptionsFrom(response.options());
+                               });
 }
 
 absl::Status BalancerClient::Pause() {
-  v1::PauseBalancerResponse response;
-  return Call(client_, &v1::Admin::Stub::PauseBalancer, v1::PauseBalancerRequest(), response);
+  return Call(client_, client_.stubs().admin, &v1::Admin::Stub::PauseBalancer,
+              v1::PauseBalancerRequest());
 }
 
 absl::Status BalancerClient::Resume() {
-  v1::ResumeBalancerResponse response;
-  return Call(client_, &v1::Admin::Stub::ResumeBalancer, v1::ResumeBalancerRequest(), response);
+  return Call(client_, client_.stubs().admin, &v1::Admin::Stub::ResumeBalancer,
+              v1::ResumeBalancerRequest());
 }
 
 absl::StatusOr<Plan> BalancerClient::PlanFor(const std::string& object) {
   v1::PlanBalanceRequest request;
   request.set_object(object);
-  v1::PlanBalanceResponse response;
-  const absl::Status status = Call(client_, &v1::Admin::Stub::PlanBalance, request, response);
-  if (!status.ok()) return status;
-  return PlanOf(response.plan());
+  return Call<Plan>(
+      client_, client_.stubs().admin, &v1::Admin::Stub::PlanBalance, request,
+      [](const v1::PlanBalanceResponse& response) { return PlanOf(response.plan()); });
 }
 
 absl::StatusOr<Plan> BalancerClient::Rebalance(const std::string& object) {
   v1::RebalanceRequest request;
   request.set_object(object);
-  v1::RebalanceResponse response;
-  const absl::Status status = Call(client_, &v1::Admin::Stub::Rebalance, request, response);
-  if (!status.ok()) return status;
-  return PlanOf(response.plan());
+  return Call<Plan>(client_, client_.stubs().admin, &v1::Admin::Stub::Rebalance, request,
+                    [](const v1::RebalanceResponse& response) { return PlanOf(response.plan()); });
 }
 
 absl::Status BalancerClient::Presplit(const std::string& object, const KeyRange& range,
                                       uint32_t parts, const KeyTypes& key_type) {
   v1::PresplitRequest request;
   request.set_object(object);
-  const absl::Status status = wire::SetRange("range", key_type, range, *request.mutable_range());
+  absl::Status status = wire::SetRange("range", key_type, range, *request.mutable_range());
   if (!status.ok()) return status;
   request.set_parts(parts);
-  v1::PresplitResponse response;
-  return Call(client_, &v1::Admin::Stub::Presplit, request, response);
+  return Call(client_, client_.stubs().admin, &v1::Admin::Stub::Presplit, request);
 }
 
 absl::Status BalancerClient::Move(const std::string& object, const KeyRange& range, AeuId to,
                                   std::optional<TransferKind> kind, const KeyTypes& key_type) {
   v1::MoveRangeRequest request;
   request.set_object(object);
-  const absl::Status status = wire::SetRange("range", key_type, range, *request.mutable_range());
+  absl::Status status = wire::SetRange("range", key_type, range, *request.mutable_range());
   if (!status.ok()) return status;
   request.set_to_aeu(to.value);
   if (kind) request.set_kind(static_cast<v1::TransferKind>(*kind));
-  v1::MoveRangeResponse response;
-  return Call(client_, &v1::Admin::Stub::MoveRange, request, response);
+  return Call(client_, client_.stubs().admin, &v1::Admin::Stub::MoveRange, request);
 }
 
 }  // namespace eris::client

@@ -6,7 +6,7 @@
 //   balancer.Presplit("orders", {.lo = 100, .hi = 200}, 4);
 //
 // Ranges are u64 as in Client; of a clustered table they are values of its first key column,
-// encoded as keys of the nearest key type: an int32 or a decimal as KeyType::kInt64.
+// encoded as keys of the nearest key type: an int32 or a decimal as ColumnType::kInt64.
 //
 // Threads: every call from any thread, also at once. Those that move block until the server has;
 // when ConnectOptions::timeout passes they end with DeadlineExceeded, and what has changed hands
@@ -41,15 +41,15 @@ struct BalancerChange {
 // `key_type` says what the bounds of the ranges are; kUint64 also where no range has one.
 struct Transfer {
   TransferRecord record;
-  KeyType key_type = KeyType::kUint64;
+  ColumnType key_type = ColumnType::kUint64;
 };
 struct Plan {
   BalancePlan plan;
-  KeyType key_type = KeyType::kUint64;
+  ColumnType key_type = ColumnType::kUint64;
 };
 struct Balance {
   BalancerStatus status;
-  std::vector<KeyType> running_key_types{};  // of status.running
+  std::vector<ColumnType> running_key_types{};  // of status.running
 };
 
 class BalancerClient {

@@ -4,8 +4,35 @@
 
 #include "clients/answered_stream.h"
 #include "clients/client_stubs.h"
+#include "clients/data_messages.h"
 
 namespace eris::client {
+namespace {
+
+// The stream that `open` opens; `take` makes a Result of a response.
+template <class Result, class Calls, class Open, class Take, class OnAnswer>
+Calls* NewCalls(const StreamOptions& options, const Open& open, Take take, OnAnswer on_answer) {
+  auto context = std::make_unique<grpc::ClientContext>();
+  auto stream = open(context.get());
+  return new Calls{
+      {},
+      {std::move(context), std::move(stream), options,
+       [take, on_answer = std::move(on_answer)](uint64_t index, const AnswerShape& shape,
+                                                absl::Status status, auto* response) {
+         absl::StatusOr<Result> result = Result();
+         if (status.ok()) result = take(shape, *response->mutable_response());
+         if (!result.ok()) status = result.status();
+         on_answer(index, std::move(status), result.ok() ? *std::move(result) : Result());
+       }}};
+}
+
+template <class Calls>
+absl::Status SendFilled(Calls& calls, absl::StatusOr<AnswerShape> shape) {
+  if (!shape.ok()) return shape.status();
+  return calls.stream.Send(calls.request, *std::move(shape));
+}
+
+}  // namespace
 
 struct LookupStream::Calls {
   v1::LookupRequest request;  // its memory is used again
@@ -13,69 +40,24 @@ struct LookupStream::Calls {
 };
 
 LookupStream::LookupStream(Client& client, const StreamOptions& options, OnAnswer on_answer)
-    : calls_([&] {
-        auto context = std::make_unique<grpc::ClientContext>();
-        auto stream = client.stubs().data->LookupStream(context.get());
-        return new Calls{
-            {},
-            {std::move(context), std::move(stream), options,
-             [on_answer = std::move(on_answer)](uint64_t index, size_t keys, absl::Status status,
-                                                v1::LookupStreamResponse* response) {
-               LookupResult result;
-               if (status.ok()) {
-                 status = TakeLookupResult(std::move(*response->mutable_response()), keys, result);
-               }
-               on_answer(index, std::move(status), std::move(result));
-             }}};
-      }()) {}
-
+    : calls_(NewCalls<LookupResult, Calls>(
+          options,
+          [&](grpc::ClientContext* context) { return client.stubs().data->LookupStream(context); },
+          TakeLookup, std::move(on_answer))) {}
 LookupStream::~LookupStream() = default;
 
-absl::Status LookupStream::Send(const std::string& object, const KeyColumns& keys,
-                                const KeyTypes& key_type) {
-  calls_->request.set_object(object);
-  if (absl::Status status = SetKeys(key_type, keys, calls_->request); !status.ok()) return status;
-  return calls_->stream.Send(calls_->request, keys.size());
+absl::Status LookupStream::Send(const ObjectInfo& object, const RowView& keys,
+                                const std::vector<std::string>& columns,
+                                uint64_t answer_bytes_max) {
+  return SendFilled(*calls_,
+                    FillLookup(object, keys.batch(), columns, answer_bytes_max, calls_->request));
+}
+absl::Status LookupStream::Send(const ObjectInfo& object, const KeyColumns& keys) {
+  return SendFilled(*calls_, FillLookup(object, keys, calls_->request));
 }
 
 absl::Status LookupStream::AwaitRoom() { return calls_->stream.AwaitRoom(); }
 absl::Status LookupStream::Finish() { return calls_->stream.Finish(); }
-
-struct UpsertStream::Calls {
-  v1::UpsertRequest request;  // its memory is used again
-  AnsweredStream<v1::UpsertRequest, v1::UpsertStreamResponse> stream;
-};
-
-UpsertStream::UpsertStream(Client& client, const StreamOptions& options, OnAnswer on_answer)
-    : calls_([&] {
-        auto context = std::make_unique<grpc::ClientContext>();
-        auto stream = client.stubs().data->UpsertStream(context.get());
-        return new Calls{
-            {},
-            {std::move(context), std::move(stream), options,
-             [on_answer = std::move(on_answer)](uint64_t index, size_t keys, absl::Status status,
-                                                v1::UpsertStreamResponse* response) {
-               RowBits existed;
-               if (status.ok()) {
-                 std::string bits = std::move(*response->mutable_response()->mutable_existed());
-                 status = ToRowBits(std::move(bits), keys, false, existed);
-               }
-               on_answer(index, std::move(status), std::move(existed));
-             }}};
-      }()) {}
-
-UpsertStream::~UpsertStream() = default;
-
-absl::Status UpsertStream::Send(const std::string& object, const KeyColumns& keys,
-                                absl::Span<const uint64_t> values, const KeyTypes& key_type) {
-  calls_->request.set_object(object);
-  if (absl::Status status = SetKeys(key_type, keys, calls_->request); !status.ok()) return status;
-  ToColumn(values, *calls_->request.mutable_values());
-  return calls_->stream.Send(calls_->request, keys.size());
-}
-
-absl::Status UpsertStream::AwaitRoom() { return calls_->stream.AwaitRoom(); }
-absl::Status UpsertStream::Finish() { return calls_->stream.Finish(); }
 
 struct WriteStream::Calls {
   v1::WriteRequest request;  // its memory is used again
@@ -83,31 +65,21 @@ struct WriteStream::Calls {
 };
 
 WriteStream::WriteStream(Client& client, const StreamOptions& options, OnAnswer on_answer)
-    : calls_([&] {
-        auto context = std::make_unique<grpc::ClientContext>();
-        auto stream = client.stubs().data->WriteStream(context.get());
-        return new Calls{
-            {},
-            {std::move(context), std::move(stream), options,
-             [on_answer = std::move(on_answer)](uint64_t index, size_t keys, absl::Status status,
-                                                v1::WriteStreamResponse* response) {
-               WriteResult result;
-               if (status.ok()) {
-                 status = TakeWriteResult(std::move(*response->mutable_response()), keys, result);
-               }
-               on_answer(index, std::move(status), std::move(result));
-             }}};
-      }()) {}
-
+    : calls_(NewCalls<WriteResult, Calls>(
+          options,
+          [&](grpc::ClientContext* context) { return client.stubs().data->WriteStream(context); },
+          TakeWrite, std::move(on_answer))) {}
 WriteStream::~WriteStream() = default;
 
-absl::Status WriteStream::Send(const std::string& object, WriteMode mode, const KeyColumns& keys,
+absl::Status WriteStream::Send(const ObjectInfo& object, WriteMode mode, const RowView& rows,
+                               const RowView& expected) {
+  return SendFilled(*calls_,
+                    FillWrite(object, mode, rows.batch(), expected.batch(), calls_->request));
+}
+absl::Status WriteStream::Send(const ObjectInfo& object, WriteMode mode, const KeyColumns& keys,
                                absl::Span<const uint64_t> values,
-                               absl::Span<const uint64_t> expected, const KeyTypes& key_type) {
-  absl::Status status =
-      ToWriteRequest(object, mode, keys, values, expected, calls_->request, key_type);
-  if (!status.ok()) return status;
-  return calls_->stream.Send(calls_->request, keys.size());
+                               absl::Span<const uint64_t> expected) {
+  return SendFilled(*calls_, FillWrite(object, mode, keys, values, expected, calls_->request));
 }
 
 absl::Status WriteStream::AwaitRoom() { return calls_->stream.AwaitRoom(); }

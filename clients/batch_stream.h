@@ -1,10 +1,10 @@
-// Many batches in flight over one stream: LookupStream, UpsertStream and WriteStream. The requests
-// are answered, and on each key executed, in the order in which they were sent.
+// Many batches in flight over one stream. The requests are answered, and on each key executed, in
+// the order in which they were sent. Batches of one stream may be of different objects.
 //
-//   UpsertStream stream(*client, {.in_flight_max = 8},
-//                       [&](uint64_t index, absl::Status status, RowBits existed) { ... });
-//   for (...) stream.Send("orders", keys, values);   // blocks while 8 are unanswered
-//   absl::Status status = stream.Finish();
+//   WriteStream stream(*client, {.in_flight_max = 8},
+//                      [&](uint64_t index, absl::Status status, WriteResult result) { ... });
+//   for (...) stream.Send(*orders, WriteMode::kUpsert, keys, values);  // blocks while 8 are
+//   unanswered absl::Status status = stream.Finish();
 //
 // Threads: one sending thread; `on_answer` runs on the stream's own reader thread. Both sides move
 // at once, so that neither end can wait for the other with full buffers.
@@ -15,11 +15,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "clients/columns.h"
 #include "clients/eris_client.h"
 
 namespace eris::client {
@@ -37,32 +37,17 @@ class LookupStream {
   LookupStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
   ~LookupStream();
 
-  // Sends one batch; blocks while in_flight_max are unanswered. Requests are numbered from 0.
-  // Errors: InvalidArgument (keys that are none of `key_type`: nothing was sent, the stream goes
-  // on); those of the stream itself (Unavailable, DeadlineExceeded after the stall timeout); the
-  // batch's own come to on_answer, and the stream goes on.
-  absl::Status Send(const std::string& object, const KeyColumns& keys,
-                    const KeyTypes& key_type = {});
+  // Sends one batch, as Client::Lookup; blocks while in_flight_max are unanswered. Requests are
+  // numbered from 0. The columns are free when it returns. Errors: InvalidArgument (columns that do
+  // not fit the object: nothing was sent, the stream goes on); those of the stream itself
+  // (Unavailable, DeadlineExceeded after the stall timeout); the batch's own come to on_answer, and
+  // the stream goes on.
+  absl::Status Send(const ObjectInfo& object, const RowView& keys,
+                    const std::vector<std::string>& columns = {}, uint64_t answer_bytes_max = 0);
+  absl::Status Send(const ObjectInfo& object, const KeyColumns& keys);
   // Blocks until Send would not. Errors: as Send.
   absl::Status AwaitRoom();
   // Waits for every answer and ends the stream. OK also when single batches failed.
-  absl::Status Finish();
-
- private:
-  struct Calls;
-  const std::unique_ptr<Calls> calls_;
-};
-
-class UpsertStream {
- public:
-  using OnAnswer = std::function<void(uint64_t index, absl::Status status, RowBits existed)>;
-  UpsertStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
-  ~UpsertStream();
-
-  // As LookupStream::Send. If a key is in two batches under way at once, the later one wins.
-  absl::Status Send(const std::string& object, const KeyColumns& keys,
-                    absl::Span<const uint64_t> values, const KeyTypes& key_type = {});
-  absl::Status AwaitRoom();
   absl::Status Finish();
 
  private:
@@ -76,10 +61,12 @@ class WriteStream {
   WriteStream(Client& client, const StreamOptions& options, OnAnswer on_answer);
   ~WriteStream();
 
-  // As LookupStream::Send, with columns as Client::Write.
-  absl::Status Send(const std::string& object, WriteMode mode, const KeyColumns& keys,
-                    absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected = {},
-                    const KeyTypes& key_type = {});
+  // As LookupStream::Send, with rows as Client::Write. Of a key that is in two batches under way at
+  // once the later batch is executed later.
+  absl::Status Send(const ObjectInfo& object, WriteMode mode, const RowView& rows,
+                    const RowView& expected = {});
+  absl::Status Send(const ObjectInfo& object, WriteMode mode, const KeyColumns& keys,
+                    absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected = {});
   absl::Status AwaitRoom();
   absl::Status Finish();
 

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/eris_client.h"
@@ -16,27 +16,36 @@
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
-#include "eris/v1/table.grpc.pb.h"
 
 namespace eris::client {
 
 struct Client::Stubs {
   std::unique_ptr<v1::Catalog::Stub> catalog;
   std::unique_ptr<v1::Data::Stub> data;
-  std::unique_ptr<v1::Tables::Stub> tables;
   std::unique_ptr<v1::Admin::Stub> admin;
-
-  // One unary call; blocks until the answer or the end of the timeout.
-  template <class Stub, class Request, class Response>
-  static absl::Status Call(Stub& stub,
-                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                        Response*),
-                           absl::Duration timeout, const Request& request, Response& response) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
-    return ToAbslStatus((stub.*method)(&context, request, &response));
-  }
 };
+
+// One unary call, and what `take` makes of its answer: a Result, or a status and perhaps one.
+// Blocks until the answer or the end of the client's timeout. `stub` is of the client.
+template <class Result, class Stub, class Request, class Response, class Take>
+absl::StatusOr<Result> Call(const Client& client, const std::unique_ptr<Stub>& stub,
+                            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                         Response*),
+                            const Request& request, const Take& take) {
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + client.options().timeout));
+  Response response;
+  const grpc::Status status = ((*stub).*method)(&context, request, &response);
+  if (!status.ok()) return ToAbslStatus(status);
+  return take(response);
+}
+// A call whose answer says nothing more.
+template <class Stub, class Request, class Response>
+absl::Status Call(const Client& client, const std::unique_ptr<Stub>& stub,
+                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                  const Request& request) {
+  return Call<bool>(client, stub, method, request, [](const Response&) { return true; }).status();
+}
 
 }  // namespace eris::client
 

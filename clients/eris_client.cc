@@ -12,8 +12,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "clients/client_stubs.h"
-#include "wire/keys.h"
+#include "clients/data_messages.h"
 #include "wire/objects.h"
+#include "wire/query.h"
 #include "wire/stats.h"
 
 namespace eris::client {
@@ -21,11 +22,6 @@ namespace {
 
 // A lookup of kBatchKeysMax keys answers with 8.2 MB; lists of many objects may be longer.
 constexpr int kMessageBytesMax = 64 << 20;
-
-void SetValues(const ValueRange& values, v1::ValueRange& out) {
-  out.set_lo(values.lo);
-  out.set_last(values.last);
-}
 
 // Errors: InvalidArgument unless it is host:port or unix:path. gRPC would take 443 for a port that
 // is missing, and 34463 for 99999.
@@ -75,6 +71,23 @@ absl::Status AwaitConnection(const std::shared_ptr<grpc::Channel>& channel,
   return absl::UnavailableError(ConnectionText(options.server, status.error_message()));
 }
 
+absl::StatusOr<LookupResult> CallLookup(const Client& client,
+                                        const absl::StatusOr<AnswerShape>& shape,
+                                        const v1::LookupRequest& request) {
+  if (!shape.ok()) return shape.status();
+  return Call<LookupResult>(
+      client, client.stubs().data, &v1::Data::Stub::Lookup, request,
+      [&](v1::LookupResponse& response) { return TakeLookup(*shape, response); });
+}
+absl::StatusOr<WriteResult> CallWrite(const Client& client,
+                                      const absl::StatusOr<AnswerShape>& shape,
+                                      const v1::WriteRequest& request) {
+  if (!shape.ok()) return shape.status();
+  return Call<WriteResult>(
+      client, client.stubs().data, &v1::Data::Stub::Write, request,
+      [&](v1::WriteResponse& response) { return TakeWrite(*shape, response); });
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
@@ -93,7 +106,6 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   auto stubs = std::make_shared<Stubs>();
   stubs->catalog = v1::Catalog::NewStub(channel);
   stubs->data = v1::Data::NewStub(channel);
-  stubs->tables = v1::Tables::NewStub(channel);
   stubs->admin = v1::Admin::NewStub(channel);
   return std::unique_ptr<Client>(new Client(options, std::move(stubs)));
 }
@@ -111,36 +123,17 @@ std::unique_ptr<Client> Client::WithTimeout(absl::Duration timeout) const {
 absl::StatusOr<ObjectInfo> Client::Create(const std::string& name, const CreateOptions& options) {
   v1::CreateObjectRequest request;
   request.set_name(name);
-  request.set_kind(static_cast<v1::ObjectKind>(options.kind));
-  const KeyType type = options.key_type.first;
-  request.set_key_type(wire::ToProto(type));
-  if (options.key_type.two_parts())
-    request.set_second_key_type(wire::ToProto(*options.key_type.second));
-  request.set_value_type(static_cast<v1::ValueType>(options.value_type));
-  absl::Status status =
-      wire::SetRange("expected", options.key_type, options.expected, *request.mutable_expected());
-  if (type == KeyType::kUint64) {
-    request.mutable_split_points()->Add(options.split_points.begin(), options.split_points.end());
-  } else {
-    for (size_t i = 0; i < options.split_points.size() && status.ok(); ++i) {
-      status = wire::SetKey(absl::StrCat("split_points[", i, "]"), type, options.split_points[i],
-                            *request.add_split_keys());
-    }
-  }
+  absl::Status status = wire::FillCreateOptions(options, &request);
   if (!status.ok()) return status;
-  v1::CreateObjectResponse response;
-  status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::CreateObject, options_.timeout,
-                       request, response);
-  if (!status.ok()) return status;
-  return wire::ObjectFrom(response.object());
+  return Call<ObjectInfo>(
+      *this, stubs_->catalog, &v1::Catalog::Stub::CreateObject, request,
+      [](const v1::CreateObjectResponse& response) { return wire::ObjectFrom(response.object()); });
 }
 
 absl::Status Client::Drop(const std::string& name) {
   v1::DropObjectRequest request;
   request.set_name(name);
-  v1::DropObjectResponse response;
-  return Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::DropObject, options_.timeout, request,
-                     response);
+  return Call(*this, stubs_->catalog, &v1::Catalog::Stub::DropObject, request);
 }
 
 absl::Status Client::DropIfWritten(const std::string& name, ObjectId id, uint64_t rows) {
@@ -148,248 +141,139 @@ absl::Status Client::DropIfWritten(const std::string& name, ObjectId id, uint64_
   request.set_name(name);
   request.mutable_if_written()->set_id(id.value);
   request.mutable_if_written()->set_rows(rows);
-  v1::DropObjectResponse response;
-  return Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::DropObject, options_.timeout, request,
-                     response);
+  return Call(*this, stubs_->catalog, &v1::Catalog::Stub::DropObject, request);
 }
 
 absl::StatusOr<ObjectInfo> Client::Get(const std::string& name) {
   v1::GetObjectRequest request;
   request.set_name(name);
-  v1::GetObjectResponse response;
-  absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::GetObject,
-                                    options_.timeout, request, response);
-  if (!status.ok()) return status;
-  return wire::ObjectFrom(response.object());
+  return Call<ObjectInfo>(
+      *this, stubs_->catalog, &v1::Catalog::Stub::GetObject, request,
+      [](const v1::GetObjectResponse& response) { return wire::ObjectFrom(response.object()); });
 }
 
 absl::StatusOr<std::vector<ObjectInfo>> Client::List() {
-  v1::ListObjectsResponse response;
-  absl::Status status = Stubs::Call(*stubs_->catalog, &v1::Catalog::Stub::ListObjects,
-                                    options_.timeout, v1::ListObjectsRequest(), response);
-  if (!status.ok()) return status;
-  std::vector<ObjectInfo> objects;
-  for (const v1::Object& object : response.objects()) objects.push_back(wire::ObjectFrom(object));
-  return objects;
+  using Objects = std::vector<ObjectInfo>;
+  return Call<Objects>(*this, stubs_->catalog, &v1::Catalog::Stub::ListObjects,
+                       v1::ListObjectsRequest(),
+                       [](const v1::ListObjectsResponse& response) -> absl::StatusOr<Objects> {
+                         Objects objects;
+                         for (const v1::Object& object : response.objects()) {
+                           absl::StatusOr<ObjectInfo> info = wire::ObjectFrom(object);
+                           if (!info.ok()) return info.status();
+                           objects.push_back(*std::move(info));
+                         }
+                         return objects;
+                       });
 }
 
-absl::StatusOr<LookupResult> Client::Lookup(const std::string& object, const KeyColumns& keys,
-                                            const KeyTypes& key_type) {
+absl::StatusOr<LookupResult> Client::Lookup(const ObjectInfo& object, const RowView& keys,
+                                            const std::vector<std::string>& columns,
+                                            uint64_t answer_bytes_max) {
   v1::LookupRequest request;
-  request.set_object(object);
-  absl::Status status = SetKeys(key_type, keys, request);
-  if (!status.ok()) return status;
-  v1::LookupResponse response;
-  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  LookupResult result;
-  status = TakeLookupResult(std::move(response), keys.size(), result);
-  if (!status.ok()) return status;
-  return result;
+  const auto shape = FillLookup(object, keys.batch(), columns, answer_bytes_max, request);
+  return CallLookup(*this, shape, request);
+}
+absl::StatusOr<LookupResult> Client::Lookup(const ObjectInfo& object, const KeyColumns& keys) {
+  v1::LookupRequest request;
+  const auto shape = FillLookup(object, keys, request);
+  return CallLookup(*this, shape, request);
 }
 
-absl::StatusOr<RowBits> Client::Upsert(const std::string& object, const KeyColumns& keys,
-                                       absl::Span<const uint64_t> values,
-                                       const KeyTypes& key_type) {
-  v1::UpsertRequest request;
-  request.set_object(object);
-  absl::Status status = SetKeys(key_type, keys, request);
-  if (!status.ok()) return status;
-  ToColumn(values, *request.mutable_values());
-  v1::UpsertResponse response;
-  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  RowBits existed;
-  status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
-  if (!status.ok()) return status;
-  return existed;
+absl::StatusOr<WriteResult> Client::Write(const ObjectInfo& object, WriteMode mode,
+                                          const RowView& rows, const RowView& expected) {
+  v1::WriteRequest request;
+  const auto shape = FillWrite(object, mode, rows.batch(), expected.batch(), request);
+  return CallWrite(*this, shape, request);
 }
-
-absl::StatusOr<RowBits> Client::Erase(const std::string& object, const KeyColumns& keys,
-                                      const KeyTypes& key_type) {
-  v1::EraseRequest request;
-  request.set_object(object);
-  absl::Status status = SetKeys(key_type, keys, request);
-  if (!status.ok()) return status;
-  v1::EraseResponse response;
-  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Erase, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  RowBits existed;
-  status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
-  if (!status.ok()) return status;
-  return existed;
-}
-
-absl::StatusOr<WriteResult> Client::Write(const std::string& object, WriteMode mode,
+absl::StatusOr<WriteResult> Client::Write(const ObjectInfo& object, WriteMode mode,
                                           const KeyColumns& keys, absl::Span<const uint64_t> values,
-                                          absl::Span<const uint64_t> expected,
-                                          const KeyTypes& key_type) {
+                                          absl::Span<const uint64_t> expected) {
   v1::WriteRequest request;
-  absl::Status status = ToWriteRequest(object, mode, keys, values, expected, request, key_type);
-  if (!status.ok()) return status;
-  v1::WriteResponse response;
-  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  WriteResult result;
-  status = TakeWriteResult(std::move(response), keys.size(), result);
-  if (!status.ok()) return status;
-  return result;
+  const auto shape = FillWrite(object, mode, keys, values, expected, request);
+  return CallWrite(*this, shape, request);
 }
 
-absl::StatusOr<BytesLookupResult> Client::LookupBytes(const std::string& object,
-                                                      absl::Span<const uint64_t> keys,
-                                                      uint64_t values_bytes_max, KeyType key_type) {
-  v1::LookupRequest request;
-  request.set_object(object);
-  request.set_values_bytes_max(values_bytes_max);
-  absl::Status status = SetKeys(key_type, keys, request);
-  if (!status.ok()) return status;
-  v1::LookupResponse response;
-  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Lookup, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  BytesLookupResult result;
-  status = TakeBytesLookupResult(std::move(response), keys.size(), result);
-  if (!status.ok()) return status;
-  return result;
+std::unique_ptr<ScanReader> Client::Scan(const ObjectInfo& object, const Query& query,
+                                         uint64_t snapshot) {
+  return std::make_unique<ScanReader>(*this, object, query, snapshot);
 }
 
-absl::StatusOr<RowBits> Client::UpsertBytes(const std::string& object,
-                                            absl::Span<const uint64_t> keys,
-                                            absl::Span<const absl::string_view> values,
-                                            KeyType key_type) {
-  v1::UpsertRequest request;
-  request.set_object(object);
-  absl::Status status = SetKeys(key_type, keys, request);
-  if (status.ok()) status = ToBytesColumn(values, *request.mutable_values());
-  if (!status.ok()) return status;
-  v1::UpsertResponse response;
-  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Upsert, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  RowBits existed;
-  status = ToRowBits(std::move(*response.mutable_existed()), keys.size(), false, existed);
-  if (!status.ok()) return status;
-  return existed;
-}
-
-absl::StatusOr<BytesWriteResult> Client::WriteBytes(const std::string& object, WriteMode mode,
-                                                    absl::Span<const uint64_t> keys,
-                                                    absl::Span<const absl::string_view> values,
-                                                    absl::Span<const absl::string_view> expected,
-                                                    KeyType key_type) {
-  v1::WriteRequest request;
-  request.set_object(object);
-  request.set_mode(static_cast<v1::WriteMode>(mode));
-  absl::Status status = SetKeys(key_type, keys, request);
-  if (status.ok()) status = ToBytesColumn(values, *request.mutable_values());
-  if (status.ok() && !expected.empty()) {
-    status = ToBytesColumn(expected, *request.mutable_expected());
-  }
-  if (!status.ok()) return status;
-  v1::WriteResponse response;
-  status = Stubs::Call(*stubs_->data, &v1::Data::Stub::Write, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  BytesWriteResult result;
-  status = TakeBytesWriteResult(std::move(response), keys.size(), result);
-  if (!status.ok()) return status;
-  return result;
-}
-
-std::unique_ptr<ScanReader> Client::Scan(const std::string& object, const KeyRange& range,
-                                         uint64_t limit, const KeyTypes& key_type) {
-  v1::ScanRequest request;
-  request.set_object(object);
-  absl::Status status = wire::SetRange("range", key_type, range, *request.mutable_range());
-  request.set_limit(limit);
-  return std::make_unique<ScanReader>(*this, std::move(request), options_.timeout, key_type,
-                                      std::move(status));
-}
-
-std::unique_ptr<ScanReader> Client::ScanWith(const std::string& object, const ScanOptions& options,
-                                             const KeyTypes& key_type) {
-  v1::ScanRequest request;
-  request.set_object(object);
-  absl::Status status = wire::SetRange("range", key_type, options.range, *request.mutable_range());
-  request.set_limit(options.limit);
-  if (options.direction == ScanDirection::kBackward) {
-    request.set_direction(v1::SCAN_DIRECTION_BACKWARD);
-  }
-  if (options.values) SetValues(*options.values, *request.mutable_values());
-  request.set_keys_only(options.keys_only);
-  return std::make_unique<ScanReader>(*this, std::move(request), options_.timeout, key_type,
-                                      std::move(status));
-}
-
-absl::StatusOr<RangeAggregate> Client::Aggregate(const std::string& object,
-                                                 const AggregateOptions& options,
-                                                 const KeyTypes& key_type) {
+absl::StatusOr<RangeAggregate> Client::Aggregate(const ObjectInfo& object,
+                                                 const AggregateOptions& options) {
   v1::AggregateRequest request;
-  request.set_object(object);
-  absl::Status status = wire::SetRange("range", key_type, options.range, *request.mutable_range());
-  if (!status.ok()) return status;
-  if (options.values) SetValues(*options.values, *request.mutable_values());
-  request.set_count_only(options.count_only);
-  v1::AggregateResponse response;
-  status =
-      Stubs::Call(*stubs_->data, &v1::Data::Stub::Aggregate, options_.timeout, request, response);
-  if (!status.ok()) return status;
-  RangeAggregate result{.count = response.count()};
-  if (!response.has_min()) return result;
-  result.min = response.min();
-  result.max = response.max();
-  result.sum_low = response.sum_low();
-  result.sum_high = response.sum_high();
-  result.first_key = wire::KeyFrom("first_key", key_type.first, response.first_key()).value_or(0);
-  result.last_key = wire::KeyFrom("last_key", key_type.first, response.last_key()).value_or(0);
-  if (key_type.two_parts()) {
-    result.first_second =
-        wire::KeyFrom("first_second", *key_type.second, response.first_second()).value_or(0);
-    result.last_second =
-        wire::KeyFrom("last_second", *key_type.second, response.last_second()).value_or(0);
+  request.set_object(object.name);
+  absl::Status status = CheckSchema(object);
+  if (status.ok()) {
+    status = wire::FillAggregateOptions(object.kind, object.schema, options, &request);
   }
-  return result;
+  if (!status.ok()) return status;
+  return Call<RangeAggregate>(*this, stubs_->data, &v1::Data::Stub::Aggregate, request,
+                              [&](const v1::AggregateResponse& response) {
+                                return wire::AggregateFrom(object.schema, response);
+                              });
 }
 
-absl::StatusOr<EngineStats> Client::Stats() {
-  v1::GetStatsResponse response;
-  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetStats, options_.timeout,
-                                    v1::GetStatsRequest(), response);
+absl::StatusOr<uint64_t> Client::ScanInto(const std::string& table, const Query& query,
+                                          const std::string& target, uint64_t snapshot) {
+  v1::ScanIntoRequest request;
+  request.set_table(table);
+  absl::Status status =
+      wire::FillQuery(ObjectKind::kTable, Schema(), query, request.mutable_query());
   if (!status.ok()) return status;
-  return wire::StatsFrom(response);
+  request.set_target(target);
+  request.set_snapshot(snapshot);
+  return Call<uint64_t>(*this, stubs_->data, &v1::Data::Stub::ScanInto, request,
+                        [](const v1::ScanIntoResponse& response) { return response.rows(); });
+}
+
+absl::StatusOr<uint64_t> Client::TakeSnapshot(absl::Duration time_to_live) {
+  v1::TakeSnapshotRequest request;
+  request.set_time_to_live_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(time_to_live)));
+  return Call<uint64_t>(
+      *this, stubs_->data, &v1::Data::Stub::TakeSnapshot, request,
+      [](const v1::TakeSnapshotResponse& response) { return response.snapshot(); });
+}
+
+absl::Status Client::ReleaseSnapshot(uint64_t snapshot) {
+  v1::ReleaseSnapshotRequest request;
+  request.set_snapshot(snapshot);
+  return Call(*this, stubs_->data, &v1::Data::Stub::ReleaseSnapshot, request);
 }
 
 absl::StatusOr<ServerInfo> Client::Server() {
-  v1::GetServerResponse response;
-  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetServer, options_.timeout,
-                                    v1::GetServerRequest(), response);
-  if (!status.ok()) return status;
-  return ServerInfo{.version = response.version(),
-                    .receive_message_bytes_max = response.receive_message_bytes_max()};
+  return Call<ServerInfo>(*this, stubs_->admin, &v1::Admin::Stub::GetServer, v1::GetServerRequest(),
+                          [](const v1::GetServerResponse& response) {
+                            return ServerInfo{
+                                .version = response.version(),
+                                .receive_message_bytes_max = response.receive_message_bytes_max()};
+                          });
+}
+
+absl::StatusOr<EngineStats> Client::Stats() {
+  return Call<EngineStats>(
+      *this, stubs_->admin, &v1::Admin::Stub::GetStats, v1::GetStatsRequest(),
+      [](const v1::GetStatsResponse& response) { return wire::StatsFrom(response); });
 }
 
 absl::StatusOr<std::string> Client::Topology() {
-  v1::GetTopologyResponse response;
-  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetTopology, options_.timeout,
-                                    v1::GetTopologyRequest(), response);
-  if (!status.ok()) return status;
-  return response.text();
+  return Call<std::string>(*this, stubs_->admin, &v1::Admin::Stub::GetTopology,
+                           v1::GetTopologyRequest(),
+                           [](const v1::GetTopologyResponse& response) { return response.text(); });
 }
 
 absl::StatusOr<MemoryStats> Client::Memory() {
-  v1::GetMemoryResponse response;
-  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::GetMemory, options_.timeout,
-                                    v1::GetMemoryRequest(), response);
-  if (!status.ok()) return status;
-  return wire::MemoryFrom(response);
+  return Call<MemoryStats>(
+      *this, stubs_->admin, &v1::Admin::Stub::GetMemory, v1::GetMemoryRequest(),
+      [](const v1::GetMemoryResponse& response) { return wire::MemoryFrom(response); });
 }
 
 absl::StatusOr<MemoryVerification> Client::VerifyMemory(const VerifyMemoryOptions& options) {
   v1::VerifyMemoryRequest request;
   request.set_pages_max(options.pages_max);
-  v1::VerifyMemoryResponse response;
-  absl::Status status = Stubs::Call(*stubs_->admin, &v1::Admin::Stub::VerifyMemory,
-                                    options_.timeout, request, response);
-  if (!status.ok()) return status;
-  return wire::VerificationFrom(response);
+  return Call<MemoryVerification>(
+      *this, stubs_->admin, &v1::Admin::Stub::VerifyMemory, request,
+      [](const v1::VerifyMemoryResponse& response) { return wire::VerificationFrom(response); });
 }
 
 }  // namespace eris::client

@@ -1,24 +1,24 @@
 // A small C++ client: start here to talk to an ERIS server. One Client is one channel; its calls
 // are synchronous, blocking until the answer or the deadline. Many batches in flight:
-// batch_stream.h. Ordered scans: scan_reader.h. Tables: table_client.h. Load balancing:
-// balancer_client.h.
+// batch_stream.h. Scans: scan_reader.h. Load balancing: balancer_client.h.
 //
 //   auto client = eris::client::Client::Connect({.server = "127.0.0.1:7411"});
-//   (*client)->Create("orders", {.expected = {0, 6'000'001}});
-//   (*client)->Upsert("orders", keys, values);
-//   auto found = (*client)->Lookup("orders", keys);
+//   auto orders = (*client)->Create("orders", {.expected = {0, 6'000'001}});
+//   (*client)->Write(*orders, WriteMode::kUpsert, keys, values);
+//   auto answer = (*client)->Lookup(*orders, keys);  // answer->found[i],
+//   answer->rows.Uint64s(0)[i]
 //
-// Keys are u64, encoded as include/eris/key_encoding.h says for objects of another key type; calls
-// on such an object are told the type (ObjectInfo::key_type), in which the keys then travel. Keys
-// of two parts are two columns:
-//   (*client)->Upsert("lineitem", {orders, lines}, values, {KeyType::kUint64, KeyType::kUint64});
-// A key that the type does not have, and columns of other parts than key_type, are InvalidArgument
-// here, and nothing is sent. A key_type that is not the object's is InvalidArgument, too.
+// Every object has a schema. Calls on it take the ObjectInfo that Create, Get or List gave, of
+// which they use name, kind and schema, and columns of native values by the schema's types:
+//   OwnedRows rows{.rows = 2, .columns = {NumberColumn<int64_t>(ids), StringColumn(names)}};
+//   (*client)->Write(*people, WriteMode::kUpsert, rows.view());
+// Bounds of ranges are u64, encoded as include/eris/key_encoding.h says.
 //
 // Threads: every call from any thread, also at once.
-// Errors: what the server says, with its code; Unavailable (no server, or it is stopping),
-// DeadlineExceeded (of a write: the outcome is unknown), Internal (an answer that breaks the
-// protocol).
+// Errors: what the server says, with its code; InvalidArgument (columns that do not fit the schema,
+// a bound that the key type does not have: nothing was sent), Unavailable (no server, or it is
+// stopping), DeadlineExceeded (of a write: the outcome is unknown), Internal (an answer that breaks
+// the protocol).
 #ifndef ERIS_CLIENTS_ERIS_CLIENT_H_
 #define ERIS_CLIENTS_ERIS_CLIENT_H_
 
@@ -29,14 +29,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "clients/bytes_columns.h"
-#include "clients/columns.h"
+#include "clients/rows.h"
 #include "clients/scan_reader.h"
-#include "eris/engine.h"
+#include "eris/batch.h"
 #include "eris/options.h"
+#include "eris/query.h"
 #include "eris/stats.h"
 #include "eris/types.h"
 
@@ -54,6 +53,26 @@ struct ServerInfo {
   std::string version;  // "0.1.0 (commit 0123456789ab)"; empty: it does not say
   // A request of more bytes gets RESOURCE_EXHAUSTED, and ends its stream.
   uint64_t receive_message_bytes_max = 0;
+};
+
+struct LookupResult {
+  // The columns asked for, as many rows as keys. Where nothing was found: unspecified, of a table
+  // null.
+  OwnedRows rows;
+  RowBits found;
+  RowBits executed;      // clear: the answer had no room for the row's strings; see `refusal`
+  absl::Status refusal;  // why some keys were not executed; OK: all were
+};
+
+struct WriteResult {
+  uint64_t written = 0;  // rows stored, or erased
+  uint64_t refused = 0;  // rows that changed nothing and can be sent again
+  // Of appends all three have no bits.
+  RowBits existed;       // the key was there before
+  RowBits applied;       // the row was written
+  RowBits executed;      // clear: refused; see `refusal`
+  OwnedRows values;      // conditional modes: the value column, with what WriteMode says
+  absl::Status refusal;  // why some rows were refused; OK: none was
 };
 
 class Client {
@@ -75,60 +94,44 @@ class Client {
   absl::StatusOr<ObjectInfo> Get(const std::string& name);
   absl::StatusOr<std::vector<ObjectInfo>> List();
 
-  // Batches of 1 to kBatchKeysMax keys, any order; of a key that stands twice in an upsert the
-  // later row wins. Not atomic across keys.
-  absl::StatusOr<LookupResult> Lookup(const std::string& object, const KeyColumns& keys,
-                                      const KeyTypes& key_type = {});
-  // Result: the key was there before and its value was replaced.
-  // Errors: InvalidArgument also when the spans differ in length.
-  absl::StatusOr<RowBits> Upsert(const std::string& object, const KeyColumns& keys,
-                                 absl::Span<const uint64_t> values, const KeyTypes& key_type = {});
-  // Result: the key was there, and is gone.
-  absl::StatusOr<RowBits> Erase(const std::string& object, const KeyColumns& keys,
-                                const KeyTypes& key_type = {});
+  // Looks up rows by their keys, in any order. `keys`: the key columns alone, in the key's order.
+  // `columns`: which are answered, by name; empty: all that are not of the key. `answer_bytes_max`
+  // asks for answers with less strings; 0: kBatchValueBytesMax. Keys whose strings find no room are
+  // not executed: LookupResult::refusal; ask for those again. Errors: FailedPrecondition (a heap
+  // table).
+  absl::StatusOr<LookupResult> Lookup(const ObjectInfo& object, const RowView& keys,
+                                      const std::vector<std::string>& columns = {},
+                                      uint64_t answer_bytes_max = 0);
+  // Writes rows as WriteMode in include/eris/batch.h says. `rows`: all columns of the object; of
+  // kErase those of the key. `expected`: of kCompareAndSet the value column. Not atomic across
+  // rows. OK also where some rows were refused: WriteResult::refusal. Of the errors
+  // DeadlineExceeded, Cancelled and Unavailable leave the outcome unknown; do not send adds again
+  // after one.
+  absl::StatusOr<WriteResult> Write(const ObjectInfo& object, WriteMode mode, const RowView& rows,
+                                    const RowView& expected = {});
+  // The same for objects whose keys and values are u64. Spans of unequal length are
+  // InvalidArgument.
+  absl::StatusOr<LookupResult> Lookup(const ObjectInfo& object, const KeyColumns& keys);
+  absl::StatusOr<WriteResult> Write(const ObjectInfo& object, WriteMode mode,
+                                    const KeyColumns& keys, absl::Span<const uint64_t> values = {},
+                                    absl::Span<const uint64_t> expected = {});
 
-  // Conditional writes and counters, as Session::Write in include/eris/engine.h says. `expected`:
-  // as many as keys for kCompareAndSet, else empty. OK also where some keys were refused:
-  // WriteResult::refusal. Of the errors DeadlineExceeded, Cancelled and Unavailable leave the
-  // outcome unknown; do not send adds again after one.
-  absl::StatusOr<WriteResult> Write(const std::string& object, WriteMode mode,
-                                    const KeyColumns& keys, absl::Span<const uint64_t> values,
-                                    absl::Span<const uint64_t> expected = {},
-                                    const KeyTypes& key_type = {});
-
-  // Byte strings: the same on objects of ValueType::kBytes, whose keys have one part (Erase serves
-  // both). The values of a
-  // batch have at most kBatchValueBytesMax bytes together, sent or answered. What finds no room in
-  // an answer is not executed: BytesLookupResult::refusal; ask for those keys again.
-  // `values_bytes_max` asks for smaller answers; 0: the limit. Errors: FailedPrecondition (the
-  // object's values are u64).
-  absl::StatusOr<BytesLookupResult> LookupBytes(const std::string& object,
-                                                absl::Span<const uint64_t> keys,
-                                                uint64_t values_bytes_max = 0,
-                                                KeyType key_type = KeyType::kUint64);
-  absl::StatusOr<RowBits> UpsertBytes(const std::string& object, absl::Span<const uint64_t> keys,
-                                      absl::Span<const absl::string_view> values,
-                                      KeyType key_type = KeyType::kUint64);
-  absl::StatusOr<BytesWriteResult> WriteBytes(const std::string& object, WriteMode mode,
-                                              absl::Span<const uint64_t> keys,
-                                              absl::Span<const absl::string_view> values,
-                                              absl::Span<const absl::string_view> expected = {},
-                                              KeyType key_type = KeyType::kUint64);
-
-  // Opens an ordered scan of `range`, of at most `limit` rows (0: all). Errors come from Next.
-  // The client must outlive the reader.
-  std::unique_ptr<ScanReader> Scan(const std::string& object, const KeyRange& range,
-                                   uint64_t limit = 0, const KeyTypes& key_type = {});
-
-  // The same, with direction, filter on the values, and keys only.
-  std::unique_ptr<ScanReader> ScanWith(const std::string& object, const ScanOptions& options,
-                                       const KeyTypes& key_type = {});
-
+  // Opens a scan; errors come from Next. `snapshot`: of TakeSnapshot; 0: one of the scan's own. The
+  // query's own snapshot is not used. The client must outlive the reader.
+  std::unique_ptr<ScanReader> Scan(const ObjectInfo& object, const Query& query,
+                                   uint64_t snapshot = 0);
   // Counts and adds up the rows of a range where they are, as Session::Aggregate in
-  // include/eris/engine.h says.
-  absl::StatusOr<RangeAggregate> Aggregate(const std::string& object,
-                                           const AggregateOptions& options,
-                                           const KeyTypes& key_type = {});
+  // include/eris/session.h says.
+  absl::StatusOr<RangeAggregate> Aggregate(const ObjectInfo& object,
+                                           const AggregateOptions& options);
+  // Writes the rows of a table's scan into another object, inside the server. Returns how many.
+  absl::StatusOr<uint64_t> ScanInto(const std::string& table, const Query& query,
+                                    const std::string& target, uint64_t snapshot = 0);
+
+  // One moment of all objects, kept until nobody has asked anything of it for `time_to_live`.
+  absl::StatusOr<uint64_t> TakeSnapshot(absl::Duration time_to_live = absl::Minutes(1));
+  // Errors: NotFound (let go already).
+  absl::Status ReleaseSnapshot(uint64_t snapshot);
 
   // Which program answers, and what it takes at most. Errors: Unimplemented (an older server).
   absl::StatusOr<ServerInfo> Server();

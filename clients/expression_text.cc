@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cut_text.h"
 #include "clients/expression_token.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::client {
 namespace {

@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eris/expression.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 
 namespace eris::client {
 

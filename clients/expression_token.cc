@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cut_text.h"
 #include "eris/key_text.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::client {
 namespace {

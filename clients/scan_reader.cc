@@ -3,44 +3,67 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "clients/bytes_columns.h"
 #include "clients/client_stubs.h"
-#include "clients/columns.h"
+#include "clients/data_messages.h"
 #include "clients/message_stream.h"
+#include "wire/query.h"
+#include "wire/schema.h"
 
 namespace eris::client {
 
 class ScanReader::Scan {
  public:
-  Scan(const Client& client, v1::ScanRequest request, absl::Duration timeout,
-       const KeyTypes& key_type, absl::Status refusal)
+  Scan(const Client& client, const ObjectInfo& object, const Query& query, uint64_t snapshot)
       : stub_(*client.stubs().data),
-        timeout_(timeout),
-        keys_only_(request.keys_only()),
-        two_parts_(key_type.two_parts()),
-        refusal_(std::move(refusal)),
-        request_(std::move(request)) {}
+        timeout_(client.options().timeout),
+        keeps_snapshot_(object.kind == ObjectKind::kTable ||
+                        object.kind == ObjectKind::kHeapTable) {
+    request_.set_object(object.name);
+    refusal_ = CheckSchema(object);
+    if (refusal_.ok()) {
+      refusal_ = wire::FillQuery(object.kind, object.schema, query, request_.mutable_query());
+    }
+    request_.set_snapshot(snapshot);
+    request_.set_resume_token(query.resume);
+  }
 
-  absl::StatusOr<bool> Next(ScanRows& rows);
+  absl::StatusOr<bool> Next(OwnedRows& rows);
+  const Schema& schema() const { return schema_; }
+  bool new_snapshot() const { return new_snapshot_; }
+  const std::string& resume_token() const { return request_.resume_token(); }
+  uint32_t resumed() const { return resumed_; }
 
  private:
+  absl::StatusOr<bool> NextRows(OwnedRows& rows);
   void Open();
+  absl::Status Close();
+  absl::Status Take(OwnedRows& rows);
+  bool IsResumable(const absl::Status& status) const;
 
   // Immutable after construction.
   v1::Data::Stub& stub_;
   const absl::Duration timeout_;
-  const bool keys_only_;
-  const bool two_parts_;
+  const bool keeps_snapshot_;  // resumed on the same one
 
   // Owned by the calling thread.
-  absl::Status refusal_;
+  absl::Status refusal_;  // of the query: nothing is sent
   v1::ScanRequest request_;
   v1::ScanResponse response_;
+  Schema schema_;
+  wire::ColumnTypes types_;
   std::optional<MessageStream<v1::ScanResponse>> stream_;
+  uint32_t resumed_ = 0;
+  bool new_snapshot_ = false;
   bool progressed_ = false;  // since the stream was opened
   bool ended_ = false;
 };
+
+// Without progress since the last opening a further attempt would meet the same end. A stream that
+// the server has cut because it was not read for long goes on only where nothing changes by that.
+bool ScanReader::Scan::IsResumable(const absl::Status& status) const {
+  return progressed_ && !request_.resume_token().empty() &&
+         (IsBroken(status) || (keeps_snapshot_ && absl::IsResourceExhausted(status)));
+}
 
 void ScanReader::Scan::Open() {
   stream_.emplace(timeout_, [this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
@@ -49,77 +72,75 @@ void ScanReader::Scan::Open() {
   progressed_ = false;
 }
 
-absl::StatusOr<bool> ScanReader::Scan::Next(ScanRows& rows) {
-  rows.keys.clear();
-  rows.second_keys.clear();
-  rows.values.clear();
-  rows.bytes = {};
+absl::Status ScanReader::Scan::Close() {
+  absl::Status status = stream_->Finish();
+  stream_.reset();
+  return status;
+}
+
+absl::StatusOr<bool> ScanReader::Scan::Next(OwnedRows& rows) {
+  rows.rows = 0;
+  new_snapshot_ = false;
   if (ended_) return false;
-  if (!refusal_.ok()) {
-    ended_ = true;
-    return refusal_;
-  }
-  if (!stream_) Open();
-  while (!stream_->Read(&response_)) {
-    const absl::Status status = stream_->Finish();
-    if (status.ok()) {
-      ended_ = true;
-      return false;
+  absl::StatusOr<bool> more = refusal_.ok() ? NextRows(rows) : refusal_;
+  if (!more.ok() || !*more) ended_ = true;
+  return more;
+}
+
+absl::StatusOr<bool> ScanReader::Scan::NextRows(OwnedRows& rows) {
+  while (rows.rows == 0) {
+    if (!stream_) Open();
+    if (stream_->Read(&response_)) {
+      if (absl::Status status = Take(rows); !status.ok()) return status;
+      continue;  // one without a row says the schema
     }
-    // Without progress since the last opening a further attempt would meet the same end.
-    const bool resumable = progressed_ && !request_.resume_token().empty() && IsBroken(status);
-    if (!resumable) {
-      ended_ = true;
-      return status;
-    }
-    Open();
+    const absl::Status status = Close();
+    if (status.ok()) return false;
+    if (!IsResumable(status)) return status;
+    ++resumed_;
   }
-  absl::Status status = FromKeyColumn(response_.keys(), rows.keys);
-  if (status.ok() && response_.has_second_keys() != two_parts_) {
-    status = absl::InvalidArgumentError(
-        two_parts_ ? "keys of the object have one part, key_type has two"
-                   : "keys of the object have two parts, key_type has one");
-  } else if (status.ok() && two_parts_) {
-    status = FromKeyColumn(response_.second_keys(), rows.second_keys);
-    if (status.ok() && rows.keys.size() != rows.second_keys.size()) {
-      status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " first and ",
-                                                rows.second_keys.size(),
-                                                " second parts of keys in one scan chunk"));
-    }
-  }
-  rows.has_bytes = !keys_only_ && response_.values().type() == v1::COLUMN_TYPE_BYTES;
-  if (status.ok() && rows.has_bytes) {
-    status = FromBytesColumn(*response_.mutable_values(), rows.keys.size(), rows.bytes);
-  } else if (status.ok() && !keys_only_) {
-    status = FromColumn(response_.values(), rows.values);
-  }
-  if (status.ok() && !keys_only_ && !rows.has_bytes && rows.keys.size() != rows.values.size()) {
-    status = absl::InternalError(absl::StrCat("the server sent ", rows.keys.size(), " keys and ",
-                                              rows.values.size(), " values in one scan chunk"));
-  }
-  if (!status.ok()) {
-    ended_ = true;
-    return status;
-  }
-  rows.new_snapshot = response_.new_snapshot();
-  rows.resume_token = response_.resume_token();
-  progressed_ = true;
-  request_.clear_range();
-  request_.clear_limit();
-  request_.clear_direction();
-  request_.clear_values();
-  request_.clear_keys_only();
-  request_.set_resume_token(rows.resume_token);
   return true;
 }
 
-ScanReader::ScanReader(const Client& client, v1::ScanRequest request, absl::Duration timeout,
-                       const KeyTypes& key_type, absl::Status refusal)
-    : scan_(std::make_unique<Scan>(client, std::move(request), timeout, key_type,
-                                   std::move(refusal))) {}
+absl::Status ScanReader::Scan::Take(OwnedRows& rows) {
+  if (response_.has_schema()) {
+    absl::StatusOr<Schema> schema = wire::AnsweredSchemaFrom(response_.schema());
+    if (!schema.ok()) return schema.status();
+    schema_ = *std::move(schema);
+    types_ = wire::TypesOf(schema_, wire::AllColumns(schema_));
+  }
+  const uint64_t count = response_.rows();
+  if (count > 0) {
+    absl::Status status =
+        wire::TakeColumns(types_, count, response_.mutable_columns(), &rows.columns);
+    if (!status.ok()) return status;
+  }
+  rows.rows = count;
+  new_snapshot_ |= response_.new_snapshot();
+  progressed_ = true;
+  request_.set_resume_token(response_.resume_token());
+  if (!request_.resume_token().empty()) request_.clear_snapshot();  // the token knows it
+  // What is still wanted.
+  const uint64_t limit = request_.query().limit();
+  if (limit != 0 && count >= limit) {
+    ended_ = true;
+    (void)Close();
+  } else if (limit != 0) {
+    request_.mutable_query()->set_limit(limit - count);
+  }
+  return absl::OkStatus();
+}
+
+ScanReader::ScanReader(const Client& client, const ObjectInfo& object, const Query& query,
+                       uint64_t snapshot)
+    : scan_(std::make_unique<Scan>(client, object, query, snapshot)) {}
 
 ScanReader::~ScanReader() = default;
 
-absl::StatusOr<bool> ScanReader::Next(ScanRows& rows) { return scan_->Next(rows); }
+absl::StatusOr<bool> ScanReader::Next(OwnedRows& rows) { return scan_->Next(rows); }
+const Schema& ScanReader::schema() const { return scan_->schema(); }
+bool ScanReader::new_snapshot() const { return scan_->new_snapshot(); }
+const std::string& ScanReader::resume_token() const { return scan_->resume_token(); }
+uint32_t ScanReader::resumed() const { return scan_->resumed(); }
 
 }  // namespace eris::client

@@ -1,55 +1,52 @@
-// Reads one ordered scan, chunk after chunk. When its stream breaks after progress (a message that
-// was late, a lost connection), it goes on behind the last chunk with the resume token: the rows
-// after that are of a newer snapshot, and the chunk says so. A scan that the server has cut because
-// it was not read for long ends with that error. One thread at a time.
+// Reads one scan, chunk after chunk: the rows of an index in the order of its keys, those of a
+// table in no order, or aggregates. When its stream breaks after progress (a message that was late,
+// a lost connection), the reader goes on behind the last chunk with the resume token. Rows of a
+// table then come from the same snapshot, and the reader also goes on when the server has cut a
+// stream that was not read for long. Rows of an index come from a newer snapshot, which
+// new_snapshot() tells; a scan of an index that the server has cut ends with that error. One thread
+// at a time.
 #ifndef ERIS_CLIENTS_SCAN_READER_H_
 #define ERIS_CLIENTS_SCAN_READER_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "eris/bytes_column.h"
+#include "clients/rows.h"
+#include "eris/query.h"
+#include "eris/schema.h"
 #include "eris/types.h"
-
-namespace eris::v1 {
-class ScanRequest;
-}  // namespace eris::v1
 
 namespace eris::client {
 
 class Client;
 
-struct ScanRows {
-  // Encoded (key_encoding.h); strictly ascending over the whole scan, of a backward one descending,
-  // of two-part keys as pairs.
-  std::vector<uint64_t> keys;
-  std::vector<uint64_t> second_keys{};  // of two-part keys, else empty: the second part of keys[i]
-  std::vector<uint64_t> values;  // values[i] belongs to keys[i]; empty in a scan of keys only
-  BytesColumn bytes{};           // the same where values are byte strings; `values` is empty then
-  bool has_bytes = false;
-  std::string resume_token;   // goes on behind these rows; empty: the scan ends here
-  bool new_snapshot = false;  // the scan was resumed here: these rows are of a newer snapshot
-};
-
 class ScanReader {
  public:
-  // `timeout` bounds the wait for each message, not the whole scan. `client` must outlive the
-  // reader. Destroying it cancels what is under way. Keys of other parts than `key_type` end the
-  // scan. A `refusal` is what the first Next returns: nothing is sent.
-  ScanReader(const Client& client, v1::ScanRequest request, absl::Duration timeout,
-             const KeyTypes& key_type = {}, absl::Status refusal = absl::OkStatus());
+  // See Client::Scan. The client's timeout bounds the wait for each message, not the whole scan.
+  // `client` must outlive the reader. Destroying it cancels what is under way.
+  ScanReader(const Client& client, const ObjectInfo& object, const Query& query,
+             uint64_t snapshot = 0);
   ScanReader(const ScanReader&) = delete;
   ScanReader& operator=(const ScanReader&) = delete;
   ~ScanReader();
 
-  // Reads the next chunk into `rows`; false after the last. Blocks until it is there.
-  // Errors: as Client; after one the scan has ended.
-  absl::StatusOr<bool> Next(ScanRows& rows);
+  // Reads the next chunk into `rows`, whose memory is used again; false after the last. Blocks
+  // until it is there. Errors: as Client; InvalidArgument (a bound that the key type does not have:
+  // nothing is sent), OutOfRange (arithmetic outside its type), Aborted (the snapshot was given
+  // up). After one the scan has ended.
+  absl::StatusOr<bool> Next(OwnedRows& rows);
+
+  // Of the rows; known after the first Next.
+  const Schema& schema() const;
+  // The last chunk's rows are of a newer snapshot than those before: the scan was resumed there.
+  bool new_snapshot() const;
+  // Goes on behind the last chunk, as Query::resume of the same query but for its limit. Empty: the
+  // scan ends there.
+  const std::string& resume_token() const;
+  uint32_t resumed() const;  // streams that broke
 
  private:
   class Scan;

@@ -1,4 +1,4 @@
-# Every package here has its reason in docs/DEPENDENCIES.md, which also says what is linked statically.
+# Every package here has its reason in docs/internals/DEPENDENCIES.md, which also says what is linked statically.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED CONFIG)

@@ -12,13 +12,11 @@
 #include "base/check.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/reader_state.h"
 #include "engine/core/snapshot.h"
 #include "engine/memory_report.h"
 #include "engine/moving/load_reading.h"
 #include "engine/moving/plan_world.h"
-#include "engine/reads/join_state.h"
-#include "engine/reads/scan_state.h"
-#include "engine/reads/table_scan_state.h"
 #include "engine/sessions/session_impl.h"
 #include "topology/placement.h"
 
@@ -41,11 +39,10 @@ namespace eris::engine {
 namespace {
 
 // The readers get the error.
-template <class State>
-void CancelAll(OpenRegistry<State>& open) {
-  for (State* one = open.TakeNext(nullptr); one != nullptr;) {
+void CancelAll(OpenRegistry<ReaderState>& open) {
+  for (ReaderState* one = open.TakeNext(nullptr); one != nullptr;) {
     one->Cancel(base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing"));
-    State* const next = open.TakeNext(one);
+    ReaderState* const next = open.TakeNext(one);
     one->Unref();
     one = next;
   }
@@ -215,17 +212,6 @@ ObjectInfo EngineImpl::Introduce(const ObjectRef& object) {
   return info;
 }
 
-absl::StatusOr<ObjectInfo> EngineImpl::CreateTable(absl::string_view name,
-                                                   const TableSchema& schema,
-                                                   const TableOptions& options) try {
-  ObjectInfo info;
-  ERIS_RETURN_IF_ERROR(admin_->CreateTable(
-      name, schema, options, [&](const ObjectRef& object) { info = Introduce(object); }));
-  return info;
-} catch (const std::bad_alloc&) {
-  return base::NoMemory();
-}
-
 absl::Status EngineImpl::Drop(absl::string_view name) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectId object, admin_->Drop(name));
   EndSampling(object);
@@ -296,8 +282,7 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     infos[i].name = object.name;
     infos[i].id = object.route.object();
     infos[i].kind = object.kind;
-    infos[i].key_type = object.key_types;
-    infos[i].value_type = object.value_type;
+    infos[i].schema = object.schema;
     const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
     infos[i].partition_starts = table->starts();
     infos[i].partition_owners = table->owners();
@@ -367,7 +352,7 @@ EngineStats EngineImpl::Stats() {
   }
   stats.objects = List();
   stats.memory_limit_bytes = resolved_.options.memory_limit_bytes;
-  stats.scans_open = core_.scans.size() + core_.table_scans.size();
+  stats.scans_open = core_.scans.size();
   stats.scan_chunks_in_use = core_.chunks->in_use() + core_.table_chunks->in_use();
   stats.requests_in_flight = core_.in_flight.count();
   // The registry knows the AEUs' Ports, too.
@@ -454,7 +439,6 @@ void EngineImpl::Close() {
   if (balancer_) balancer_->Stop();
   CancelAll(core_.scans);
   CancelAll(core_.joins);
-  CancelAll(core_.table_scans);
   core_.in_flight.AwaitNone();
   threads_.clear();
   core_.completions.Stop();

@@ -34,8 +34,6 @@ class EngineImpl final : public Engine {
   ~EngineImpl() override;
 
   absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) override;
-  absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const TableSchema& schema,
-                                         const TableOptions& options = {}) override;
   absl::Status Drop(absl::string_view name) override;
   absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) override;
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;

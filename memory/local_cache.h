@@ -127,7 +127,7 @@ class LocalCache {
   friend class MemoryManager;  // makes and ends caches
 
   static constexpr uint32_t kBuckets = 4;
-  // A line. begin == end == nullptr: no magazine (yet).
+  // A line. begin == end == nullptr: no magazine.
   struct alignas(base::kCacheLineBytes) ClassState {
     // One writer; relaxed: others read them for figures, which order nothing.
     std::atomic<void**> top{nullptr};
@@ -236,7 +236,7 @@ class LocalCache {
   ReturnCarrier* carriers_ = nullptr;  // all that were made
   uint32_t carriers_made_ = 0;
   ReturnBatch* free_carriers_ = nullptr;
-  ReturnBatch* collecting_ = nullptr;  // out of the bin, not yet taken in
+  ReturnBatch* collecting_ = nullptr;  // out of the bin, still to be taken in
   bool collects_more_ = false;
 
   // Owned by the AEU thread, read by anyone.

@@ -59,7 +59,7 @@ class MemoryManager {
  private:
   friend class LocalCache;
 
-  // The first of a run of spans for blocks of that class, its entry not yet filled in; nullptr at
+  // The first of a run of spans for blocks of that class; the caller fills its entry in. nullptr at
   // the limit.
   Span* TakeRun(LocalCache& cache, size_t size_class);
   void ReturnRun(LocalCache& cache, Span* run);

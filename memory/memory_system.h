@@ -38,7 +38,7 @@ struct MemoryOptions {
 
 class MemorySystem {
  public:
-  // Takes nothing from the system yet. On a synthetic topology the pools are tags: nothing is
+  // Takes nothing from the system. On a synthetic topology the pools are tags: nothing is
   // bound. `topology` is only read here.
   MemorySystem(const topology::Topology& topology, const MemoryOptions& options);
   ~MemorySystem();  // REQUIRES: every MemoryManager on its pools is gone

@@ -38,7 +38,7 @@ struct PlacementCheck {
 
 // Locates pages of `ranges`, `pages_max` of them at most and evenly spread (0: every page; one in
 // each of so many equal pieces, at a place of its own there, so that no period of the memory's
-// layout escapes). Absent are pages that nobody has touched yet, and those given back meanwhile.
+// layout escapes). Absent are pages that were never touched, and those given back meanwhile.
 // `interrupted` is asked between chunks of some thousand pages; its error ends the check.
 // Errors: those of topology::LocatePages and of `interrupted`.
 absl::StatusOr<PlacementCheck> CheckPlacement(std::span<const PoolRange> ranges,

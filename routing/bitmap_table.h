@@ -34,7 +34,7 @@ class BitmapTable {
 
   uint64_t version() const { return version_; }
   uint32_t aeus() const { return aeus_; }
-  // Holders. 0: of an object that nobody has a part of yet.
+  // Holders. 0: no AEU has a part of the object.
   uint32_t count() const { return count_; }
 
   // False for an AEU that does not exist.

@@ -144,11 +144,11 @@ struct InstallSegment {
   memory::MemoryManager* manager = nullptr;  // of the AEU's NumaNode; outlives the partition
   const ObjectRoute* route = nullptr;        // outlives the partition
   ObjectKind kind = ObjectKind::kIndex;
-  ValueType value_type = ValueType::kUint64;
+  ColumnType value_type = ColumnType::kUint64;
   uint32_t position = 0;   // of the answer in the reply's states
   uint64_t seed = 0;       // kHash
   bool two_parts = false;  // the keys
-  bool slot_only = false;  // no range yet: room for those that will be handed over
+  bool slot_only = false;  // without a range: room for those that will be handed over
   // Of tables: held by the object's entry, which outlives the command.
   const std::shared_ptr<const storage::TableLayout>* layout = nullptr;
 };

@@ -1,8 +1,8 @@
 // An AEU's incoming buffers: two halves of equal size, one writable for all Ports, the other being
 // processed. Latch-free; many writers, one owner. Paper: ERIS 3.2, with these corrections (see
-// docs/DECISIONS.md): a writer tests ACTIVE and the generation in the very word that its CAS
-// compares; the halves change roles in the order open, publish, close; the owner never waits for a
-// writer inside a turn. What one thread writes is taken in the order of its calls.
+// docs/internals/DECISIONS.md): a writer tests ACTIVE and the generation in the very word that its
+// CAS compares; the halves change roles in the order open, publish, close; the owner never waits
+// for a writer inside a turn. What one thread writes is taken in the order of its calls.
 //
 //   descriptor: | 63 active | 62..35 offset in words of 8 bytes | 34..10 generation | 9..0 writers
 //   |
@@ -107,7 +107,7 @@ BasicIncomingBuffer<Memory>::BasicIncomingBuffer(std::byte* memory, size_t half_
     : memory_(memory), half_bytes_(half_bytes) {
   ERIS_CHECK(half_bytes % 8 == 0);
   ERIS_CHECK(half_bytes < (uint64_t{1} << 31));  // 28 bits of words
-  // relaxed: nobody else knows the buffer yet.
+  // relaxed: only this thread knows the buffer while it is made.
   halves_[0].descriptor.store(Opened(0), std::memory_order_relaxed);
 }
 

@@ -135,7 +135,7 @@ class Port {
     bool wake = false;       // is in to_wake_: has been sent something, and not been woken
     bool blocked = false;    // had no room in this pass
     size_t sent_bytes = 0;   // since it was woken last
-    uint32_t pending = 0;    // keys of this Send that are not in a record yet
+    uint32_t pending = 0;    // keys of this Send that are still to go into a record
   };
   // Where the next key of a target goes: the record that Send is filling.
   struct Cursor {

@@ -1,6 +1,7 @@
 // The epoch of the engine and the snapshots that are held: how scans see one moment of all
 // partitions while AEUs go on writing, without either waiting for the other. Paper: ERIS 3.1
-// (MVCC). docs/snapshots.md has the rule and its proof; tests/models/snapshot.pml the model.
+// (MVCC). docs/internals/snapshots.md has the rule and its proof; tests/models/snapshot.pml the
+// model.
 //
 //   an AEU's turn:  cut all sources of commands -> Now() -> Read, if anything has changed
 //   a scan:         Begin: slot = E, E: S -> S + 1 in one CAS -> the partition table -> send
@@ -179,7 +180,7 @@ class BasicSnapshotRegistry {
  private:
   // A slot's word: S, 0 while there is none (E begins with 1), and two bits.
   static constexpr uint64_t kFree = 0;
-  static constexpr uint64_t kBeginning = 1;  // taken; S may be another's yet
+  static constexpr uint64_t kBeginning = 1;  // taken; another snapshot may still get this S
   static constexpr uint64_t kAborted = 2;
   static constexpr uint64_t WordOf(uint64_t epoch) { return epoch << 2; }
   static constexpr uint64_t EpochOf(uint64_t word) { return word >> 2; }

@@ -1,14 +1,11 @@
-// The part of a table scan that one AEU answers, and the two rings between the AEU and the scan's
-// reader: empty chunks go in, filled ones come out. Chunks are of fixed memory in Arrow's layout;
-// without an empty one the AEU pauses this part and does other work. Aggregates move no chunk: the
-// AEU adds up, and hands back what it has. A scan into another object has no reader of its rows:
-// the AEU sends a filled chunk to the owners of that object, and the chunk itself is the reply.
-// Owned by the scan, which keeps it until the command's completion function has been called.
-// Paper: ERIS 3.1 (scans, scan sharing), contribution 2 (materialising intermediate results).
+// The part of a table scan that one AEU answers (part.h). Chunks are of fixed memory in Arrow's
+// layout; one that is delivered may be empty, at the end. Aggregates move no chunk: the AEU adds
+// up, and hands back what it has. A scan into another object has no reader of its rows: the AEU
+// sends a filled chunk to the owners of that object, and the chunk itself is the reply. Paper:
+// ERIS 3.1 (scans, scan sharing), contribution 2 (materialising intermediate results).
 #ifndef ERIS_ROUTING_TABLE_SCAN_PART_H_
 #define ERIS_ROUTING_TABLE_SCAN_PART_H_
 
-#include <algorithm>
 #include <bit>
 #include <compare>
 #include <cstddef>
@@ -20,22 +17,16 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "base/check.h"
-#include "eris/table.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
 #include "routing/object_route.h"
-#include "routing/reply.h"
-#include "routing/scan_part.h"
-#include "routing/spsc_ring.h"
+#include "routing/part.h"
 #include "storage/table/result_rows.h"
 #include "storage/table/table_plan.h"
 #include "storage/table/table_run.h"
 
 namespace eris::routing {
-
-// Chunks that may circulate in one part.
-inline constexpr uint32_t kTablePartChunksMax = 4;
 
 // A row of an AEU's part of a table, in the order in which passes walk it: the partition's number
 // at its AEU, the segment's number in it, the row. Numbers are not used twice, and a row stays
@@ -118,31 +109,13 @@ struct TableScanTarget {
   CompletionFunction complete_chunk = nullptr;
 };
 
-class TableScanPart : public Reply {
+class TableScanPart : public Part<TableChunk> {
  public:
   // Immutable while commands are under way.
-  AeuId owner;  // which of a multicast's parts is whose
   std::shared_ptr<const storage::TablePlan> plan;
   TableCursor from;                         // where it goes on; not chosen: a new scan
   const TableScanTarget* target = nullptr;  // nullptr: chunks go to the reader
   storage::RunMemory* memory = nullptr;     // that its run counts what it takes in; nullptr: none
-
-  // The reader. Gives an empty chunk; wakes nobody.
-  void GiveChunk(TableChunk* chunk) {
-    const bool pushed = empty_.Push(chunk);
-    ERIS_CHECK(pushed);  // no more than kTablePartChunksMax circulate
-  }
-  // The AEU; the reader, too, once the part has ended. nullptr: none.
-  TableChunk* TakeEmpty() { return empty_.Pop(); }
-  bool HasEmpty() const { return !empty_.Empty(); }
-
-  // The AEU. Also a chunk without rows, at the end.
-  void Deliver(TableChunk* chunk) {
-    const bool pushed = filled_.Push(chunk);
-    ERIS_CHECK(pushed);
-  }
-  // The reader. nullptr: none yet (or, after the completion, none any more).
-  TableChunk* TakeFilled() { return filled_.Pop(); }
 
   // The AEU's last word, after its last Deliver; not read before the command's completion function
   // has been called, which publishes it. `status`: of a run that failed (kAnswered). `run`: of
@@ -161,22 +134,11 @@ class TableScanPart : public Reply {
   ~TableScanPart() = default;
 
  private:
-  SpscRing<TableChunk*, kTablePartChunksMax> empty_;   // reader -> AEU
-  SpscRing<TableChunk*, kTablePartChunksMax> filled_;  // AEU -> reader
   // Written by the AEU while the part is out, by nobody otherwise.
   PartOutcome outcome_ = PartOutcome::kRunning;
   absl::Status status_;
   std::unique_ptr<storage::TableRun> run_;
 };
-
-// The part of `aeu`; `parts` are ascending by owner.
-inline TableScanPart* PartOf(std::span<TableScanPart* const> parts, AeuId aeu) {
-  const auto found = std::lower_bound(
-      parts.begin(), parts.end(), aeu,
-      [](const TableScanPart* part, AeuId wanted) { return part->owner < wanted; });
-  ERIS_CHECK(found != parts.end() && (*found)->owner == aeu);  // the engine addressed it
-  return *found;
-}
 
 }  // namespace eris::routing
 

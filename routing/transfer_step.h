@@ -4,7 +4,7 @@
 // in which the target owns the range, and tells the source how it ended (kConclude). Where the
 // target could not install it, the source takes it back, and the table is published after that.
 // Written by one party at a time: each command publishes it to the next. Paper: ERIS 3.3.2;
-// docs/balancing.md.
+// docs/internals/balancing.md.
 #ifndef ERIS_ROUTING_TRANSFER_STEP_H_
 #define ERIS_ROUTING_TRANSFER_STEP_H_
 
@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "eris/balancer.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 #include "routing/reply.h"
 #include "storage/key.h"

@@ -34,7 +34,6 @@
 #include "server/guard/connections.h"
 #include "server/state/memory_limits.h"
 #include "server/state/server_state.h"
-#include "server/tables/table_service.h"
 
 namespace eris::server {
 namespace {
@@ -181,15 +180,13 @@ struct RpcServer::Impl {
        const ArrivalPlaces& arriving)
       : state(config, engine, io, RandomSeed(), arriving),
         data(&state),
-        tables(&state),
         catalog(&state),
         admin(&state) {
-    ERIS_CHECK(data.ServesAll() && tables.ServesAll() && catalog.ServesAll() && admin.ServesAll());
+    ERIS_CHECK(data.ServesAll() && catalog.ServesAll() && admin.ServesAll());
   }
 
   ServerState state;
   DataService data;
-  TableService tables;
   CatalogService catalog;
   AdminService admin;
   std::unique_ptr<grpc::Server> server;
@@ -231,7 +228,6 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   SetLimits(impl->state.config, plan.receive_bytes, &builder);
   builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl->data);
-  builder.RegisterService(&impl->tables);
   builder.RegisterService(&impl->catalog);
   builder.RegisterService(&impl->admin);
   LogCapture::Clear();
@@ -245,8 +241,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
     const size_t colon = config.listen.rfind(':');
     impl->address = absl::StrCat(absl::string_view(config.listen).substr(0, colon), ":", port);
   }
-  for (const char* service :
-       {"eris.v1.Data", "eris.v1.Tables", "eris.v1.Catalog", "eris.v1.Admin"}) {
+  for (const char* service : {"eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin"}) {
     impl->server->GetHealthCheckService()->SetServingStatus(service, true);
   }
   impl->callback_threads =

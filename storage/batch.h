@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "eris/table.h"
+#include "eris/batch.h"
 
 namespace eris::storage {
 
@@ -35,7 +35,7 @@ constexpr bool IsConditional(Operation operation) {
 
 // What became of one key, as the AEU writes it into the request's state column.
 enum class KeyState : uint8_t {
-  kPending = 0,    // not executed yet
+  kPending = 0,    // still to be executed
   kAbsent = 1,     // executed; the key was not there before
   kPresent = 2,    // executed; the key was there before
   kUnequal = 3,    // executed; the key was there with another value than expected, nothing changed

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "base/cache_line.h"
 #include "base/check.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 
 namespace eris::storage {

@@ -61,11 +61,11 @@ absl::Status CheckEnd(const Range& end, const Range& range) {
   return absl::InvalidArgumentError(absl::StrCat(Text(end), " is not an end of ", Text(range)));
 }
 
-Range ChunkRange(const Range& leaving, Partition::End from, bool all,
+Range ChunkRange(const Range& leaving, Exchange::End from, bool all,
                  const std::vector<uint64_t>& keys) {
   if (all) return leaving;
   if (keys.empty()) return {leaving.lo, leaving.lo};
-  if (from == Partition::End::kHigh) return {Key::FromU64(keys.front()), leaving.hi};
+  if (from == Exchange::End::kHigh) return {Key::FromU64(keys.front()), leaving.hi};
   // More rows follow, so the last one of the chunk is not the last key there is.
   return {leaving.lo, Key::FromU64(keys.back() + 1)};
 }

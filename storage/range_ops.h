@@ -9,8 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "storage/exchange.h"
 #include "storage/key.h"
-#include "storage/partition.h"
+
+namespace eris::memory {
+class LocalCache;
+}
 
 namespace eris::storage {
 
@@ -25,7 +29,7 @@ absl::Status CheckEnd(const Range& end, const Range& range);
 
 // What changes hands with the rows of `keys`, ascending, which are all of `leaving` or those at
 // its end `from`.
-Range ChunkRange(const Range& leaving, Partition::End from, bool all,
+Range ChunkRange(const Range& leaving, Exchange::End from, bool all,
                  const std::vector<uint64_t>& keys);
 
 // Whether a chunk may be ingested by itself, wherever it goes. Errors: InvalidArgument (boundaries,

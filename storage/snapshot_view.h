@@ -3,7 +3,7 @@
 // the AEU's own. Paper: ERIS 3.1 (MVCC).
 //
 // A snapshot S shows the writes stamped with S or less. So a write stamped e keeps what it replaces
-// where a held snapshot s < e has nothing kept for that key yet.
+// if nothing is kept of that key for some held snapshot s < e.
 #ifndef ERIS_STORAGE_SNAPSHOT_VIEW_H_
 #define ERIS_STORAGE_SNAPSHOT_VIEW_H_
 

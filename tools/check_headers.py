@@ -25,8 +25,8 @@ FOLDERS = ("clients", "tests")
 PUBLIC = [
     f"clients/{name}.h"
     for name in (
-        "balancer_client", "batch_stream", "bytes_columns", "columns", "cut_text", "eris_client",
-        "expression_text", "json", "scan_reader", "table_client", "table_rows", "table_scan_reader",
+        "balancer_client", "batch_stream", "cut_text", "eris_client", "expression_text", "json", "rows",
+        "scan_reader",
     )
 ]
 # Whose files, and what they include, are without the wire.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what compilers do not: leftover marks, stale paths, dead tests, files in no target, size.
+"""Checks what compilers do not: leftover marks, stale paths, dead tests, files in no target, size, width of texts, promises in headers.
 
 Usage: check_tidy.py [--root DIR] [--build DIR]. Looks at the files git knows (outside a checkout: at
 all files). Prints each finding as file:line; exit status 1 if there is one.
@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 LINES_MAX = 700
+DOC_COLUMNS_MAX = 160  # of Markdown; a row of a table is one line however long it is
 LAYERS = ("base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine")
 FOLDERS = LAYERS + ("include", "wire", "server", "clients", "proto", "examples", "bench", "tests", "docs", "cmake", "tools")
 CODE = (".h", ".cc", ".proto", ".py", ".sh", ".cmake")
@@ -25,7 +26,9 @@ BARE_SKIP = re.compile(r"GTEST_SKIP\(\)\s*;")
 PATH = re.compile(r"(?<![\w/.<>{}$*-])((?:%s)/(?:[\w+-][\w.+-]*/)*(?:[\w+-]+(?:\.[\w]+)+)?)(?![\w<{*$])"
                   % "|".join(FOLDERS + ("eris", r"\.ci")))
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
-HISTORY = ("docs/DECISIONS.md", "CHANGELOG.md")  # they tell what was, so their paths may be gone
+HISTORY = ("docs/internals/DECISIONS.md", "CHANGELOG.md")  # they tell what was, so their paths may be gone
+# A header says what there is, not what is going to be.
+PROMISE = re.compile(r"\b(yet|will stand here)\b", re.IGNORECASE)
 NOT_SEEN_BY_TSAN = re.compile(r'#\s*include\s*"absl/synchronization/')
 
 
@@ -66,6 +69,10 @@ def line_findings(root, path, text):
         yield f"a path of one machine: {MACHINE_PATH.search(text).group(1)}"
     if path not in HISTORY:
         yield from stale_paths(root, path, text)
+    if path.endswith(".md") and len(text) > DOC_COLUMNS_MAX and not text.startswith("|") and " " in text.strip():
+        yield f"{len(text)} columns, more than {DOC_COLUMNS_MAX}: wrap it"
+    if path.endswith(".h") and PROMISE.search(comment_of(path, text)):
+        yield f"\"{PROMISE.search(comment_of(path, text)).group(1)}\" in a header: say what there is"
     if path.endswith((".h", ".cc")):
         if DEAD_TEST.search(text):
             yield "a test or code that never runs: mend or delete it"

@@ -86,8 +86,8 @@ awk -F'"' -v expected="$keys" '
   /"aeus": \[/       { part = "aeu" }
   /"numa_nodes": \[/ { part = "" }
   /"objects": \[/    { part = "object" }
-  /"keys":/          { if (part == "aeu") { done[count] = $4; total_done += $4 } else object_keys += $4 }
-  /"rows":/          { held[count++] = $4; total += $4 }
+  /"keys":/          { if (part == "aeu") { done[count] = $4; total_done += $4 } }
+  /"rows":/          { if (part == "aeu") { held[count++] = $4; total += $4 } else object_keys += $4 }
   /"memory_bytes":/  { if (part == "object") object_bytes += $4 }
   END {
     for (i = 0; i < count; ++i)

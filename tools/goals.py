@@ -6,7 +6,7 @@
 One line a goal:  GOAL <id> reached=<x> goal=<op><y> held|short|NOT-MEASURED|FAILED  # how it was measured
 A short goal is a figure to work on, not an error. NOT-MEASURED: this machine has nothing to measure it with; FAILED: its
 measurement ended with an error, or without the figure. Exit code 1 for either of the two. Reports are kept in
-<builddir>/goals, and all that are there make the table <builddir>/goals.md, which docs/goals.md holds a copy of.
+<builddir>/goals, and all that are there make the table <builddir>/goals.md, which docs/lab/goals.md holds a copy of.
 
 --tiny: every part in sizes of seconds, for tests. The figures mean nothing; exit code 1 only for FAILED, 77 when a package is
 missing.

@@ -191,7 +191,7 @@ def number(value):
 
 
 def markdown(reports):
-    """The table of saved reports, as docs/goals.md has it."""
+    """The table of saved reports, as docs/lab/goals.md has it."""
     every = [one for report in reports for one in report["goals"]]
     lines = [f"{len(every)} goals: {counted(every)}.", ""]
     for report in reports:

@@ -13,7 +13,7 @@
 
 namespace eris::topology {
 
-// Sets the policy of pages that are not touched yet: [address, address + bytes), page aligned, come
+// Sets the policy of pages that are still untouched: [address, address + bytes), page aligned, come
 // from `node` alone. Errors: PermissionDenied, Unimplemented (kernel without NUMA), Internal.
 absl::Status BindMemory(void* address, size_t bytes, const NumaNode& node);
 // The same, page by page (huge page by huge page) round robin over `nodes`, not empty. Same errors.

@@ -1,12 +1,24 @@
 #include "wire/balancer.h"
 
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "eris/key_encoding.h"
-#include "eris/key_text.h"
+#include "wire/fields.h"
 #include "wire/keys.h"
+
+// clang-format off
+#define ERIS_OPTION_FIELDS(F) \
+  F(enabled) F(window) F(threshold) F(period_ms) F(max_pause_us) F(max_bytes_per_s)
+#define ERIS_TRANSFER_FIELDS(F) \
+  F(id) F(object) F(reason) F(rows) F(bytes) F(chunks) F(duration_us) F(longest_pause_us) \
+  F(longest_pause_wall_us)
+#define ERIS_SHARE_FIELDS(F) F(load_before) F(load_after) F(rows_before) F(rows_after)
+#define ERIS_PLANNED_FIELDS(F) F(rows) F(bytes)
+#define ERIS_PLAN_OF_BALANCE_FIELDS(F) \
+  F(object) F(imbalance_before) F(imbalance_after) F(bytes_to_copy) F(reason)
+#define ERIS_BALANCE_FIELDS(F) F(object) F(imbalance) F(reason)
+#define ERIS_STATUS_FIELDS(F) \
+  F(paused) F(cycles) F(links) F(copies) F(rows_moved) F(bytes_copied) F(stalls)
+// clang-format on
 
 namespace eris::wire {
 
@@ -16,62 +28,24 @@ static_assert(static_cast<int>(BalanceAlgorithm::kMovingAverage) ==
 static_assert(static_cast<int>(BalanceAlgorithm::kSize) == v1::BALANCE_ALGORITHM_SIZE);
 static_assert(static_cast<int>(TransferKind::kLink) == v1::TRANSFER_KIND_LINK);
 static_assert(static_cast<int>(TransferKind::kCopy) == v1::TRANSFER_KIND_COPY);
+static_assert(static_cast<int>(TransferOutcome::kRunning) + 1 == v1::TRANSFER_OUTCOME_RUNNING);
+static_assert(static_cast<int>(TransferOutcome::kRefused) + 1 == v1::TRANSFER_OUTCOME_REFUSED);
+static_assert(static_cast<int>(TransferPhase::kBetweenSteps) + 1 ==
+              v1::TRANSFER_PHASE_BETWEEN_STEPS);
+static_assert(static_cast<int>(TransferPhase::kConclusion) + 1 == v1::TRANSFER_PHASE_CONCLUSION);
 
 namespace {
 
-constexpr int kNarrowShift = 32;
-
-v1::BalanceAlgorithm ToProto(BalanceAlgorithm algorithm) {
+v1::BalanceAlgorithm AsMessage(BalanceAlgorithm algorithm) {
   return static_cast<v1::BalanceAlgorithm>(algorithm);
 }
-v1::TransferKind ToProto(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
-v1::TransferOutcome ToProto(TransferOutcome outcome) {
-  switch (outcome) {
-    case TransferOutcome::kRunning:
-      return v1::TRANSFER_OUTCOME_RUNNING;
-    case TransferOutcome::kDone:
-      return v1::TRANSFER_OUTCOME_DONE;
-    case TransferOutcome::kStopped:
-      return v1::TRANSFER_OUTCOME_STOPPED;
-    case TransferOutcome::kRefused:
-      return v1::TRANSFER_OUTCOME_REFUSED;
-  }
-  return v1::TRANSFER_OUTCOME_UNSPECIFIED;
+v1::TransferKind AsMessage(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
+// Unspecified stands before the first one.
+v1::TransferOutcome AsMessage(TransferOutcome outcome) {
+  return static_cast<v1::TransferOutcome>(static_cast<int>(outcome) + 1);
 }
-
-v1::TransferPhase ToProto(TransferPhase phase) {
-  switch (phase) {
-    case TransferPhase::kBetweenSteps:
-      return v1::TRANSFER_PHASE_BETWEEN_STEPS;
-    case TransferPhase::kOtherTransfer:
-      return v1::TRANSFER_PHASE_OTHER_TRANSFER;
-    case TransferPhase::kSource:
-      return v1::TRANSFER_PHASE_SOURCE;
-    case TransferPhase::kTarget:
-      return v1::TRANSFER_PHASE_TARGET;
-    case TransferPhase::kConclusion:
-      return v1::TRANSFER_PHASE_CONCLUSION;
-  }
-  return v1::TRANSFER_PHASE_UNSPECIFIED;
-}
-
-// A bound as it stands in the message, as the engine's word.
-absl::StatusOr<uint64_t> WordFrom(const BoundType& type, absl::string_view name, uint64_t key) {
-  if (!type.narrow) return key;
-  if (!type.int32) return key << kNarrowShift;
-  const int64_t number = Int64FromKey(key);
-  if (number < std::numeric_limits<int32_t>::min() ||
-      number > std::numeric_limits<int32_t>::max()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " is ", number, ", must be between ", std::numeric_limits<int32_t>::min(), " and ",
-        std::numeric_limits<int32_t>::max(), ": the first key column is INT32"));
-  }
-  return KeyFromDate(static_cast<int32_t>(number)) << kNarrowShift;
-}
-uint64_t KeyOfWord(const BoundType& type, uint64_t word) {
-  if (!type.narrow) return word;
-  const uint64_t date = word >> kNarrowShift;
-  return type.int32 ? KeyFromInt64(DateFromKey(date)) : date;
+v1::TransferPhase AsMessage(TransferPhase phase) {
+  return static_cast<v1::TransferPhase>(static_cast<int>(phase) + 1);
 }
 
 BalanceAlgorithm AlgorithmFrom(v1::BalanceAlgorithm algorithm) {
@@ -79,36 +53,20 @@ BalanceAlgorithm AlgorithmFrom(v1::BalanceAlgorithm algorithm) {
 }
 TransferKind KindFrom(v1::TransferKind kind) { return static_cast<TransferKind>(kind); }
 
+// What this program does not know, and nothing, is the first one.
 TransferOutcome OutcomeFrom(v1::TransferOutcome outcome) {
-  switch (outcome) {
-    case v1::TRANSFER_OUTCOME_DONE:
-      return TransferOutcome::kDone;
-    case v1::TRANSFER_OUTCOME_STOPPED:
-      return TransferOutcome::kStopped;
-    case v1::TRANSFER_OUTCOME_REFUSED:
-      return TransferOutcome::kRefused;
-    default:
-      return TransferOutcome::kRunning;
-  }
+  const bool known =
+      outcome > v1::TRANSFER_OUTCOME_UNSPECIFIED && outcome <= v1::TRANSFER_OUTCOME_REFUSED;
+  return known ? static_cast<TransferOutcome>(outcome - 1) : TransferOutcome::kRunning;
 }
-
 TransferPhase PhaseFrom(v1::TransferPhase phase) {
-  switch (phase) {
-    case v1::TRANSFER_PHASE_OTHER_TRANSFER:
-      return TransferPhase::kOtherTransfer;
-    case v1::TRANSFER_PHASE_SOURCE:
-      return TransferPhase::kSource;
-    case v1::TRANSFER_PHASE_TARGET:
-      return TransferPhase::kTarget;
-    case v1::TRANSFER_PHASE_CONCLUSION:
-      return TransferPhase::kConclusion;
-    default:
-      return TransferPhase::kBetweenSteps;
-  }
+  const bool known =
+      phase > v1::TRANSFER_PHASE_UNSPECIFIED && phase <= v1::TRANSFER_PHASE_CONCLUSION;
+  return known ? static_cast<TransferPhase>(phase - 1) : TransferPhase::kBetweenSteps;
 }
 
 // The message says by its fields what its bounds are. `bounds` stays where it has none.
-KeyRange MovedRangeFrom(const v1::KeyRange& message, KeyType* bounds) {
+KeyRange MovedRangeFrom(const v1::KeyRange& message, ColumnType* bounds) {
   KeyRange range{.lo = message.lo(), .hi = std::nullopt};
   if (message.has_hi()) range.hi = message.hi();
   if (message.has_start()) {
@@ -122,6 +80,41 @@ KeyRange MovedRangeFrom(const v1::KeyRange& message, KeyType* bounds) {
   return range;
 }
 
+void Fill(const AeuShare& from, v1::AeuShare* to) {
+  ERIS_SHARE_FIELDS(ERIS_SET_FIELD)
+  to->set_aeu(from.aeu.value);
+}
+void Take(const v1::AeuShare& from, AeuShare* to) {
+  ERIS_SHARE_FIELDS(ERIS_TAKE_FIELD)
+  to->aeu = AeuId{from.aeu()};
+}
+
+void Fill(const PlannedTransfer& from, const BoundType& type, v1::PlannedTransfer* to) {
+  ERIS_PLANNED_FIELDS(ERIS_SET_FIELD)
+  FillBounds(type, from.range, to->mutable_range());
+  to->set_from_aeu(from.from.value);
+  to->set_to_aeu(from.to.value);
+  to->set_kind(AsMessage(from.kind));
+}
+void Take(const v1::PlannedTransfer& from, ColumnType* bounds, PlannedTransfer* to) {
+  ERIS_PLANNED_FIELDS(ERIS_TAKE_FIELD)
+  to->range = MovedRangeFrom(from.range(), bounds);
+  to->from = AeuId{from.from_aeu()};
+  to->to = AeuId{from.to_aeu()};
+  to->kind = KindFrom(from.kind());
+}
+
+void Fill(const ObjectBalance& from, v1::ObjectBalance* to) {
+  ERIS_BALANCE_FIELDS(ERIS_SET_FIELD)
+  to->set_algorithm(AsMessage(from.algorithm));
+  to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
+}
+void Take(const v1::ObjectBalance& from, ObjectBalance* to) {
+  ERIS_BALANCE_FIELDS(ERIS_TAKE_FIELD)
+  to->algorithm = AlgorithmFrom(from.algorithm());
+  to->loads.assign(from.loads().begin(), from.loads().end());
+}
+
 template <class T>
 absl::Status CheckOption(absl::string_view name, T value, const BalancerLimits<T>& limits) {
   if (limits.Hold(value)) return absl::OkStatus();
@@ -131,62 +124,18 @@ absl::Status CheckOption(absl::string_view name, T value, const BalancerLimits<T
 
 }  // namespace
 
-BoundType BoundTypeOf(const ObjectInfo& info, const TableSchema* schema) {
-  if (info.kind == ObjectKind::kHeapTable) return {.bounded = false};
-  if (schema == nullptr || !schema->clustered()) return {.key_type = info.key_type};
-  switch (schema->columns[schema->key[0]].type) {
-    case ColumnType::kInt64:
-    case ColumnType::kDecimal:
-      return {.key_type = KeyType::kInt64};
-    case ColumnType::kFloat64:
-      return {.key_type = KeyType::kFloat64};
-    case ColumnType::kInt32:
-      return {.key_type = KeyType::kInt64, .narrow = true, .int32 = true};
-    case ColumnType::kDate:
-      return {.key_type = KeyType::kDate, .narrow = true};
-    default:
-      return {.key_type = KeyType::kUint64};
-  }
-}
-
 absl::StatusOr<KeyRange> MovedRangeFrom(const BoundType& type, const v1::KeyRange& message) {
-  if (type.key_type.two_parts() && (message.has_start_second() || message.has_end_second())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("range.", message.has_start_second() ? "start" : "end",
-                     "_second is set: partitions are cut between first parts alone"));
-  }
-  ERIS_ASSIGN_OR_RETURN(KeyRange range, RangeFrom("range", type.key_type, message));
-  if (range.Empty()) {
-    const std::string bound = KeyText(type.key_type.first, range.lo);
-    return absl::InvalidArgumentError(
-        absl::StrCat("range is empty: it begins and ends with ", bound));
-  }
-  if (!type.narrow) return range;
-  if (message.has_start()) {
-    ERIS_ASSIGN_OR_RETURN(range.lo, WordFrom(type, "range.start", range.lo));
-  }
-  if (message.has_end()) {
-    ERIS_ASSIGN_OR_RETURN(range.hi, WordFrom(type, "range.end", *range.hi));
-  }
-  return range;
-}
-
-void FillMovedRange(const BoundType& type, const KeyRange& range, v1::KeyRange* message) {
-  if (!type.bounded) return;
-  KeyRange shown{.lo = KeyOfWord(type, range.lo), .hi = std::nullopt};
-  if (range.hi) shown.hi = KeyOfWord(type, *range.hi);
-  // In front of every key there is, of a type of four bytes.
-  if (range.lo == 0) shown.lo = 0;
-  FillRange(type.key_type.first, shown, message);
+  ERIS_ASSIGN_OR_RETURN(const KeyRange range, BoundsFrom("range", type, message));
+  if (!range.Empty()) return range;
+  return absl::InvalidArgumentError(
+      absl::StrCat("range is empty: it begins and ends with ", BoundText(type, range.lo)));
 }
 
 absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* options) {
   BalancerOptions changed = *options;
-  bool any = false;
-  if (message.has_enabled()) {
-    changed.enabled = message.enabled();
-    any = true;
-  }
+  bool any = message.has_enabled() || message.has_algorithm() || message.has_max_bytes_per_s();
+  if (message.has_enabled()) changed.enabled = message.enabled();
+  if (message.has_max_bytes_per_s()) changed.max_bytes_per_s = message.max_bytes_per_s();
   if (message.has_algorithm()) {
     if (message.algorithm() < v1::BALANCE_ALGORITHM_ONE_SHOT ||
         message.algorithm() > v1::BALANCE_ALGORITHM_SIZE) {
@@ -195,45 +144,38 @@ absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* 
                        ", must be 1 to 3 (BALANCE_ALGORITHM_ONE_SHOT to BALANCE_ALGORITHM_SIZE)"));
     }
     changed.algorithm = static_cast<BalanceAlgorithm>(message.algorithm());
-    any = true;
   }
-  if (message.has_window()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("window", message.window(), kBalancerWindow));
-    changed.window = message.window();
+  const auto change = [&any](absl::string_view name, bool is_set, auto value, const auto& limits,
+                             auto& to) {
+    if (!is_set) return absl::OkStatus();
     any = true;
-  }
-  if (message.has_threshold()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("threshold", message.threshold(), kBalancerThreshold));
-    changed.threshold = message.threshold();
-    any = true;
-  }
-  if (message.has_period_ms()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("period_ms", message.period_ms(), kBalancerPeriodMs));
-    changed.period_ms = message.period_ms();
-    any = true;
-  }
-  if (message.has_max_pause_us()) {
-    ERIS_RETURN_IF_ERROR(CheckOption("max_pause_us", message.max_pause_us(), kBalancerMaxPauseUs));
-    changed.max_pause_us = message.max_pause_us();
-    any = true;
-  }
-  if (message.has_max_bytes_per_s()) {
-    changed.max_bytes_per_s = message.max_bytes_per_s();
-    any = true;
-  }
+    to = value;
+    return CheckOption(name, value, limits);
+  };
+  ERIS_RETURN_IF_ERROR(
+      change("window", message.has_window(), message.window(), kBalancerWindow, changed.window));
+  ERIS_RETURN_IF_ERROR(change("threshold", message.has_threshold(), message.threshold(),
+                              kBalancerThreshold, changed.threshold));
+  ERIS_RETURN_IF_ERROR(change("period_ms", message.has_period_ms(), message.period_ms(),
+                              kBalancerPeriodMs, changed.period_ms));
+  ERIS_RETURN_IF_ERROR(change("max_pause_us", message.has_max_pause_us(), message.max_pause_us(),
+                              kBalancerMaxPauseUs, changed.max_pause_us));
   if (!any) return absl::InvalidArgumentError("options has no field set: nothing would change");
   *options = changed;
   return absl::OkStatus();
 }
 
-void FillOptions(const BalancerOptions& options, v1::BalancerOptions* message) {
-  message->set_enabled(options.enabled);
-  message->set_algorithm(ToProto(options.algorithm));
-  message->set_window(options.window);
-  message->set_threshold(options.threshold);
-  message->set_period_ms(options.period_ms);
-  message->set_max_pause_us(options.max_pause_us);
-  message->set_max_bytes_per_s(options.max_bytes_per_s);
+void FillOptions(const BalancerOptions& from, v1::BalancerOptions* to) {
+  ERIS_OPTION_FIELDS(ERIS_SET_FIELD)
+  to->set_algorithm(AsMessage(from.algorithm));
+}
+
+BalancerOptions OptionsFrom(const v1::BalancerOptions& from) {
+  BalancerOptions options;
+  BalancerOptions* const to = &options;
+  ERIS_OPTION_FIELDS(ERIS_TAKE_FIELD)
+  to->algorithm = AlgorithmFrom(from.algorithm());
+  return options;
 }
 
 absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind kind) {
@@ -250,155 +192,71 @@ absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind ki
   }
 }
 
-void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Transfer* message) {
-  message->set_id(record.id);
-  message->set_object(record.object);
-  message->set_kind(ToProto(record.kind));
-  FillMovedRange(types(record.object), record.range, message->mutable_range());
-  message->set_from_aeu(record.from.value);
-  message->set_to_aeu(record.to.value);
-  message->set_outcome(ToProto(record.outcome));
-  message->set_reason(record.reason);
-  message->set_rows(record.rows);
-  message->set_bytes(record.bytes);
-  message->set_chunks(record.chunks);
-  message->set_started_us(absl::ToUnixMicros(record.started));
-  message->set_duration_us(record.duration_us);
-  message->set_longest_pause_us(record.longest_pause_us);
-  message->set_longest_pause_wall_us(record.longest_pause_wall_us);
-  if (record.outcome != TransferOutcome::kRunning) return;
-  message->set_phase(ToProto(record.phase));
-  message->set_idle_us(record.idle_us);
+void FillTransfer(const TransferRecord& from, const BoundTypes& types, v1::Transfer* to) {
+  ERIS_TRANSFER_FIELDS(ERIS_SET_FIELD)
+  to->set_kind(AsMessage(from.kind));
+  FillBounds(types(from.object), from.range, to->mutable_range());
+  to->set_from_aeu(from.from.value);
+  to->set_to_aeu(from.to.value);
+  to->set_outcome(AsMessage(from.outcome));
+  to->set_started_us(absl::ToUnixMicros(from.started));
+  if (from.outcome != TransferOutcome::kRunning) return;
+  to->set_phase(AsMessage(from.phase));
+  to->set_idle_us(from.idle_us);
 }
 
-void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan* message) {
-  message->set_object(plan.object);
-  message->set_algorithm(ToProto(plan.algorithm));
-  message->set_imbalance_before(plan.imbalance_before);
-  message->set_imbalance_after(plan.imbalance_after);
-  for (const AeuShare& from : plan.shares) {
-    v1::AeuShare* to = message->add_shares();
-    to->set_aeu(from.aeu.value);
-    to->set_load_before(from.load_before);
-    to->set_load_after(from.load_after);
-    to->set_rows_before(from.rows_before);
-    to->set_rows_after(from.rows_after);
-  }
-  const BoundType type = types(plan.object);
-  for (const PlannedTransfer& from : plan.transfers) {
-    v1::PlannedTransfer* to = message->add_transfers();
-    FillMovedRange(type, from.range, to->mutable_range());
-    to->set_from_aeu(from.from.value);
-    to->set_to_aeu(from.to.value);
-    to->set_kind(ToProto(from.kind));
-    to->set_rows(from.rows);
-    to->set_bytes(from.bytes);
-  }
-  message->set_bytes_to_copy(plan.bytes_to_copy);
-  message->set_reason(plan.reason);
-}
-
-void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
-                  v1::GetBalancerResponse* response) {
-  FillOptions(status.options, response->mutable_options());
-  response->set_paused(status.paused);
-  response->set_cycles(status.cycles);
-  response->set_links(status.links);
-  response->set_copies(status.copies);
-  response->set_rows_moved(status.rows_moved);
-  response->set_bytes_copied(status.bytes_copied);
-  for (const ObjectBalance& from : status.objects) {
-    v1::ObjectBalance* to = response->add_objects();
-    to->set_object(from.object);
-    to->set_algorithm(ToProto(from.algorithm));
-    to->set_imbalance(from.imbalance);
-    to->mutable_loads()->Add(from.loads.begin(), from.loads.end());
-    to->set_reason(from.reason);
-  }
-  response->set_stalls(status.stalls);
-  for (const TransferRecord& record : status.running) {
-    FillTransfer(record, types, response->add_running());
-  }
-}
-
-TransferRecord TransferFrom(const v1::Transfer& message, KeyType* bounds) {
+TransferRecord TransferFrom(const v1::Transfer& from, ColumnType* bounds) {
   TransferRecord record;
-  record.id = message.id();
-  record.object = message.object();
-  record.kind = KindFrom(message.kind());
-  record.range = MovedRangeFrom(message.range(), bounds);
-  record.from = AeuId{message.from_aeu()};
-  record.to = AeuId{message.to_aeu()};
-  record.outcome = OutcomeFrom(message.outcome());
-  record.reason = message.reason();
-  record.rows = message.rows();
-  record.bytes = message.bytes();
-  record.chunks = message.chunks();
-  record.started = absl::FromUnixMicros(message.started_us());
-  record.duration_us = message.duration_us();
-  record.longest_pause_us = message.longest_pause_us();
-  record.longest_pause_wall_us = message.longest_pause_wall_us();
-  record.phase = PhaseFrom(message.phase());
-  record.idle_us = message.idle_us();
+  TransferRecord* const to = &record;
+  ERIS_TRANSFER_FIELDS(ERIS_TAKE_FIELD)
+  to->kind = KindFrom(from.kind());
+  to->range = MovedRangeFrom(from.range(), bounds);
+  to->from = AeuId{from.from_aeu()};
+  to->to = AeuId{from.to_aeu()};
+  to->outcome = OutcomeFrom(from.outcome());
+  to->started = absl::FromUnixMicros(from.started_us());
+  to->phase = PhaseFrom(from.phase());
+  to->idle_us = from.idle_us();
   return record;
 }
 
-BalancePlan PlanFrom(const v1::BalancePlan& message, KeyType* bounds) {
+void FillPlan(const BalancePlan& from, const BoundTypes& types, v1::BalancePlan* to) {
+  ERIS_PLAN_OF_BALANCE_FIELDS(ERIS_SET_FIELD)
+  to->set_algorithm(AsMessage(from.algorithm));
+  for (const AeuShare& share : from.shares) Fill(share, to->add_shares());
+  const BoundType type = types(from.object);
+  for (const PlannedTransfer& transfer : from.transfers) Fill(transfer, type, to->add_transfers());
+}
+
+BalancePlan PlanFrom(const v1::BalancePlan& from, ColumnType* bounds) {
   BalancePlan plan;
-  plan.object = message.object();
-  plan.algorithm = AlgorithmFrom(message.algorithm());
-  plan.imbalance_before = message.imbalance_before();
-  plan.imbalance_after = message.imbalance_after();
-  for (const v1::AeuShare& share : message.shares()) {
-    plan.shares.push_back({.aeu = AeuId{share.aeu()},
-                           .load_before = share.load_before(),
-                           .load_after = share.load_after(),
-                           .rows_before = share.rows_before(),
-                           .rows_after = share.rows_after()});
+  BalancePlan* const to = &plan;
+  ERIS_PLAN_OF_BALANCE_FIELDS(ERIS_TAKE_FIELD)
+  to->algorithm = AlgorithmFrom(from.algorithm());
+  for (const v1::AeuShare& share : from.shares()) Take(share, &to->shares.emplace_back());
+  for (const v1::PlannedTransfer& transfer : from.transfers()) {
+    Take(transfer, bounds, &to->transfers.emplace_back());
   }
-  for (const v1::PlannedTransfer& transfer : message.transfers()) {
-    plan.transfers.push_back({.range = MovedRangeFrom(transfer.range(), bounds),
-                              .from = AeuId{transfer.from_aeu()},
-                              .to = AeuId{transfer.to_aeu()},
-                              .kind = KindFrom(transfer.kind()),
-                              .rows = transfer.rows(),
-                              .bytes = transfer.bytes()});
-  }
-  plan.bytes_to_copy = message.bytes_to_copy();
-  plan.reason = message.reason();
   return plan;
 }
 
-BalancerOptions OptionsFrom(const v1::BalancerOptions& message) {
-  return {.enabled = message.enabled(),
-          .algorithm = AlgorithmFrom(message.algorithm()),
-          .window = message.window(),
-          .threshold = message.threshold(),
-          .period_ms = message.period_ms(),
-          .max_pause_us = message.max_pause_us(),
-          .max_bytes_per_s = message.max_bytes_per_s()};
+void FillBalancer(const BalancerStatus& from, const BoundTypes& types,
+                  v1::GetBalancerResponse* to) {
+  ERIS_STATUS_FIELDS(ERIS_SET_FIELD)
+  FillOptions(from.options, to->mutable_options());
+  for (const ObjectBalance& one : from.objects) Fill(one, to->add_objects());
+  for (const TransferRecord& record : from.running) FillTransfer(record, types, to->add_running());
 }
 
-BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
-                            std::vector<KeyType>* running_bounds) {
+BalancerStatus BalancerFrom(const v1::GetBalancerResponse& from,
+                            std::vector<ColumnType>* running_bounds) {
   BalancerStatus status;
-  status.options = OptionsFrom(message.options());
-  status.paused = message.paused();
-  status.cycles = message.cycles();
-  status.links = message.links();
-  status.copies = message.copies();
-  status.rows_moved = message.rows_moved();
-  status.bytes_copied = message.bytes_copied();
-  for (const v1::ObjectBalance& object : message.objects()) {
-    status.objects.push_back({.object = object.object(),
-                              .algorithm = AlgorithmFrom(object.algorithm()),
-                              .imbalance = object.imbalance(),
-                              .loads = {object.loads().begin(), object.loads().end()},
-                              .reason = object.reason()});
-  }
-  status.stalls = message.stalls();
-  for (const v1::Transfer& each : message.running()) {
-    status.running.push_back(TransferFrom(each, &running_bounds->emplace_back(KeyType::kUint64)));
+  BalancerStatus* const to = &status;
+  ERIS_STATUS_FIELDS(ERIS_TAKE_FIELD)
+  to->options = OptionsFrom(from.options());
+  for (const v1::ObjectBalance& one : from.objects()) Take(one, &to->objects.emplace_back());
+  for (const v1::Transfer& each : from.running()) {
+    to->running.push_back(TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));
   }
   return status;
 }

@@ -1,5 +1,4 @@
-// What the balancer is told and tells, as messages; and what the bounds of an object's ranges are
-// in them. Any thread, no state.
+// What the balancer is told and tells, as messages. Any thread, no state.
 #ifndef ERIS_WIRE_BALANCER_H_
 #define ERIS_WIRE_BALANCER_H_
 
@@ -12,27 +11,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eris/balancer.h"
-#include "eris/table.h"
 #include "eris/types.h"
 #include "eris/v1/balancer.pb.h"
+#include "wire/bounds.h"
 
 namespace eris::wire {
 
-// The bounds of an object's ranges: keys, first parts of keys, or values of a table's first key
-// column.
-struct BoundType {
-  KeyTypes key_type{};  // of what stands in messages; a second part only to be refused by name
-  bool narrow = false;  // a column of four bytes, which stand at the top of the engine's word
-  bool int32 = false;   // of narrow ones: no date
-  bool bounded = true;  // false: a heap table, whose ranges say nothing
-};
-// `schema`: of a clustered table; else nullptr.
-BoundType BoundTypeOf(const ObjectInfo& info, const TableSchema* schema);
-
-// Errors: as wire/keys.h; a second part; empty; an i64 that is no INT32.
+// Errors: as BoundsFrom, and an empty range.
 absl::StatusOr<KeyRange> MovedRangeFrom(const BoundType& type, const v1::KeyRange& message);
-// Bounds of a narrow column lose what follows in the key.
-void FillMovedRange(const BoundType& type, const KeyRange& range, v1::KeyRange* message);
 
 // Changes what is set. Errors: InvalidArgument (nothing is set, a value outside its limits; both
 // named); `options` is then as it was.
@@ -53,11 +39,11 @@ void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
 
 // The other way. `bounds`: what the bounds of the ranges are, which messages say by their fields;
 // as it was where no range has one.
-TransferRecord TransferFrom(const v1::Transfer& message, KeyType* bounds);
-BalancePlan PlanFrom(const v1::BalancePlan& message, KeyType* bounds);
+TransferRecord TransferFrom(const v1::Transfer& message, ColumnType* bounds);
+BalancePlan PlanFrom(const v1::BalancePlan& message, ColumnType* bounds);
 // `running_bounds` gets one for each of the transfers that run.
 BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
-                            std::vector<KeyType>* running_bounds);
+                            std::vector<ColumnType>* running_bounds);
 
 }  // namespace eris::wire
 

@@ -9,29 +9,15 @@
 
 namespace eris::wire {
 
-static_assert(static_cast<int>(KeyType::kUint64) == v1::KEY_TYPE_UINT64);
-static_assert(static_cast<int>(KeyType::kInt64) == v1::KEY_TYPE_INT64);
-static_assert(static_cast<int>(KeyType::kFloat64) == v1::KEY_TYPE_FLOAT64);
-static_assert(static_cast<int>(KeyType::kDate) == v1::KEY_TYPE_DATE32);
-
 namespace {
 
-absl::StatusOr<KeyType> KeyTypeFrom(absl::string_view name, v1::KeyType type) {
-  if (type >= v1::KEY_TYPE_UINT64 && type <= v1::KEY_TYPE_DATE32) {
-    return static_cast<KeyType>(type);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(name, " is ", static_cast<int>(type),
-                                                 ", must be 1 to 4 (KEY_TYPE_UINT64 to "
-                                                 "KEY_TYPE_DATE32) or unset"));
-}
-
-absl::string_view FieldOf(KeyType type) {
+absl::string_view FieldOf(ColumnType type) {
   switch (type) {
-    case KeyType::kInt64:
+    case ColumnType::kInt64:
       return "i64";
-    case KeyType::kFloat64:
+    case ColumnType::kFloat64:
       return "f64";
-    case KeyType::kDate:
+    case ColumnType::kDate:
       return "date32";
     default:
       return "u64";
@@ -55,37 +41,24 @@ absl::string_view FieldOf(const v1::Key& key) {
   }
 }
 
-KeyType TypeOf(const v1::Key& key) {
+ColumnType TypeOf(const v1::Key& key) {
   switch (key.value_case()) {
     case v1::Key::kI64:
-      return KeyType::kInt64;
+      return ColumnType::kInt64;
     case v1::Key::kF64:
-      return KeyType::kFloat64;
+      return ColumnType::kFloat64;
     case v1::Key::kDate32:
-      return KeyType::kDate;
+      return ColumnType::kDate;
     default:
-      return KeyType::kUint64;
+      return ColumnType::kUint64;
   }
 }
 
-absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second) {
-  KeyTypes types;
-  if (type != v1::KEY_TYPE_UNSPECIFIED) {
-    ERIS_ASSIGN_OR_RETURN(types.first, KeyTypeFrom("key_type", type));
-  }
-  if (second != v1::KEY_TYPE_UNSPECIFIED) {
-    ERIS_ASSIGN_OR_RETURN(types.second, KeyTypeFrom("second_key_type", second));
-  }
-  return types;
-}
-
-v1::KeyType ToProto(KeyType type) { return static_cast<v1::KeyType>(type); }
-
-absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key) {
-  if (type == KeyType::kUint64 && key.has_u64()) return key.u64();
-  if (type == KeyType::kInt64 && key.has_i64()) return KeyFromInt64(key.i64());
-  if (type == KeyType::kDate && key.has_date32()) return KeyFromDate(key.date32());
-  if (type == KeyType::kFloat64 && key.has_f64()) {
+absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, ColumnType type, const v1::Key& key) {
+  if (type == ColumnType::kUint64 && key.has_u64()) return key.u64();
+  if (type == ColumnType::kInt64 && key.has_i64()) return KeyFromInt64(key.i64());
+  if (type == ColumnType::kDate && key.has_date32()) return KeyFromDate(key.date32());
+  if (type == ColumnType::kFloat64 && key.has_f64()) {
     if (!IsNan(key.f64())) return KeyFromFloat64(key.f64());
     return absl::InvalidArgumentError(absl::StrCat(name, " is NaN, which is no key"));
   }
@@ -123,14 +96,14 @@ absl::StatusOr<uint64_t> SecondFrom(const std::string& name, const KeyTypes& typ
 
 absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, const KeyTypes& types,
                                    const v1::KeyRange& message) {
-  const KeyType type = types.first;
+  const ColumnType type = types.first;
   const bool is_short = message.lo() != 0 || message.has_hi();
   const bool is_typed = message.has_start() || message.has_end();
-  if (is_short && (is_typed || type != KeyType::kUint64)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ": lo and hi are for keys of type u64",
-        is_typed ? " and not beside start and end" : "", "; the keys of the object are ",
-        absl::string_view(FieldOf(type)), ": set start and end"));
+  if (is_short && (is_typed || type != ColumnType::kUint64)) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": lo and hi are for keys of type uint64",
+                                                   is_typed ? " and not beside start and end" : "",
+                                                   "; the keys of the object are ",
+                                                   ColumnTypeName(type), ": set start and end"));
   }
   KeyRange range{.lo = message.lo(), .hi = std::nullopt};
   if (message.has_hi()) range.hi = message.hi();
@@ -155,42 +128,42 @@ absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, const KeyTypes& types
   return range;
 }
 
-void FillKey(KeyType type, uint64_t key, v1::Key* message) {
+void FillKey(ColumnType type, uint64_t key, v1::Key* message) {
   key = std::clamp(key, LowestKey(type), HighestKey(type));
   switch (type) {
-    case KeyType::kInt64:
+    case ColumnType::kInt64:
       return message->set_i64(Int64FromKey(key));
-    case KeyType::kFloat64:
+    case ColumnType::kFloat64:
       return message->set_f64(Float64FromKey(key));
-    case KeyType::kDate:
+    case ColumnType::kDate:
       return message->set_date32(DateFromKey(key));
     default:
       return message->set_u64(key);
   }
 }
 
-bool IsKeyOf(KeyType type, uint64_t key) {
+bool IsKeyOf(ColumnType type, uint64_t key) {
   return key >= LowestKey(type) && key <= HighestKey(type);
 }
 
-absl::Status NoKey(absl::string_view name, KeyType type, uint64_t key) {
+absl::Status NoKey(absl::string_view name, ColumnType type, uint64_t key) {
   return absl::InvalidArgumentError(absl::StrCat(name, " is ", key, ", no key of type ",
                                                  KeyTypeName(type), ": encoded they are ",
                                                  LowestKey(type), " to ", HighestKey(type)));
 }
 
-absl::Status SetKey(absl::string_view name, KeyType type, uint64_t key, v1::Key& message) {
+absl::Status SetKey(absl::string_view name, ColumnType type, uint64_t key, v1::Key& message) {
   if (!IsKeyOf(type, key)) return NoKey(name, type, key);
   FillKey(type, key, &message);
   return absl::OkStatus();
 }
 
 void FillRange(const KeyTypes& types, const KeyRange& range, v1::KeyRange* message) {
-  const KeyType type = types.first;
+  const ColumnType type = types.first;
   const bool lo_second = types.two_parts() && range.lo_second > LowestKey(*types.second);
   const bool hi_second =
       types.two_parts() && range.hi && range.hi_second > LowestKey(*types.second);
-  if (type == KeyType::kUint64 && !lo_second && !hi_second) {
+  if (type == ColumnType::kUint64 && !lo_second && !hi_second) {
     message->set_lo(range.lo);
     if (range.hi) message->set_hi(*range.hi);
     return;
@@ -203,14 +176,14 @@ void FillRange(const KeyTypes& types, const KeyRange& range, v1::KeyRange* messa
 
 absl::Status SetRange(absl::string_view name, const KeyTypes& types, const KeyRange& range,
                       v1::KeyRange& message) {
-  const KeyType type = types.first;
+  const ColumnType type = types.first;
   const bool seconds = range.lo_second != 0 || range.hi_second != 0;
   if (seconds && !types.two_parts()) {
     return absl::InvalidArgumentError(absl::StrCat(name, " has second parts (lo_second ",
                                                    range.lo_second, ", hi_second ", range.hi_second,
                                                    "), its keys have ", KeyPartsText(types)));
   }
-  if (type == KeyType::kUint64 && !seconds) {
+  if (type == ColumnType::kUint64 && !seconds) {
     message.set_lo(range.lo);
     if (range.hi) message.set_hi(*range.hi);
     return absl::OkStatus();
@@ -242,8 +215,8 @@ absl::Status SetRange(absl::string_view name, const KeyTypes& types, const KeyRa
   return status;
 }
 
-uint64_t RangeStart(KeyType type, const v1::KeyRange& message) {
-  if (type == KeyType::kUint64) return message.lo();
+uint64_t RangeStart(ColumnType type, const v1::KeyRange& message) {
+  if (type == ColumnType::kUint64) return message.lo();
   return message.has_start() ? KeyFrom("start", type, message.start()).value_or(0) : 0;
 }
 

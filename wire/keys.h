@@ -1,4 +1,4 @@
-// Key types, keys and ranges of keys in messages: numbers of the object's type there, u64 keys here
+// Keys and ranges of keys in messages: numbers of the object's type there, u64 keys here
 // (include/eris/key_encoding.h), or pairs of them. Any thread, no state.
 #ifndef ERIS_WIRE_KEYS_H_
 #define ERIS_WIRE_KEYS_H_
@@ -14,27 +14,22 @@
 
 namespace eris::wire {
 
-v1::KeyType ToProto(KeyType type);
-// Unspecified is UINT64; a second type that is unspecified: keys of one part. Errors:
-// InvalidArgument (a number that is no key type).
-absl::StatusOr<KeyTypes> KeyTypesFrom(v1::KeyType type, v1::KeyType second);
-
 // What is set in it: "i64"; "none".
 absl::string_view FieldOf(const v1::Key& key);
 // The type whose keys have that field; UINT64 also if none is set.
-KeyType TypeOf(const v1::Key& key);
+ColumnType TypeOf(const v1::Key& key);
 
 // `name` ("range.start") stands in messages. Errors: InvalidArgument, naming both types; NaN.
-absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, KeyType type, const v1::Key& key);
+absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, ColumnType type, const v1::Key& key);
 // A key that the type does not have becomes the nearest.
-void FillKey(KeyType type, uint64_t key, v1::Key* message);
+void FillKey(ColumnType type, uint64_t key, v1::Key* message);
 // Errors: InvalidArgument, as NoKey.
-absl::Status SetKey(absl::string_view name, KeyType type, uint64_t key, v1::Key& message);
+absl::Status SetKey(absl::string_view name, ColumnType type, uint64_t key, v1::Key& message);
 // Whether the type has such a key. One that it does not have would be another number in a message,
 // or none.
-bool IsKeyOf(KeyType type, uint64_t key);
+bool IsKeyOf(ColumnType type, uint64_t key);
 // The error that says so of `name` ("keys[7]"): InvalidArgument.
-absl::Status NoKey(absl::string_view name, KeyType type, uint64_t key);
+absl::Status NoKey(absl::string_view name, ColumnType type, uint64_t key);
 
 // Errors: as KeyFrom; the short form where it does not belong, or both forms; a second part where
 // keys have one, or without its first; inverted.
@@ -49,7 +44,7 @@ void FillRange(const KeyTypes& types, const KeyRange& range, v1::KeyRange* messa
 absl::Status SetRange(absl::string_view name, const KeyTypes& types, const KeyRange& range,
                       v1::KeyRange& message);
 // Where a range begins that FillRange has filled. 0: before all keys.
-uint64_t RangeStart(KeyType type, const v1::KeyRange& message);
+uint64_t RangeStart(ColumnType type, const v1::KeyRange& message);
 
 }  // namespace eris::wire
 

@@ -1,15 +1,28 @@
-// What the catalogue says of an object, as a message. Any thread, no state.
+// What the catalogue says of an object, and what one is created with, as messages. Any thread, no
+// state.
 #ifndef ERIS_WIRE_OBJECTS_H_
 #define ERIS_WIRE_OBJECTS_H_
 
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "eris/options.h"
 #include "eris/types.h"
 #include "eris/v1/catalog.pb.h"
 
 namespace eris::wire {
 
+// Bounds of partitions of tables are the engine's words: u64.
 void FillObject(const ObjectInfo& info, v1::Object* object);
-// Key types that this program does not know are UINT64: the server is newer.
-ObjectInfo ObjectFrom(const v1::Object& object);
+// Errors: Internal (a schema that this program does not know: the server is newer).
+absl::StatusOr<ObjectInfo> ObjectFrom(const v1::Object& object);
+
+// Errors: InvalidArgument (kind; a table without a schema; types; bounds of another type than the
+// first key column, NaN, inverted, or of an object without a key). The engine checks the rest.
+absl::StatusOr<CreateOptions> CreateOptionsFrom(const v1::CreateObjectRequest& request);
+// Errors: InvalidArgument (a bound that the first key column has not).
+absl::Status FillCreateOptions(const CreateOptions& options, v1::CreateObjectRequest* request);
 
 }  // namespace eris::wire
 

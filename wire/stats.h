@@ -2,13 +2,15 @@
 #ifndef ERIS_WIRE_STATS_H_
 #define ERIS_WIRE_STATS_H_
 
+#include "absl/status/statusor.h"
 #include "eris/stats.h"
 #include "eris/v1/admin.pb.h"
 
 namespace eris::wire {
 
 void FillStats(const EngineStats& stats, v1::GetStatsResponse* response);
-EngineStats StatsFrom(const v1::GetStatsResponse& response);
+// Errors: as ObjectFrom.
+absl::StatusOr<EngineStats> StatsFrom(const v1::GetStatsResponse& response);
 
 void FillMemory(const MemoryStats& stats, v1::GetMemoryResponse* response);
 MemoryStats MemoryFrom(const v1::GetMemoryResponse& response);

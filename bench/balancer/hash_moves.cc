@@ -11,16 +11,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "bench/must.h"
+#include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "eris/engine.h"
 
@@ -39,10 +41,6 @@ struct LabOptions {
   double lives_per_s = 100;
   uint64_t stops = 20;
 };
-
-void Must(const absl::Status& status) {
-  if (!status.ok()) Die("hash_moves: " + status.ToString());
-}
 
 double Milliseconds(absl::Duration time) { return absl::ToDoubleMilliseconds(time); }
 
@@ -65,9 +63,9 @@ class Lives {
     for (absl::Time next = began; !stop_.load(std::memory_order_relaxed); next += pause_) {
       absl::SleepFor(next - absl::Now());
       const std::string name = absl::StrCat("life", lives_ % 7);
-      Must(engine_.Create(name, {.kind = lives_ % 2 == 0 ? ObjectKind::kHash : ObjectKind::kIndex})
-               .status());
-      Must(session->Upsert(name, {lives_}, {lives_}));
+      Must(
+          engine_.Create(name, {.kind = lives_ % 2 == 0 ? ObjectKind::kHash : ObjectKind::kIndex}));
+      Must(session->Upsert(Must(session->Open(name)), {lives_}, {lives_}));
       Must(engine_.Drop(name));
       ++lives_;
     }
@@ -89,19 +87,15 @@ class Lab {
     options.topology = "numa:1 core:4 pu:1";
     options.aeu_count = 4;
     options.balancer.enabled = false;
-    auto opened = Engine::Open(options);
-    Must(opened.status());
-    engine_ = *std::move(opened);
-    Must(engine_
-             ->Create(kHash, {.kind = ObjectKind::kHash,
-                              .split_points = {lab.rows / 4, lab.rows / 2, lab.rows / 4 * 3}})
-             .status());
+    engine_ = Must(Engine::Open(options));
+    session_ = engine_->NewSession();
     // Partition i belongs to AEU i; the second one moves, to AEU 3 and back.
-    const auto session = engine_->NewSession();
+    Must(engine_->Create(kHash, {.kind = ObjectKind::kHash,
+                                 .split_points = {lab.rows / 4, lab.rows / 2, lab.rows / 4 * 3}}));
+    hash_ = Must(session_->Open(kHash));
     for (uint64_t first = 0; first < lab.rows; first += 65536) {
-      std::vector<uint64_t> keys;
-      for (uint64_t i = first; i < std::min(lab.rows, first + 65536); ++i) keys.push_back(i);
-      Must(session->Upsert(kHash, keys, keys));
+      const std::vector<uint64_t> keys = KeysFrom(first);
+      Must(session_->Upsert(hash_, keys, keys));
     }
   }
 
@@ -113,16 +107,11 @@ class Lab {
     const std::vector<double> pauses = Pauses(), deadlines = Deadlines();
     lives.Stop();
     CheckRows();
-    const double median = At(alone, 0.5);
     return {{"rows", lab_.rows / 4},
+            {"moves", lab_.moves},
             {"lives_per_s", lives.per_second()},
             {"alone_ms", Spread(alone)},
             {"beside_ms", Spread(beside)},
-            {"ratio_median", At(beside, 0.5) / median},
-            {"ratio_p99", At(beside, 0.99) / median},
-            {"ratio_max", At(beside, 1) / median},
-            {"over_twice", std::count_if(beside.begin(), beside.end(),
-                                         [&](double one) { return one > 2 * median; })},
             {"pause_ms", Spread(pauses)},
             {"deadline_overshoot_ms", Spread(deadlines)}};
   }
@@ -171,7 +160,7 @@ class Lab {
       std::thread mover([&] {
         const absl::Status moved = Move();
         ended = absl::Now();
-        if (!absl::IsFailedPrecondition(moved)) Die("hash_moves: a pause: " + moved.ToString());
+        if (!absl::IsFailedPrecondition(moved)) Die("a pause: " + moved.ToString());
       });
       absl::SleepFor(BeforeStop(i));
       const absl::Time began = absl::Now();
@@ -189,7 +178,7 @@ class Lab {
       Slow();
       const absl::Time deadline = absl::Now() + BeforeStop(i);
       const absl::Status moved = Move(deadline);
-      if (!absl::IsDeadlineExceeded(moved)) Die("hash_moves: a deadline: " + moved.ToString());
+      if (!absl::IsDeadlineExceeded(moved)) Die("a deadline: " + moved.ToString());
       late.push_back(Milliseconds(absl::Now() - deadline));
       MoveBack();
     }
@@ -197,47 +186,39 @@ class Lab {
   }
 
   void CheckRows() {
-    const auto session = engine_->NewSession();
     for (uint64_t first = 0; first < lab_.rows; first += 65536) {
-      std::vector<uint64_t> keys;
-      for (uint64_t i = first; i < std::min(lab_.rows, first + 65536); ++i) keys.push_back(i);
+      const std::vector<uint64_t> keys = KeysFrom(first);
       std::vector<uint64_t> values(keys.size());
       std::vector<uint8_t> found(keys.size());
-      Must(session->Lookup(kHash, keys, absl::MakeSpan(values), absl::MakeSpan(found)));
+      Must(session_->Lookup(hash_, keys, absl::MakeSpan(values), absl::MakeSpan(found)));
       if (values != keys || std::count(found.begin(), found.end(), 1) != std::ssize(found)) {
-        Die("hash_moves: rows are missing or others");
+        Die("rows are missing or others");
       }
     }
   }
 
+  // Of one batch.
+  std::vector<uint64_t> KeysFrom(uint64_t first) const {
+    std::vector<uint64_t> keys(std::min<uint64_t>(65536, lab_.rows - first));
+    std::iota(keys.begin(), keys.end(), first);
+    return keys;
+  }
+
   const LabOptions lab_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+  Object hash_;
   uint32_t at_ = 1;  // the AEU to which the last move went
 };
 
 LabOptions Parse(int argc, char** argv) {
   LabOptions lab;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i];
-    const uint64_t number = std::strtoull(argv[i + 1], nullptr, 0);
-    if (flag == "--rows") {
-      lab.rows = number;
-    } else if (flag == "--alone") {
-      lab.alone = number;
-    } else if (flag == "--moves") {
-      lab.moves = number;
-    } else if (flag == "--lives-per-s") {
-      lab.lives_per_s = std::strtod(argv[i + 1], nullptr);
-    } else if (flag == "--stops") {
-      lab.stops = number;
-    } else {
-      Die("hash_moves: no flag " + flag);
-    }
-  }
-  if (lab.rows < 40'000 || lab.alone == 0 || lab.moves == 0 || lab.stops == 0 ||
-      lab.lives_per_s <= 0) {
-    Die("hash_moves: 40,000 rows at least, and one of everything");
-  }
+  ParseFlags(argc, argv,
+             {{"--rows", lab.rows, 40'000},
+              {"--alone", lab.alone, 1},
+              {"--moves", lab.moves, 1},
+              {"--lives-per-s", lab.lives_per_s, 0.001, 1e6},
+              {"--stops", lab.stops, 1}});
   return lab;
 }
 

@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -21,6 +19,7 @@
 #include "aeu/access_sample.h"
 #include "aeu/clock.h"
 #include "bench/memory/our_memory.h"
+#include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "storage/index/index_partition.h"
 
@@ -86,7 +85,7 @@ void CheckAnswers(storage::Partition& partition, const Batches& batches) {
     for (uint32_t i = 0; i < batches.batch_keys; ++i) {
       if (batches.states[i] != storage::KeyState::kPresent ||
           batches.values[i] != parts[0].keys[i]) {
-        Die("monitor_bench: a wrong value");
+        Die("a wrong value");
       }
     }
   }
@@ -120,11 +119,6 @@ double Record(const Batches& batches, aeu::AccessSample& sample) {
          (double{kTimes} * kBatches * batches.batch_keys);
 }
 
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 void Measure(storage::Partition& partition, uint64_t rows, uint32_t part_keys, int rounds) {
   const Batches batches(rows, part_keys);
   CheckAnswers(partition, batches);
@@ -143,11 +137,12 @@ void Measure(storage::Partition& partition, uint64_t rows, uint32_t part_keys, i
     ratios.push_back(with / without);
     recording.push_back(Record(batches, sample));
   }
-  const double look_up = Median(plain);
+  const double look_up = MedianOf(plain);
   std::printf(
       "%4u keys a command: lookup %6.2f ns a key, with the monitor %6.3f times that; "
       "recording alone %5.3f ns a key, %5.2f %%\n",
-      part_keys, look_up, Median(ratios), Median(recording), 100 * Median(recording) / look_up);
+      part_keys, look_up, MedianOf(ratios), MedianOf(recording),
+      100 * MedianOf(recording) / look_up);
 }
 
 }  // namespace
@@ -157,16 +152,7 @@ int main(int argc, char** argv) {
   using namespace eris;
   int rounds = 31;
   uint64_t rows = 4'000'000;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], "--rounds=", 9) == 0) {
-      rounds = std::atoi(argv[i] + 9);
-    } else if (std::strncmp(argv[i], "--rows=", 7) == 0) {
-      rows = std::strtoull(argv[i] + 7, nullptr, 10);
-    } else {
-      bench::Die("usage: monitor_bench [--rounds=<n>] [--rows=<n>]");
-    }
-  }
-  if (rounds < 1 || rows < 1) bench::Die("monitor_bench: one round and one row at least");
+  bench::ParseFlags(argc, argv, {{"--rounds", rounds, 1}, {"--rows", rows, 1}});
   bench::OurMemory memory(1);
   auto made = storage::IndexPartition::Create(storage::Range{}, memory.cache(0));
   if (!made.ok()) bench::Die(std::string(made.status().message()));

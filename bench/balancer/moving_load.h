@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/must.h"
+#include "clients/load/key_set.h"
 #include "clients/load/random.h"
 #include "clients/load/zipf.h"
+#include "eris/engine.h"
 
 namespace eris::bench {
 
@@ -26,6 +29,38 @@ class LoadedKeys {
   const uint64_t count_;
   const uint64_t stride_;
 };
+
+inline constexpr char kLoadedName[] = "keys";
+
+// An index with all keys, each AEU with as many as the others. ValueOf says the values.
+inline Object CreateLoaded(Engine& engine, const LoadedKeys& keys, uint32_t aeus) {
+  constexpr size_t kBatch = 4096;
+  CreateOptions create;
+  for (uint32_t i = 1; i < aeus; ++i) {
+    create.split_points.push_back(keys.Border(keys.count() / aeus * i));
+  }
+  Must(engine.Create(kLoadedName, create));
+  const auto session = engine.NewSession();
+  const Object object = Must(session->Open(kLoadedName));
+  std::vector<uint64_t> some, values;
+  for (uint64_t number = 0; number < keys.count(); ++number) {
+    some.push_back(keys.Key(number));
+    values.push_back(load::ValueOf(some.back()));
+    if (some.size() < kBatch && number + 1 < keys.count()) continue;
+    Must(session->Upsert(object, some, values));
+    some.clear();
+    values.clear();
+  }
+  return object;
+}
+
+// Ends the program unless a lookup of `keys`, which are all there, must answer this.
+inline void CheckLoaded(absl::Span<const uint64_t> keys, absl::Span<const uint64_t> values,
+                        absl::Span<const uint8_t> found) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!found[i] || values[i] != load::ValueOf(keys[i])) Die("a wrong answer");
+  }
+}
 
 // What is asked for in one phase: numbers [first, first + width) uniformly, or by Zipf's law from
 // `first` on, wrapping around at the end of the keys.

@@ -82,7 +82,9 @@ def figures_of_phase(report, number, balanced):
     if moved:
         first, last = moved[0]["begin_s"], max(one["begin_s"] + one["seconds"] for one in moved)
         before = speed.mean(max(begin, first - 0.3), first) if first - begin > 0.02 else speed.at(begin)
-        found["dip"] = max(0.0, 1 - min(speed.between(first - WINDOW_S / 2, min(end, last + 2 * WINDOW_S))) / before)
+        around = speed.between(first - WINDOW_S / 2, min(end, last + 2 * WINDOW_S))
+        if around:  # a phase may end as the transfer begins
+            found["dip"] = max(0.0, 1 - min(around) / before)
     return found
 
 

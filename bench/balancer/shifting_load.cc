@@ -26,9 +26,10 @@
 #include "absl/time/time.h"
 #include "bench/balancer/balancer_json.h"
 #include "bench/balancer/moving_load.h"
+#include "bench/must.h"
+#include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "clients/load/histogram.h"
-#include "clients/load/key_set.h"
 #include "eris/engine.h"
 
 namespace eris::bench {
@@ -37,7 +38,6 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kWindowNs = 10'000'000;
-constexpr char kObject[] = "keys";
 
 struct LabOptions {
   std::string algorithm = "one_shot";
@@ -56,49 +56,13 @@ struct LabOptions {
   uint32_t rounds = 5;
 };
 
-template <class T>
-T Must(absl::StatusOr<T> result) {
-  if (!result.ok()) Die("shifting_load: " + std::string(result.status().message()));
-  return *std::move(result);
-}
-void Must(const absl::Status& status) {
-  if (!status.ok()) Die("shifting_load: " + std::string(status.message()));
-}
-
-std::unique_ptr<Engine> OpenLoaded(const LabOptions& lab, const LoadedKeys& keys) {
-  Options options;
-  options.aeu_count = lab.aeus;
-  options.balancer.period_ms = lab.period_ms;
-  options.balancer.max_pause_us = lab.pause_us;
-  SetAlgorithm(lab.copy ? "off" : lab.algorithm, options.balancer);
-  std::unique_ptr<Engine> engine = Must(Engine::Open(options));
-  engine->PauseBalancer();  // the load of filling is none that lasts
-  CreateOptions create;
-  for (uint32_t i = 1; i < lab.aeus; ++i) {
-    create.split_points.push_back(keys.Border(keys.count() / lab.aeus * i));
-  }
-  Must(engine->Create(kObject, create).status());
-  const auto session = engine->NewSession();
-  std::vector<uint64_t> some, values;
-  for (uint64_t number = 0; number < keys.count(); ++number) {
-    some.push_back(keys.Key(number));
-    values.push_back(load::ValueOf(some.back()));
-    if (some.size() == 65536 || number + 1 == keys.count()) {
-      Must(session->Upsert(kObject, some, values));
-      some.clear();
-      values.clear();
-    }
-  }
-  return engine;
-}
-
 // One client's look-ups, one batch after the other. Its keys have been drawn before: it shares the
 // cpus with the AEUs.
 class Client {
  public:
-  Client(Engine& engine, const LoadedKeys& keys, const load::Zipf& zipf,
+  Client(Engine& engine, const Object& object, const LoadedKeys& keys, const load::Zipf& zipf,
          const std::vector<LoadPhase>& phases, uint32_t batch, uint64_t seed)
-      : session_(engine.NewSession()), values_(batch), found_(batch) {
+      : session_(engine.NewSession()), object_(object), values_(batch), found_(batch) {
     KeyStream stream(keys, zipf, seed);
     for (const LoadPhase& phase : phases) {
       std::vector<uint64_t>& drawn =
@@ -114,11 +78,9 @@ class Client {
     const absl::Span<const uint64_t> asked(drawn.data() + next_, values_.size());
     next_ += values_.size();
     const uint64_t begin_ns = NowNs();
-    Must(session_->Lookup(kObject, asked, absl::MakeSpan(values_), absl::MakeSpan(found_)));
+    Must(session_->Lookup(object_, asked, absl::MakeSpan(values_), absl::MakeSpan(found_)));
     const uint64_t took_ns = NowNs() - begin_ns;
-    for (size_t i = 0; i < asked.size(); ++i) {
-      if (!found_[i] || values_[i] != load::ValueOf(asked[i])) Die("shifting_load: a wrong answer");
-    }
+    CheckLoaded(asked, values_, found_);
     return took_ns;
   }
 
@@ -126,6 +88,7 @@ class Client {
   static constexpr size_t kDrawn = 1 << 19;  // keys of each phase
 
   const std::unique_ptr<Session> session_;
+  const Object object_;
   std::vector<std::vector<uint64_t>> drawn_;  // by phase
   size_t next_ = 0;
   std::vector<uint64_t> values_;
@@ -134,13 +97,13 @@ class Client {
 
 // One for each client; made side by side.
 std::vector<std::unique_ptr<Client>> MakeClients(const LabOptions& lab, Engine& engine,
-                                                 const LoadedKeys& keys,
+                                                 const Object& object, const LoadedKeys& keys,
                                                  const std::vector<LoadPhase>& phases) {
   const load::Zipf zipf(lab.load == "zipf" ? lab.keys : 2);
   std::vector<std::unique_ptr<Client>> clients;
   for (uint32_t c = 0; c < lab.clients; ++c) {
     clients.push_back(
-        std::make_unique<Client>(engine, keys, zipf, phases, lab.batch, uint64_t{c} + 1));
+        std::make_unique<Client>(engine, object, keys, zipf, phases, lab.batch, uint64_t{c} + 1));
   }
   return clients;
 }
@@ -151,10 +114,11 @@ json LoadsOf(const std::vector<std::vector<uint64_t>>& done) {
   return loads;
 }
 
-json RunPhases(const LabOptions& lab, Engine& engine, const LoadedKeys& keys) {
+json RunPhases(const LabOptions& lab, Engine& engine, const Object& object,
+               const LoadedKeys& keys) {
   const std::vector<LoadPhase> phases = PhasesOf(lab.load, lab.keys, lab.phases);
-  if (phases.empty()) Die("shifting_load: no load " + lab.load);
-  const auto clients = MakeClients(lab, engine, keys, phases);
+  if (phases.empty()) Die("no load " + lab.load);
+  const auto clients = MakeClients(lab, engine, object, keys, phases);
   const auto phase_ns = static_cast<uint64_t>(lab.phase_s * 1e9);
   const uint64_t total_ns = phase_ns * phases.size();
   std::vector<std::atomic<uint64_t>> windows(total_ns / kWindowNs + 1);
@@ -221,8 +185,9 @@ json LatencyJson(const load::Histogram& histogram) {
 
 // A quarter of the data goes from the first AEU to the second and back, while clients ask at a
 // pace. Latencies count from when a batch was due, so that none is missed by waiting for another.
-json RunCopies(const LabOptions& lab, Engine& engine, const LoadedKeys& keys) {
-  const auto clients = MakeClients(lab, engine, keys, {{"all keys", 0, lab.keys, false}});
+json RunCopies(const LabOptions& lab, Engine& engine, const Object& object,
+               const LoadedKeys& keys) {
+  const auto clients = MakeClients(lab, engine, object, keys, {{"all keys", 0, lab.keys, false}});
   enum : int { kIdle, kSteady, kCopying, kEnd };
   std::atomic<int> mode{kIdle};
   std::vector<load::Histogram> steady(lab.clients), copying(lab.clients);
@@ -252,13 +217,13 @@ json RunCopies(const LabOptions& lab, Engine& engine, const LoadedKeys& keys) {
     mode = kSteady;
     absl::SleepFor(steady_time);
     mode = kCopying;
-    Must(engine.MoveRange(kObject, quarter, AeuId{1}, TransferKind::kCopy));
+    Must(engine.MoveRange(object.name(), quarter, AeuId{1}, TransferKind::kCopy));
     mode = kIdle;
     absl::SleepFor(0.3 * steady_time);
     mode = kSteady;
     absl::SleepFor(steady_time);
     mode = kCopying;
-    Must(engine.MoveRange(kObject, quarter, AeuId{0}, TransferKind::kCopy));
+    Must(engine.MoveRange(object.name(), quarter, AeuId{0}, TransferKind::kCopy));
     mode = kIdle;
     absl::SleepFor(0.3 * steady_time);
   }
@@ -281,58 +246,37 @@ json RunCopies(const LabOptions& lab, Engine& engine, const LoadedKeys& keys) {
 
 LabOptions Parse(int argc, char** argv) {
   LabOptions lab;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--copy") {
-      lab.copy = true;
-      continue;
-    }
-    if (i + 1 == argc) Die("shifting_load: " + flag + " wants a value, or is none of the flags");
-    const std::string value = argv[++i];
-    const auto number = std::strtoull(value.c_str(), nullptr, 0);
-    if (flag == "--algorithm") {
-      lab.algorithm = value;
-    } else if (flag == "--load") {
-      lab.load = value;
-    } else if (flag == "--aeus") {
-      lab.aeus = static_cast<uint32_t>(number);
-    } else if (flag == "--keys") {
-      lab.keys = number;
-    } else if (flag == "--phases") {
-      lab.phases = static_cast<uint32_t>(number);
-    } else if (flag == "--phase-s") {
-      lab.phase_s = std::strtod(value.c_str(), nullptr);
-    } else if (flag == "--period-ms") {
-      lab.period_ms = static_cast<uint32_t>(number);
-    } else if (flag == "--pause-us") {
-      lab.pause_us = static_cast<uint32_t>(number);
-    } else if (flag == "--clients") {
-      lab.clients = static_cast<uint32_t>(number);
-    } else if (flag == "--batch") {
-      lab.batch = static_cast<uint32_t>(number);
-    } else if (flag == "--rate") {
-      lab.rate = std::strtod(value.c_str(), nullptr);
-    } else if (flag == "--steady-s") {
-      lab.steady_s = std::strtod(value.c_str(), nullptr);
-    } else if (flag == "--rounds") {
-      lab.rounds = static_cast<uint32_t>(number);
-    } else {
-      Die("shifting_load: no flag " + flag);
-    }
-  }
-  if (lab.aeus < 2 || lab.keys < 1024 || lab.phases == 0 || lab.phase_s <= 0 || lab.clients == 0 ||
-      lab.batch == 0 || lab.rate <= 0 || lab.rounds == 0 || lab.steady_s <= 0) {
-    Die("shifting_load: two AEUs, 1024 keys, one phase, one client, one key a batch, one round at "
-        "least");
-  }
+  ParseFlags(argc, argv,
+             {{"--copy", lab.copy},
+              {"--algorithm", lab.algorithm},
+              {"--load", lab.load},
+              {"--aeus", lab.aeus, 2},
+              {"--keys", lab.keys, 1024},
+              {"--phases", lab.phases, 1},
+              {"--phase-s", lab.phase_s, 0.001},
+              {"--period-ms", lab.period_ms, 0},
+              {"--pause-us", lab.pause_us, 0},
+              {"--clients", lab.clients, 1},
+              {"--batch", lab.batch, 1},
+              {"--rate", lab.rate, 0.001},
+              {"--steady-s", lab.steady_s, 0.001},
+              {"--rounds", lab.rounds, 1}});
   return lab;
 }
 
 int Run(int argc, char** argv) {
   const LabOptions lab = Parse(argc, argv);
   const LoadedKeys keys(lab.keys);
-  const std::unique_ptr<Engine> engine = OpenLoaded(lab, keys);
-  json report = lab.copy ? RunCopies(lab, *engine, keys) : RunPhases(lab, *engine, keys);
+  Options options;
+  options.aeu_count = lab.aeus;
+  options.balancer.period_ms = lab.period_ms;
+  options.balancer.max_pause_us = lab.pause_us;
+  SetAlgorithm(lab.copy ? "off" : lab.algorithm, options.balancer);
+  const std::unique_ptr<Engine> engine = Must(Engine::Open(options));
+  engine->PauseBalancer();  // the load of filling is none that lasts
+  const Object object = CreateLoaded(*engine, keys, lab.aeus);
+  json report =
+      lab.copy ? RunCopies(lab, *engine, object, keys) : RunPhases(lab, *engine, object, keys);
   report["algorithm"] = lab.copy ? "off" : lab.algorithm;
   report["load"] = lab.load;
   report["aeus"] = lab.aeus;

@@ -9,23 +9,20 @@
 // does what it does in a period. After all keys come `phases` of the load. The load of an AEU is
 // the keys it has looked up in the cycle, counted by the AEU. `bound` is what no partitioning can
 // stay below: the most that one key has, in units of the mean. Prints one JSON object.
-#include <sched.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "bench/balancer/balancer_json.h"
 #include "bench/balancer/moving_load.h"
-#include "bench/routing/machine.h"
-#include "clients/load/key_set.h"
+#include "bench/must.h"
+#include "bench/routing/flags.h"
+#include "bench/stepping.h"
 #include "engine/engine_impl.h"
 
 namespace eris::bench {
@@ -34,7 +31,6 @@ namespace {
 using engine::EngineImpl;
 using nlohmann::json;
 
-constexpr char kObject[] = "keys";
 constexpr size_t kBatch = 4096;
 
 struct LabOptions {
@@ -48,26 +44,6 @@ struct LabOptions {
   uint64_t asked = 1 << 18;
   double threshold = 0;  // 0: moves whatever makes loads more equal
 };
-
-void Must(const absl::Status& status) {
-  if (!status.ok()) Die("stepped_load: " + std::string(status.message()));
-}
-
-// Runs `call`, which waits for AEUs, on a thread of its own and steps them meanwhile.
-template <class Call>
-void Stepping(EngineImpl& engine, Call call) {
-  std::atomic<bool> done{false};
-  std::thread thread([&] {
-    call();
-    done.store(true);
-  });
-  while (!done.load()) {
-    bool worked = false;
-    for (uint32_t i = 0; i < engine.aeu_count(); ++i) worked |= engine.aeu(AeuId{i}).Step({});
-    if (!worked) sched_yield();
-  }
-  thread.join();
-}
 
 std::vector<uint64_t> KeysDone(EngineImpl& engine) {
   std::vector<uint64_t> keys;
@@ -95,8 +71,8 @@ double PredictedMaxOverMean(const BalancePlan& plan) {
   return sum > 0 ? most * static_cast<double>(plan.shares.size()) / sum : 1;
 }
 
-json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, KeyStream& stream,
-              const LoadPhase& phase, uint32_t cycles, bool warm_up = false) {
+json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, const Object& object,
+              KeyStream& stream, const LoadPhase& phase, uint32_t cycles, bool warm_up = false) {
   std::vector<uint64_t> asked(kBatch), values(kBatch);
   std::vector<uint8_t> found(kBatch);
   std::unordered_map<uint64_t, uint64_t> times;
@@ -110,24 +86,20 @@ json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, KeySt
           key = stream.Next(phase);
           if (cycle == 0) ++times[key];
         }
-        Must(session.Lookup(kObject, asked, absl::MakeSpan(values), absl::MakeSpan(found)));
-        for (size_t i = 0; i < kBatch; ++i) {
-          if (!found[i] || values[i] != load::ValueOf(asked[i]))
-            Die("stepped_load: a wrong answer");
-        }
+        Must(session.Lookup(object, asked, absl::MakeSpan(values), absl::MakeSpan(found)));
+        CheckLoaded(asked, values, found);
       }
     });
     max_over_mean.push_back(MaxOverMean(before, KeysDone(engine)));
     const BalancerStatus status = engine.Balancer();
     if (warm_up) {
-      Must(engine.PlanBalance(kObject).status());  // takes note of the load
+      Must(engine.PlanBalance(object.name()));  // takes note of the load
     } else if (lab.threshold > 0) {
       Stepping(engine, [&] { engine.balancer_loop().RunCycle(); });
     } else if (lab.algorithm != "off") {
       Stepping(engine, [&] {
-        const auto plan = engine.Rebalance(kObject, absl::InfiniteFuture(), nullptr);
-        Must(plan.status());
-        predicted.push_back(PredictedMaxOverMean(*plan));
+        predicted.push_back(PredictedMaxOverMean(
+            Must(engine.Rebalance(object.name(), absl::InfiniteFuture(), nullptr))));
       });
     }
     const BalancerStatus after = engine.Balancer();
@@ -149,35 +121,16 @@ json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, KeySt
 
 LabOptions Parse(int argc, char** argv) {
   LabOptions lab;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i], value = argv[i + 1];
-    const auto number = std::strtoull(value.c_str(), nullptr, 0);
-    if (flag == "--topology") {
-      lab.topology = value;
-    } else if (flag == "--aeus") {
-      lab.aeus = static_cast<uint32_t>(number);
-    } else if (flag == "--algorithm") {
-      lab.algorithm = value;
-    } else if (flag == "--load") {
-      lab.load = value;
-    } else if (flag == "--phases") {
-      lab.phases = static_cast<uint32_t>(number);
-    } else if (flag == "--threshold") {
-      lab.threshold = std::strtod(value.c_str(), nullptr);
-    } else if (flag == "--keys") {
-      lab.keys = number;
-    } else if (flag == "--cycles") {
-      lab.cycles = static_cast<uint32_t>(number);
-    } else if (flag == "--asked") {
-      lab.asked = number;
-    } else {
-      Die("stepped_load: no flag " + flag);
-    }
-  }
-  if (argc % 2 == 0) Die("stepped_load: " + std::string(argv[argc - 1]) + " wants a value");
-  if (lab.aeus < 2 || lab.keys < 1024 || lab.phases == 0 || lab.cycles == 0 || lab.asked < kBatch) {
-    Die("stepped_load: two AEUs, 1024 keys, a phase, a cycle and 4096 keys asked for at least");
-  }
+  ParseFlags(argc, argv,
+             {{"--topology", lab.topology},
+              {"--aeus", lab.aeus, 2},
+              {"--algorithm", lab.algorithm},
+              {"--load", lab.load},
+              {"--phases", lab.phases, 1},
+              {"--threshold", lab.threshold, 0, 1},
+              {"--keys", lab.keys, 1024},
+              {"--cycles", lab.cycles, 1},
+              {"--asked", lab.asked, kBatch}});
   return lab;
 }
 
@@ -193,40 +146,24 @@ int Run(int argc, char** argv) {
   options.balancer.enabled = false;  // a cycle when we say so
   if (lab.threshold > 0) options.balancer.threshold = lab.threshold;
   options.balancer.period_ms = 10;  // and shorter than any: each forgets as much as one period
-  auto opened = EngineImpl::Open(options, EngineImpl::Threads::kNone);
-  Must(opened.status());
-  EngineImpl& engine = **opened;
+  const auto opened = Must(EngineImpl::Open(options, EngineImpl::Threads::kNone));
+  EngineImpl& engine = *opened;
   const LoadedKeys keys(lab.keys);
   const load::Zipf zipf(lab.keys);
   KeyStream stream(keys, zipf, 1);
   const auto session = engine.NewSession();
-  Stepping(engine, [&] {
-    CreateOptions create;
-    for (uint32_t i = 1; i < lab.aeus; ++i) {
-      create.split_points.push_back(keys.Border(keys.count() / lab.aeus * i));
-    }
-    Must(engine.Create(kObject, create).status());
-    std::vector<uint64_t> some, values;
-    for (uint64_t number = 0; number < keys.count(); ++number) {
-      some.push_back(keys.Key(number));
-      values.push_back(load::ValueOf(some.back()));
-      if (some.size() == kBatch || number + 1 == keys.count()) {
-        Must(session->Upsert(kObject, some, values));
-        some.clear();
-        values.clear();
-      }
-    }
-  });
+  Object object;
+  Stepping(engine, [&] { object = CreateLoaded(engine, keys, lab.aeus); });
   json report{{"aeus", lab.aeus},           {"topology", lab.topology}, {"load", lab.load},
               {"algorithm", lab.algorithm}, {"key_count", lab.keys},    {"asked", lab.asked}};
   const std::vector<LoadPhase> phases = PhasesOf(lab.load, lab.keys, lab.phases);
-  if (phases.empty()) Die("stepped_load: no load " + lab.load);
+  if (phases.empty()) Die("no load " + lab.load);
   // What filling has left in the samples is no load that lasts.
-  RunPhase(lab, engine, *session, stream, phases[0], 4, /*warm_up=*/true);
+  RunPhase(lab, engine, *session, object, stream, phases[0], 4, /*warm_up=*/true);
   for (size_t phase = 0; phase < phases.size(); ++phase) {
     // The first, even load shows what is at rest.
-    report["phases"].push_back(
-        RunPhase(lab, engine, *session, stream, phases[phase], phase == 0 ? 2 : lab.cycles));
+    report["phases"].push_back(RunPhase(lab, engine, *session, object, stream, phases[phase],
+                                        phase == 0 ? 2 : lab.cycles));
   }
   Stepping(engine, [&] { engine.Close(); });
   std::cout << report.dump() << std::endl;

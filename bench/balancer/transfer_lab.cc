@@ -27,6 +27,7 @@
 #include "bench/routing/machine.h"
 #include "storage/index/index_partition.h"
 #include "storage/index/versioned_partition.h"
+#include "storage/ordered_partition.h"
 #include "storage/tree/tree_scanner.h"
 
 namespace eris::bench {
@@ -34,6 +35,7 @@ namespace {
 
 using storage::ExchangeChunk;
 using storage::Key;
+using storage::OrderedPartition;
 using storage::Partition;
 using storage::Range;
 using Json = nlohmann::ordered_json;
@@ -41,12 +43,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kBytesPerRow = 16;
 
 void Check(const absl::Status& status) {
-  if (!status.ok()) Die("transfer_lab: " + std::string(status.message()));
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
+  if (!status.ok()) Die(std::string(status.message()));
 }
 
 // What this thread has run: on a shared machine a step that is put aside is not a long one.
@@ -79,7 +76,7 @@ std::vector<uint64_t> SortedKeys(uint64_t count, bool sparse) {
 }
 
 // As an AEU has it: an index partition with versions around it.
-std::unique_ptr<Partition> NewPartition(const Range& range, memory::LocalCache& cache) {
+std::unique_ptr<OrderedPartition> NewPartition(const Range& range, memory::LocalCache& cache) {
   auto rows = storage::IndexPartition::Create(range, cache);
   Check(rows.status());
   auto partition = storage::VersionedPartition::Create(*std::move(rows), cache, {});
@@ -114,7 +111,7 @@ void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::Local
     if (count == kBatch) flush();
   }
   if (count > 0) flush();
-  if (partition.size() != keys.size()) Die("transfer_lab: no memory");
+  if (partition.size() != keys.size()) Die("no memory");
 }
 
 Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
@@ -132,7 +129,7 @@ Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
   for (uint32_t round = 0; round < rounds; ++round) {
     Steps split, absorb;
     const uint64_t begin_ns = ThreadNs();
-    std::unique_ptr<Partition> linked;
+    std::unique_ptr<OrderedPartition> linked;
     split.Time([&] { linked = *source->SplitAt(Key::FromU64(cut)); });
     moved = linked->size();
     absorb.Time([&] {
@@ -150,12 +147,12 @@ Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
     OurMemory::EndTurn(memory.cache(0));
     OurMemory::EndTurn(memory.cache(1));
   }
-  if (source->size() + target->size() != keys.size()) Die("transfer_lab: rows were lost");
+  if (source->size() + target->size() != keys.size()) Die("rows were lost");
   return {{"keys", moved},
-          {"us", Median(total_us)},
+          {"us", MedianOf(total_us)},
           {"us_max", *std::max_element(total_us.begin(), total_us.end())},
-          {"split_us", Median(split_us)},
-          {"rehome_absorb_us", Median(absorb_us)}};
+          {"split_us", MedianOf(split_us)},
+          {"rehome_absorb_us", MedianOf(absorb_us)}};
 }
 
 // Rows a second of a plain flatten and rebuild. REQUIRES: room for all rows in both columns.
@@ -165,7 +162,7 @@ double Rebuild(const storage::PrefixTree& tree, OurMemory& memory, std::vector<u
   storage::TreeScanner scanner(tree, 0);
   scanner.Read(~uint64_t{0}, keys.data(), values.data(), static_cast<uint32_t>(keys.size()));
   storage::PrefixTree built(memory.cache(1));
-  if (!built.Build(keys.data(), values.data(), keys.size())) Die("transfer_lab: no memory");
+  if (!built.Build(keys.data(), values.data(), keys.size())) Die("no memory");
   const auto ns = static_cast<double>(ThreadNs() - begin_ns);
   return static_cast<double>(keys.size()) * 1e9 / ns;
 }
@@ -202,7 +199,7 @@ Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t round
       }
     }
     const auto ns = static_cast<double>(ThreadNs() - begin_ns);
-    if (target->size() != keys.size()) Die("transfer_lab: rows were lost");
+    if (target->size() != keys.size()) Die("rows were lost");
     const auto count = static_cast<double>(keys.size());
     copied.push_back(count * 1e9 / ns);
     ratios.push_back(copied.back() / rebuilt.back());
@@ -215,33 +212,26 @@ Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t round
   }
   const auto us = [](const Steps& steps) { return static_cast<double>(steps.longest_ns) * 1e-3; };
   return {{"chunk_rows", chunk_rows},
-          {"gb_s", Median(copied) * kBytesPerRow * 1e-9},
-          {"rebuild_gb_s", Median(rebuilt) * kBytesPerRow * 1e-9},
-          {"ratio", Median(ratios)},
-          {"lend_ns_row", Median(lend_ns)},
-          {"ingest_ns_row", Median(ingest_ns)},
-          {"forget_ns_row", Median(forget_ns)},
+          {"gb_s", MedianOf(copied) * kBytesPerRow * 1e-9},
+          {"rebuild_gb_s", MedianOf(rebuilt) * kBytesPerRow * 1e-9},
+          {"ratio", MedianOf(ratios)},
+          {"lend_ns_row", MedianOf(lend_ns)},
+          {"ingest_ns_row", MedianOf(ingest_ns)},
+          {"forget_ns_row", MedianOf(forget_ns)},
           {"lend_us_max", us(longest_lend)},
           {"ingest_us_max", us(longest_ingest)},
           {"forget_us_max", us(longest_forget)}};
 }
 
 int Main(int argc, char** argv) {
-  uint64_t count = 10'000'000;
   uint32_t rounds = 5;
   std::vector<uint32_t> chunks = {4096, 16384, 65536, 262144};
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i];
-    if (flag == "--keys") {
-      count = static_cast<uint64_t>(Real(argv[i + 1], 0.01, 200) * 1e6);
-    } else if (flag == "--rounds") {
-      rounds = Number(argv[i + 1], 1, 100);
-    } else if (flag == "--chunks") {
-      chunks = Numbers(argv[i + 1], 1, ~0u);
-    } else {
-      Die("transfer_lab: no such flag: " + flag);
-    }
-  }
+  double millions = 10;
+  ParseFlags(argc, argv,
+             {{"--keys", millions, 0.01, 200},
+              {"--rounds", rounds, 1, 100},
+              {"--chunks", chunks, 1, ~0u}});
+  const auto count = static_cast<uint64_t>(millions * 1e6);
   PinTo(0);
   Json out = {{"keys", count}, {"rounds", rounds}};
   for (const bool sparse : {false, true}) {

@@ -36,7 +36,7 @@ class TreeStructure {
       if (batch > 1) tree_.FindGroup(keys + i, group, found);
       for (const size_t end = i + group; i < end; ++i) {
         if (tree_.Upsert(keys[i], values[i]) == storage::UpsertResult::kNoMemory) {
-          Die("index_lab: no memory");
+          Die("no memory");
         }
       }
     }

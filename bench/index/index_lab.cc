@@ -33,12 +33,12 @@
 namespace eris::bench {
 
 uint64_t Command::Number(size_t word) const {
-  if (word >= words.size()) Die("index_lab: " + words[0] + " wants more");
-  return bench::Number(words[word], 1, ~0u);
+  if (word >= words.size()) Die(words[0] + " wants more");
+  return bench::Number<uint32_t>(words[word], 1, ~0u);
 }
 
 bool Command::Is(size_t word, const char* text) const {
-  if (word >= words.size()) Die("index_lab: " + words[0] + " wants more");
+  if (word >= words.size()) Die(words[0] + " wants more");
   return words[word] == text;
 }
 
@@ -82,35 +82,27 @@ int PrintSides() {
 
 int Main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "--sides") return PrintSides();
-  SideOptions options{.space = {.count = 1 << 24, .sparse = true},
-                      .area_bytes = uint64_t{4} << 30,
-                      .cpus = AllowedCpus()};
+  SideOptions options{.space = {.count = 1 << 24}, .cpus = AllowedCpus()};
   std::string name;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i], value = argv[i + 1];
-    if (flag == "--side") {
-      name = value;
-    } else if (flag == "--keys") {
-      options.space.count = Number(value, kBlockKeys, 1u << 30);
-      if ((options.space.count & (options.space.count - 1)) != 0) Die("--keys is a power of two");
-    } else if (flag == "--keys-are") {
-      options.space.sparse = value == "sparse";
-    } else if (flag == "--area") {
-      options.area_bytes = uint64_t{Number(value, 1, 1u << 20)} << 20;
-      if ((options.area_bytes & (options.area_bytes - 1)) != 0) Die("--area is a power of two");
-    } else if (flag == "--seed") {
-      options.seed = Number(value, 0, ~0u);
-    } else {
-      Die("index_lab: no flag " + flag);
-    }
-  }
+  std::string keys_are = "sparse";
+  uint32_t area_mib = 4096;
+  ParseFlags(argc, argv,
+             {{"--side", name},
+              {"--keys", options.space.count, kBlockKeys, 1u << 30},
+              {"--keys-are", keys_are, {"sparse", "dense"}},
+              {"--area", area_mib, 1, 1u << 20},
+              {"--seed", options.seed, 0}});
+  options.space.sparse = keys_are == "sparse";
+  if ((options.space.count & (options.space.count - 1)) != 0) Die("--keys is a power of two");
+  if ((area_mib & (area_mib - 1)) != 0) Die("--area is a power of two");
+  options.area_bytes = uint64_t{area_mib} << 20;
   // Interrupts go to the first cpu more often than to others.
   std::reverse(options.cpus.begin(), options.cpus.end());
   PinTo(options.cpus[0]);
   const std::vector<NamedSide> sides = AllSides();
   const auto side = std::find_if(sides.begin(), sides.end(),
                                  [&](const NamedSide& one) { return name == one.name; });
-  if (side == sides.end()) Die("index_lab: no side '" + name + "'");
+  if (side == sides.end()) Die("no side '" + name + "'");
   const std::unique_ptr<Side> asked = side->make(options);
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);

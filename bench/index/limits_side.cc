@@ -80,11 +80,11 @@ class Limits final : public Side {
 
   Json Ask(const Command& command) override {
     if (command.name() == "build") return Build();
-    if (area_ == nullptr) Die("index_lab: limits before build");
+    if (area_ == nullptr) Die("limits before build");
     if (command.name() == "loads") return Loads(command.Number(1), command.Number(2));
     if (command.name() == "read") return Read(command.Number(1));
     if (command.name() == "two") return TwoThreads(command.Number(1));
-    Die("index_lab: the limits have no " + command.name());
+    Die("the limits have no " + command.name());
   }
 
  private:
@@ -108,7 +108,7 @@ class Limits final : public Side {
                         : chains == 16 ? LoadRate<16>(words_, count_, ms)
                         : chains == 32 ? LoadRate<32>(words_, count_, ms)
                                        : 0;
-    if (rate == 0) Die("index_lab: 1, 8, 16 or 32 chains");
+    if (rate == 0) Die("1, 8, 16 or 32 chains");
     return Json().Add("mloads_s", rate);
   }
   Json Read(uint64_t ms) const {
@@ -118,12 +118,12 @@ class Limits final : public Side {
       const uint64_t sum = Sum(words_, count_);
       ns += NowNs() - begin_ns;
       bytes += options_.area_bytes;
-      if (sum != sum_) Die("index_lab: a wrong sum");
+      if (sum != sum_) Die("a wrong sum");
     }
     return Json().Add("gb_s", static_cast<double>(bytes) / static_cast<double>(ns));
   }
   Json TwoThreads(uint64_t ms) const {
-    if (options_.cpus.size() < 2) Die("index_lab: two threads want two cpus");
+    if (options_.cpus.size() < 2) Die("two threads want two cpus");
     const double alone = LoadRate<16>(words_, count_, ms);
     std::barrier side_by_side(2);
     double second = 0;

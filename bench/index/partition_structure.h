@@ -15,6 +15,7 @@
 #include "bench/index/probes.h"
 #include "bench/index/structure_lab.h"
 #include "bench/memory/our_memory.h"
+#include "storage/ordered_partition.h"
 #include "storage/partition.h"
 
 namespace eris::bench {
@@ -83,7 +84,7 @@ class PartitionStructure {
     storage::ScanCursor cursor{.rest = {storage::Key::FromU64(from), partition_->range().hi},
                                .rows_left = rows};
     storage::ScanRows out{keys_.data(), values_.data(), static_cast<uint32_t>(kBlockKeys), 0};
-    partition_->Scan(cursor, {}, out);
+    partition_->ordered()->Scan(cursor, {}, out);
     return Check(out);
   }
   Found ScanAll() {
@@ -92,7 +93,7 @@ class PartitionStructure {
     uint64_t last = 0;
     while (!cursor.done) {
       storage::ScanRows out{keys_.data(), values_.data(), kScanRows, 0};
-      partition_->Scan(cursor, {}, out);
+      partition_->ordered()->Scan(cursor, {}, out);
       all.Add(Check(out));
       if (out.rows == 0) break;
       // Inside a run of rows the order is the unit tests' business; it would cost more than to read

@@ -29,12 +29,12 @@ class SharedStructure {
 
   void Insert(const uint64_t* keys, const uint64_t* values, size_t count, size_t batch) {
     if (batch > 1) {
-      if (!thread_.Upsert(keys, values, count)) Die("index_lab: no memory");
+      if (!thread_.Upsert(keys, values, count)) Die("no memory");
       return;
     }
     for (size_t i = 0; i < count; ++i) {
       if (thread_.Upsert(keys[i], values[i]) == UpsertResult::kNoMemory) {
-        Die("index_lab: no memory");
+        Die("no memory");
       }
     }
   }
@@ -59,7 +59,7 @@ class SharedStructure {
     }
     return all;
   }
-  uint64_t Erase(const uint64_t*, size_t, size_t) { Die("index_lab: eris_shared has no erase"); }
+  uint64_t Erase(const uint64_t*, size_t, size_t) { Die("eris_shared has no erase"); }
   uint64_t ValueAt(uint64_t key) { return thread_.Lookup(key).value(); }
   uint64_t size() const { return tree_.CountKeys(); }
   void AddMemory(Json& json) {

@@ -55,7 +55,7 @@ class StructureLab final : public Side {
   Json Ask(const Command& command) override {
     const std::string& name = command.name();
     if (name == "build") return Build(command.Is(1, "bulk"), command.Number(2));
-    if (structure_ == nullptr) Die("index_lab: " + name + " before build");
+    if (structure_ == nullptr) Die(name + " before build");
     if (name == "lookup") {
       return Lookup(command.Number(1), ProbesOf(command.Is(2, "zipf")), command.Number(3));
     }
@@ -73,7 +73,7 @@ class StructureLab final : public Side {
       if (name == "scan") return Scan(command.Number(1), command.Number(2));
       if (name == "scan_all") return ScanAll();
     }
-    Die("index_lab: this structure has no " + name);
+    Die("this structure has no " + name);
   }
 
  private:
@@ -115,14 +115,14 @@ class StructureLab final : public Side {
     return PerUs(done, ns);
   }
   static void Verify(const Found& found, uint64_t wanted) {
-    if (found.differing != 0) Die("index_lab: a wrong value");
+    if (found.differing != 0) Die("a wrong value");
     if (found.rows != wanted) {
-      Die("index_lab: " + std::to_string(found.rows) + " found of " + std::to_string(wanted));
+      Die(std::to_string(found.rows) + " found of " + std::to_string(wanted));
     }
-    if (!found.ascending) Die("index_lab: rows out of order");
+    if (!found.ascending) Die("rows out of order");
   }
   void VerifySize() const {
-    if (structure_->size() != space_.count) Die("index_lab: keys are missing");
+    if (structure_->size() != space_.count) Die("keys are missing");
   }
 
   // All keys, in random order.
@@ -156,7 +156,7 @@ class StructureLab final : public Side {
     if constexpr (Structure::kBulkLoads) {
       ns = bulk ? LoadAll(*structure_) : InsertAll(*structure_, batch);
     } else {
-      if (bulk) Die("index_lab: this structure has no bulk load");
+      if (bulk) Die("this structure has no bulk load");
       ns = InsertAll(*structure_, batch);
     }
     VerifySize();
@@ -204,7 +204,7 @@ class StructureLab final : public Side {
         });
     VerifySize();
     for (size_t i = 0; i < kBlockKeys; ++i) {
-      if (structure_->ValueAt(block.keys[i]) != block.values[i]) Die("index_lab: a lost write");
+      if (structure_->ValueAt(block.keys[i]) != block.values[i]) Die("a lost write");
     }
     return Json().Add("mkeys_s", rate);
   }
@@ -227,7 +227,7 @@ class StructureLab final : public Side {
             structure_->Insert(block.keys.data(), block.values.data(), kBlockKeys, batch);
           });
         }
-        if (present != kBlockKeys) Die("index_lab: a key to erase was not there");
+        if (present != kBlockKeys) Die("a key to erase was not there");
       }
     }
     VerifySize();
@@ -241,7 +241,7 @@ class StructureLab final : public Side {
     return space_.Shuffled(PermutedAt((i + space_.count / 3) & mask, space_.count));
   }
   uint64_t NextErased(uint64_t count) {
-    if (count > space_.count || count % kBlockKeys != 0) Die("index_lab: erase whole blocks");
+    if (count > space_.count || count % kBlockKeys != 0) Die("erase whole blocks");
     const uint64_t first = erased_;
     erased_ = (erased_ + count) % space_.count;
     return first;
@@ -277,9 +277,9 @@ class StructureLab final : public Side {
           return 4 * kBlockKeys;
         });
     VerifySize();
-    if (erased != wanted) Die("index_lab: a key to erase was not there");
+    if (erased != wanted) Die("a key to erase was not there");
     if (all.differing != 0 || all.rows > asked || all.rows < asked - asked / 4) {
-      Die("index_lab: wrong answers");
+      Die("wrong answers");
     }
     return Json().Add("mops_s", rate);
   }
@@ -298,7 +298,7 @@ class StructureLab final : public Side {
           return kScans;
         });
     // A few begin near the end.
-    if (all.rows < scans * rows * 99 / 100) Die("index_lab: rows are missing");
+    if (all.rows < scans * rows * 99 / 100) Die("rows are missing");
     Verify(all, all.rows);
     return Json().Add("kscans_s", rate * 1e3).Add("mrows_s", rate * static_cast<double>(rows));
   }
@@ -312,7 +312,7 @@ class StructureLab final : public Side {
   // Two threads on two cpus, each with a structure of its own: one after the other, then side by
   // side.
   Json TwoThreads(uint64_t batch, uint64_t ms) {
-    if (options_.cpus.size() < 2) Die("index_lab: two threads want two cpus");
+    if (options_.cpus.size() < 2) Die("two threads want two cpus");
     if (second_ == nullptr) {
       second_ = std::make_unique<Structure>(space_.count);
       InsertAll(*second_, batch);

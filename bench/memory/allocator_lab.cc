@@ -72,7 +72,7 @@ void WithAllocator(const std::string& way, Lab& lab, const Use& use) {
   } else if (way == "scalable") {
     use([&](size_t) { return Malloc(bytes, "scalable_malloc", "scalable_free"); });
   } else {
-    Die("allocator_lab: no way " + way);
+    Die("no way " + way);
   }
 }
 
@@ -109,7 +109,7 @@ class TraceRun {
   }
   void Round(uint64_t section) {
     if (section != sections_done_ || section >= trace_.header().sections) {
-      Die("allocator_lab: not the next section");
+      Die("not the next section");
     }
     const double ns = Run(trace_.Section(section));
     ++sections_done_;
@@ -309,7 +309,7 @@ void Serve(TraceRun& run) {
     } else if (name == "drop") {
       run.Drop();
     } else {
-      Die("allocator_lab: no command " + name);
+      Die("no command " + name);
     }
     std::fflush(stdout);
   }
@@ -332,33 +332,15 @@ int Main(int argc, char** argv) {
   std::string trace, way;
   uint32_t threads = 1, operations = 20'000'000, seed = 1, cpu = 0;
   bool paper = false, tiny = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (name == "--paper") {
-      paper = true;
-      continue;
-    }
-    if (name == "--tiny") {
-      tiny = true;
-      continue;
-    }
-    if (++i == argc) Die("allocator_lab: " + name + " wants a value");
-    if (name == "--trace") {
-      trace = argv[i];
-    } else if (name == "--way") {
-      way = argv[i];
-    } else if (name == "--threads") {
-      threads = Number(argv[i], 1, 256);
-    } else if (name == "--operations") {
-      operations = Number(argv[i], 1000, 1'000'000'000);
-    } else if (name == "--seed") {
-      seed = Number(argv[i], 0, ~0u);
-    } else if (name == "--cpu") {
-      cpu = Number(argv[i], 0, 1023);
-    } else {
-      Die("allocator_lab: no flag " + name);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--paper", paper},
+              {"--tiny", tiny},
+              {"--trace", trace},
+              {"--way", way},
+              {"--threads", threads, 1, 256},
+              {"--operations", operations, 1000, 1'000'000'000},
+              {"--seed", seed, 0},
+              {"--cpu", cpu, 0, 1023}});
   if (paper) {
     RunPaperLoad(way, threads, operations, seed);
     return 0;

@@ -57,8 +57,8 @@ uint64_t Replay(Allocator& allocator, std::span<const TraceRecord> records, void
   for (size_t i = 0; i < records.size(); ++i) {
     __builtin_prefetch(&slots[begin[i + kLookAhead - 1].slot()], 1);
     const TraceRecord soon = begin[i + kBlockLookAhead];
-    // A block that is yet to be allocated is not known here, and a stale address must not help: the
-    // slot again. Without a branch, which nobody could predict.
+    // A block that no record has allocated is not known here, and a stale address must not help:
+    // the slot again. Without a branch, which nobody could predict.
     void** slot_soon = &slots[soon.slot()];
     const auto known = reinterpret_cast<uintptr_t>(*slot_soon);
     const auto unknown = reinterpret_cast<uintptr_t>(slot_soon);

@@ -161,22 +161,12 @@ int Main(int argc, char** argv) {
   uint32_t keys = 8'000'000, operations = 100'000'000, seed = 1;
   auto aeus = static_cast<uint32_t>(std::min<size_t>(2, AllowedCpus().size()));
   double watch_s = 5;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--watch-s") {
-      watch_s = Real(argv[i + 1], 0, 3600);
-    } else if (name == "--keys") {
-      keys = Number(argv[i + 1], 10'000, 500'000'000);
-    } else if (name == "--operations") {
-      operations = Number(argv[i + 1], 1000, 4'000'000'000);
-    } else if (name == "--aeus") {
-      aeus = Number(argv[i + 1], 1, 256);
-    } else if (name == "--seed") {
-      seed = Number(argv[i + 1], 0, ~0u);
-    } else {
-      Die("tree_memory: no flag " + name);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--watch-s", watch_s, 0, 3600},
+              {"--keys", keys, 10'000, 500'000'000},
+              {"--operations", operations, 1000, 4'000'000'000},
+              {"--aeus", aeus, 1, 256},
+              {"--seed", seed, 0}});
   const ProcessMemory before = ProcessMemory::Now();
   Object object(aeus, keys, seed);
   object.OnAll([](Share& share) { share.InsertHalf(); });

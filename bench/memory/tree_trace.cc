@@ -211,22 +211,12 @@ int Main(int argc, char** argv) {
   std::string out;
   std::vector<uint32_t> keys = {3'000'000, 800'000, 200'000};
   uint64_t sections = 8, section_records = 4'000'000, seed = 1;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--out") {
-      out = argv[i + 1];
-    } else if (name == "--keys") {
-      keys = Numbers(argv[i + 1], 1024, 1u << 26);
-    } else if (name == "--sections") {
-      sections = Number(argv[i + 1], 1, 1000);
-    } else if (name == "--records") {
-      section_records = Number(argv[i + 1], 1000, 1'000'000'000);
-    } else if (name == "--seed") {
-      seed = Number(argv[i + 1], 0, ~0u);
-    } else {
-      Die("tree_trace: no flag " + name);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--out", out},
+              {"--keys", keys, 1024, 1u << 26},
+              {"--sections", sections, 1, 1000},
+              {"--records", section_records, 1000, 1'000'000'000},
+              {"--seed", seed, 0, ~0u}});
   if (out.empty())
     Die("tree_trace --out <file> [--keys n,..] [--sections n] [--records n] [--seed n]");
 

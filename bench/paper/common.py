@@ -40,13 +40,13 @@ class Scale:
     rounds: int
     index_rounds: int  # of whole indexes, filled anew each time
     index_s: float  # each phase of Figure 1, for the paper's minute
-    index_size_s: float  # the look-ups of Figure 8
+    index_size_s: float  # the lookups of Figure 8
     index_keys: int  # Figure 1
     index_sizes: tuple  # Figure 8
     column_rows: int
     node_mib: int
     buffer_ms: int
-    buffer_keys: tuple  # of the indexes behind Figure 5's look-ups
+    buffer_keys: tuple  # of the indexes behind Figure 5's lookups
     dynamic_keys: int
     dynamic_phase_s: float
     dynamic_asked: int  # keys a cycle of the 64 stepped AEUs; 0: without them
@@ -272,7 +272,7 @@ class Places:
         folder = ROOT / "build" / "paper"
         if scale != "full":
             folder = folder / scale
-        return Places(pathlib.Path(results or folder), pathlib.Path(docs or (ROOT / "docs" if scale == "full" else folder)))
+        return Places(pathlib.Path(results or folder), pathlib.Path(docs or (ROOT / "docs" / "lab" if scale == "full" else folder)))
 
     def report(self, figure):
         return self.results / f"{figure.NAME}.json"
@@ -329,7 +329,7 @@ def parser_of(**how):
                         help="less of everything, without the emulated machine; leaves docs alone")
     parser.add_argument("--scale", choices=SCALES, dest="scale", help=argparse.SUPPRESS)
     parser.add_argument("--results", help="folder of the reports (default: build/paper)")
-    parser.add_argument("--docs", help="folder of text and figures (default: docs; build/paper/quick with --quick)")
+    parser.add_argument("--docs", help="folder of text and figures (default: docs/lab; build/paper/quick with --quick)")
     return parser
 
 

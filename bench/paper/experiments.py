@@ -1,4 +1,4 @@
-"""The text docs/experiments.md, from the figures' reports: nothing in it is written by hand but what the paper says."""
+"""The text docs/lab/experiments.md, from the figures' reports: nothing in it is written by hand but what the paper says."""
 import textwrap
 
 import common

@@ -22,7 +22,7 @@ TITLE = "Figures 10 to 12: cache misses and memory traffic"
 PROGRAMS = (shared_index.PROGRAM, *guest.POINT_PROGRAMS)
 PAPER = """Hardware counters: the shared index has the higher L3 miss ratio for smaller indexes (Figure 10, AMD, no numbers in the text);
 79.3 % of its L3 hits are on lines that other caches hold too, 97 % of ERIS' on lines of its own (Figure 11, Intel). Over all links the
-shared index moves 83.8 GB/s and ERIS 17.8, with more look-ups; the shared scan 75.6 and ERIS 1.2. The memory controllers give the
+shared index moves 83.8 GB/s and ERIS 17.8, with more lookups; the shared scan 75.6 and ERIS 1.2. The memory controllers give the
 shared index 41.6 GB/s and ERIS 73.0, the shared scan 33.8 and ERIS 122.9; of the shared setup's requests 1 in 8 is local (Figure 12, AMD)."""
 
 MISS_RATIO, REMOTE_LOADS = "L3 miss ratio", "remote part of memory loads"
@@ -61,7 +61,7 @@ def perf(lab, *command):
 
 
 def hardware(lab):
-    """Of ERIS and of the shared index, by its size: the whole run, upserts and look-ups."""
+    """Of ERIS and of the shared index, by its size: the whole run, upserts and lookups."""
     perf(lab)  # before minutes are spent
     points = []
     for keys in lab.scale.index_sizes:
@@ -113,11 +113,11 @@ def draw(report):
 def here(report):
     did, text = report["protocol"], []
     if points_of(report, MISS_RATIO):
-        text.append(f"`perf stat` of whole runs, upserts and look-ups together: {', '.join(did['events'])}, as the kernel defines them for "
+        text.append(f"`perf stat` of whole runs, upserts and lookups together: {', '.join(did['events'])}, as the kernel defines them for "
                     "this processor.")
     if points_of(report, LOCAL_MISSES):
         text.append(f"In the emulated machine ({did['guest']}: NumaNodes x cpus) a counter sees every load and store and simulates a cache of "
-                    f"{did['cache_kib']} KiB for each cpu. AEUs run the same batches of upserts and look-ups on memory as the engine places "
+                    f"{did['cache_kib']} KiB for each cpu. AEUs run the same batches of upserts and lookups on memory as the engine places "
                     "it (local), with the engine's memory interleaved, and in a process that knows of no NumaNodes (blind).")
     return " ".join(text)
 

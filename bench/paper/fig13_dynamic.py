@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figure 13: look-ups while the load shifts, with and without the balancer.
+"""Figure 13: lookups while the load shifts, with and without the balancer.
 
     bench/paper/fig13_dynamic.py <builddir> [--json FILE] [--quick]
 """
@@ -14,10 +14,10 @@ balancer = common.module("bench/balancer/run.py")
 plot = common.module("bench/balancer/plot.py")
 
 NAME = "fig13_dynamic"
-TITLE = "Figure 13: look-ups while the load shifts"
+TITLE = "Figure 13: lookups while the load shifts"
 SHIFTING, STEPPED = "bench/balancer/shifting_load", "bench/balancer/stepped_load"
 PROGRAMS = (SHIFTING, STEPPED)
-PAPER = """Look-ups of 512 M keys on the AMD machine: all keys for 10 s, then only the middle half, which moves four times by a 64th, every
+PAPER = """Lookups of 512 M keys on the AMD machine: all keys for 10 s, then only the middle half, which moves four times by a 64th, every
 20 s. Without the balancer, with One-Shot, and with moving averages over 1 and 8 neighbours. One-Shot drops deepest and recovers
 fastest, MA1 drops least and takes longest, MA8 is between; with each the throughput comes back to its maximum (4.3, Figure 13,
 which has no numbers in the text)."""
@@ -50,7 +50,7 @@ def shifting(lab, aeus, timelines):
             runs.append((even, [balancer.figures_of_phase(report, phase, even) for phase in range(1, len(report["phases"]))]))
         timelines[algorithm] = balancer.timeline(report)
         name = NAMES[algorithm]
-        points.append(common.point(RATE, f"{name}: even load", 0, "M look-ups/s", [even / 1e6 for even, _ in runs]))
+        points.append(common.point(RATE, f"{name}: even load", 0, "M lookups/s", [even / 1e6 for even, _ in runs]))
         for phase in range(len(runs[0][1])):
             of_phase = [figures[phase] for _, figures in runs]
             for series, key in ("first", "first_over_balanced"), ("last", "last_over_balanced"), ("dip", "dip"):
@@ -108,7 +108,7 @@ def draw(report):
 
 def here(report):
     did = report["protocol"]
-    text = (f"Look-ups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M keys: all keys, then the lower "
+    text = (f"Lookups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M keys: all keys, then the lower "
             f"half (the middle one would leave two AEUs balanced), moved up four times by a 64th, a phase of {did['phase_s']:g} s for the "
             f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. Rounds, one algorithm after the other and not in turns: "
             + ", ".join(f"{name} {rounds}" for name, rounds in did["rounds"].items()) + ".")
@@ -163,7 +163,7 @@ def gap(report):
         words += ("Clients share the cores with the AEUs and use what an idle AEU leaves, so a load on one AEU alone costs less throughput "
                   "than it would on a machine of many cores. ")
     if report["machine"]["numa_nodes"] == 1:
-        words += "One NumaNode: ranges move by link alone; copies are in docs/balancing.md. "
+        words += "One NumaNode: ranges move by link alone; copies are in docs/lab/measured_balancer.md. "
     if late:
         words += (f"One-shot did not come back to 95 % of the even load in {len(late)} of {len(phases)} phases, in one of its rounds at "
                   "least; in the paper it comes back with each algorithm. ")

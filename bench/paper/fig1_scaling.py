@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figure 1: upserts, look-ups and column scans by the number of AEUs.
+"""Figure 1: upserts, lookups and column scans by the number of AEUs.
 
     bench/paper/fig1_scaling.py <builddir> [--json FILE] [--quick]
 """
@@ -15,12 +15,12 @@ NAME = "fig1_scaling"
 TITLE = "Figure 1: throughput by the number of AEUs"
 SCAN, SHARED_SCAN = "bench/scan/scan_placement", "bench/paper/shared_scan"
 PROGRAMS = (shared_index.PROGRAM, SCAN, SHARED_SCAN)
-PAPER = """Look-ups in an index of 1 billion keys and scans of a column on the SGI machine, up to 512 cores on 64 NumaNodes: the look-up
+PAPER = """Lookups in an index of 1 billion keys and scans of a column on the SGI machine, up to 512 cores on 64 NumaNodes: the lookup
 throughput grows more than linearly with the cores, the scans with the local bandwidth
-(Figure 1, no numbers in the text). Against the shared structures the gain is up to 200 % for look-ups and 660 % for scans (abstract)."""
+(Figure 1, no numbers in the text). Against the shared structures the gain is up to 200 % for lookups and 660 % for scans (abstract)."""
 
 SCANS = "scans"
-UNITS = {UPSERTS: "Upserts, M keys/s", LOOK_UPS: "Look-ups, M keys/s", SCANS: "Column scan, GB/s"}
+UNITS = {UPSERTS: "Upserts, M keys/s", LOOK_UPS: "Lookups, M keys/s", SCANS: "Column scan, GB/s"}
 COLOURS = {"ERIS": OURS, "shared": PEER, "shared, batched": SECOND}
 
 
@@ -50,7 +50,7 @@ def index(lab, threads):
 
 def measure(lab):
     missing, points = [], []
-    parts = [("upserts and look-ups", index), ("scans by ERIS", scans), ("scans of the shared column", shared_scans)]
+    parts = [("upserts and lookups", index), ("scans by ERIS", scans), ("scans of the shared column", shared_scans)]
     for aeus in steps(lab.cores):
         for name, part in list(parts):
             found = common.attempt(missing, name, part, lab, aeus)

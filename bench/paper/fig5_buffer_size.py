@@ -15,11 +15,11 @@ RAW, LOOK_UPS = "bench/routing/raw_routing", "bench/routing/routed_keys"
 PROGRAMS = (RAW, LOOK_UPS)
 PAPER = """Data commands per second between the AEUs of the AMD machine (64 cores), by the number of commands that an outgoing buffer collects
 before it is copied over. Raw (AEUs skip the processing), the throughput doubles with the buffer until the links saturate; with index
-look-ups behind it the peak is reached at 128 commands, as the look-ups dominate from there (3.2, Figure 5)."""
+lookups behind it the peak is reached at 128 commands, as the lookups dominate from there (3.2, Figure 5)."""
 
 SIZES = (1, 4, 16, 64, 128, 256, 1024, 4096)
 PEAK = 0.95  # of the best: what counts as having reached it
-ROUTING, BEHIND = "routing", "look-ups"
+ROUTING, BEHIND = "routing", "lookups"
 NAMES = {"port": "ERIS", "memcpy20": "two memcpys"}
 
 
@@ -32,12 +32,12 @@ def measure(lab):
     for one in raw["points"] if raw else []:
         spread = {"median": one["commands_s"], "min": one["commands_s_min"], "max": one["commands_s_max"]}
         points.append(common.point(ROUTING, NAMES[one["method"]], one["batch"], "M commands/s", scaled(spread, 1e-6)))
-    keys = common.attempt(missing, "look-ups behind the routing", lab.json, LOOK_UPS, "--aeus", aeus, "--batches", SIZES[-1],
+    keys = common.attempt(missing, "lookups behind the routing", lab.json, LOOK_UPS, "--aeus", aeus, "--batches", SIZES[-1],
                           "--outgoing", ",".join(map(str, SIZES)), "--keys", ",".join(map(str, scale.buffer_keys)), "--rounds",
                           scale.rounds, "--ms", scale.buffer_ms, "--json", "-")
     for one in keys["points"] if keys else []:
         spread = {"median": one["keys_s"], "min": one["keys_s_min"], "max": one["keys_s_max"]}
-        points.append(common.point(BEHIND, str(one["keys"]), one["outgoing"], "M look-ups/s", scaled(spread, 1e-6)))
+        points.append(common.point(BEHIND, str(one["keys"]), one["outgoing"], "M lookups/s", scaled(spread, 1e-6)))
     sizes = sorted({one["keys"] for one in keys["points"]}) if keys else []
     return {"protocol": {"aeus": aeus, "rounds": scale.rounds, "ms": scale.buffer_ms, "keys": sizes},
             "points": points, "missing": missing}
@@ -55,7 +55,7 @@ def draw(report):
                                                             line(report, ROUTING, "two memcpys", "two memcpys", PEER)],
                                 "by commands that an outgoing buffer collects"))
     if points_of(report, BEHIND):
-        panels.append(LinePanel("With look-ups behind it, M look-ups/s",
+        panels.append(LinePanel("With lookups behind it, M lookups/s",
                                 [line(report, BEHIND, str(keys), f"{keys / 1e6:g} M keys", colour)
                                  for keys, colour in zip(report["protocol"]["keys"], (OURS, OURS_SECOND, SECOND))],
                                 "by keys that an outgoing buffer collects"))
@@ -71,7 +71,7 @@ def here(report):
                  "is commands read by their receivers. The line beside it moves the same bytes by two memcpys and no protocol: what the "
                  "memory allows.")
     if points_of(report, BEHIND):
-        text += (f" With look-ups: keys of all AEUs at random in batches of {SIZES[-1]}, all of them there, indexes of "
+        text += (f" With lookups: keys of all AEUs at random in batches of {SIZES[-1]}, all of them there, indexes of "
                  f"{' and '.join(f'{keys / 1e6:g} M' for keys in did['keys'])} sparse keys.")
     return text
 
@@ -89,7 +89,7 @@ def compare(report):
                                                                    median_of(report, ROUTING, "ERIS", 1)),
                 4, "3.2, doubles with the buffer")]
     for keys in report["protocol"]["keys"]:
-        rows.append(Row(f"look-ups, {keys / 1e6:g} M keys: buffer that reaches {100 * PEAK:.0f} % of the best, keys",
+        rows.append(Row(f"lookups, {keys / 1e6:g} M keys: buffer that reaches {100 * PEAK:.0f} % of the best, keys",
                         reached_at(report, BEHIND, str(keys)), 128, "Figure 5"))
     best = max((one["median"] for one in points_of(report, ROUTING, "ERIS")), default=None)
     limit = max((one["median"] for one in points_of(report, ROUTING, "two memcpys")), default=None)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figure 8: upserts and look-ups by the size of the index.
+"""Figure 8: upserts and lookups by the size of the index.
 
     bench/paper/fig8_index_size.py <builddir> [--json FILE] [--quick]
 """
@@ -12,11 +12,11 @@ from plot_panels import OURS, PEER, SECOND, LinePanel, figure
 from shared_index import LOOK_UPS, UPSERTS
 
 NAME = "fig8_index_size"
-TITLE = "Figure 8: upserts and look-ups by the size of the index"
+TITLE = "Figure 8: upserts and lookups by the size of the index"
 PROGRAMS = (shared_index.PROGRAM,)
 PAPER = """Indexes of 16 million to 2 billion keys on the Intel and AMD machines, to 32 billion on the SGI machine. On the smallest
 machine the shared index is ahead while the index is small, as routing costs something; with more NumaNodes and larger indexes ERIS is:
-1.6 times the look-ups on AMD (1 billion keys), 3.5 times on SGI (16 billion keys); upserts behave alike (4.2.1, Figure 8)."""
+1.6 times the lookups on AMD (1 billion keys), 3.5 times on SGI (16 billion keys); upserts behave alike (4.2.1, Figure 8)."""
 
 COLOURS = {"ERIS": OURS, "shared": PEER, "shared, batched": SECOND}
 
@@ -31,7 +31,7 @@ def measure(lab):
 
 def draw(report):
     panels = []
-    for panel, title in (UPSERTS, "Upserts, M keys/s"), (LOOK_UPS, "Look-ups, M keys/s"):
+    for panel, title in (UPSERTS, "Upserts, M keys/s"), (LOOK_UPS, "Lookups, M keys/s"):
         lines = [{"name": name, "colour": colour,
                   "points": [(one["x"], one["median"], one["min"], one["max"]) for one in points_of(report, panel, name)]}
                  for name, colour in COLOURS.items() if points_of(report, panel, name)]

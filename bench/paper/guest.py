@@ -35,5 +35,5 @@ def scans(lab):
 
 
 def point_accesses(lab):
-    """The counter's result of upserts and look-ups."""
+    """The counter's result of upserts and lookups."""
     return counted(lab, POINT_PROGRAMS, local_access.measure)

@@ -26,6 +26,7 @@
 
 #include "bench/key_order.h"
 #include "bench/paper/placed_buffer.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "bench/table/plain_read.h"
@@ -87,7 +88,7 @@ class ChainBuffer {
     for (std::thread& thread : threads) thread.join();
     uint64_t all = 0;
     for (const uint64_t one : parity) all ^= one;
-    if (all != parity_) Die("node_matrix: a pass has not read what is stored");
+    if (all != parity_) Die("a pass has not read what is stored");
     const uint64_t ns = *std::max_element(end_ns.begin(), end_ns.end()) -
                         *std::min_element(begin_ns.begin(), begin_ns.end());
     return static_cast<double>(words * sizeof(uint64_t)) / static_cast<double>(ns);
@@ -104,7 +105,7 @@ class ChainBuffer {
       const uint64_t begin_ns = NowNs();
       for (uint64_t i = 0; i < steps; ++i) at = words[at];
       const uint64_t end_ns = NowNs();
-      if (at != WordAt((round + 1) * steps)) Die("node_matrix: the chain ends elsewhere");
+      if (at != WordAt((round + 1) * steps)) Die("the chain ends elsewhere");
       ns = static_cast<double>(end_ns - begin_ns) / static_cast<double>(steps);
     }).join();
     return ns;
@@ -134,14 +135,9 @@ struct Pair {
   std::vector<double> all_gb_s, one_gb_s, latency_ns;
 };
 
-json Spread(const std::vector<double>& values) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return {{"median", MedianOf(values)}, {"min", *least}, {"max", *most}};
-}
-
 int Run(const LabOptions& options) {
   const auto machine = topology::Topology::Discover();
-  if (!machine.ok()) Die("node_matrix: " + std::string(machine.status().message()));
+  if (!machine.ok()) Die(std::string(machine.status().message()));
   std::vector<NumaNode> with_memory;
   uint64_t bytes = uint64_t{options.mib} << 20;
   for (const NumaNode& node : machine->numa_nodes()) {
@@ -158,9 +154,8 @@ int Run(const LabOptions& options) {
     buffers.push_back(std::make_unique<ChainBuffer>(node, lines, options.seed));
     const absl::Status& bound = buffers.back()->bound();
     if (bound.ok()) continue;
-    if (with_memory.size() > 1) Die("node_matrix: " + std::string(bound.message()));
-    std::fprintf(stderr, "node_matrix: %s; there is but one NumaNode\n",
-                 std::string(bound.message()).c_str());
+    if (with_memory.size() > 1) Die(std::string(bound.message()));
+    std::fprintf(stderr, "%s; there is but one NumaNode\n", std::string(bound.message()).c_str());
   }
   std::vector<Pair> pairs;
   for (const NumaNode& cpus_of : machine->numa_nodes()) {
@@ -210,22 +205,13 @@ int Run(const LabOptions& options) {
 
 LabOptions Parse(int argc, char** argv) {
   LabOptions options;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string flag = argv[i];
-    if (i + 1 == argc) Die("node_matrix: " + flag + " has no value, or is no flag");
-    const std::string value = argv[i + 1];
-    if (flag == "--mib") {
-      options.mib = Number(value, 1, 1 << 20);
-    } else if (flag == "--rounds") {
-      options.rounds = Number(value, 1, 1000);
-    } else if (flag == "--seed") {
-      options.seed = Number(value, 0, UINT32_MAX);
-    } else if (flag == "--only" && (value == "bandwidth" || value == "latency")) {
-      (value == "bandwidth" ? options.latency : options.bandwidth) = false;
-    } else {
-      Die("node_matrix: no flag " + flag + " " + value);
-    }
-  }
+  std::string only;
+  ParseFlags(argc, argv,
+             {{"--mib", options.mib, 1, 1 << 20},
+              {"--rounds", options.rounds, 1, 1000},
+              {"--seed", options.seed, 0},
+              {"--only", only, {"bandwidth", "latency"}}});
+  if (!only.empty()) (only == "bandwidth" ? options.latency : options.bandwidth) = false;
   return options;
 }
 

@@ -21,7 +21,7 @@
 
 namespace eris::bench {
 
-// Not touched yet; on huge pages where the system gives them, as the engine's pools have it.
+// Untouched at first; on huge pages where the system gives them, as the engine's pools have it.
 class PlacedBuffer {
  public:
   // Ends the program when the memory is not to be had: a benchmark has nothing else to do then.

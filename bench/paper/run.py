@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures every figure of the paper that this machine can, and writes docs/experiments.md.
+"""Measures every figure of the paper that this machine can, and writes docs/lab/experiments.md.
 
     bench/paper/run.py <builddir> [figure...] [--quick] [--assemble]
 

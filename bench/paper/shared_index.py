@@ -3,7 +3,7 @@ from common import PAPER_PHASE_S, SEED, point, scaled
 
 PROGRAM = "bench/shared/shared_index_lab"
 LAYOUT, PLACEMENT = "dense", "interleaved"  # the paper's
-UPSERTS, LOOK_UPS = "upserts", "look-ups"
+UPSERTS, LOOK_UPS = "upserts", "lookups"
 FIELDS = {UPSERTS: "inserts_s", LOOK_UPS: "lookups_s"}
 STRUCTURES = {"eris": "ERIS", "shared": "shared", "shared_batched": "shared, batched"}
 REWRITE_S = 0  # the paper has no such phase

@@ -29,6 +29,7 @@
 
 #include "bench/key_order.h"
 #include "bench/paper/placed_buffer.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "storage/table/kernels.h"
@@ -96,9 +97,9 @@ class SharedColumn {
     } else if (placement_ == "single") {
       placed = buffer_.Bind(nodes.front());
     } else if (placement_ != "first_touch") {
-      Die("shared_scan: no placement " + placement_ + " (first_touch, interleaved, single)");
+      Die("no placement " + placement_ + " (first_touch, interleaved, single)");
     }
-    if (!placed.ok()) Die("shared_scan: " + std::string(placed.message()));
+    if (!placed.ok()) Die(std::string(placed.message()));
     std::vector<PartialSum> sums(cpus.size());
     ByMorsels(rows_, cpus_, [&](size_t thread, uint64_t first, uint64_t rows) {
       for (uint64_t i = first; i < first + rows; ++i) {
@@ -123,7 +124,7 @@ class SharedColumn {
     });
     Int128 sum = 0;
     for (const PartialSum& one : sums) sum += one.sum;
-    if (sum != sum_) Die("shared_scan: a wrong sum");
+    if (sum != sum_) Die("a wrong sum");
     return static_cast<double>(rows_ * sizeof(uint64_t)) / static_cast<double>(ns);
   }
 
@@ -138,7 +139,7 @@ class SharedColumn {
 
 int Run(LabOptions options) {
   const auto machine = topology::Topology::Discover();
-  if (!machine.ok()) Die("shared_scan: " + std::string(machine.status().message()));
+  if (!machine.ok()) Die(std::string(machine.status().message()));
   std::vector<topology::NumaNode> with_memory;
   for (const topology::NumaNode& node : machine->numa_nodes()) {
     if (node.memory_bytes > 0) with_memory.push_back(node);
@@ -146,8 +147,7 @@ int Run(LabOptions options) {
   std::vector<uint32_t> cpus;
   for (const topology::Core& core : machine->cores()) cpus.push_back(core.cpus.front());
   if (options.threads > cpus.size()) {
-    Die("shared_scan: " + std::to_string(options.threads) + " threads on " +
-        std::to_string(cpus.size()) + " cores");
+    Die(std::to_string(options.threads) + " threads on " + std::to_string(cpus.size()) + " cores");
   }
   if (options.threads > 0) cpus.resize(options.threads);
   if (options.placements.empty()) {
@@ -169,10 +169,9 @@ int Run(LabOptions options) {
     }
   }
   for (size_t i = 0; i < columns.size(); ++i) {
-    const auto [least, most] = std::minmax_element(gb_s[i].begin(), gb_s[i].end());
     const json line{{"placement", columns[i]->placement()},
                     {"threads", cpus.size()},
-                    {"gb_s", {{"median", MedianOf(gb_s[i])}, {"min", *least}, {"max", *most}}},
+                    {"gb_s", Spread(gb_s[i])},
                     {"pages_of_numa_nodes", columns[i]->parts()}};
     std::printf("%s\n", line.dump().c_str());
   }
@@ -181,24 +180,12 @@ int Run(LabOptions options) {
 
 LabOptions Parse(int argc, char** argv) {
   LabOptions options;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string flag = argv[i];
-    if (i + 1 == argc) Die("shared_scan: " + flag + " has no value, or is no flag");
-    const std::string value = argv[i + 1];
-    if (flag == "--rows") {
-      options.rows = Number(value, 1, UINT32_MAX);
-    } else if (flag == "--threads") {
-      options.threads = Number(value, 0, 4096);
-    } else if (flag == "--rounds") {
-      options.rounds = Number(value, 1, 1000);
-    } else if (flag == "--seed") {
-      options.seed = Number(value, 0, UINT32_MAX);
-    } else if (flag == "--placements") {
-      options.placements = Split(value);
-    } else {
-      Die("shared_scan: no flag " + flag);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--rows", options.rows, 1, UINT32_MAX},
+              {"--threads", options.threads, 0, 4096},
+              {"--rounds", options.rounds, 1, 1000},
+              {"--seed", options.seed, 0},
+              {"--placements", options.placements}});
   return options;
 }
 

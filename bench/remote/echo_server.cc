@@ -4,7 +4,7 @@
 //
 //   echo_server <port file>     listens on a free port of the loopback, and writes it there
 //
-// Lookup, LookupStream, Upsert and UpsertStream of eris.v1.Data, by the callback API; one message
+// Lookup, LookupStream, Write and WriteStream of eris.v1.Data, by the callback API; one message
 // of a stream is read while the answer before it is written. Ends with SIGTERM.
 #include <grpcpp/grpcpp.h>
 
@@ -20,13 +20,15 @@ namespace eris::bench {
 namespace {
 
 void Answer(const v1::LookupRequest& request, v1::LookupResponse* response) {
-  v1::Column& values = *response->mutable_values();
+  v1::Column& values = *response->add_columns();
   values.set_type(v1::COLUMN_TYPE_UINT64);
-  *values.mutable_data() = request.keys().data();
-  values.mutable_validity()->assign((request.keys().data().size() / 8 + 7) / 8, '\xff');
+  *values.mutable_data() = request.keys(0).data();
+  response->mutable_found()->assign((request.keys(0).data().size() / 8 + 7) / 8, '\xff');
 }
-void Answer(const v1::UpsertRequest& request, v1::UpsertResponse* response) {
-  response->mutable_existed()->assign((request.keys().data().size() / 8 + 7) / 8, '\xff');
+void Answer(const v1::WriteRequest& request, v1::WriteResponse* response) {
+  const size_t rows = request.columns(0).data().size() / 8;
+  response->set_written(rows);
+  response->mutable_existed()->assign((rows + 7) / 8, '\xff');
 }
 
 // Answers in the order of arrival; reads on while at most kAhead answers wait.
@@ -78,9 +80,9 @@ class EchoService final : public v1::Data::CallbackService {
     Answer(*request, response);
     return Finished(context);
   }
-  grpc::ServerUnaryReactor* Upsert(grpc::CallbackServerContext* context,
-                                   const v1::UpsertRequest* request,
-                                   v1::UpsertResponse* response) override {
+  grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context,
+                                  const v1::WriteRequest* request,
+                                  v1::WriteResponse* response) override {
     Answer(*request, response);
     return Finished(context);
   }
@@ -88,9 +90,9 @@ class EchoService final : public v1::Data::CallbackService {
       grpc::CallbackServerContext*) override {
     return new EchoStream<v1::LookupRequest, v1::LookupStreamResponse>;
   }
-  grpc::ServerBidiReactor<v1::UpsertRequest, v1::UpsertStreamResponse>* UpsertStream(
+  grpc::ServerBidiReactor<v1::WriteRequest, v1::WriteStreamResponse>* WriteStream(
       grpc::CallbackServerContext*) override {
-    return new EchoStream<v1::UpsertRequest, v1::UpsertStreamResponse>;
+    return new EchoStream<v1::WriteRequest, v1::WriteStreamResponse>;
   }
 
   static grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext* context) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +23,7 @@
 namespace eris::bench {
 
 [[noreturn]] inline void Die(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what.c_str());
   std::fflush(stdout);
   std::_Exit(1);  // threads may still be running
 }

@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/report.h"
 #include "bench/routing/command.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
@@ -236,68 +237,46 @@ void PrintTable(const Flags& flags, const Context& context, const std::vector<Po
 
 void WriteJson(const Flags& flags, const std::vector<int>& cpus, const Context& context,
                const std::vector<Point>& points) {
-  std::FILE* out = flags.json == "-" ? stdout : std::fopen(flags.json.c_str(), "w");
-  if (out == nullptr) Die("cannot write " + flags.json);
-  const char* commit = std::getenv("ERIS_COMMIT");
-  std::fprintf(out,
-               "{\"commit\": \"%s\", \"build_type\": \"%s\", \"cpu\": \"%s\", \"cpus\": %zu,\n"
-               " \"segment_bytes\": %u, \"rounds\": %u, \"ms\": %u, \"turn\": %u, "
-               "\"incoming_bytes\": %zu, \"cpus_taken_by_others\": %.3f, \"cache_line_ns\": "
-               "%.1f,\n \"points\": [",
-               commit == nullptr ? "unknown" : commit, ERIS_BENCH_BUILD_TYPE, CpuModel().c_str(),
-               cpus.size(), flags.segment, flags.rounds, flags.ms, flags.turn, flags.incoming_bytes,
-               context.others, context.line_ns);
-  const char* separator = "\n";
+  nlohmann::json report = ReportOf(ERIS_BENCH_BUILD_TYPE);
+  report.update({{"cpus", cpus.size()},
+                 {"segment_bytes", flags.segment},
+                 {"rounds", flags.rounds},
+                 {"ms", flags.ms},
+                 {"turn", flags.turn},
+                 {"incoming_bytes", flags.incoming_bytes},
+                 {"cpus_taken_by_others", context.others},
+                 {"cache_line_ns", context.line_ns}});
   for (const Point& point : points) {
     const auto [slowest, fastest] = std::minmax_element(point.rates.begin(), point.rates.end());
-    std::fprintf(out,
-                 "%s  {\"method\": \"%s\", \"mode\": \"%s\", \"aeus\": %u, \"batch\": %u, "
-                 "\"commands_s\": %.0f, \"commands_s_min\": %.0f, \"commands_s_max\": %.0f, "
-                 "\"bytes_s\": %.0f}",
-                 separator, point.method.c_str(), point.mode.c_str(), point.aeus, point.batch,
-                 point.median(), *slowest, *fastest, MedianOf(point.bytes));
-    separator = ",\n";
+    report["points"].push_back({{"method", point.method},
+                                {"mode", point.mode},
+                                {"aeus", point.aeus},
+                                {"batch", point.batch},
+                                {"commands_s", point.median()},
+                                {"commands_s_min", *slowest},
+                                {"commands_s_max", *fastest},
+                                {"bytes_s", MedianOf(point.bytes)}});
   }
-  std::fprintf(out, "],\n \"ratios\": {");
-  separator = "";
-  for (const auto& [name, value] : Ratios(flags, points)) {
-    std::fprintf(out, "%s\"%s\": %.4f", separator, name.c_str(), value);
-    separator = ",\n  ";
-  }
-  std::fprintf(out, "}}\n");
-  if (out != stdout && std::fclose(out) != 0) Die("cannot write " + flags.json);
+  report["ratios"] = nlohmann::json::object();
+  for (const auto& [name, value] : Ratios(flags, points)) report["ratios"][name] = value;
+  WriteReport(flags.json, report);
 }
 
-Flags ParseFlags(int argc, char** argv) {
+Flags Parse(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) Die(name + " has no value");
-    const std::string value = argv[i + 1];
-    if (name == "--aeus") {
-      flags.aeus = Numbers(value, 2, 64);
-    } else if (name == "--modes") {
-      flags.modes = Split(value);
-    } else if (name == "--batches") {
-      flags.batches = Numbers(value, 1, 1 << 16);
-    } else if (name == "--segment") {
-      flags.segment = Number(value, 16, 256);
-    } else if (name == "--methods") {
-      flags.methods = Split(value);
-    } else if (name == "--rounds") {
-      flags.rounds = Number(value, 1, 1000);
-    } else if (name == "--ms") {
-      flags.ms = Number(value, 1, 60'000);
-    } else if (name == "--turn") {
-      flags.turn = Number(value, 1, 1 << 16);
-    } else if (name == "--incoming-bytes") {
-      flags.incoming_bytes = Number(value, 4096, 1 << 30) & ~size_t{63};
-    } else if (name == "--json") {
-      flags.json = value;
-    } else {
-      Die("no flag " + name);
-    }
-  }
+  uint32_t incoming_bytes = 1 << 20;
+  ParseFlags(argc, argv,
+             {{"--aeus", flags.aeus, 2, 64},
+              {"--modes", flags.modes},
+              {"--batches", flags.batches, 1, 1 << 16},
+              {"--segment", flags.segment, 16, 256},
+              {"--methods", flags.methods},
+              {"--rounds", flags.rounds, 1, 1000},
+              {"--ms", flags.ms, 1, 60'000},
+              {"--turn", flags.turn, 1, 1 << 16},
+              {"--incoming-bytes", incoming_bytes, 4096, 1 << 30},
+              {"--json", flags.json}});
+  flags.incoming_bytes = incoming_bytes & ~size_t{63};
   for (const std::string& mode : flags.modes) {
     if (mode != "plain" && mode != "mixed") Die("--modes are plain and mixed");
   }
@@ -317,7 +296,7 @@ Flags ParseFlags(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace eris::bench;
-  const Flags flags = ParseFlags(argc, argv);
+  const Flags flags = Parse(argc, argv);
   const std::vector<int> cpus = AllowedCpus();
   Context context{.line_ns = CacheLineNs(cpus)};
   const OtherLoad load(cpus);

@@ -27,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/look_up_lab.h"
 #include "bench/routing/machine.h"
@@ -309,62 +310,41 @@ void Print(const std::vector<Point>& points, double others, double line_ns) {
 
 void WriteJson(const std::string& path, const std::vector<Point>& points, double others,
                double line_ns) {
-  std::FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
-  if (out == nullptr) Die("cannot write " + path);
-  const char* commit = std::getenv("ERIS_COMMIT");
-  std::fprintf(out,
-               "{\"commit\": \"%s\", \"build_type\": \"%s\", \"cpu\": \"%s\", "
-               "\"cpus_taken_by_others\": %.3f, \"cache_line_ns\": %.1f,\n \"points\": [",
-               commit == nullptr ? "unknown" : commit, ERIS_BENCH_BUILD_TYPE, CpuModel().c_str(),
-               others, line_ns);
-  const char* separator = "\n";
+  nlohmann::json report = ReportOf(ERIS_BENCH_BUILD_TYPE);
+  report.update({{"cpus_taken_by_others", others}, {"cache_line_ns", line_ns}});
   for (const Point& point : points) {
-    std::fprintf(out,
-                 "%s  {\"keys\": %u, \"aeus\": %u, \"batch\": %u, \"outgoing\": %u, \"bare_ns\": "
-                 "%.3f, \"routed_ns\": %.3f, \"routing_ns\": %.3f, \"routing_ns_min\": %.3f, "
-                 "\"routing_ns_max\": %.3f, \"keys_s\": %.0f, \"keys_s_min\": %.0f, "
-                 "\"keys_s_max\": %.0f, \"refused\": %.5f}",
-                 separator, point.keys, point.aeus, point.batch, point.outgoing,
-                 MedianOf(point.bare_ns), MedianOf(point.routed_ns), MedianOf(point.over_ns),
-                 *std::min_element(point.over_ns.begin(), point.over_ns.end()),
-                 *std::max_element(point.over_ns.begin(), point.over_ns.end()),
-                 MedianOf(point.keys_s),
-                 *std::min_element(point.keys_s.begin(), point.keys_s.end()),
-                 *std::max_element(point.keys_s.begin(), point.keys_s.end()), point.refused);
-    separator = ",\n";
+    const auto [over_min, over_max] =
+        std::minmax_element(point.over_ns.begin(), point.over_ns.end());
+    const auto [keys_min, keys_max] = std::minmax_element(point.keys_s.begin(), point.keys_s.end());
+    report["points"].push_back({{"keys", point.keys},
+                                {"aeus", point.aeus},
+                                {"batch", point.batch},
+                                {"outgoing", point.outgoing},
+                                {"bare_ns", MedianOf(point.bare_ns)},
+                                {"routed_ns", MedianOf(point.routed_ns)},
+                                {"routing_ns", MedianOf(point.over_ns)},
+                                {"routing_ns_min", *over_min},
+                                {"routing_ns_max", *over_max},
+                                {"keys_s", MedianOf(point.keys_s)},
+                                {"keys_s_min", *keys_min},
+                                {"keys_s_max", *keys_max},
+                                {"refused", point.refused}});
   }
-  std::fprintf(out, "]}\n");
-  if (out != stdout && std::fclose(out) != 0) Die("cannot write " + path);
+  WriteReport(path, report);
 }
 
-Flags ParseFlags(int argc, char** argv) {
+Flags Parse(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) Die(name + " has no value");
-    const std::string value = argv[i + 1];
-    if (name == "--keys") {
-      flags.keys = Numbers(value, 1, 1'000'000'000);
-    } else if (name == "--aeus") {
-      flags.aeus = Numbers(value, 1, 64);
-    } else if (name == "--batches") {
-      flags.batches = Numbers(value, 1, 1 << 16);
-    } else if (name == "--outgoing") {
-      flags.outgoing = Numbers(value, 0, 1 << 15);
-    } else if (name == "--rounds") {
-      flags.rounds = Number(value, 1, 1000);
-    } else if (name == "--ms") {
-      flags.ms = Number(value, 1, 60'000);
-    } else if (name == "--turn") {
-      flags.turn = Number(value, 1, 1 << 16);
-    } else if (name == "--only") {
-      flags.only = value;
-    } else if (name == "--json") {
-      flags.json = value;
-    } else {
-      Die("no flag " + name);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--keys", flags.keys, 1, 1'000'000'000},
+              {"--aeus", flags.aeus, 1, 64},
+              {"--batches", flags.batches, 1, 1 << 16},
+              {"--outgoing", flags.outgoing, 0, 1 << 15},
+              {"--rounds", flags.rounds, 1, 1000},
+              {"--ms", flags.ms, 1, 60'000},
+              {"--turn", flags.turn, 1, 1 << 16},
+              {"--only", flags.only},
+              {"--json", flags.json}});
   return flags;
 }
 
@@ -373,7 +353,7 @@ Flags ParseFlags(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace eris::bench;
-  const Flags flags = ParseFlags(argc, argv);
+  const Flags flags = Parse(argc, argv);
   const std::vector<int> cpus = AllowedCpus();
   double line_ns = CacheLineNs(cpus);
   const OtherLoad load(cpus);

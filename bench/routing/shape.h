@@ -2,7 +2,7 @@
 // and has a Lane for each of them, used by its thread alone:
 //   uint32_t Send(target, keys, values)    to one target; how many found room, from the front
 //   SendMixed(keys, values, refused)       to whom the table says; appends who found no room
-//   bool Flush()                           false: something has no room yet, call again
+//   bool Flush()                           false: something finds no room, call again
 //   bool Drain(received)                   reads what is there; false when there was nothing
 // Nothing blocks.
 #ifndef ERIS_BENCH_ROUTING_SHAPE_H_

@@ -32,7 +32,7 @@ class SpscByteRing {
     const size_t room = capacity_ - (write_ - read_seen_);
     return {memory_.data() + write_at_, std::min(room, capacity_ - write_at_)};
   }
-  // The writer: these bytes are filled, not yet to be seen.
+  // The writer: these bytes are filled; the reader sees them after Publish.
   void Fill(size_t bytes) {
     write_ += bytes;
     write_at_ += bytes;

@@ -16,12 +16,13 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "bench/must.h"
 #include "bench/routing/look_up_lab.h"
 #include "bench/routing/machine.h"
+#include "bench/stepping.h"
 #include "engine/engine_impl.h"
 
 namespace eris::bench {
@@ -34,18 +35,17 @@ class Machine {
   explicit Machine(uint32_t aeus) : addressed_{aeus / 2} {
     Options options;
     options.topology = "numa:1 core:" + std::to_string(aeus) + " pu:1";
-    auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kNone);
-    if (!engine.ok()) Die(engine.status().ToString());
-    engine_ = *std::move(engine);
-    StepWhile([&] {
+    engine_ = Must(engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kNone));
+    Stepping(*engine_, [&] {
       const uint64_t rows = aeus * kRowsPerAeu;
-      if (!engine_->Create("o", {.expected = {0, rows}}).ok()) Die("no object");
+      Must(engine_->Create("o", {.expected = {0, rows}}));
       std::vector<uint64_t> keys, values;
       for (uint64_t key = 0; key < rows; ++key) {
         keys.push_back(key);
         values.push_back(ValueOf(key));
       }
-      if (!engine_->NewSession()->Upsert("o", keys, values).ok()) Die("no rows");
+      const auto session = engine_->NewSession();
+      Must(session->Upsert(Must(session->Open("o")), keys, values));
     });
     object_ = *engine_->core().catalogue.Find("o");
     const auto table = object_->route.Pin();
@@ -55,7 +55,7 @@ class Machine {
     }
   }
   ~Machine() {
-    StepWhile([&] { engine_->Close(); });
+    Stepping(*engine_, [&] { engine_->Close(); });
   }
 
   engine::EngineImpl& engine() { return *engine_; }
@@ -64,19 +64,6 @@ class Machine {
   const std::vector<uint64_t>& keys() const { return keys_; }
 
  private:
-  template <class Call>
-  void StepWhile(Call call) {
-    std::atomic<bool> done{false};
-    std::thread thread([&] {
-      call();
-      done.store(true);
-    });
-    while (!done.load()) {
-      for (uint32_t i = 0; i < engine_->aeu_count(); ++i) engine_->aeu({i}).Step({});
-    }
-    thread.join();
-  }
-
   const AeuId addressed_;
   std::unique_ptr<engine::EngineImpl> engine_;
   engine::ObjectRef object_;

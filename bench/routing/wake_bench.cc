@@ -24,6 +24,7 @@
 #include "aeu/aeu_thread.h"
 #include "base/counter.h"
 #include "base/memory_ops.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/look_up_lab.h"
 #include "bench/routing/machine.h"
@@ -252,58 +253,39 @@ void Print(const Report& report) {
 }
 
 void WriteJson(const std::string& path, const Report& report) {
-  std::FILE* out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
-  if (out == nullptr) Die("cannot write " + path);
-  const char* commit = std::getenv("ERIS_COMMIT");
-  std::fprintf(out,
-               "{\"commit\": \"%s\", \"build_type\": \"%s\", \"cpu\": \"%s\", "
-               "\"cpus_taken_by_others\": %.3f, \"cache_line_ns\": %.1f, \"clock_ns\": %.1f, "
-               "\"rounds\": %u",
-               commit == nullptr ? "unknown" : commit, ERIS_BENCH_BUILD_TYPE, CpuModel().c_str(),
-               report.others, report.line_ns, report.clock_ns, report.rounds);
-  std::fprintf(out, ",\n \"latencies\": [");
-  const char* separator = "";
+  nlohmann::json json = ReportOf(ERIS_BENCH_BUILD_TYPE);
+  json.update({{"cpus_taken_by_others", report.others},
+               {"cache_line_ns", report.line_ns},
+               {"clock_ns", report.clock_ns},
+               {"rounds", report.rounds}});
   for (const Latencies& of : report.latencies) {
-    std::fprintf(out, "%s{\"state\": \"%s\", \"asleep_us\": %u", separator,
-                 of.asleep_us == 0 ? "running" : "parked", of.asleep_us);
-    for (const auto& [what, figure] :
-         {std::pair("flush_ns", &of.flush), std::pair("lookup_ns", &of.lookup)}) {
-      std::fprintf(out, ", \"%s\": %.0f, \"%s_p10\": %.0f, \"%s_p90\": %.0f", what, figure->At(0.5),
-                   what, figure->At(0.1), what, figure->At(0.9));
+    nlohmann::json one{{"state", of.asleep_us == 0 ? "running" : "parked"},
+                       {"asleep_us", of.asleep_us}};
+    for (const auto& [what, figure] : {std::pair<std::string, const Figure*>("flush_ns", &of.flush),
+                                       {"lookup_ns", &of.lookup}}) {
+      one[what] = figure->At(0.5);
+      one[what + "_p10"] = figure->At(0.1);
+      one[what + "_p90"] = figure->At(0.9);
     }
-    std::fprintf(out, "}");
-    separator = ",\n  ";
+    json["latencies"].push_back(one);
   }
-  std::fprintf(out, "],\n \"wakes\": [");
-  separator = "";
   for (const Wakes& wakes : report.wakes) {
-    std::fprintf(out,
-                 "%s{\"keys\": %u, \"targets\": %u, \"outgoing_bytes\": %zu, \"batches\": %u, "
-                 "\"calls_per_batch\": %.4f, \"calls_max\": %llu}",
-                 separator, kBatch, kAeus, wakes.outgoing_bytes, wakes.batches, PerBatch(wakes),
-                 static_cast<unsigned long long>(wakes.calls_max));
-    separator = ",\n  ";
+    json["wakes"].push_back({{"keys", kBatch},
+                             {"targets", kAeus},
+                             {"outgoing_bytes", wakes.outgoing_bytes},
+                             {"batches", wakes.batches},
+                             {"calls_per_batch", PerBatch(wakes)},
+                             {"calls_max", wakes.calls_max}});
   }
-  std::fprintf(out, "]}\n");
-  if (out != stdout) std::fclose(out);
+  WriteReport(path, json);
 }
 
-Flags ParseFlags(int argc, char** argv) {
+Flags Parse(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) Die(name + " needs a value");
-    const std::string value = argv[i + 1];
-    if (name == "--rounds") {
-      flags.rounds = Number(value, 1, 1'000'000);
-    } else if (name == "--asleep") {
-      flags.asleep_us = Numbers(value, kLeastAsleepUs, 1'000'000);
-    } else if (name == "--json") {
-      flags.json = value;
-    } else {
-      Die("no flag " + name);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--rounds", flags.rounds, 1, 1'000'000},
+              {"--asleep", flags.asleep_us, kLeastAsleepUs, 1'000'000},
+              {"--json", flags.json}});
   return flags;
 }
 
@@ -312,7 +294,7 @@ Flags ParseFlags(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace eris::bench;
-  const Flags flags = ParseFlags(argc, argv);
+  const Flags flags = Parse(argc, argv);
   const std::vector<int> cpus = AllowedCpus();
   if (cpus.size() < 2) Die("wake_bench needs two cpus: the caller spins on one of them");
   const Report report = Measure(flags, cpus);

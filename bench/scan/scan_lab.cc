@@ -24,6 +24,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -33,6 +34,8 @@
 #include <vector>
 
 #include "bench/key_order.h"
+#include "bench/must.h"
+#include "bench/routing/flags.h"
 #include "bench/routing/huge_buffer.h"
 #include "bench/routing/machine.h"
 #include "eris/engine.h"
@@ -51,15 +54,6 @@ struct LabOptions {
   std::string topology;
   uint32_t slice_us = Options().scan_slice_us;
 };
-
-template <class T>
-T Must(absl::StatusOr<T> result) {
-  if (!result.ok()) Die("scan_lab: " + std::string(result.status().message()));
-  return *std::move(result);
-}
-void Must(const absl::Status& status) {
-  if (!status.ok()) Die("scan_lab: " + std::string(status.message()));
-}
 
 double MsSince(uint64_t begin_ns) { return static_cast<double>(NowNs() - begin_ns) / 1e6; }
 
@@ -99,7 +93,7 @@ class Limit {
  public:
   explicit Limit(const LabOptions& options) : rows_(options.rows / options.aeus / 64 * 64) {
     cpus_ = AllowedCpus();
-    if (cpus_.size() < options.aeus) Die("scan_lab: more AEUs than cpus");
+    if (cpus_.size() < options.aeus) Die("more AEUs than cpus");
     cpus_.resize(options.aeus);
     for (const int cpu : cpus_) {
       std::thread([&] {
@@ -113,7 +107,7 @@ class Limit {
   }
 
   json Ask(const std::vector<std::string>& words) {
-    if (words[0] != "read") Die("scan_lab: the limit has no " + words[0]);
+    if (words[0] != "read") Die("the limit has no " + words[0]);
     std::barrier together(static_cast<std::ptrdiff_t>(cpus_.size()));
     std::vector<std::thread> threads;
     // By the readers' own clocks: who waits for them finds no cpu when they begin.
@@ -127,7 +121,7 @@ class Limit {
         const uint64_t sum =
             __builtin_cpu_supports("avx512f") ? SumAvx512(area, rows_) : SumAvx2(area, rows_);
         end_ns[t] = NowNs();
-        if (sum != sum_) Die("scan_lab: a wrong sum");
+        if (sum != sum_) Die("a wrong sum");
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -172,7 +166,7 @@ Expression Cents(int64_t cents) { return Literal(Value(Decimal{cents, 2})); }
 
 struct NamedQuery {
   const char* table;
-  TableQuery query;
+  Query query;
 };
 
 NamedQuery QueryOf(const std::string& name) {
@@ -208,7 +202,7 @@ NamedQuery QueryOf(const std::string& name) {
                        Between(discount, Cents(5), Cents(7)) && Column("l_quantity") < Literal(24),
              .aggregates = {Sum(price * discount, "revenue")}}};
   }
-  Die("scan_lab: no query " + name);
+  Die("no query " + name);
 }
 
 __extension__ typedef __int128 Int128;
@@ -258,7 +252,7 @@ std::string Cell(const ColumnView& column, ColumnType type, uint64_t row) {
   return "";
 }
 
-std::vector<std::vector<std::string>> Rows(TableScan& scan) {
+std::vector<std::vector<std::string>> Rows(Scan& scan) {
   std::vector<std::vector<std::string>> rows;
   for (;;) {
     const auto chunk = Must(scan.Next());
@@ -274,7 +268,7 @@ std::vector<std::vector<std::string>> Rows(TableScan& scan) {
 
 std::vector<char> FileBytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) Die("scan_lab: cannot read " + path);
+  if (!file) Die("cannot read " + path);
   std::vector<char> bytes(static_cast<size_t>(file.tellg()));
   file.seekg(0);
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -304,15 +298,21 @@ class Tables {
     if (name == "lookups" && words.size() == 3) {
       return Lookups(std::stoul(words[1]), words[2] == "1");
     }
-    Die("scan_lab: no command " + name);
+    Die("no command " + name);
   }
 
  private:
+  const Object& Create(const std::string& name, const CreateOptions& options) {
+    Must(engine_->Create(name, options));
+    return objects_[name] = Must(session_->Open(name));
+  }
+
   json FillColumns() {
-    const TableSchema schema{{{.name = "a", .type = ColumnType::kUint64},
-                              {.name = "b", .type = ColumnType::kUint64},
-                              {.name = "c", .type = ColumnType::kInt32}}};
-    Must(engine_->CreateTable("columns", schema));
+    const Object& columns =
+        Create("columns", {.kind = ObjectKind::kHeapTable,
+                           .schema = {{{.name = "a", .type = ColumnType::kUint64},
+                                       {.name = "b", .type = ColumnType::kUint64},
+                                       {.name = "c", .type = ColumnType::kInt32}}}});
     constexpr uint64_t kBatch = 1 << 18;
     std::vector<uint64_t> a(kBatch), b(kBatch);
     std::vector<int32_t> c(kBatch);
@@ -324,8 +324,8 @@ class Tables {
         b[i] = Mix(at + i + (uint64_t{1} << 40));
         c[i] = static_cast<int32_t>(Mix(at + i + (uint64_t{1} << 41)) >> 32);
       }
-      const ColumnView columns[] = {{a.data()}, {b.data()}, {c.data()}};
-      Must(session_->AppendRows("columns", {rows, columns}));
+      const ColumnView views[] = {{a.data()}, {b.data()}, {c.data()}};
+      Must(session_->Write(columns, {.mode = WriteMode::kAppend, .rows = {rows, views}}).status);
     }
     return {{"ms", MsSince(begin_ns)}, {"rows", options_.rows}};
   }
@@ -335,16 +335,16 @@ class Tables {
     const auto decimal = [](const char* name) {
       return ColumnSchema{.name = name, .type = ColumnType::kDecimal, .scale = 2};
     };
-    const TableSchema schema{{{.name = "l_orderkey", .type = ColumnType::kInt64},
-                              {.name = "l_linenumber", .type = ColumnType::kInt32},
-                              decimal("l_quantity"),
-                              decimal("l_extendedprice"),
-                              decimal("l_discount"),
-                              decimal("l_tax"),
-                              {.name = "l_returnflag", .type = ColumnType::kString},
-                              {.name = "l_linestatus", .type = ColumnType::kString},
-                              {.name = "l_shipdate", .type = ColumnType::kDate}},
-                             {0, 1}};
+    const Schema schema{{{.name = "l_orderkey", .type = ColumnType::kInt64},
+                         {.name = "l_linenumber", .type = ColumnType::kInt32},
+                         decimal("l_quantity"),
+                         decimal("l_extendedprice"),
+                         decimal("l_discount"),
+                         decimal("l_tax"),
+                         {.name = "l_returnflag", .type = ColumnType::kString},
+                         {.name = "l_linestatus", .type = ColumnType::kString},
+                         {.name = "l_shipdate", .type = ColumnType::kDate}},
+                        {0, 1}};
     std::vector<std::vector<char>> files;
     for (const ColumnSchema& column : schema.columns) {
       files.push_back(FileBytes(directory + "/" + column.name));
@@ -353,8 +353,10 @@ class Tables {
     int64_t last;
     std::memcpy(&last, &files[0][(rows - 1) * sizeof last], sizeof last);
     const uint64_t zero = uint64_t{1} << 63;  // the encoding of 0
-    Must(engine_->CreateTable("lineitem", schema,
-                              {.expected = {zero, zero + static_cast<uint64_t>(last) + 1}}));
+    const Object& lineitem =
+        Create("lineitem", {.kind = ObjectKind::kTable,
+                            .schema = schema,
+                            .expected = {zero, zero + static_cast<uint64_t>(last) + 1}});
     constexpr uint64_t kBatch = 1 << 16;
     std::vector<uint32_t> offsets(kBatch + 1);  // of strings of one byte
     for (uint32_t i = 0; i <= kBatch; ++i) offsets[i] = i;
@@ -367,27 +369,27 @@ class Tables {
         columns.push_back(
             {.values = files[i].data() + at * width, .offsets = string ? offsets.data() : nullptr});
       }
-      Must(session_->UpsertRows("lineitem", {std::min(kBatch, rows - at), columns}));
+      Must(session_->Write(lineitem, {.rows = {std::min(kBatch, rows - at), columns}}).status);
     }
     return {{"ms", MsSince(begin_ns)}, {"rows", rows}};
   }
 
   json Run(const NamedQuery& named) {
     const uint64_t begin_ns = NowNs();
-    const auto scan = Must(session_->OpenTableScan(named.table, named.query));
+    const auto scan = Must(session_->OpenScan(objects_.at(named.table), named.query));
     const auto rows = Rows(*scan);
     return {{"ms", MsSince(begin_ns)}, {"rows", rows}};
   }
 
   // Each predicate keeps another eighth; all of them count.
   json Shared(uint64_t scans) {
-    std::vector<std::unique_ptr<TableScan>> open;
+    std::vector<std::unique_ptr<Scan>> open;
     std::vector<std::string> counts;
     const uint64_t begin_ns = NowNs();
     for (uint64_t i = 0; i < scans; ++i) {
       const uint64_t from = i << 61;
-      open.push_back(Must(session_->OpenTableScan(
-          "columns",
+      open.push_back(Must(session_->OpenScan(
+          objects_.at("columns"),
           {.filter = Between(Column("a"), Literal(from), Literal(from + (uint64_t{1} << 61) - 1)),
            .aggregates = {Count()}})));
     }
@@ -397,21 +399,21 @@ class Tables {
 
   json Lookups(uint64_t ms, bool scanning) {
     constexpr uint64_t kKeys = 1 << 20;
-    if (!index_) {
-      Must(engine_->Create("index", {.expected = {0, kKeys}}));
+    if (!objects_.contains("index")) {
       std::vector<uint64_t> keys(kKeys);
-      for (uint64_t i = 0; i < kKeys; ++i) keys[i] = i;
-      Must(session_->Upsert("index", keys, keys));
-      index_ = true;
+      std::iota(keys.begin(), keys.end(), 0);
+      Must(session_->Upsert(Create("index", {.expected = {0, kKeys}}), keys, keys));
     }
+    const Object& index = objects_.at("index");
     std::atomic<bool> stop{false};
     std::atomic<uint64_t> scans{0};
     std::thread scanner;
     if (scanning) {
       scanner = std::thread([&] {
         const auto session = engine_->NewSession();
+        const Query count = QueryOf("count_a").query;
         while (!stop.load(std::memory_order_relaxed)) {
-          const auto scan = Must(session->OpenTableScan("columns", QueryOf("count_a").query));
+          const auto scan = Must(session->OpenScan(objects_.at("columns"), count));
           Rows(*scan);
           scans.fetch_add(1, std::memory_order_relaxed);
         }
@@ -424,10 +426,10 @@ class Tables {
       uint64_t value = 0;
       uint8_t found = 0;
       const uint64_t begin_ns = NowNs();
-      Must(session_->Lookup("index", absl::MakeConstSpan(&key, 1), absl::MakeSpan(&value, 1),
+      Must(session_->Lookup(index, absl::MakeConstSpan(&key, 1), absl::MakeSpan(&value, 1),
                             absl::MakeSpan(&found, 1)));
       us.push_back(static_cast<double>(NowNs() - begin_ns) / 1e3);
-      if (value != key) Die("scan_lab: a wrong value");
+      if (value != key) Die("a wrong value");
     }
     stop = true;
     if (scanner.joinable()) scanner.join();
@@ -443,7 +445,7 @@ class Tables {
   const LabOptions options_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Session> session_;
-  bool index_ = false;
+  std::map<std::string, Object> objects_;  // by name
 };
 
 template <class Side>
@@ -461,33 +463,20 @@ int Serve(Side& side) {
 
 int Main(int argc, char** argv) {
   LabOptions options;
-  std::string side;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i], value = argv[i + 1];
-    if (flag == "--side") {
-      side = value;
-    } else if (flag == "--aeus") {
-      options.aeus = static_cast<uint32_t>(std::stoul(value));
-    } else if (flag == "--rows") {
-      options.rows = std::stoull(value);
-    } else if (flag == "--slice-us") {
-      options.slice_us = static_cast<uint32_t>(std::stoul(value));
-    } else if (flag == "--topology") {
-      options.topology = value;
-    } else if (flag == "--placement") {
-      options.placement = value == "interleaved" ? MemoryPlacement::kInterleaved
-                          : value == "one"       ? MemoryPlacement::kOneNumaNode
-                                                 : MemoryPlacement::kLocal;
-    } else {
-      Die("scan_lab: no flag " + flag);
-    }
-  }
-  if (options.aeus < 1 || options.rows < 1024) Die("scan_lab: at least one AEU and 1024 rows");
+  std::string side = "eris", placement = "local";
+  ParseFlags(argc, argv,
+             {{"--side", side, {"eris", "limit"}},
+              {"--aeus", options.aeus, 1},
+              {"--rows", options.rows, 1024},
+              {"--slice-us", options.slice_us, 0},
+              {"--topology", options.topology},
+              {"--placement", placement, {"local", "interleaved", "one"}}});
+  if (placement == "interleaved") options.placement = MemoryPlacement::kInterleaved;
+  if (placement == "one") options.placement = MemoryPlacement::kOneNumaNode;
   if (side == "limit") {
     Limit limit(options);
     return Serve(limit);
   }
-  if (side != "eris") Die("scan_lab: --side eris or limit");
   Tables tables(options);
   return Serve(tables);
 }

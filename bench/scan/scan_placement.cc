@@ -24,12 +24,14 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "bench/key_order.h"
+#include "bench/must.h"
+#include "bench/report.h"
+#include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "engine/engine_impl.h"
 #include "eris/engine.h"
@@ -59,27 +61,18 @@ struct LabOptions {
   bool maps = false;
 };
 
-template <class T>
-T Must(absl::StatusOr<T> result) {
-  if (!result.ok()) Die("scan_placement: " + std::string(result.status().message()));
-  return *std::move(result);
-}
-void Must(const absl::Status& status) {
-  if (!status.ok()) Die("scan_placement: " + std::string(status.message()));
-}
-
 MemoryPlacement PlacementOf(const std::string& name) {
   if (name == "local") return MemoryPlacement::kLocal;
   if (name == "interleaved") return MemoryPlacement::kInterleaved;
   if (name == "one") return MemoryPlacement::kOneNumaNode;
-  Die("scan_placement: no placement " + name);
+  Die("no placement " + name);
 }
 
 void AllowThread(pid_t thread, const std::vector<uint32_t>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const uint32_t cpu : cpus) CPU_SET(cpu, &set);
-  if (sched_setaffinity(thread, sizeof set, &set) != 0) Die("scan_placement: pinning failed");
+  if (sched_setaffinity(thread, sizeof set, &set) != 0) Die("pinning failed");
 }
 
 // Which cpus AEUs get when accesses are counted, and what is left for all other threads.
@@ -99,7 +92,7 @@ struct CountedCpus {
       }
     }
     if (found.aeus.size() < 2 || found.others.empty()) {
-      Die("scan_placement: --counted needs two NumaNodes, and a cpu beside the AEUs'");
+      Die("--counted needs two NumaNodes, and a cpu beside the AEUs'");
     }
     return found;
   }
@@ -131,15 +124,15 @@ Row RowAt(uint64_t i) {
   return {Mix(i), static_cast<int32_t>(Mix(i + (uint64_t{1} << 40)) % kGroups)};
 }
 
-struct Query {
+struct NamedQuery {
   const char* name;
-  TableQuery query;
+  Query query;
   uint64_t bytes_read;         // of the columns
   uint64_t bytes_written = 0;  // of rows that are handed out
   Uint128 answer = 0;          // as Scan adds it up
 };
 
-std::vector<Query> AllQueries(uint64_t rows) {
+std::vector<NamedQuery> AllQueries(uint64_t rows) {
   Uint128 sum = 0, sum_below = 0, sum_of_groups = 0;
   uint64_t below = 0;
   for (uint64_t i = 0; i < rows; ++i) {
@@ -164,12 +157,12 @@ std::vector<Query> AllQueries(uint64_t rows) {
            sum_below}};
 }
 
-std::vector<Query> Queries(const LabOptions& options) {
-  std::vector<Query> all = AllQueries(options.rows), asked;
+std::vector<NamedQuery> Queries(const LabOptions& options) {
+  std::vector<NamedQuery> all = AllQueries(options.rows), asked;
   for (const std::string& name : options.queries) {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const Query& one) { return one.name == name; });
-    if (found == all.end()) Die("scan_placement: no query " + name);
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const NamedQuery& one) { return one.name == name; });
+    if (found == all.end()) Die("no query " + name);
     asked.push_back(*found);
   }
   return asked;
@@ -207,8 +200,8 @@ class PlacedTable {
   const std::string& placement() const { return placement_; }
   engine::EngineImpl& engine() { return *engine_; }
 
-  void Scan(const Query& query) {
-    const auto scan = Must(session_->OpenTableScan(kTable, query.query));
+  void Scan(const NamedQuery& query) {
+    const auto scan = Must(session_->OpenScan(table_, query.query));
     Uint128 answer = 0;
     for (;;) {
       const auto chunk = Must(scan->Next());
@@ -227,10 +220,10 @@ class PlacedTable {
         answer += value;
       }
     }
-    if (answer != query.answer) Die(std::string("scan_placement: a wrong answer of ") + query.name);
+    if (answer != query.answer) Die(std::string("a wrong answer of ") + query.name);
   }
 
-  Taken ScanAndMeasure(const Query& query) {
+  Taken ScanAndMeasure(const NamedQuery& query) {
     const EngineStats before = AtRest();
     const uint64_t begin_ns = NowNs();
     Scan(query);
@@ -251,8 +244,10 @@ class PlacedTable {
   }
 
   void Fill() {
-    Must(engine_->CreateTable(kTable, {{{.name = "a", .type = ColumnType::kUint64},
-                                        {.name = "g", .type = ColumnType::kInt32}}}));
+    Must(engine_->Create(kTable, {.kind = ObjectKind::kHeapTable,
+                                  .schema = {{{.name = "a", .type = ColumnType::kUint64},
+                                              {.name = "g", .type = ColumnType::kInt32}}}}));
+    table_ = Must(session_->Open(kTable));
     constexpr uint64_t kBatch = 1 << 18;
     std::vector<uint64_t> a(kBatch);
     std::vector<int32_t> g(kBatch);
@@ -264,7 +259,7 @@ class PlacedTable {
         g[i] = row.g;
       }
       const ColumnView columns[] = {{a.data()}, {g.data()}};
-      Must(session_->AppendRows(kTable, {rows, columns}));
+      Must(session_->Write(table_, {.mode = WriteMode::kAppend, .rows = {rows, columns}}).status);
     }
   }
 
@@ -287,6 +282,7 @@ class PlacedTable {
   const uint64_t rows_;
   std::unique_ptr<engine::EngineImpl> engine_;
   std::unique_ptr<Session> session_;
+  Object table_;
 };
 
 void Print(const json& line) {
@@ -302,15 +298,15 @@ void PrintMaps() {
 
 int Count(const LabOptions& options) {
   if (const std::string wrong = numa_lab::ReadKnownPages(); !wrong.empty()) {
-    Die("scan_placement: " + wrong);
+    Die(wrong);
   }
   const CountedCpus cpus = CountedCpus::Find();
-  const std::vector<Query> queries = Queries(options);
+  const std::vector<NamedQuery> queries = Queries(options);
   uint8_t phase = 0;
   for (const std::string& placement : options.placements) {
     PlacedTable table(options, placement, &cpus);
     const auto marks = Must(numa_lab::PhaseMarks::Create(table.engine()));
-    for (const Query& query : queries) {
+    for (const NamedQuery& query : queries) {
       // Not counted: first calls resolve symbols.
       table.Scan(query);
       marks->Set(++phase);
@@ -327,18 +323,13 @@ int Count(const LabOptions& options) {
   return 0;
 }
 
-json Spread(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return {{"median", MedianOf(values)}, {"min", values.front()}, {"max", values.back()}};
-}
-
 int Measure(const LabOptions& options) {
-  const std::vector<Query> queries = Queries(options);
+  const std::vector<NamedQuery> queries = Queries(options);
   std::vector<std::unique_ptr<PlacedTable>> tables;
   for (const std::string& placement : options.placements) {
     tables.push_back(std::make_unique<PlacedTable>(options, placement, nullptr));
   }
-  for (const Query& query : queries) {
+  for (const NamedQuery& query : queries) {
     std::vector<std::vector<Taken>> taken(tables.size());
     for (int round = -1; round < options.rounds; ++round) {
       for (size_t i = 0; i < tables.size(); ++i) {
@@ -371,46 +362,22 @@ int Measure(const LabOptions& options) {
   return 0;
 }
 
-std::vector<std::string> Names(const char* text) {
-  std::vector<std::string> names;
-  std::istringstream list(text);
-  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-  return names;
-}
-
 int Main(int argc, char** argv) {
   LabOptions options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--counted") {
-      options.counted = true;
-    } else if (flag == "--maps") {
-      options.maps = true;
-    } else if (i + 1 == argc) {
-      Die("scan_placement: " + flag + " needs a value, or is no flag");
-    } else if (flag == "--placements") {
-      options.placements = Names(argv[++i]);
-    } else if (flag == "--queries") {
-      options.queries = Names(argv[++i]);
-    } else if (flag == "--aeus") {
-      options.aeus = static_cast<uint32_t>(std::stoul(argv[++i]));
-    } else if (flag == "--rows") {
-      options.rows = std::stoull(argv[++i]);
-    } else if (flag == "--rounds") {
-      options.rounds = std::stoi(argv[++i]);
-    } else {
-      Die("scan_placement: no flag " + flag);
-    }
-  }
+  ParseFlags(argc, argv,
+             {{"--counted", options.counted},
+              {"--maps", options.maps},
+              {"--placements", options.placements},
+              {"--queries", options.queries},
+              {"--aeus", options.aeus, 0},
+              {"--rows", options.rows, 0},
+              {"--rounds", options.rounds, 1}});
   if (options.rows == 0) options.rows = options.counted ? 1 << 20 : 1 << 26;
   if (options.placements.empty()) {
     options.placements = {"local"};
     if (numa_lab::NumaNodesWithMemory().size() > 1) {
       options.placements.insert(options.placements.end(), {"interleaved", "one"});
     }
-  }
-  if (options.queries.empty() || options.rounds < 1) {
-    Die("scan_placement: at least one query and one round");
   }
   return options.counted ? Count(options) : Measure(options);
 }

@@ -15,6 +15,7 @@
 
 #include "bench/key_order.h"
 #include "bench/memory/our_memory.h"
+#include "bench/must.h"
 #include "bench/routing/machine.h"
 #include "storage/index/index_partition.h"
 #include "storage/index/versioned_partition.h"
@@ -66,7 +67,7 @@ class Upserts {
                                   .states_out = states_.data()};
     partition_.Execute(
         {.operation = storage::Operation::kUpsert, .parts = {&part, 1}, .snapshots = &view_});
-    if (states_[kBatch - 1] == storage::KeyState::kNoMemory) Die("upsert_overhead: no memory");
+    if (states_[kBatch - 1] == storage::KeyState::kNoMemory) Die("no memory");
   }
 
   storage::Partition& partition_;
@@ -77,21 +78,11 @@ class Upserts {
   std::vector<storage::KeyState> states_ = std::vector<storage::KeyState>(kBatch);
 };
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+auto MakeBare(memory::LocalCache& cache) {
+  return Must(storage::IndexPartition::Create({}, cache));
 }
-
-std::unique_ptr<storage::Partition> MakeBare(memory::LocalCache& cache) {
-  auto made = storage::IndexPartition::Create({}, cache);
-  if (!made.ok()) Die("upsert_overhead: no memory");
-  return *std::move(made);
-}
-
-std::unique_ptr<storage::Partition> MakeVersioned(memory::LocalCache& cache) {
-  auto made = storage::VersionedPartition::Create(MakeBare(cache), cache, {});
-  if (!made.ok()) Die("upsert_overhead: no memory");
-  return *std::move(made);
+auto MakeVersioned(memory::LocalCache& cache) {
+  return Must(storage::VersionedPartition::Create(MakeBare(cache), cache, {}));
 }
 
 int Main(int argc, char** argv) {
@@ -128,8 +119,8 @@ int Main(int argc, char** argv) {
   std::printf(
       "{\"bare_mkeys_s\": %.2f, \"versioned_mkeys_s\": %.2f, \"held_mkeys_s\": %.2f, "
       "\"versioned_over_bare\": %.4f, \"held_over_bare\": %.4f}\n",
-      Median(speeds[0]), Median(speeds[1]), Median(speeds[2]), Median(ratios[0]),
-      Median(ratios[1]));
+      MedianOf(speeds[0]), MedianOf(speeds[1]), MedianOf(speeds[2]), MedianOf(ratios[0]),
+      MedianOf(ratios[1]));
   bare->Abandon();
   versioned->Abandon();
   held->Abandon();

@@ -41,6 +41,8 @@
 
 #include "bench/index/probes.h"
 #include "bench/memory/process_memory.h"
+#include "bench/must.h"
+#include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "bench/shared/shared_memory.h"
@@ -107,9 +109,7 @@ class Source {
   const uint64_t end_;
 };
 
-[[noreturn]] void DieOfWrongAnswer(const char* what) {
-  Die(std::string("shared_index_lab: ") + what);
-}
+[[noreturn]] void DieOfWrongAnswer(const char* what) { Die(what); }
 
 void Check(const uint64_t* keys, const uint64_t* values, size_t found, size_t count) {
   uint64_t differing = 0;
@@ -174,12 +174,12 @@ class SharedStructure : public Structure {
     size_t inserted = 0;
     if (batched_) {
       const std::optional<size_t> added = thread.Upsert(keys.data(), values.data(), count);
-      if (!added) Die("shared_index_lab: no memory");
+      if (!added) Die("no memory");
       inserted = *added;
     } else {
       for (size_t i = 0; i < count; ++i) {
         const UpsertResult result = thread.Upsert(keys[i], values[i]);
-        if (result == UpsertResult::kNoMemory) Die("shared_index_lab: no memory");
+        if (result == UpsertResult::kNoMemory) Die("no memory");
         inserted += result == UpsertResult::kInserted;
       }
     }
@@ -198,14 +198,11 @@ class ErisStructure : public Structure {
     Options options;
     options.aeu_count = flags.threads;
     options.huge_pages = HugePages::kAdvised;  // as the shared tree
-    auto engine = Engine::Open(options);
-    if (!engine.ok()) Die(std::string(engine.status().message()));
-    engine_ = *std::move(engine);
-    CreateOptions object;
-    if (!flags.space.sparse) object.expected = {0, flags.space.count};
-    if (const auto created = engine_->Create(kObject, object); !created.ok()) {
-      Die(std::string(created.status().message()));
-    }
+    engine_ = Must(Engine::Open(options));
+    CreateOptions create;
+    if (!flags.space.sparse) create.expected = {0, flags.space.count};
+    Must(engine_->Create(kObject, create));
+    object_ = Must(engine_->NewSession()->Open(kObject));
   }
 
   uint64_t Work(uint32_t, Phase phase, Source& source, uint64_t until_ns) override {
@@ -224,27 +221,20 @@ class ErisStructure : public Structure {
       if (call.count == 0) break;
       call.under_way.store(true, std::memory_order_relaxed);  // the request publishes it
       const absl::Span<const uint64_t> keys(call.keys.data(), call.count);
-      absl::Status sent;
       if (phase == Phase::kLookup) {
-        sent = session
-                   ->LookupAsync(kObject, keys,
-                                 [&call](const BatchResult& result) {
-                                   CheckFound(call, result);
-                                   Answered(call);
-                                 })
-                   .status();
+        Must(session->LookupAsync(object_, keys, [&call](const BatchResult& result) {
+          CheckFound(call, result);
+          Answered(call);
+        }));
       } else {
         source.Values(call.keys.data(), call.count, values);
         const bool inserts = phase == Phase::kInsert;
-        sent = session
-                   ->UpsertAsync(kObject, keys, {values.data(), call.count},
-                                 [&call, inserts](const BatchResult& result) {
-                                   CheckStored(call, result, inserts);
-                                   Answered(call);
-                                 })
-                   .status();
+        Must(session->UpsertAsync(object_, keys, {values.data(), call.count},
+                                  [&call, inserts](const BatchResult& result) {
+                                    CheckStored(call, result, inserts);
+                                    Answered(call);
+                                  }));
       }
-      if (!sent.ok()) Die(std::string(sent.message()));
       done += call.count;
     }
     for (Call& call : calls) call.under_way.wait(true, std::memory_order_acquire);
@@ -268,20 +258,21 @@ class ErisStructure : public Structure {
     return count;
   }
   static void CheckFound(const Call& call, const BatchResult& result) {
-    if (!result.status.ok()) Die(std::string(result.status.message()));
+    Must(result.status);
     // A string's characters are aligned as any block of memory.
-    Check(call.keys.data(), reinterpret_cast<const uint64_t*>(result.values.data()),
-          BitsOf(result.present), call.count);
+    Check(call.keys.data(), reinterpret_cast<const uint64_t*>(result.columns[0].values.data()),
+          BitsOf(result.existed), call.count);
   }
   static void CheckStored(const Call& call, const BatchResult& result, bool inserts) {
-    if (!result.status.ok()) Die(std::string(result.status.message()));
-    if (BitsOf(result.present) != (inserts ? 0 : call.count)) {
+    Must(result.status);
+    if (BitsOf(result.existed) != (inserts ? 0 : call.count)) {
       DieOfWrongAnswer("a key was there, or was not");
     }
   }
 
   const Flags& flags_;
   std::unique_ptr<Engine> engine_;
+  Object object_;
 };
 
 // Keys a second of all threads together, from the moment that all are ready until the last ends.
@@ -321,7 +312,7 @@ void KeepOneCpuPerThread(const Flags& flags) {
       ++found, --left;
     }
   }
-  if (sched_setaffinity(0, sizeof set, &set) != 0) Die("shared_index_lab: pinning failed");
+  if (sched_setaffinity(0, sizeof set, &set) != 0) Die("pinning failed");
 }
 
 struct Figures {
@@ -359,9 +350,9 @@ Figures Measure(const Flags& flags, const std::string& name) {
 // In a process of its own, so that nothing is left of the one before.
 Figures MeasureApart(const Flags& flags, const std::string& name) {
   int ends[2];
-  if (pipe(ends) != 0) Die("shared_index_lab: no pipe");
+  if (pipe(ends) != 0) Die("no pipe");
   const pid_t child = fork();
-  if (child < 0) Die("shared_index_lab: no process");
+  if (child < 0) Die("no process");
   if (child == 0) {
     close(ends[0]);
     const Figures figures = Measure(flags, name);
@@ -374,19 +365,20 @@ Figures MeasureApart(const Flags& flags, const std::string& name) {
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!told || status != 0) Die("shared_index_lab: " + name + " could not be measured");
+  if (!told || status != 0) Die(name + " could not be measured");
   return figures;
 }
 
 struct Field {
   const char* name;
   double Figures::*of;
+  bool is_rate;
 };
-constexpr Field kFields[] = {{"inserts_s", &Figures::inserts_s},
-                             {"rewrites_s", &Figures::rewrites_s},
-                             {"lookups_s", &Figures::lookups_s},
-                             {"bytes_per_key", &Figures::bytes_per_key},
-                             {"cpus_taken_by_others", &Figures::cpus_of_others}};
+constexpr Field kFields[] = {{"inserts_s", &Figures::inserts_s, true},
+                             {"rewrites_s", &Figures::rewrites_s, true},
+                             {"lookups_s", &Figures::lookups_s, true},
+                             {"bytes_per_key", &Figures::bytes_per_key, false},
+                             {"cpus_taken_by_others", &Figures::cpus_of_others, false}};
 bool Measured(const Flags& flags, const Field& field) {
   return field.of != &Figures::rewrites_s || flags.rewrite_s > 0;
 }
@@ -396,117 +388,62 @@ std::vector<double> Column(const std::vector<Figures>& rounds, double Figures::*
   for (const Figures& figures : rounds) column.push_back(figures.*of);
   return column;
 }
-std::string Spread(const std::vector<double>& values) {
-  char text[128];
-  std::snprintf(text, sizeof text, "{\"median\": %.6g, \"min\": %.6g, \"max\": %.6g}",
-                MedianOf(values), *std::min_element(values.begin(), values.end()),
-                *std::max_element(values.begin(), values.end()));
-  return text;
-}
 
-std::string JsonOf(const Flags& flags, const std::map<std::string, std::vector<Figures>>& all,
-                   double cache_line_ns) {
-  const auto number = [](double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", value);
-    return std::string(text);
-  };
-  std::string json = "{\"machine\": {\"cpu\": \"" + CpuModel() +
-                     "\", \"cpus\": " + std::to_string(AllowedCpus().size()) +
-                     ", \"cache_line_ns\": " + number(cache_line_ns) + "},\n \"build_type\": \"" +
-                     ERIS_BENCH_BUILD_TYPE + "\", \"keys\": " + std::to_string(flags.space.count) +
-                     ", \"layout\": \"" + (flags.space.sparse ? "sparse" : "dense") +
-                     "\", \"threads\": " + std::to_string(flags.threads) + ", \"placement\": \"" +
-                     flags.placement + "\", \"batch\": " + std::to_string(flags.batch) +
-                     ", \"in_flight\": " + std::to_string(flags.in_flight) +
-                     ", \"seed\": " + std::to_string(flags.seed) + ",\n \"structures\": {";
-  std::string ratios;
+nlohmann::json JsonOf(const Flags& flags, const std::map<std::string, std::vector<Figures>>& all,
+                      double cache_line_ns) {
+  nlohmann::json report{
+      {"machine",
+       {{"cpu", CpuModel()}, {"cpus", AllowedCpus().size()}, {"cache_line_ns", cache_line_ns}}},
+      {"build_type", ERIS_BENCH_BUILD_TYPE},
+      {"keys", flags.space.count},
+      {"layout", flags.space.sparse ? "sparse" : "dense"},
+      {"threads", flags.threads},
+      {"placement", flags.placement},
+      {"batch", flags.batch},
+      {"in_flight", flags.in_flight},
+      {"seed", flags.seed},
+      {"ratios", nlohmann::json::object()}};
   const auto eris = all.find("eris");
   for (const auto& [name, rounds] : all) {
-    json += (json.back() == '{' ? "\n  \"" : ",\n  \"") + name + "\": {\"rounds\": [";
-    for (const Figures& figures : rounds) {
-      json += &figures == rounds.data() ? "{" : ", {";
-      for (const Field& field : kFields) {
-        if (!Measured(flags, field)) continue;
-        json += (json.back() == '{' ? "\"" : ", \"") + std::string(field.name) +
-                "\": " + number(figures.*field.of);
-      }
-      json += "}";
-    }
-    json += "]";
+    nlohmann::json& one = report["structures"][name];
+    one["rounds"] = std::vector<nlohmann::json>(rounds.size());
     for (const Field& field : kFields) {
       if (!Measured(flags, field)) continue;
-      json += std::string(",\n   \"") + field.name + "\": " + Spread(Column(rounds, field.of));
-    }
-    json += "}";
-    if (eris == all.end() || name == "eris") continue;
-    for (const char* what : {"inserts_s", "rewrites_s", "lookups_s"}) {
-      const Field& field =
-          *std::find_if(std::begin(kFields), std::end(kFields),
-                        [&](const Field& f) { return std::strcmp(f.name, what) == 0; });
-      if (!Measured(flags, field)) continue;
-      std::vector<double> of_rounds;
-      for (size_t i = 0; i < rounds.size(); ++i) {
-        of_rounds.push_back(eris->second[i].*field.of / rounds[i].*field.of);
-      }
-      ratios += (ratios.empty() ? "\n  \"" : ",\n  \"") + std::string("eris_over_") + name + "_" +
-                what + "\": " + Spread(of_rounds);
+      const std::vector<double> column = Column(rounds, field.of);
+      for (size_t i = 0; i < rounds.size(); ++i) one["rounds"][i][field.name] = column[i];
+      one[field.name] = Spread(column);
+      if (eris == all.end() || name == "eris" || !field.is_rate) continue;
+      std::vector<double> ratios = Column(eris->second, field.of);
+      for (size_t i = 0; i < rounds.size(); ++i) ratios[i] /= column[i];
+      report["ratios"]["eris_over_" + name + "_" + field.name] = Spread(ratios);
     }
   }
-  return json + "},\n \"ratios\": {" + ratios + "}}\n";
+  return report;
 }
 
 Flags Parse(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i], value = argv[i + 1];
-    const auto one_of = [&](std::initializer_list<const char*> words) {
-      std::string all;
-      for (const char* word : words) {
-        if (value == word) return;
-        all += (all.empty() ? "" : ", ") + std::string(word);
-      }
-      Die(flag + " is one of " + all + ", not '" + value + "'");
-    };
-    if (flag == "--keys") {
-      flags.space.count = Number(value, 1 << 10, 1u << 31);
-      if ((flags.space.count & (flags.space.count - 1)) != 0) {
-        Die("--keys is a power of two, not " + value);
-      }
-    } else if (flag == "--threads") {
-      flags.threads = Number(value, 1, 1024);
-    } else if (flag == "--layout") {
-      one_of({"dense", "sparse"});
-      flags.space.sparse = value == "sparse";
-    } else if (flag == "--placement") {
-      one_of({"interleaved", "single", "first_touch"});
-      flags.placement = value;
-    } else if (flag == "--structures") {
-      flags.structures = Split(value);
-      for (const std::string& name : flags.structures) {
-        if (name != "eris" && name != "shared" && name != "shared_batched") {
-          Die("--structures are of eris, shared, shared_batched, not '" + name + "'");
-        }
-      }
-    } else if (flag == "--rounds") {
-      flags.rounds = Number(value, 1, 1000);
-    } else if (flag == "--rewrite-seconds") {
-      flags.rewrite_s = Real(value, 0, 3600);
-    } else if (flag == "--lookup-seconds") {
-      flags.lookup_s = Real(value, 0.01, 3600);
-    } else if (flag == "--in-flight") {
-      flags.in_flight = Number(value, 1, 4096);
-    } else if (flag == "--batch") {
-      flags.batch = Number(value, 1, static_cast<uint32_t>(kBatchKeysMax));
-    } else if (flag == "--seed") {
-      flags.seed = Number(value, 0, ~0u);
-    } else if (flag == "--json") {
-      flags.json = value;
-    } else {
-      Die("shared_index_lab: no flag " + flag);
+  std::string layout = "sparse";
+  ParseFlags(argc, argv,
+             {{"--keys", flags.space.count, 1 << 10, 1u << 31},
+              {"--threads", flags.threads, 1, 1024},
+              {"--layout", layout, {"dense", "sparse"}},
+              {"--placement", flags.placement, {"interleaved", "single", "first_touch"}},
+              {"--structures", flags.structures},
+              {"--rounds", flags.rounds, 1, 1000},
+              {"--rewrite-seconds", flags.rewrite_s, 0, 3600},
+              {"--lookup-seconds", flags.lookup_s, 0.01, 3600},
+              {"--in-flight", flags.in_flight, 1, 4096},
+              {"--batch", flags.batch, 1, kBatchKeysMax},
+              {"--seed", flags.seed, 0},
+              {"--json", flags.json}});
+  flags.space.sparse = layout == "sparse";
+  if ((flags.space.count & (flags.space.count - 1)) != 0) Die("--keys is a power of two");
+  for (const std::string& name : flags.structures) {
+    if (name != "eris" && name != "shared" && name != "shared_batched") {
+      Die("--structures are of eris, shared, shared_batched, not '" + name + "'");
     }
   }
-  if (argc % 2 == 0) Die(std::string("shared_index_lab: ") + argv[argc - 1] + " wants a value");
   if (flags.threads == 0) flags.threads = static_cast<uint32_t>(AllowedCpus().size());
   return flags;
 }
@@ -528,14 +465,7 @@ int Main(int argc, char** argv) {
       all[name].push_back(figures);
     }
   }
-  const std::string json = JsonOf(flags, all, cache_line_ns);
-  if (flags.json == "-" || flags.json.empty()) {
-    std::fputs(json.c_str(), stdout);
-    return 0;
-  }
-  std::FILE* const file = std::fopen(flags.json.c_str(), "w");
-  const bool written = file != nullptr && std::fputs(json.c_str(), file) >= 0;
-  if (file == nullptr || std::fclose(file) != 0 || !written) Die("cannot write " + flags.json);
+  WriteReport(flags.json.empty() ? "-" : flags.json, JsonOf(flags, all, cache_line_ns));
   return 0;
 }
 

@@ -15,9 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/routing/flags.h"
 #include "bench/table/lab_table.h"
 #include "bench/table/plain_read.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "storage/table/kernels.h"
 
 namespace eris::bench {
@@ -39,9 +40,9 @@ AggregateColumn Sum(Expression argument) {
   return Of(AggregateFunction::kSum, std::move(argument));
 }
 
-TableQuery Ask(std::optional<Expression> filter, std::vector<AggregateColumn> aggregates,
-               std::vector<std::string> group_by = {}) {
-  TableQuery query;
+Query Ask(std::optional<Expression> filter, std::vector<AggregateColumn> aggregates,
+          std::vector<std::string> group_by = {}) {
+  Query query;
   query.filter = std::move(filter);
   query.aggregates = std::move(aggregates);
   query.group_by = std::move(group_by);
@@ -58,7 +59,7 @@ class Lab {
 
   // GB/s of `bytes` per pass, in turns with plain reads of `words`, so that both see the same
   // machine.
-  void Bandwidth(const std::string& name, const LabTable& table, std::vector<TableQuery> queries,
+  void Bandwidth(const std::string& name, const LabTable& table, std::vector<Query> queries,
                  double bytes, const uint64_t* words, size_t count) {
     if (!Wanted(name)) return;
     LabPass pass(table, queries);
@@ -79,7 +80,7 @@ class Lab {
     std::fflush(stdout);
   }
 
-  void Shared(const std::string& name, const LabTable& table, const std::vector<TableQuery>& all) {
+  void Shared(const std::string& name, const LabTable& table, const std::vector<Query>& all) {
     if (!Wanted(name)) return;
     LabPass one(table, {all[0]});
     LabPass many(table, all);
@@ -97,7 +98,7 @@ class Lab {
     std::fflush(stdout);
   }
 
-  void Time(const std::string& name, const LabTable& table, const TableQuery& query) {
+  void Time(const std::string& name, const LabTable& table, const Query& query) {
     if (!Wanted(name)) return;
     LabPass pass(table, {query});
     pass.Run();
@@ -126,7 +127,7 @@ void Columns(Lab& lab, const Flags& flags) {
     const auto at = [](double share) {
       return Literal(static_cast<uint64_t>(share * 18446744073709551615.0));
     };
-    const auto run = [&](const std::string& name, std::vector<TableQuery> queries) {
+    const auto run = [&](const std::string& name, std::vector<Query> queries) {
       lab.Bandwidth(name, table, std::move(queries), size, words, table.rows());
     };
     run("sum(u64)", {Ask({}, {Sum(Column("x"))})});
@@ -137,7 +138,7 @@ void Columns(Lab& lab, const Flags& flags) {
     run("min, max, avg(u64)", {Ask({}, {Of(AggregateFunction::kMin, Column("x")),
                                         Of(AggregateFunction::kMax, Column("x")),
                                         Of(AggregateFunction::kAverage, Column("x"))})});
-    std::vector<TableQuery> counts, sums;
+    std::vector<Query> counts, sums;
     for (int i = 1; i <= 8; ++i) {
       counts.push_back(Ask(Between(Column("x"), at(0.01 * i), at(0.1 * i)), {Count()}));
       sums.push_back(Ask(Column("x") < at(0.1 * i), {Sum(Column("x"))}));
@@ -214,21 +215,9 @@ void Lineitem(Lab& lab) {
 
 int Main(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i < argc; ++i) {
-    const auto value = [&](const char* name) -> const char* {
-      const size_t length = std::strlen(name);
-      return std::strncmp(argv[i], name, length) == 0 ? argv[i] + length : nullptr;
-    };
-    if (const char* gib = value("--gib=")) {
-      flags.gib = std::atof(gib);
-    } else if (const char* rounds = value("--rounds=")) {
-      flags.rounds = std::max(1, std::atoi(rounds));
-    } else if (const char* only = value("--only=")) {
-      flags.only = only;
-    } else {
-      Die("usage: kernel_lab [--gib=2] [--rounds=5] [--only=<part of a name>]");
-    }
-  }
+  ParseFlags(
+      argc, argv,
+      {{"--gib", flags.gib, 0.001, 1024}, {"--rounds", flags.rounds, 1}, {"--only", flags.only}});
   const std::vector<int> cpus = AllowedCpus();
   PinTo(cpus.back());
   OtherLoad others({cpus.back()});

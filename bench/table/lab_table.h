@@ -88,7 +88,7 @@ class LabTable {
   }
 
   uint64_t rows() const { return rows_; }
-  const TableSchema& schema() const { return schema_; }
+  const Schema& schema() const { return schema_; }
   const std::byte* data(size_t column) const { return columns_[column].buffer->data(); }
 
   // Calls what(view) for each segment in turn.
@@ -126,17 +126,17 @@ class LabTable {
   };
 
   const uint64_t rows_;
-  TableSchema schema_;
+  Schema schema_;
   std::vector<Column> columns_;
 };
 
 // Queries of one table that ride one pass, block by block.
 class LabPass {
  public:
-  LabPass(const LabTable& table, const std::vector<TableQuery>& queries) : table_(table) {
+  LabPass(const LabTable& table, const std::vector<Query>& queries) : table_(table) {
     auto layout = storage::TableLayout::Create(table.schema());
     if (!layout.ok()) Die(layout.status().ToString());
-    for (const TableQuery& query : queries) {
+    for (const Query& query : queries) {
       auto plan = storage::TablePlan::Create(*layout, query);
       if (!plan.ok()) Die(plan.status().ToString());
       plans_.push_back(*plan);

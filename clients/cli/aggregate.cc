@@ -1,5 +1,4 @@
 // eris aggregate, eris count: what the rows of a range come to, without moving one.
-#include <cstring>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -7,14 +6,12 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/table_verbs.h"
+#include "clients/cli/files/key_bounds.h"
+#include "clients/cli/files/range_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
-#include "clients/cli/text/object_key.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
-#include "clients/cli/text/range_flags.h"
-#include "clients/table_client.h"
 
 namespace eris::cli {
 namespace {
@@ -30,9 +27,9 @@ std::string SumText(const RangeAggregate& rows) {
   return text.str();
 }
 
-void PrintAggregate(const RangeAggregate& rows, const KeyTypes& keys, bool json, Output& output) {
-  const ObjectKey first{rows.first_key, rows.first_second};
-  const ObjectKey last{rows.last_key, rows.last_second};
+void PrintAggregate(const RangeAggregate& rows, const Schema& schema, bool json, Output& output) {
+  const auto first = [&] { return BoundText(schema, {rows.first_key, rows.first_second}); };
+  const auto last = [&] { return BoundText(schema, {rows.last_key, rows.last_second}); };
   const bool any = rows.count > 0;
   const std::string count = absl::StrCat(rows.count);
   if (json) {
@@ -45,16 +42,15 @@ void PrintAggregate(const RangeAggregate& rows, const KeyTypes& keys, bool json,
       out["max"] = absl::StrCat(rows.max);
       out["sum"] = SumText(rows);
       out["avg"] = rows.mean();
-      out["first_key"] = ObjectKeyText(keys, first);
-      out["last_key"] = ObjectKeyText(keys, last);
+      out["first_key"] = first();
+      out["last_key"] = last();
     }
     return output.WriteJson(out);
   }
   TextTable table({{"COUNT"}, {"MIN"}, {"MAX"}, {"SUM"}, {"AVG"}, {"FIRST KEY"}, {"LAST KEY"}});
   if (any) {
     table.Add({count, absl::StrCat(rows.min), absl::StrCat(rows.max), SumText(rows),
-               absl::StrFormat("%.6g", rows.mean()), ObjectKeyText(keys, first),
-               ObjectKeyText(keys, last)});
+               absl::StrFormat("%.6g", rows.mean()), first(), last()});
   } else {
     table.Add({count, "-", "-", "-", "-", "-", "-"});
   }
@@ -67,20 +63,17 @@ void PrintCount(const std::string& count, bool json, Output& output) {
 }
 
 // All rows of a table, which its AEUs count.
-int RunCountOfTable(const Cli& cli, client::Client& client, const std::string& table) {
-  const absl::StatusOr<TableQuery> query = QueryOf({.aggregates = "count(*)"}, 0);
-  if (!query.ok()) return Report(query.status());
-  const auto reader = client::TableClient(client).Scan(table, *query);
+int RunCountOfTable(const Cli& cli, const Cli::ObjectClient& to) {
+  const Query query{.aggregates = {{.function = AggregateFunction::kCount, .name = "count"}}};
+  const auto reader = to.client->Scan(to.info, query);
   client::OwnedRows rows;
   const absl::StatusOr<bool> any = reader->Next(rows);
   if (!any.ok()) return Report(any.status());
-  int64_t count = 0;
-  if (!*any || rows.rows != 1 || rows.columns[0].values.size() != sizeof count) {
+  if (!*any || rows.rows != 1 || rows.columns[0].values.size() != sizeof(uint64_t)) {
     return Report(absl::InternalError("the server has not answered with one count"));
   }
-  std::memcpy(&count, rows.columns[0].values.data(), sizeof count);
   Output output;
-  PrintCount(absl::StrCat(count), cli.json(), output);
+  PrintCount(absl::StrCat(rows.Get<uint64_t>(0, 0)), cli.json(), output);
   return output.Finish(kExitOk);
 }
 
@@ -88,7 +81,7 @@ int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
   if (count_only && IsTable(to->info) && !flags.range.any()) {
-    return RunCountOfTable(cli, *to->client, flags.object);
+    return RunCountOfTable(cli, *to);
   }
   if (to->info.kind == ObjectKind::kHash) {
     return Report(absl::FailedPreconditionError(absl::StrCat(
@@ -101,19 +94,18 @@ int RunAggregate(const Cli& cli, const AggregateFlags& flags, bool count_only) {
                              count_only ? "count(*)" : "count(*), min(a), max(a), sum(a)",
                              "', with --filter for some of its rows"));
   if (!no_table.ok()) return Report(no_table);
-  const KeyTypes& types = to->info.key_type;
   AggregateOptions options{.count_only = count_only};
-  const auto range = flags.range.Keys(types);
+  const auto range = flags.range.Keys(to->info.schema);
   if (!range.ok()) return Report(range.status());
   options.range = *range;
   const auto values = flags.range.Values();
   if (!values.ok()) return Report(values.status());
   options.values = *values;
-  const auto rows = to->client->Aggregate(flags.object, options, types);
+  const auto rows = to->client->Aggregate(to->info, options);
   if (!rows.ok()) return Report(rows.status());
   Output output;
   if (!count_only) {
-    PrintAggregate(*rows, types, cli.json(), output);
+    PrintAggregate(*rows, to->info.schema, cli.json(), output);
   } else {
     PrintCount(absl::StrCat(rows->count), cli.json(), output);
   }

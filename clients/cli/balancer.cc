@@ -6,15 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/balancer_client.h"
-#include "clients/cli/files/cell_text.h"
+#include "clients/cli/files/key_bounds.h"
 #include "clients/cli/text/balancer_flags.h"
 #include "clients/cli/text/balancer_text.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
-#include "clients/table_client.h"
-#include "eris/key_text.h"
+#include "eris/key_encoding.h"
 
 namespace eris::cli {
 namespace {
@@ -117,30 +116,33 @@ int RunPlan(const Cli& cli, const std::string& object, bool rebalance) {
                [rebalance](const client::Plan& shown) { return ToText(shown, rebalance); });
 }
 
-// What the bounds of the object's ranges are.
-absl::StatusOr<KeyType> BoundTypeOf(const Cli::ObjectClient& to) {
-  if (to.info.kind != ObjectKind::kTable) return to.info.key_type.first;
-  const absl::StatusOr<client::TableInfo> table = client::TableClient(*to.client).Get(to.info.name);
-  if (!table.ok()) return table.status();
-  return SampleTypeOf(table->schema.columns[table->schema.key[0]]);
+// Of an object found: the first column of its key, of which bounds are. A heap table, whose ranges
+// do not move, has none.
+ColumnSchema BoundColumn(const ObjectInfo& object) {
+  if (object.schema.has_key()) return object.schema.columns[object.schema.key[0]];
+  return {.name = "key", .type = ColumnType::kUint64};
 }
 
-absl::Status ReadBound(absl::string_view option, const std::string& text, KeyType type,
-                       std::optional<uint64_t>& out) {
+// As clients/balancer_client.h has bounds: int32 and decimals are int64 there.
+ColumnType BoundType(ColumnType type) {
+  return type == ColumnType::kInt32 || type == ColumnType::kDecimal ? ColumnType::kInt64 : type;
+}
+absl::Status ReadBound(absl::string_view option, const std::string& text,
+                       const ColumnSchema& column, std::optional<uint64_t>& out) {
   if (text.empty()) return absl::OkStatus();
-  const absl::StatusOr<uint64_t> key = KeyFromText(type, text);
-  if (!key.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(option, ": ", key.status().message()));
+  const absl::StatusOr<uint64_t> word = WordFromText(column, text);
+  if (!word.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(option, ": ", word.status().message()));
   }
-  out = *key;
+  out = column.type == ColumnType::kInt32 ? KeyFromInt64(DateFromKey(*word)) : *word;
   return absl::OkStatus();
 }
 
-// Of an object found: the range that the flags name.
-absl::StatusOr<KeyRange> RangeOf(const MoveFlags& flags, KeyType type) {
+// The range that the flags name.
+absl::StatusOr<KeyRange> RangeOf(const MoveFlags& flags, const ColumnSchema& column) {
   std::optional<uint64_t> lo, hi;
-  absl::Status status = ReadBound("--from", flags.from, type, lo);
-  status.Update(ReadBound("--to", flags.to, type, hi));
+  absl::Status status = ReadBound("--from", flags.from, column, lo);
+  status.Update(ReadBound("--to", flags.to, column, hi));
   if (!status.ok()) return status;
   return KeyRange{.lo = lo.value_or(0), .hi = hi};
 }
@@ -164,9 +166,9 @@ absl::Status CheckAeus(client::Client& client, const MoveFlags& flags, bool pres
 int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const absl::StatusOr<KeyType> type = BoundTypeOf(*to);
-  if (!type.ok()) return Report(type.status());
-  const absl::StatusOr<KeyRange> range = RangeOf(flags, *type);
+  const ColumnSchema column = BoundColumn(to->info);
+  const ColumnType type = BoundType(column.type);
+  const absl::StatusOr<KeyRange> range = RangeOf(flags, column);
   if (!range.ok()) return Report(range.status());
   if (absl::Status status = CheckAeus(*to->client, flags, presplit); !status.ok()) {
     return Report(status);
@@ -177,7 +179,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   if (!flags.from.empty()) where["lo"] = flags.from;
   if (!flags.to.empty()) where["hi"] = flags.to;
   if (presplit) {
-    const absl::Status status = balancer.Presplit(flags.object, *range, flags.parts, *type);
+    const absl::Status status = balancer.Presplit(flags.object, *range, flags.parts, type);
     if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
     return Say(cli, {{"object", flags.object}, {"range", where}, {"parts", flags.parts}},
                absl::StrCat("split for ", flags.parts, " AEUs\n"));
@@ -185,7 +187,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   std::optional<TransferKind> kind;
   if (flags.kind == "link") kind = TransferKind::kLink;
   if (flags.kind == "copy") kind = TransferKind::kCopy;
-  const absl::Status status = balancer.Move(flags.object, *range, AeuId{flags.aeu}, kind, *type);
+  const absl::Status status = balancer.Move(flags.object, *range, AeuId{flags.aeu}, kind, type);
   if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
   return Say(cli, {{"object", flags.object}, {"range", where}, {"aeu", flags.aeu}},
              absl::StrCat("moved to AEU ", flags.aeu, "\n"));

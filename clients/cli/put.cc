@@ -1,15 +1,18 @@
 // eris put, add, erase: writes by key.
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cli/bytes_verbs.h"
-#include "clients/cli/conditional_write.h"
-#include "clients/cli/table_verbs.h"
+#include "clients/cli/files/cell_text.h"
+#include "clients/cli/files/row_printer.h"
+#include "clients/cli/files/write_text.h"
+#include "clients/cli/text/byte_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/key_input.h"
@@ -19,113 +22,172 @@
 namespace eris::cli {
 namespace {
 
+// Bytes of strings in one request: servers take messages of 32 MiB unless told otherwise.
+constexpr size_t kStringBytesPerRequest = 8 << 20;
+
 struct WriteFlags {
   std::string object;
   std::vector<std::string> arguments;
   bool if_absent = false;  // one of the three at most
   bool if_present = false;
   bool compare_and_set = false;
-  BytesFlags bytes;
+  ByteFlags bytes;
 
-  // nullopt: no condition.
-  std::optional<WriteMode> mode() const {
+  WriteMode put_mode() const {
     if (if_absent) return WriteMode::kInsertIfAbsent;
     if (if_present) return WriteMode::kReplaceIfPresent;
-    if (compare_and_set) return WriteMode::kCompareAndSet;
-    return std::nullopt;
+    return compare_and_set ? WriteMode::kCompareAndSet : WriteMode::kUpsert;
   }
 };
 
-// What a verb has written so far; the text of an error says it.
-struct Written {
-  uint64_t keys = 0;
-  uint64_t existed = 0;
+// What a mode answers for each row, beside the key: whether it was written and the value before, of
+// adds the sum; kUpsert and kErase show no rows.
+bool ShowsOutcomes(WriteMode mode) {
+  return mode == WriteMode::kInsertIfAbsent || mode == WriteMode::kReplaceIfPresent ||
+         mode == WriteMode::kCompareAndSet;
+}
+Schema AnswerSchema(const Schema& object, WriteMode mode) {
+  Schema schema = object;
+  if (ShowsOutcomes(mode)) {
+    ColumnSchema& before = schema.columns.back();
+    before.name = "before";
+    before.nullable = true;
+    schema.columns.insert(schema.columns.end() - 1,
+                          {.name = "written", .type = ColumnType::kInt32});
+  }
+  return schema;
+}
+
+// One run of a verb.
+class Writer {
+ public:
+  Writer(const Cli& cli, const Cli::ObjectClient& to, const WriteSyntax& syntax)
+      : cli_(cli),
+        client_(*to.client),
+        object_(to.info),
+        syntax_(syntax),
+        answer_(AnswerSchema(object_.schema, syntax.mode)),
+        printer_(output_, cli.json(), syntax.format,
+                 ShowsOutcomes(syntax.mode) ? object_.schema.key.size() : RowPrinter::kNoColumn) {}
+
+  int Run(const std::vector<std::string>& arguments) {
+    ArgumentReader reader(arguments, std::cin);
+    absl::Status status;
+    std::string text;
+    for (bool more = true; more && status.ok() && output_.open();) {
+      more = reader.Next(text);
+      if (more) {
+        status = AddWrite(object_.schema, syntax_, reader.from_input(), text, batch_);
+        if (!status.ok()) break;
+      }
+      const bool full =
+          batch_.rows.rows == kKeysPerRequest || batch_.string_bytes() >= kStringBytesPerRequest;
+      if (batch_.rows.rows > 0 && (!more || full)) status = Send();
+    }
+    // An error before the first answer prints no empty table.
+    if (shows_rows() && (sent_ > 0 || status.ok())) printer_.End(answer_);
+    if (!status.ok()) {
+      const std::string after = sent_ == 0 ? "" : absl::StrCat(" (after ", sent_, " keys)");
+      return output_.Finish(
+          Report(absl::Status(status.code(), absl::StrCat(status.message(), after))));
+    }
+    if (!shows_rows()) PrintCounts();
+    return output_.Finish(missed_ == 0 ? kExitOk : kExitNotFound);
+  }
+
+ private:
+  bool shows_rows() const {
+    return syntax_.mode != WriteMode::kUpsert && syntax_.mode != WriteMode::kErase;
+  }
+
+  absl::Status Send() {
+    absl::StatusOr<client::WriteResult> result =
+        client_.Write(object_, syntax_.mode, batch_.rows.view(), batch_.expected.view());
+    if (!result.ok()) return result.status();
+    sent_ += batch_.rows.rows;
+    existed_ += result->existed.Count();
+    if (shows_rows()) ShowRows(*result);
+    batch_ = {};
+    return result->refusal;
+  }
+
+  void ShowRows(client::WriteResult& result) {
+    client::OwnedRows& rows = batch_.rows;
+    for (uint64_t row = 0; row < rows.rows; ++row) {
+      if (!result.executed[row]) {
+        std::fprintf(stderr, "eris: key %s: refused, not changed\n",
+                     KeyTextOf(object_.schema, rows, row).c_str());
+      } else if (ShowsOutcomes(syntax_.mode) && !result.applied[row]) {
+        ++missed_;
+      }
+    }
+    rows.columns.back() = std::move(result.values.columns[0]);
+    if (ShowsOutcomes(syntax_.mode)) {
+      std::vector<int32_t> written(rows.rows);
+      std::string& existed = rows.columns.back().validity;
+      existed.assign((rows.rows + 7) / 8, '\0');
+      for (uint64_t row = 0; row < rows.rows; ++row) {
+        written[row] = result.applied[row] ? 1 : 0;
+        const int bit = result.existed[row] ? 1 << (row & 7) : 0;
+        existed[row >> 3] = static_cast<char>(existed[row >> 3] | bit);
+      }
+      rows.columns.insert(rows.columns.end() - 1, client::NumberColumn<int32_t>(written));
+    }
+    printer_.Add(answer_, rows, &result.executed);
+  }
+
+  void PrintCounts() {
+    const bool erases = syntax_.mode == WriteMode::kErase;
+    if (cli_.json()) {
+      output_.WriteJson({{"keys", std::to_string(sent_)},
+                         {erases ? "erased" : "replaced", std::to_string(existed_)}});
+    } else {
+      output_.Write(absl::StrCat(sent_, erases ? " keys asked, " : " keys put, ", existed_,
+                                 erases ? " erased\n" : " replaced\n"));
+    }
+  }
+
+  const Cli& cli_;
+  client::Client& client_;
+  const ObjectInfo& object_;
+  const WriteSyntax syntax_;
+  const Schema answer_;
+  Output output_;
+  RowPrinter printer_;
+  RowsToWrite batch_;  // of the request at hand
+  uint64_t sent_ = 0;
+  uint64_t existed_ = 0;
+  uint64_t missed_ = 0;  // keys whose condition did not hold
 };
 
-int ReportAfter(const absl::Status& status, const Written& written) {
-  if (written.keys == 0) return Report(status);
-  return Report(absl::Status(status.code(),
-                             absl::StrCat(status.message(), " (after ", written.keys, " keys)")));
-}
-
-int Print(const Cli& cli, const Written& written, const char* done, const char* existed) {
-  Output output;
-  if (cli.json()) {
-    output.WriteJson(
-        {{"keys", std::to_string(written.keys)}, {existed, std::to_string(written.existed)}});
-  } else {
-    output.Write(
-        absl::StrCat(written.keys, " keys ", done, ", ", written.existed, " ", existed, "\n"));
+// What the mode is not for. Errors: InvalidArgument, FailedPrecondition.
+absl::Status CheckObject(const ObjectInfo& object, WriteMode mode) {
+  if (mode == WriteMode::kErase) {
+    if (object.schema.has_key()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("table ", object.name, " has no key to name rows by"));
   }
-  return output.Finish(kExitOk);
+  if (mode == WriteMode::kUpsert) {
+    return CheckNoTable(
+        object, absl::StrCat("use eris import ", object.name,
+                             " FILE (or -), which inserts rows and replaces those whose key is "
+                             "there"));
+  }
+  if (mode == WriteMode::kAdd && !IsTable(object) &&
+      ValueTypeOf(object.schema) == ColumnType::kString) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "values of object \"", object.name, "\" are byte strings: counters are of uint64"));
+  }
+  return CheckNoTable(object, "counters and conditions are for the values of indexes and hashes");
 }
 
-int RunPut(const Cli& cli, const WriteFlags& flags) {
+int RunWrite(const Cli& cli, const WriteFlags& flags, WriteMode mode) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  const KeyTypes& types = to->info.key_type;
-  const absl::Status no_table = CheckNoTable(
-      to->info,
-      absl::StrCat("use eris import ", flags.object,
-                   " FILE (or -), which inserts rows and replaces those whose key is there"));
-  if (!no_table.ok()) return Report(no_table);
-  if (to->info.value_type == ValueType::kBytes) {
-    return RunPutBytes(cli, *to, flags.mode(), flags.arguments, flags.bytes);
-  }
-  if (const absl::Status status = CheckNoBytesFlags(flags.bytes, flags.object); !status.ok()) {
-    return Report(status);
-  }
-  if (flags.mode()) {
-    return RunConditionalWrite(cli, *flags.mode(), flags.object, flags.arguments);
-  }
-  ArgumentReader reader(flags.arguments, std::cin);
-  Written written;
-  KeyBatch keys(types);
-  std::vector<uint64_t> values;
-  std::string text;
-  for (bool more = true; more;) {
-    more = reader.Next(text);
-    if (more) {
-      const auto pair = ParseKeyValue(text, types);
-      if (!pair.ok()) return ReportAfter(pair.status(), written);
-      keys.Add(pair->first);
-      values.push_back(pair->second);
-    }
-    if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto existed = to->client->Upsert(flags.object, keys.columns(), values, types);
-    if (!existed.ok()) return ReportAfter(existed.status(), written);
-    written.keys += keys.size();
-    written.existed += existed->Count();
-    keys.clear();
-    values.clear();
-  }
-  return Print(cli, written, "put", "replaced");
-}
-
-int RunErase(const Cli& cli, const WriteFlags& flags) {
-  const auto to = cli.ConnectTo(flags.object);
-  if (!to.ok()) return Report(to.status());
-  if (IsTable(to->info)) return RunEraseOfTable(cli, *to->client, flags.object, flags.arguments);
-  const KeyTypes& types = to->info.key_type;
-  ArgumentReader reader(flags.arguments, std::cin);
-  Written written;
-  KeyBatch keys(types);
-  std::string text;
-  for (bool more = true; more;) {
-    more = reader.Next(text);
-    if (more) {
-      const auto key = ParseKey(absl::StripAsciiWhitespace(text), types);
-      if (!key.ok()) return ReportAfter(key.status(), written);
-      keys.Add(*key);
-    }
-    if (keys.empty() || (more && keys.size() < kKeysPerRequest)) continue;
-    const auto existed = to->client->Erase(flags.object, keys.columns(), types);
-    if (!existed.ok()) return ReportAfter(existed.status(), written);
-    written.keys += keys.size();
-    written.existed += existed->Count();
-    keys.clear();
-  }
-  return Print(cli, written, "asked", "erased");
+  absl::Status status = CheckObject(to->info, mode);
+  if (status.ok()) status = flags.bytes.Check(to->info);
+  if (!status.ok()) return Report(status);
+  return Writer(cli, *to, {mode, flags.bytes.format()}).Run(flags.arguments);
 }
 
 }  // namespace
@@ -144,13 +206,12 @@ void AddPut(Flags& program, Cli& cli) {
       "Replace values that are the expected ones: key=expected:value, or 'key expected value'");
   absent.Excludes(present).Excludes(compare);
   present.Excludes(compare);
-  AddBytesFlags(verb, flags->bytes, /*raw=*/false);
+  flags->bytes.AddTo(verb, /*with_raw=*/false);
   verb.SetFooter(
       "With a condition each key is tested and written in one step, and shown with the value that\n"
       "was there before. Keys that were not written make the exit code 1.\n"
       "Keys of two parts are written FIRST/SECOND. Rows of tables come in by eris import.\n"
-      "A byte string is what stands behind the =, or a file's content: key=@path (key=@@text "
-      "begins\n"
+      "A string is what stands behind the =, or a file's content: key=@path (key=@@text begins\n"
       "with @); a line of stdin has a key, blanks, and the value up to its end.\n"
       "\n"
       "Examples:\n"
@@ -163,7 +224,7 @@ void AddPut(Flags& program, Cli& cli) {
       "  eris put documents '1={\"name\": \"Ann\"}' 2=@two.json\n"
       "  jq -rc '\"\\(.id) \\(.)\"' all.json | eris put documents -\n"
       "  eris put keys 1=00ff1e --hex\n");
-  verb.SetRun([flags, &cli] { return RunPut(cli, *flags); });
+  verb.SetRun([flags, &cli] { return RunWrite(cli, *flags, flags->put_mode()); });
 }
 
 void AddAdd(Flags& program, Cli& cli) {
@@ -181,9 +242,7 @@ void AddAdd(Flags& program, Cli& cli) {
       "  eris add stock 7=-3\n"
       "  eris add visits 7/2024-02-29=1\n"
       "  awk '{print $1, 1}' visits.txt | eris add hits - --output json\n");
-  verb.SetRun([flags, &cli] {
-    return RunConditionalWrite(cli, WriteMode::kAdd, flags->object, flags->arguments);
-  });
+  verb.SetRun([flags, &cli] { return RunWrite(cli, *flags, WriteMode::kAdd); });
 }
 
 void AddErase(Flags& program, Cli& cli) {
@@ -194,15 +253,13 @@ void AddErase(Flags& program, Cli& cli) {
   verb.Add("object", flags->object, "Name").Required().Check(CheckName);
   verb.Add("keys", flags->arguments, "Keys, or - for one key a line of stdin").Required();
   verb.SetFooter(
-      "Keys are written as in eris get: those of two parts FIRST/SECOND, those of a table with a "
-      "/\n"
-      "between its columns.\n"
+      "Keys are written as in eris get: those of several columns with a / between them.\n"
       "\n"
       "Examples:\n"
       "  eris erase orders 1 2 3\n"
       "  eris erase lineitem 1/1 1/2\n"
       "  seq 1 2 1000 | eris erase orders -\n");
-  verb.SetRun([flags, &cli] { return RunErase(cli, *flags); });
+  verb.SetRun([flags, &cli] { return RunWrite(cli, *flags, WriteMode::kErase); });
 }
 
 }  // namespace eris::cli

@@ -1,143 +1,77 @@
-// eris scan: rows of a key range, in key order.
-#include <cstdio>
+// eris scan: rows of a key range, in key order; of a table what a query asks for.
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/bytes_verbs.h"
-#include "clients/cli/table_verbs.h"
+#include "clients/cli/files/row_printer.h"
+#include "clients/cli/files/row_text.h"
+#include "clients/cli/files/scan_flags.h"
+#include "clients/cli/text/byte_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
-#include "clients/cli/text/range_flags.h"
-#include "clients/cli/text/row_printer.h"
-#include "clients/cli/text/string_printer.h"
 
 namespace eris::cli {
 namespace {
 
-struct ScanFlags {
+struct ScanVerbFlags {
   std::string object;
-  RangeFlags range;
-  uint64_t limit = 0;
-  bool reverse = false;
-  bool keys_only = false;
-  BytesFlags bytes;
-  TableScanFlags table;
-
-  bool any_of_indexes() const {
-    return !range.from.empty() || !range.to.empty() || !range.min_value.empty() ||
-           !range.max_value.empty() || reverse || keys_only || bytes.any();
-  }
+  ScanFlags scan;
+  ByteFlags bytes;
+  std::string format;  // empty: as the program's --output says
 };
 
-absl::StatusOr<ScanOptions> OptionsOf(const ScanFlags& flags, const KeyTypes& types) {
-  ScanOptions options{.limit = flags.limit, .keys_only = flags.keys_only};
-  if (flags.reverse) options.direction = ScanDirection::kBackward;
-  const auto range = flags.range.Keys(types);
-  if (!range.ok()) return range.status();
-  options.range = *range;
-  const auto values = flags.range.Values();
-  if (!values.ok()) return values.status();
-  options.values = *values;
-  return options;
-}
-
-ObjectKey KeyOf(const KeyTypes& types, const client::ScanRows& rows, size_t i) {
-  return {rows.keys[i], types.two_parts() ? rows.second_keys[i] : 0};
-}
-
-// The next chunk; says so where it is of another moment than the rows before it.
-absl::StatusOr<bool> Next(client::ScanReader& reader, client::ScanRows& rows) {
-  absl::StatusOr<bool> more = reader.Next(rows);
-  if (more.ok() && *more && rows.new_snapshot) {
-    std::fputs("eris: the connection broke: the rows from here on are of a later moment\n", stderr);
-  }
-  return more;
-}
-
-// Goes on behind the first chunk. Returns the exit code.
-int ShowStrings(const Cli& cli, const ScanFlags& flags, KeyType type, client::ScanReader& reader,
-                client::ScanRows& rows) {
+int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {
   Output output;
-  StringPrinter printer(output, cli.json(), flags.bytes.format(), type);
-  absl::StatusOr<bool> more = true;
-  while (*more && output.open()) {
-    for (size_t i = 0; i < rows.keys.size() && output.open(); ++i) {
-      printer.Add(rows.keys[i], rows.bytes[i]);
-    }
-    more = Next(reader, rows);
-    if (!more.ok()) return output.Finish(Report(more.status()));
+  if (cli.json()) {
+    output.WriteJson({{"target", target}, {"rows", std::to_string(rows)}});
+  } else {
+    output.Write(absl::StrCat(rows, " rows written into ", target, "\n"));
   }
-  printer.End();
   return output.Finish(kExitOk);
 }
 
-int RunScan(const Cli& cli, const ScanFlags& flags) {
+int RunScan(const Cli& cli, const ScanVerbFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
-  if (IsTable(to->info)) {
-    if (!flags.any_of_indexes()) {
-      return RunScanOfTable(cli, *to->client, flags.object, flags.table, flags.limit);
-    }
-    return Report(absl::InvalidArgumentError(
-        absl::StrCat(flags.object,
-                     " is a table, whose rows come in no order: of ranges, values and "
-                     "keys only --filter and --columns say which")));
+  const absl::StatusOr<Query> query = flags.scan.QueryOf(to->info);
+  if (!query.ok()) return Report(query.status());
+  if (absl::Status status = flags.bytes.Check(to->info); !status.ok()) return Report(status);
+  if (!flags.scan.into.empty()) {
+    const absl::StatusOr<uint64_t> rows =
+        to->client->ScanInto(flags.object, *query, flags.scan.into);
+    return rows.ok() ? ShowRowsWritten(cli, flags.scan.into, *rows) : Report(rows.status());
   }
-  if (flags.table.any()) {
-    return Report(absl::InvalidArgumentError(absl::StrCat(
-        flags.object,
-        " is no table: --filter, --columns, --agg, --group-by, --into and --format are for tables; "
-        "eris export writes its rows as csv or tbl")));
-  }
-  const KeyTypes& types = to->info.key_type;
-  const absl::StatusOr<ScanOptions> options = OptionsOf(flags, types);
-  if (!options.ok()) return Report(options.status());
-  const auto reader = to->client->ScanWith(flags.object, *options, types);
-  client::ScanRows rows;
-  absl::StatusOr<bool> more = reader->Next(rows);
-  if (!more.ok()) return Report(more.status());
-  if (rows.has_bytes) return ShowStrings(cli, flags, types.first, *reader, rows);
+  const auto reader = to->client->Scan(to->info, *query);
   Output output;
-  RowPrinter printer(output, cli.json(), types, flags.keys_only);
-  while (*more && output.open()) {
-    for (size_t i = 0; i < rows.keys.size() && output.open(); ++i) {
-      const ObjectKey key = KeyOf(types, rows, i);
-      if (flags.keys_only) {
-        printer.AddKey(key);
-      } else {
-        printer.Add(key, rows.values[i]);
-      }
-    }
-    more = Next(*reader, rows);
-    if (!more.ok()) return output.Finish(Report(more.status()));
-  }
-  printer.End();
-  return output.Finish(kExitOk);
+  RowPrinter printer(output, flags.format.empty() ? cli.json() : flags.format == "json",
+                     flags.bytes.format());
+  RowText text(output, flags.format == "tbl");
+  const bool delimited = flags.format == "csv" || flags.format == "tbl";
+  RowSink& sink = delimited ? static_cast<RowSink&>(text) : printer;
+  return output.Finish(Report(WriteScan(*reader, /*one_moment=*/false, output, sink)));
 }
 
 }  // namespace
 
 void AddScan(Flags& program, Cli& cli) {
-  auto flags = std::make_shared<ScanFlags>();
+  auto flags = std::make_shared<ScanVerbFlags>();
   Flags& verb = program.AddVerb(
       "scan", "Show the rows of a key range in key order, or of a table what a query asks for");
   verb.Add("object", flags->object, "Name").Required().Check(CheckName);
-  flags->range.AddTo(verb);
-  verb.Add("--limit", flags->limit, "Rows at most; 0: all").Check(CheckU64).ShowDefault();
-  verb.Add("--reverse", flags->reverse, "Descending keys, from the end of the range");
-  verb.Add("--keys-only", flags->keys_only, "Without the values");
-  AddBytesFlags(verb, flags->bytes, /*raw=*/false);
-  AddTableScanFlags(verb, flags->table);
+  flags->scan.AddTo(verb);
+  flags->bytes.AddTo(verb, /*with_raw=*/false);
+  verb.Add("--format", flags->format,
+           "table, json, or as a file that import reads again: csv, tbl; default: as --output says")
+      .Check(OneOf({"table", "json", "csv", "tbl"}));
   verb.SetFooter(
       "Bounds of two-part keys are FIRST/SECOND, or FIRST alone: from its first row, or up to and\n"
-      "without it. Byte strings are shown as `eris get` does.\n"
+      "without it. Strings are shown as `eris get` does.\n"
       "\n"
       "Of a table the rows come in no order, all as of one moment. Expressions: columns, numbers,\n"
       "'text', 1994-01-01; + - *; = != < <= > >=; between, in (...), is null; and, or, not. Names\n"
-      "that are no words stand in double quotes. 0.05 is a decimal, 1e3 a double.\n"
+      "that are no words stand in double quotes. 0.05 is a decimal, 1e3 a float64.\n"
       "A reader that pauses, as `less` does, is waited for as long as the server's stall_ms_max "
       "says\n"
       "(30 s); a table's moment is kept for another scan_resume_ms (30 s), in which the scan goes "

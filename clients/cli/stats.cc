@@ -1,18 +1,14 @@
 // eris stats: the counters of a running server.
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/files/schema_text.h"
-#include "clients/cli/table_verbs.h"
+#include "clients/cli/files/object_text.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
-#include "clients/cli/text/parse.h"
-#include "clients/table_client.h"
-#include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
@@ -28,41 +24,7 @@ Json ToJson(const RoutingStats& routing) {
           {"writer_waits", std::to_string(routing.writer_waits)}};
 }
 
-// Of the tables among the objects, by name. One that has been dropped since is not there.
-using Schemas = std::map<std::string, TableSchema>;
-
-Schemas SchemasOf(client::Client& client, const EngineStats& stats) {
-  Schemas schemas;
-  for (const ObjectInfo& object : stats.objects) {
-    if (!IsTable(object)) continue;
-    const absl::StatusOr<client::TableInfo> info = client::TableClient(client).Get(object.name);
-    if (info.ok()) schemas[object.name] = info->schema;
-  }
-  return schemas;
-}
-
-Json ToJson(const ObjectInfo& object, const Schemas& schemas) {
-  if (IsTable(object)) {
-    Json json{{"name", object.name}, {"kind", KindName(object.kind)}};
-    if (const auto schema = schemas.find(object.name); schema != schemas.end()) {
-      json["schema"] = SchemaText(schema->second);
-      json["key"] = TableKeyText(schema->second);
-    }
-    json["rows"] = std::to_string(object.keys);
-    json["memory_bytes"] = std::to_string(object.memory_bytes);
-    json["partitions"] = object.partition_starts.size();
-    return json;
-  }
-  return {{"name", object.name},
-          {"kind", KindName(object.kind)},
-          {"key_type", KeyTypesName(object.key_type)},
-          {"value_type", ValueTypeName(object.value_type)},
-          {"keys", std::to_string(object.keys)},
-          {"memory_bytes", std::to_string(object.memory_bytes)},
-          {"partitions", object.partition_starts.size()}};
-}
-
-Json ToJson(const EngineStats& stats, const Schemas& schemas) {
+Json ToJson(const EngineStats& stats) {
   Json aeus = Json::Array();
   for (const AeuStats& aeu : stats.aeus) {
     aeus.push_back({{"id", aeu.id.value},
@@ -87,7 +49,9 @@ Json ToJson(const EngineStats& stats, const Schemas& schemas) {
   }
   Json objects = Json::Array();
   for (const ObjectInfo& object : stats.objects) {
-    objects.push_back(ToJson(object, schemas));
+    Json json = cli::ToJson(object);
+    json["partitions"] = object.partition_starts.size();
+    objects.push_back(std::move(json));
   }
   return {{"aeus", std::move(aeus)},
           {"numa_nodes", std::move(numa_nodes)},
@@ -99,7 +63,7 @@ Json ToJson(const EngineStats& stats, const Schemas& schemas) {
           {"sessions_routing", ToJson(stats.sessions_routing)}};
 }
 
-std::string ToText(const EngineStats& stats, const Schemas& schemas) {
+std::string ToText(const EngineStats& stats) {
   uint64_t rows = 0;
   for (const AeuStats& aeu : stats.aeus) rows += aeu.rows;
   TextTable aeus({{"AEU"},
@@ -147,48 +111,8 @@ std::string ToText(const EngineStats& stats, const Schemas& schemas) {
     numa_nodes.Add({absl::StrCat(numa_node.id.value), FormatBytes(numa_node.reserved_bytes),
                     FormatBytes(numa_node.used_bytes), numa_node.bound ? "yes" : "no"});
   }
-  TextTable objects({{"OBJECT", false},
-                     {"KIND", false},
-                     {"KEY TYPE", false},
-                     {"VALUES", false},
-                     {"KEYS"},
-                     {"MEMORY"},
-                     {"BYTES/KEY"},
-                     {"PARTITIONS"}});
-  TextTable tables({{"TABLE", false},
-                    {"KIND", false},
-                    {"KEY", false},
-                    {"COLUMNS"},
-                    {"ROWS"},
-                    {"MEMORY"},
-                    {"BYTES/ROW"},
-                    {"PARTITIONS"}});
-  bool any_table = false, any_other = false;
-  for (const ObjectInfo& object : stats.objects) {
-    const std::string per_key =
-        object.keys == 0 ? "-"
-                         : absl::StrFormat("%.1f", static_cast<double>(object.memory_bytes) /
-                                                       static_cast<double>(object.keys));
-    if (IsTable(object)) {
-      any_table = true;
-      const auto schema = schemas.find(object.name);
-      const bool known = schema != schemas.end();
-      tables.Add({object.name, KindName(object.kind),
-                  known && schema->second.clustered() ? TableKeyText(schema->second) : "-",
-                  known ? absl::StrCat(schema->second.columns.size()) : "-",
-                  absl::StrCat(object.keys), FormatBytes(object.memory_bytes), per_key,
-                  absl::StrCat(object.partition_starts.size())});
-      continue;
-    }
-    any_other = true;
-    objects.Add({object.name, KindName(object.kind), KeyTypesName(object.key_type),
-                 ValueTypeName(object.value_type), absl::StrCat(object.keys),
-                 FormatBytes(object.memory_bytes), per_key,
-                 absl::StrCat(object.partition_starts.size())});
-  }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",
-                      any_other || !any_table ? objects.ToString() + "\n" : "",
-                      any_table ? tables.ToString() + "\n" : "", "memory limit ",
+                      cli::ToText(stats.objects), "\nmemory limit ",
                       FormatBytes(stats.memory_limit_bytes), "; requests in flight ",
                       stats.requests_in_flight, "; scans open ", stats.scans_open,
                       "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
@@ -201,9 +125,9 @@ int RunStats(const Cli& cli) {
   if (!stats.ok()) return Report(stats.status());
   Output output;
   if (cli.json()) {
-    output.WriteJson(ToJson(*stats, SchemasOf(**client, *stats)));
+    output.WriteJson(ToJson(*stats));
   } else {
-    output.Write(ToText(*stats, SchemasOf(**client, *stats)));
+    output.Write(ToText(*stats));
   }
   return output.Finish(kExitOk);
 }
@@ -221,7 +145,7 @@ void AddStats(Flags& program, Cli& cli) {
       "answered, went back to their sender because the range had moved or a buffer was full.\n"
       "WRITER WAITS grow where AEUs lose their cores to other threads. Of memory, `eris memory` "
       "tells\n"
-      "what it is used for. Tables are listed with the columns of their key; - is a heap table's.\n"
+      "what it is used for. VALUES are the columns that are not of the key.\n"
       "\n"
       "Examples:\n"
       "  eris stats\n"

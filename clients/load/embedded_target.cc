@@ -7,10 +7,11 @@
 
 namespace eris::load {
 
-EmbeddedTarget::EmbeddedTarget(Engine& engine, std::string object, uint32_t slots, AnswerSink& sink)
-    : object_(std::move(object)),
-      sink_(sink),
+EmbeddedTarget::EmbeddedTarget(Engine& engine, const std::string& object, uint32_t slots,
+                               AnswerSink& sink)
+    : sink_(sink),
       session_(engine.NewSession()),
+      object_(session_->Open(object)),
       pending_(slots),
       scans_(slots) {}
 
@@ -23,59 +24,53 @@ void EmbeddedTarget::Post(Event event) {
 
 Session::Callback EmbeddedTarget::Done(Request& request) {
   return [this, &request](BatchResult result) {
-    Event event{.request = &request, .status = result.status, .batch = {}, .chunk = {}};
+    Event event{.request = &request, .status = result.status};
     event.batch = std::move(result);
     Post(std::move(event));
   };
 }
 
-void EmbeddedTarget::Track(Request& request, absl::StatusOr<std::shared_ptr<Pending>> pending) {
+void EmbeddedTarget::Track(Request& request, Session::StartedCall pending) {
   if (pending.ok()) {
     pending_[request.slot] = *std::move(pending);
   } else {
-    Post({.request = &request, .status = pending.status(), .batch = {}, .chunk = {}});
+    Post({.request = &request, .status = pending.status()});
   }
 }
 
 void EmbeddedTarget::Send(Request& request) {
   request.sent_ns = MonotonicNs();
+  if (!object_.ok()) return Post({.request = &request, .status = object_.status()});
   switch (request.operation) {
     case Operation::kLookup:
-      return Track(request, session_->LookupAsync(object_, request.keys, Done(request)));
+      return Track(request, session_->LookupAsync(*object_, request.keys, Done(request)));
     case Operation::kUpsert:
     case Operation::kInsert:
       return Track(request,
-                   session_->UpsertAsync(object_, request.keys, request.values, Done(request)));
+                   session_->UpsertAsync(*object_, request.keys, request.values, Done(request)));
     case Operation::kReadModifyWrite:
       if (!request.writing) {
-        return Track(request, session_->LookupAsync(object_, request.keys, Done(request)));
+        return Track(request, session_->LookupAsync(*object_, request.keys, Done(request)));
       }
-      return Track(request, session_->WriteAsync(object_,
-                                                 {.mode = WriteMode::kCompareAndSet,
-                                                  .keys = request.keys,
-                                                  .values = request.values,
-                                                  .expected = request.values},
-                                                 Done(request)));
+      return Track(request, session_->WriteAsync(*object_, WriteMode::kCompareAndSet, request.keys,
+                                                 request.values, request.values, Done(request)));
     case Operation::kScan:
       return OpenScan(request);
   }
 }
 
 void EmbeddedTarget::OpenScan(Request& request) {
-  const KeyRange range{.lo = request.keys[0]};
-  auto scan = session_->OpenScan(object_, {.range = range, .limit = request.rows_max});
-  if (!scan.ok()) {
-    Post({.request = &request, .status = scan.status(), .batch = {}, .chunk = {}});
-    return;
-  }
+  auto scan =
+      session_->OpenScan(*object_, {.range = {.lo = request.keys[0]}, .limit = request.rows_max});
+  if (!scan.ok()) return Post({.request = &request, .status = scan.status()});
   scans_[request.slot] = *std::move(scan);
   NextChunk(request);
 }
 
 void EmbeddedTarget::NextChunk(Request& request) {
-  scans_[request.slot]->NextAsync([this, &request](absl::StatusOr<std::optional<ScanChunk>> chunk) {
-    Event event{.request = &request, .status = chunk.status(), .batch = {}, .chunk = {}};
-    if (chunk.ok() && *chunk) event.chunk.emplace(**std::move(chunk));
+  scans_[request.slot]->NextAsync([this, &request](Scan::NextResult chunk) {
+    Event event{.request = &request, .status = chunk.status()};
+    if (chunk.ok()) event.chunk = *std::move(chunk);
     Post(std::move(event));
   });
 }
@@ -99,21 +94,19 @@ void EmbeddedTarget::Await(int64_t deadline_ns) {
 void EmbeddedTarget::Handle(Event& event) {
   Request& request = *event.request;
   if (event.chunk) {
-    sink_.OnRows(request, reinterpret_cast<const char*>(event.chunk->keys().data()),
-                 reinterpret_cast<const char*>(event.chunk->values().data()),
-                 event.chunk->keys().size());
+    const absl::Span<const uint64_t> keys = event.chunk->Uint64s(0);
+    sink_.OnRows(request, reinterpret_cast<const char*>(keys.data()),
+                 reinterpret_cast<const char*>(event.chunk->Uint64s(1).data()), keys.size());
     event.chunk.reset();  // back to the pool, before another one is asked for
     NextChunk(request);
     return;
   }
   scans_[request.slot].reset();
   pending_[request.slot].reset();
-  const BatchResult result = std::move(event.batch);
-  sink_.OnAnswer(request, {.status = event.status,
-                           .values = result.values,
-                           .present = result.present,
-                           .all_present = false,
-                           .applied = result.applied});
+  const BatchResult& result = event.batch;
+  Answer answer{.status = event.status, .present = result.existed, .applied = result.applied};
+  if (!result.columns.empty()) answer.values = result.columns[0].values;
+  sink_.OnAnswer(request, answer);
 }
 
 void EmbeddedTarget::Cancel() {

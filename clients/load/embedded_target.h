@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +17,9 @@ namespace eris::load {
 
 class EmbeddedTarget final : public Target {
  public:
-  // `engine` and `sink` must outlive the target. `slots`: requests under way at most.
-  EmbeddedTarget(Engine& engine, std::string object, uint32_t slots, AnswerSink& sink);
+  // `engine` and `sink` must outlive the target. `slots`: requests under way at most. Without an
+  // object of that name all requests are answered by the error that says so.
+  EmbeddedTarget(Engine& engine, const std::string& object, uint32_t slots, AnswerSink& sink);
   // REQUIRES: nothing under way.
   ~EmbeddedTarget() override;
 
@@ -33,22 +33,22 @@ class EmbeddedTarget final : public Target {
   // What the completion thread hands over of one request.
   struct Event {
     Request* request = nullptr;
-    absl::Status status;
-    BatchResult batch;
-    std::optional<ScanChunk> chunk;  // of a scan
+    absl::Status status{};
+    BatchResult batch{};
+    std::shared_ptr<const Chunk> chunk{};  // of a scan
   };
 
   void Post(Event event);
   void Handle(Event& event);
   void OpenScan(Request& request);
   void NextChunk(Request& request);
-  void Track(Request& request, absl::StatusOr<std::shared_ptr<Pending>> pending);
+  void Track(Request& request, Session::StartedCall pending);
   Session::Callback Done(Request& request);
 
   // Immutable after construction.
-  const std::string object_;
   AnswerSink& sink_;
   const std::unique_ptr<Session> session_;
+  const absl::StatusOr<Object> object_;
 
   // Owned by the generator's thread.
   std::vector<Event> handling_;

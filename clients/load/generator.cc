@@ -261,7 +261,7 @@ void Generator::OnAnswer(Request& request, const Answer& answer) {
     const size_t bytes = request.keys.size() * sizeof(uint64_t);
     if (answer.values.size() == bytes) return WriteWhatWasRead(request, answer);
     status =
-        absl::InternalError(absl::StrCat("the look-up of a read-modify-write brought ",
+        absl::InternalError(absl::StrCat("the lookup of a read-modify-write brought ",
                                          answer.values.size(), " bytes of values, not ", bytes));
   }
   progress_ns_ = clock_.NowNs();

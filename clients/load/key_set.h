@@ -2,7 +2,7 @@
 // checked, by any process and without a copy of the data. Immutable; any thread.
 //
 // Numbers 0 .. count-1 are the set, in key order: a range of numbers is a range of keys. Numbers
-// from count() on are keys outside the set, which inserts add and look-ups can miss.
+// from count() on are keys outside the set, which inserts add and lookups can miss.
 //
 //   dense    key = number
 //   sparse   |        slot * stride        | place inside the stride, random | generation |

@@ -9,11 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/client_stubs.h"
-#include "clients/columns.h"
 #include "clients/load/clock.h"
 #include "clients/load/remote_call.h"
 #include "clients/rpc_status.h"
 #include "eris/v1/data.grpc.pb.h"
+#include "wire/columns.h"
 
 namespace eris::load {
 namespace {
@@ -27,6 +27,13 @@ gpr_timespec ToTimespec(int64_t ns) {
   return {.tv_sec = ns / 1'000'000'000,
           .tv_nsec = static_cast<int32_t>(ns % 1'000'000'000),
           .clock_type = GPR_CLOCK_MONOTONIC};
+}
+
+// Makes a column of the message, whose memory is used again, of u64.
+void SetColumn(int column, const std::vector<uint64_t>& numbers, wire::Columns& message) {
+  while (message.size() <= column) message.Add();
+  wire::FillColumn(ColumnType::kUint64, numbers.size(), {.values = numbers.data()},
+                   message.Mutable(column));
 }
 
 class RemoteTarget final : public Target {
@@ -60,20 +67,13 @@ class RemoteTarget final : public Target {
             [this](auto* context) { return stub_.PrepareAsyncLookupStream(context, &queue_); });
       }
       streams.lookups->Send(request);
-    } else if (request.writing) {
+    } else {
       if (!streams.writes) {
         streams.writes = std::make_unique<WriteStream>(
             WriteCodec<v1::WriteStreamResponse>(), steps_,
             [this](auto* context) { return stub_.PrepareAsyncWriteStream(context, &queue_); });
       }
       streams.writes->Send(request);
-    } else {
-      if (!streams.upserts) {
-        streams.upserts = std::make_unique<UpsertStream>(
-            UpsertCodec<v1::UpsertStreamResponse>(), steps_,
-            [this](auto* context) { return stub_.PrepareAsyncUpsertStream(context, &queue_); });
-      }
-      streams.upserts->Send(request);
     }
   }
 
@@ -93,7 +93,6 @@ class RemoteTarget final : public Target {
     ForEachStream([](auto& stream) { stream.Cancel(); });
     for (SlotCalls& calls : calls_) {
       if (calls.lookup) calls.lookup->Cancel();
-      if (calls.upsert) calls.upsert->Cancel();
       if (calls.write) calls.write->Cancel();
       if (calls.scan) calls.scan->Cancel();
     }
@@ -119,17 +118,14 @@ class RemoteTarget final : public Target {
   static constexpr int64_t kCloseNs = 5'000'000'000;
 
   using LookupStream = BatchCall<v1::LookupRequest, v1::LookupStreamResponse>;
-  using UpsertStream = BatchCall<v1::UpsertRequest, v1::UpsertStreamResponse>;
   using WriteStream = BatchCall<v1::WriteRequest, v1::WriteStreamResponse>;
   using Scan = ScanCall<v1::ScanRequest, v1::ScanResponse>;
   struct SlotStreams {
     std::unique_ptr<LookupStream> lookups;
-    std::unique_ptr<UpsertStream> upserts;
     std::unique_ptr<WriteStream> writes;
   };
   struct SlotCalls {
     std::unique_ptr<UnaryCall<v1::LookupRequest, v1::LookupResponse>> lookup;
-    std::unique_ptr<UnaryCall<v1::UpsertRequest, v1::UpsertResponse>> upsert;
     std::unique_ptr<UnaryCall<v1::WriteRequest, v1::WriteResponse>> write;
     std::unique_ptr<Scan> scan;
   };
@@ -138,7 +134,6 @@ class RemoteTarget final : public Target {
   void ForEachStream(const Function& function) {
     for (SlotStreams& streams : streams_) {
       if (streams.lookups) function(*streams.lookups);
-      if (streams.upserts) function(*streams.upserts);
       if (streams.writes) function(*streams.writes);
     }
   }
@@ -161,7 +156,7 @@ class RemoteTarget final : public Target {
   }
 
   void Fail(Request& request, const absl::Status& status) {
-    sink_.OnAnswer(request, {.status = status, .values = {}, .present = {}, .applied = {}});
+    sink_.OnAnswer(request, {.status = status});
   }
 
   // The answers of streams carry a status of their own.
@@ -169,24 +164,15 @@ class RemoteTarget final : public Target {
     return client::ToAbslStatus(status.code(), status.message());
   }
   void Take(Request& request, const v1::LookupResponse& response) {
-    const v1::Column& values = response.values();
-    sink_.OnAnswer(request, {.status = {},
-                             .values = values.data(),
-                             .present = values.validity(),
-                             .all_present = values.validity().empty(),
-                             .applied = {}});
-  }
-  void Take(Request& request, const v1::UpsertResponse& response) {
-    sink_.OnAnswer(request,
-                   {.status = {}, .values = {}, .present = response.existed(), .applied = {}});
+    Answer answer{.present = response.found()};
+    if (response.columns_size() > 0) answer.values = response.columns(0).data();
+    sink_.OnAnswer(request, answer);
   }
   void Take(Request& request, const v1::WriteResponse& response) {
     if (response.has_refusal() && response.refusal().code() != 0) {
       return Fail(request, StatusOf(response.refusal()));
     }
-    sink_.OnAnswer(
-        request,
-        {.status = {}, .values = {}, .present = response.existed(), .applied = response.applied()});
+    sink_.OnAnswer(request, {.present = response.existed(), .applied = response.applied()});
   }
   template <class Response>
   requires requires(const Response& response) { response.response(); }
@@ -210,26 +196,22 @@ class RemoteTarget final : public Target {
   Codec<v1::LookupRequest, Response> LookupCodec() {
     return CodecOf<v1::LookupRequest, Response>(
         [](const Request& request, v1::LookupRequest& message) {
-          client::ToColumn(request.keys, *message.mutable_keys());
-        });
-  }
-  template <class Response>
-  Codec<v1::UpsertRequest, Response> UpsertCodec() {
-    return CodecOf<v1::UpsertRequest, Response>(
-        [](const Request& request, v1::UpsertRequest& message) {
-          client::ToColumn(request.keys, *message.mutable_keys());
-          client::ToColumn(request.values, *message.mutable_values());
+          SetColumn(0, request.keys, *message.mutable_keys());
         });
   }
   template <class Response>
   Codec<v1::WriteRequest, Response> WriteCodec() {
-    return CodecOf<v1::WriteRequest, Response>(
-        [](const Request& request, v1::WriteRequest& message) {
-          message.set_mode(v1::WRITE_MODE_COMPARE_AND_SET);
-          client::ToColumn(request.keys, *message.mutable_keys());
-          client::ToColumn(request.values, *message.mutable_values());
-          client::ToColumn(request.values, *message.mutable_expected());
-        });
+    return CodecOf<v1::WriteRequest, Response>([](const Request& request,
+                                                  v1::WriteRequest& message) {
+      SetColumn(0, request.keys, *message.mutable_columns());
+      SetColumn(1, request.values, *message.mutable_columns());
+      message.set_mode(request.writing ? v1::WRITE_MODE_COMPARE_AND_SET : v1::WRITE_MODE_UPSERT);
+      if (request.writing) {
+        SetColumn(0, request.values, *message.mutable_expected());
+      } else {
+        message.clear_expected();
+      }
+    });
   }
 
   void SendUnary(Request& request, bool reads) {
@@ -242,7 +224,7 @@ class RemoteTarget final : public Target {
             });
       }
       calls.lookup->Send(request);
-    } else if (request.writing) {
+    } else {
       if (!calls.write) {
         calls.write = std::make_unique<UnaryCall<v1::WriteRequest, v1::WriteResponse>>(
             WriteCodec<v1::WriteResponse>(), steps_, [this](auto* context, const auto& message) {
@@ -250,14 +232,6 @@ class RemoteTarget final : public Target {
             });
       }
       calls.write->Send(request);
-    } else {
-      if (!calls.upsert) {
-        calls.upsert = std::make_unique<UnaryCall<v1::UpsertRequest, v1::UpsertResponse>>(
-            UpsertCodec<v1::UpsertResponse>(), steps_, [this](auto* context, const auto& message) {
-              return stub_.PrepareAsyncUpsert(context, message, &queue_);
-            });
-      }
-      calls.upsert->Send(request);
     }
   }
 
@@ -268,8 +242,8 @@ class RemoteTarget final : public Target {
           .encode =
               [this](const Request& of, v1::ScanRequest& message) {
                 message.set_object(options_.object);
-                message.mutable_range()->set_lo(of.keys[0]);
-                message.set_limit(of.rows_max);
+                message.mutable_query()->mutable_range()->set_lo(of.keys[0]);
+                message.mutable_query()->set_limit(of.rows_max);
               },
           .answer = [this](Request& of,
                            const v1::ScanResponse& response) { TakeRows(of, response); },
@@ -285,8 +259,12 @@ class RemoteTarget final : public Target {
   }
 
   void TakeRows(Request& request, const v1::ScanResponse& response) {
-    const std::string& keys = response.keys().data();
-    const std::string& values = response.values().data();
+    if (response.columns_size() != 2) {
+      if (response.rows() > 0) ++request.wrong;
+      return;
+    }
+    const std::string& keys = response.columns(0).data();
+    const std::string& values = response.columns(1).data();
     // Of columns that do not agree what both have is taken: the rest is missing, or surplus.
     const size_t rows = std::min(keys.size(), values.size()) / sizeof(uint64_t);
     if (keys.size() != values.size()) ++request.wrong;

@@ -18,7 +18,7 @@ namespace eris::load {
 struct Request {
   uint32_t slot = 0;  // 0 .. requests under way - 1; a stream serves neighbouring ones
   Operation operation = Operation::kLookup;
-  bool writing = false;  // kReadModifyWrite: the look-up is done, this is the write
+  bool writing = false;  // kReadModifyWrite: the lookup is done, this is the write
   // As many as keys in a batch; of a scan one, where it begins.
   std::vector<uint64_t> keys;
   std::vector<uint64_t> values;  // as many as keys in all that writes: what is written
@@ -28,7 +28,7 @@ struct Request {
   int64_t due_ns = 0;   // when it should have been sent
   int64_t sent_ns = 0;  // when the target did send it
   uint64_t rows = 0;    // of a scan: those that have come
-  int64_t read_ns = 0;  // kReadModifyWrite, its write: when the look-up was sent
+  int64_t read_ns = 0;  // kReadModifyWrite, its write: when the lookup was sent
   // For the generator's own checks.
   uint64_t next_number = 0;
   uint64_t last_key = 0;
@@ -37,13 +37,13 @@ struct Request {
 
 // Valid during AnswerSink::OnAnswer.
 struct Answer {
-  absl::Status status;  // if not OK, the rest says nothing
-  // Look-ups: as many little-endian u64 as keys, at any address, in `values`. Scans: empty.
-  absl::string_view values;
+  absl::Status status{};  // if not OK, the rest says nothing
+  // Lookups: as many little-endian u64 as keys, at any address, in `values`. Scans: empty.
+  absl::string_view values{};
   // One bit per key, Arrow order: it was there before. `all_present`: there are no bits to show.
-  absl::string_view present;
+  absl::string_view present{};
   bool all_present = false;
-  absl::string_view applied;  // kReadModifyWrite, its write: the same, the key was written
+  absl::string_view applied{};  // kReadModifyWrite, its write: the same, the key was written
 };
 
 class AnswerSink {

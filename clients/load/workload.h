@@ -19,7 +19,7 @@ enum class Operation : uint8_t {
   kUpsert,           // writes the value again that is there
   kInsert,           // of keys outside the set, in the order of their numbers
   kScan,             // ordered, from a key that is there
-  kReadModifyWrite,  // a look-up, then a write on condition that the value is still the one read
+  kReadModifyWrite,  // a lookup, then a write on condition that the value is still the one read
 };
 inline constexpr size_t kOperations = 5;
 inline constexpr std::array<const char*, kOperations> kOperationNames = {

@@ -20,14 +20,11 @@ struct BatchColumns {
 };
 
 // The same, owned.
-class ColumnCopies {
- public:
-  ColumnCopies() = default;
-  explicit ColumnCopies(const BatchColumns& columns)
-      : keys_(columns.keys.begin(), columns.keys.end()),
-        values_(columns.values.begin(), columns.values.end()),
-        expected_(columns.expected.begin(), columns.expected.end()),
-        seconds_(columns.seconds.begin(), columns.seconds.end()) {}
+struct ColumnCopies {
+  std::vector<uint64_t> keys{};
+  std::vector<uint64_t> values{};
+  std::vector<uint64_t> expected{};
+  std::vector<uint64_t> seconds{};
 
   // Becomes the keys of `columns` at `positions`.
   void Select(const BatchColumns& columns, const std::vector<uint32_t>& positions) {
@@ -37,19 +34,13 @@ class ColumnCopies {
       to.reserve(positions.size());
       for (const uint32_t position : positions) to.push_back(from[position]);
     };
-    select(columns.keys, keys_);
-    select(columns.values, values_);
-    select(columns.expected, expected_);
-    select(columns.seconds, seconds_);
+    select(columns.keys, keys);
+    select(columns.values, values);
+    select(columns.expected, expected);
+    select(columns.seconds, seconds);
   }
 
-  BatchColumns view() const { return {keys_, values_, expected_, seconds_}; }
-
- private:
-  std::vector<uint64_t> keys_;
-  std::vector<uint64_t> values_;
-  std::vector<uint64_t> expected_;
-  std::vector<uint64_t> seconds_;
+  BatchColumns view() const { return {keys, values, expected, seconds}; }
 };
 
 // The command's columns, without its positions.

@@ -23,9 +23,7 @@
 
 namespace eris::engine {
 
-class JoinState;
-class ScanState;
-class TableScanState;
+class ReaderState;
 
 struct Core {
   Options options;  // as resolved: no zeros left
@@ -40,12 +38,11 @@ struct Core {
   Resends resends;
   std::unique_ptr<ControlPort> control;
   std::shared_ptr<ScanChunkPool> chunks;
-  OpenRegistry<ScanState> scans;
-  OpenRegistry<JoinState> joins;
+  OpenRegistry<ReaderState> scans;
+  OpenRegistry<ReaderState> joins;
   std::shared_ptr<TableChunkPool> table_chunks;
   std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
-  OpenRegistry<TableScanState> table_scans;
-  std::atomic<uint64_t> sessions{0};  // opened so far
+  std::atomic<uint64_t> sessions{0};               // opened so far
   TransferStop transfer_stop;
 
   // Options for every Port. An AEU's Port never waits and does not use the shared allowance.

@@ -1,17 +1,21 @@
 // What is under way for one reader: a scan or a join, which AEUs fill and notify. Counts
-// references, waits for the next result on the reader's thread or calls back on the completion
-// thread, and goes away there with the last reference.
+// references, waits for the next chunk on the reader's thread or calls back on the completion
+// thread, and goes away there with the last reference. References are the reader's handle, its
+// chunks, each part that is out, and whatever else AEUs still answer.
 #ifndef ERIS_ENGINE_CORE_READER_STATE_H_
 #define ERIS_ENGINE_CORE_READER_STATE_H_
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/check.h"
@@ -20,15 +24,30 @@
 #include "engine/core/completion_queue.h"
 #include "engine/core/core.h"
 #include "engine/core/reader_signal.h"
+#include "eris/query.h"
 
 namespace eris::engine {
 
-// Result: an absl::StatusOr.
-template <class Result>
+// Memory for rows, as the reader sees them while it has them.
+struct ReaderBuffer {
+  std::vector<ColumnView> shown{};  // the columns that are handed out
+  std::string strings{};            // what one of them views, where it had to be gathered
+};
+
 class ReaderState : public CompletionTask {
  public:
-  using NextResult = Result;
-  using Callback = absl::AnyInvocable<void(NextResult) &&>;
+  using NextResult = Scan::NextResult;
+  using Callback = Scan::Callback;
+
+  // Of the chunks. Any thread.
+  virtual const Schema& schema() const = 0;
+  // nullptr: none, or it has been let go. Any thread.
+  virtual std::shared_ptr<Snapshot> snapshot() { return nullptr; }
+  // A buffer that the reader is done with. Any thread.
+  virtual void ReturnBuffer(ReaderBuffer& buffer) = 0;
+  // The reader asks for nothing more: what nobody has any more may be given back.
+  virtual void ReleaseBuffers() {}
+  absl::string_view what() const { return what_; }  // "scan"
 
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
   // False when the last one has gone.
@@ -50,8 +69,17 @@ class ReaderState : public CompletionTask {
     core_.completions.Push(this);
   }
 
-  // The next result. Blocks until there is one or `deadline` passes (DeadlineExceeded). One call
-  // of Next or NextAsync at a time.
+  // The first reason stays. Any thread.
+  void Cancel(absl::Status reason) {
+    {
+      base::MutexLock lock(&mu_);
+      Fail(std::move(reason));
+    }
+    Notify();
+  }
+
+  // The next chunk. Blocks until there is one or `deadline` passes (DeadlineExceeded). One call of
+  // Next or NextAsync at a time.
   NextResult Next(absl::Time deadline) {
     for (;;) {
       const uint32_t events = signal_.events();
@@ -112,9 +140,25 @@ class ReaderState : public CompletionTask {
     }
   }
 
+  // What AEUs answer has entered in_flight and holds a reference. Another one, from who holds one;
+  // from an AEU, too.
+  void EnterAgain() {
+    Ref();
+    core_.in_flight.EnterAgain();
+  }
+  // Its end, after its last word has been published. On any thread; nothing of this may be touched
+  // behind it.
+  void Leave() {
+    // Another reference may be the last, and this one's end.
+    InFlight& in_flight = core_.in_flight;
+    Notify();
+    Unref();
+    in_flight.Leave();
+  }
+
  protected:
-  // One reference, the caller's.
-  explicit ReaderState(Core& core) : core_(core) {}
+  // One reference, the caller's. `what` outlives this.
+  ReaderState(Core& core, absl::string_view what) : core_(core), what_(what) {}
   ~ReaderState() override = default;
 
   // Any thread, after it has published something.
@@ -141,27 +185,58 @@ class ReaderState : public CompletionTask {
   // The next thing for the reader; nullopt: wait for a notification. Throws std::bad_alloc, and
   // Fail follows.
   virtual std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
-  // A piece of what the reader alone does, where there is no next thing yet. False: there is none.
+  // A piece of what the reader alone does, while there is no next thing. False: there is no such
+  // piece.
   virtual bool Work() ABSL_LOCKS_EXCLUDED(mu_) { return false; }
-  // Ends it: what is under way is cancelled, and every TryNext returns the reason.
-  virtual void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+  // Asks AEUs to skip what they have not begun.
+  virtual void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+
+  // Ends it, unless it has failed before: what is under way is cancelled, and every TryNext returns
+  // the reason.
+  void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!error_.ok()) return;
+    error_ = std::move(reason);
+    CancelParts();
+  }
+  // What each TryNext returns from its end on; nullopt: there is more to come.
+  std::optional<NextResult> Ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!error_.ok()) return NextResult(error_);
+    if (finished_) return NextResult(nullptr);
+    return std::nullopt;
+  }
+  // For as many parts as are about to be sent, each with a reference. False: the engine is closing,
+  // and it has failed.
+  bool EnterParts(size_t parts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (size_t i = 0; i < parts; ++i) {
+      if (core_.in_flight.TryEnter()) continue;
+      for (; i > 0; --i) core_.in_flight.Leave();
+      Fail(base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing"));
+      return false;
+    }
+    for (size_t i = 0; i < parts; ++i) Ref();
+    return true;
+  }
 
   // Immutable after construction.
   Core& core_;
 
   // No AEU takes it.
   base::Mutex mu_;
+  bool finished_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status error_ ABSL_GUARDED_BY(mu_);
 
  private:
   std::optional<NextResult> TryNextOrFail() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     try {
       return TryNext();
     } catch (const std::bad_alloc&) {
-      const absl::Status reason = base::NoMemory("the system has no memory for the next rows");
-      Fail(reason);
-      return NextResult(reason);
+      Fail(base::NoMemory("the system has no memory for the next rows"));
+      return NextResult(error_);
     }
   }
+
+  // Immutable after construction.
+  const absl::string_view what_;
 
   std::optional<Callback> callback_ ABSL_GUARDED_BY(mu_);
 

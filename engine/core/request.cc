@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/futex.h"
 #include "engine/core/send_order.h"
+#include "engine/core/string_column.h"
 #include "engine/core/table_batch.h"
 
 namespace eris::engine {
@@ -90,21 +91,26 @@ void Request::HoldTable(std::unique_ptr<TableBatch> batch) {
   columns_out = table_->columns_out();
 }
 
-void Request::CopyBytes(uint32_t* offsets, std::string& data) const {
-  // A word is 0 where there is no answer.
-  size_t total = 0;
-  for (uint32_t i = 0; i < count_; ++i) {
-    offsets[i] = static_cast<uint32_t>(total);
-    if (values[i] != 0) total += storage::BytesOf(values[i]).size();
+std::vector<ColumnBuffers> Request::TakeColumns() {
+  if (table_) return table_->TakeColumns();
+  std::vector<ColumnBuffers> columns;
+  columns.reserve(std::max<size_t>(keys_.size(), 1));
+  ColumnBuffers value;
+  if (answers_bytes()) {
+    value = StringColumn({values, count_});
+  } else {
+    value.values = std::move(value_bytes_);
   }
-  offsets[count_] = static_cast<uint32_t>(total);
-  data.clear();
-  data.reserve(total);
-  for (uint32_t i = 0; i < count_; ++i) {
-    if (values[i] == 0) continue;
-    const absl::string_view one = storage::BytesOf(values[i]);
-    data.append(one.data(), one.size());
+  for (std::optional<std::string>& key : keys_) {
+    ColumnBuffers& column = columns.emplace_back();
+    if (key) {
+      column.values = *std::move(key);
+    } else {
+      column = value;
+    }
   }
+  if (keys_.empty()) columns.push_back(std::move(value));
+  return columns;
 }
 
 void Request::FreeBytes() {
@@ -211,11 +217,7 @@ std::vector<uint32_t> Request::MovedPositions() const {
 
 absl::Status Request::Outcome(const RequestLimits& limits, uint32_t& refused) {
   absl::Status status = OutcomeOfStates(limits, refused);
-  if (!routing::Writes(type_)) return status;
-  // The caller of a plain write that fails in part is not told which keys took effect.
-  const bool tells_written =
-      status.ok() || object_->is_table() || storage::IsConditional(routing::OperationOf(type_));
-  const uint32_t written = tells_written ? count_ - refused : 0;
+  const uint32_t written = routing::Writes(type_) ? count_ - refused : 0;
   if (written == 0 || object_->CountWritten(written)) return status;
   MarkUnsent(false, KeyState::kNoObject);
   return OutcomeOfStates(limits, refused);
@@ -270,20 +272,6 @@ Request::States Request::AppliedStates() const {
     default:
       return {KeyState::kAbsent, KeyState::kPresent};
   }
-}
-
-void Request::Copy(States wanted, absl::Span<uint8_t> bytes) const {
-  for (uint32_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = (states[i] == wanted.one) | (states[i] == wanted.other);
-  }
-}
-
-void Request::CopyPresence(absl::Span<uint8_t> presence) const { Copy(PresentStates(), presence); }
-
-void Request::CopyApplied(absl::Span<uint8_t> applied) const { Copy(AppliedStates(), applied); }
-
-void Request::CopyExecuted(absl::Span<uint8_t> executed) const {
-  for (uint32_t i = 0; i < executed.size(); ++i) executed[i] = Executed(state_bytes_[i]);
 }
 
 std::string Request::Pack(States wanted) const {

@@ -14,7 +14,6 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "engine/core/batch_columns.h"
 #include "engine/core/completion_queue.h"
 #include "engine/core/in_flight.h"
@@ -55,18 +54,24 @@ class Request final : public routing::Reply {
   // The session's bytes that this request holds until its last answer is in.
   void HoldCredit(std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes);
 
-  // Byte strings, before Expect. The records that the words of a write point to, kept until the
-  // last answer is in.
+  // What commands are made of, before Expect: the words of the batch that do not stand in its own
+  // columns, and the records that words of byte strings point to.
+  ColumnCopies& words() { return words_; }
   void HoldRecords(std::unique_ptr<uint64_t[]> records) { records_ = std::move(records); }
+  // Keeps what the batch's columns are in; nullptr: nobody reads them any more.
+  void HoldColumns(std::shared_ptr<const void> holder) { holder_ = std::move(holder); }
   // The answers are byte strings, of `bytes_max` bytes at most. After HoldCredit.
   void AnswerBytes(uint64_t bytes_max);
   bool answers_bytes() const { return reply_bytes_.has_value(); }
   // Of tables, before Expect: the rows that commands point to, and where look-ups are answered.
   void HoldTable(std::unique_ptr<TableBatch> batch);
   TableBatch* table() const { return table_.get(); }
-  // After the last answer: the strings one behind the other; count() + 1 offsets. Throws bad_alloc.
-  void CopyBytes(uint32_t* offsets, std::string& data) const;
-  // Once no answer is owed and none will be. Idempotent.
+  // Of look-ups in an index or a hash that ask for more than the value: of each column that is
+  // answered what it has, if it is one of the key, else nullopt.
+  void AnswerKeys(std::vector<std::optional<std::string>> columns) { keys_ = std::move(columns); }
+  // After the last answer: the columns that are answered. Once. Throws bad_alloc.
+  std::vector<ColumnBuffers> TakeColumns();
+  // Records and strings, once no answer is owed and none will be. Idempotent.
   void FreeBytes();
 
   // Gives credit and in-flight count back, once no answer is owed and none will be: an asynchronous
@@ -74,7 +79,7 @@ class Request final : public routing::Reply {
   void Settle();
 
   // Its place in the order of what its session sends of one object. Written by that alone, but for
-  // the columns: those stand until the last answer, or Abandon.
+  // the columns: those stand until the last answer, or Abandon. They are what is sent.
   struct InOrder {
     class Again final : public CompletionTask {
      public:
@@ -124,17 +129,11 @@ class Request final : public routing::Reply {
   // What the states say as a whole, to be told to the caller: rows that a write has changed are
   // counted (ObjectEntry::CountWritten). Once. `refused` counts keys that were not executed.
   absl::Status Outcome(const RequestLimits& limits, uint32_t& refused);
-  // presence[i] = 1 where the key was there before the operation.
-  void CopyPresence(absl::Span<uint8_t> presence) const;
-  // Of conditional writes: 1 where the key was written; where it was executed at all.
-  void CopyApplied(absl::Span<uint8_t> applied) const;
-  void CopyExecuted(absl::Span<uint8_t> executed) const;
-  // The same as bitmaps in Arrow's bit order.
+  // A bit for each key, in Arrow's order: it was there before the operation; a conditional write
+  // has written it; it was executed at all.
   std::string PackPresence() const;
   std::string PackApplied() const;
   std::string PackExecuted() const;
-  const std::string& value_bytes() const { return value_bytes_; }
-  std::string TakeValueBytes() { return std::move(value_bytes_); }
 
  private:
   Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight& in_flight);
@@ -148,7 +147,6 @@ class Request final : public routing::Reply {
   };
   States PresentStates() const;
   States AppliedStates() const;
-  void Copy(States wanted, absl::Span<uint8_t> bytes) const;
   std::string Pack(States wanted) const;
 
   // Immutable after construction.
@@ -162,7 +160,10 @@ class Request final : public routing::Reply {
   std::string state_bytes_;
   std::shared_ptr<std::atomic<int64_t>> credit_;
   int64_t credit_bytes_ = 0;
+  ColumnCopies words_;
   std::unique_ptr<uint64_t[]> records_;
+  std::shared_ptr<const void> holder_;
+  std::vector<std::optional<std::string>> keys_;  // empty: the value alone is answered
   std::unique_ptr<TableBatch> table_;
   std::optional<routing::ReplyBytes> reply_bytes_;  // gives back to credit_
   bool settled_ = false;

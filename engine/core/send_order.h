@@ -1,9 +1,9 @@
 // What one session sends of one object takes effect, key by key, in the order in which it was sent,
 // also while ranges move. All that is under way goes by one version of the range table; AEUs
-// execute of a key's commands of one version the first ones and refuse the rest (docs/ROUTING.md
-// has the protocol and the argument). Once one comes back with refused keys, what the session sends
-// after it is held; when all are in, they are sent again by the newest version, in their order.
-// Paper: ERIS 3.2, 3.3.2.
+// execute of a key's commands of one version the first ones and refuse the rest
+// (docs/internals/ROUTING.md has the protocol and the argument). Once one comes back with refused
+// keys, what the session sends after it is held; when all are in, they are sent again by the newest
+// version, in their order. Paper: ERIS 3.2, 3.3.2.
 #ifndef ERIS_ENGINE_CORE_SEND_ORDER_H_
 #define ERIS_ENGINE_CORE_SEND_ORDER_H_
 
@@ -103,7 +103,7 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   uint64_t next_sequence_ ABSL_GUARDED_BY(mu()) = 0;
   // To be sent, again or for the first time, once all are in. Always has room for those under way.
   std::vector<Request*> held_ ABSL_GUARDED_BY(mu());
-  uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;  // since then; 0: not yet
+  uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;  // since then; 0 until GoOn finds them all in
 
   // Shared: the number of requests under way, which AEUs count down. acq_rel: the thread that
   // counts down to 0 sees what the others did before, and Drain's draining_.

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/core/core.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "routing/snapshot_registry.h"
 
 namespace eris::engine {

@@ -1,10 +1,9 @@
 #include "engine/core/table_batch.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "storage/byte_value.h"
+#include "engine/core/string_column.h"
 
 namespace eris::engine {
 namespace {
@@ -31,12 +30,10 @@ uint64_t BytesOf(const storage::TableLayout& layout, const RowBatch& batch, bool
   return bytes;
 }
 
-TableBatch::TableBatch(std::shared_ptr<const storage::TableLayout> layout, const RowBatch& batch,
-                       std::shared_ptr<const void> holder)
+TableBatch::TableBatch(std::shared_ptr<const storage::TableLayout> layout, const RowBatch& batch)
     : layout_(std::move(layout)),
       views_(batch.columns.begin(), batch.columns.end()),
-      rows_{batch.rows, views_},
-      holder_(std::move(holder)) {}
+      rows_{batch.rows, views_} {}
 
 void TableBatch::PackKeys(bool keys_only) {
   heads_.resize(rows_.rows);
@@ -72,7 +69,11 @@ std::vector<ColumnBuffers> TableBatch::TakeColumns() {
   for (size_t i = 0; i < answers_.size(); ++i) {
     Answer& answer = answers_[i];
     if (layout_->column(outputs_[i].column).type == ColumnType::kString) {
-      columns.push_back(ToStrings(answer));
+      auto* const words = reinterpret_cast<uint64_t*>(answer.values.data());
+      for (uint64_t row = 0; row < rows_.rows; ++row) {
+        if (answer.valid[row] == 0) words[row] = 0;
+      }
+      columns.push_back(StringColumn({words, rows_.rows}));
     } else {
       columns.push_back({.values = std::move(answer.values), .validity = {}, .offsets = {}});
     }
@@ -82,30 +83,7 @@ std::vector<ColumnBuffers> TableBatch::TakeColumns() {
   return columns;
 }
 
-ColumnBuffers TableBatch::ToStrings(const Answer& answer) const {
-  std::vector<uint64_t> words(rows_.rows);
-  std::memcpy(words.data(), answer.values.data(), answer.values.size());
-  std::vector<uint32_t> offsets(rows_.rows + 1);
-  size_t total = 0;
-  for (size_t i = 0; i < words.size(); ++i) {
-    offsets[i] = static_cast<uint32_t>(total);
-    if (answer.valid[i] == 0) words[i] = 0;
-    if (words[i] != 0) total += storage::BytesOf(words[i]).size();
-  }
-  offsets.back() = static_cast<uint32_t>(total);
-  ColumnBuffers column;
-  column.values.reserve(total);
-  for (const uint64_t& word : words) {
-    if (word == 0) continue;
-    const absl::string_view bytes = storage::BytesOf(word);
-    column.values.append(bytes.data(), bytes.size());
-  }
-  column.offsets.assign(reinterpret_cast<const char*>(offsets.data()),
-                        offsets.size() * sizeof(uint32_t));
-  return column;
-}
-
-std::string TableBatch::ToBits(const std::string& valid) const {
+std::string TableBatch::ToBits(const std::string& valid) {
   if (std::find(valid.begin(), valid.end(), '\0') == valid.end()) return {};
   std::string bits((valid.size() + 7) / 8, '\0');
   for (size_t i = 0; i < valid.size(); ++i) {

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "engine/core/batch_columns.h"
-#include "eris/table.h"
+#include "eris/batch.h"
 #include "storage/table/output_columns.h"
 #include "storage/table/table_layout.h"
 
@@ -25,9 +25,8 @@ uint64_t BytesOf(const storage::TableLayout& layout, const RowBatch& batch, bool
 
 class TableBatch {
  public:
-  // Borrows the buffers that `batch` points to, which `holder` keeps; copies the views.
-  TableBatch(std::shared_ptr<const storage::TableLayout> layout, const RowBatch& batch,
-             std::shared_ptr<const void> holder);
+  // Borrows the buffers that `batch` points to; copies the views.
+  TableBatch(std::shared_ptr<const storage::TableLayout> layout, const RowBatch& batch);
   TableBatch(const TableBatch&) = delete;
   TableBatch& operator=(const TableBatch&) = delete;
 
@@ -50,21 +49,16 @@ class TableBatch {
   // After the last answer, while the strings' records stand. Once. Throws bad_alloc.
   std::vector<ColumnBuffers> TakeColumns();
 
-  // The caller's memory is not needed any more.
-  void LetGo() { holder_.reset(); }
-
  private:
   struct Answer {
     std::string values;  // of strings a word each
     std::string valid;   // a byte per key
   };
-  ColumnBuffers ToStrings(const Answer& answer) const;
-  std::string ToBits(const std::string& valid) const;
+  static std::string ToBits(const std::string& valid);
 
   const std::shared_ptr<const storage::TableLayout> layout_;
   const std::vector<ColumnView> views_;
   const RowBatch rows_;
-  std::shared_ptr<const void> holder_;
   std::vector<uint64_t> heads_;
   std::vector<uint64_t> tails_;
   std::vector<uint64_t> pieces_;

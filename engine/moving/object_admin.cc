@@ -37,46 +37,24 @@ memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
 
 absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& options,
                                  Introduction introduce) {
-  ERIS_RETURN_IF_ERROR(CheckKind(options.kind));
-  ERIS_RETURN_IF_ERROR(CheckValueType(options.kind, options.value_type));
-  ERIS_RETURN_IF_ERROR(CheckKeyTypes(options.kind, options.value_type, options.key_type));
+  ERIS_ASSIGN_OR_RETURN(const auto layout, LayoutOf(options.kind, options.schema));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
-  return Add(name, introduce, [&](const Reservation& reservation) {
-    std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
-    return std::make_shared<ObjectEntry>(
-        reservation.name, options.kind, reservation.slot, reservation.id,
-        std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)),
-        options.key_type, options.value_type);
-  });
-}
-
-absl::Status ObjectAdmin::CreateTable(absl::string_view name, const TableSchema& schema,
-                                      const TableOptions& options, Introduction introduce) {
-  ERIS_ASSIGN_OR_RETURN(auto layout, storage::TableLayout::Create(schema));
-  const auto aeus = static_cast<uint32_t>(core_.directory.size());
-  ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialTableStarts(schema, options, aeus));
-  return Add(name, introduce, [&](const Reservation& reservation) {
-    std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
-    std::unique_ptr<const routing::BitmapTable> holders;
-    if (!schema.clustered()) holders = std::make_unique<routing::BitmapTable>(1, aeus, owners);
-    return std::make_shared<ObjectEntry>(
-        reservation.name, schema.clustered() ? ObjectKind::kTable : ObjectKind::kHeapTable,
-        reservation.slot, reservation.id,
-        std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)), KeyTypes{},
-        ValueType::kUint64, std::move(layout), std::move(holders));
-  });
-}
-
-absl::Status ObjectAdmin::Add(absl::string_view name, Introduction introduce,
-                              absl::FunctionRef<ObjectRef(const Reservation&)> make) {
   if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
   const InFlight::Entered entered(core_.in_flight);
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
   ObjectRef object;
   const absl::Status installed =
       base::OrNoMemory("the system has no memory for another object", [&]() -> absl::Status {
-        object = make(reservation);
+        std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
+        std::unique_ptr<const routing::BitmapTable> holders;
+        if (options.kind == ObjectKind::kHeapTable) {
+          holders = std::make_unique<routing::BitmapTable>(1, aeus, owners);
+        }
+        object = std::make_shared<ObjectEntry>(
+            reservation.name, options.kind, reservation.slot, reservation.id,
+            std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)), layout,
+            std::move(holders));
         ERIS_RETURN_IF_ERROR(Install(*object));
         introduce(object);
         return absl::OkStatus();

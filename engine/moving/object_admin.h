@@ -25,15 +25,13 @@ class ObjectAdmin {
 
   // Called with a new object, the last thing that may throw std::bad_alloc before it is published.
   using Introduction = absl::FunctionRef<void(const ObjectRef&)>;
-  // As Engine::Create, CreateTable, Drop and DropIfWritten.
+  // As Engine::Create, Drop and DropIfWritten.
   absl::Status Create(absl::string_view name, const CreateOptions& options, Introduction introduce);
-  absl::Status CreateTable(absl::string_view name, const TableSchema& schema,
-                           const TableOptions& options, Introduction introduce);
   // A drop waits for the border of a chunk where rows of the object are on their way.
   absl::StatusOr<ObjectId> Drop(absl::string_view name);
   absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows);
 
-  // Gives an AEU a place for the object, with no range yet; of a heap table its own, empty part.
+  // Gives an AEU a place for the object, without a range; of a heap table its own, empty part.
   // Does nothing where it has one. Errors: ResourceExhausted (no memory, no room). REQUIRES:
   // core.in_flight has been entered; the caller holds the object's publisher_mu.
   absl::Status AddMember(ObjectEntry& entry, AeuId aeu);
@@ -43,9 +41,6 @@ class ObjectAdmin {
   }
 
  private:
-  // Makes the object by `make`, installs, introduces and publishes it.
-  absl::Status Add(absl::string_view name, Introduction introduce,
-                   absl::FunctionRef<ObjectRef(const Reservation&)> make);
   absl::Status Install(ObjectEntry& entry);
   absl::StatusOr<ObjectId> DropIf(absl::string_view name,
                                   absl::FunctionRef<absl::Status(ObjectEntry&)> check);

@@ -9,24 +9,11 @@ namespace {
 constexpr uint64_t kStringBytes = 32;
 
 uint64_t RowBytes(const ObjectEntry& object) {
-  if (!object.is_table()) {
-    const uint64_t key = object.key_types.two_parts() ? 16 : 8;
-    return key + (object.value_type == ValueType::kBytes ? kStringBytes : 8);
-  }
   uint64_t bytes = 0;
-  for (const ColumnSchema& column : object.layout->schema().columns) {
-    switch (column.type) {
-      case ColumnType::kInt32:
-      case ColumnType::kDate:
-        bytes += 4;
-        break;
-      case ColumnType::kString:
-        bytes += kStringBytes;
-        break;
-      default:
-        bytes += 8;
-        break;
-    }
+  for (const ColumnSchema& column : object.schema.columns) {
+    const uint32_t width = ColumnValueBytes(column.type);
+    // The keys of an index or a hash are words.
+    bytes += width == 0 ? kStringBytes : object.is_table() ? width : sizeof(uint64_t);
   }
   return bytes;
 }

@@ -1,5 +1,5 @@
 // What a transfer asks of the AEUs: the commands of a step, each with its answer. An interface, so
-// that tests can answer in their place. Paper: ERIS 3.3.2; docs/balancing.md.
+// that tests can answer in their place. Paper: ERIS 3.3.2; docs/internals/balancing.md.
 #ifndef ERIS_ENGINE_MOVING_STEP_SENDER_H_
 #define ERIS_ENGINE_MOVING_STEP_SENDER_H_
 

@@ -228,7 +228,7 @@ class TransferRun {
       MakeRoom(chunk.values, rows);
       if (object_.kind == ObjectKind::kIndex) MakeVersionRoom(rows / storage::kRowsPerVersion + 1);
       if (object_.has_two_words()) MakeRoom(chunk.seconds, rows);
-      if (object_.value_type == ValueType::kBytes) {
+      if (object_.value_type == ColumnType::kString) {
         MakeRoom(chunk.offsets, rows);
         MakeRoom(chunk.bytes, bytes);
       }
@@ -252,7 +252,7 @@ class TransferRun {
     MakeRoom(columns.keys, versions);
     MakeRoom(columns.ends, versions);
     if (object_.has_two_words()) MakeRoom(columns.seconds, versions);
-    if (object_.value_type != ValueType::kBytes) {
+    if (object_.value_type != ColumnType::kString) {
       MakeRoom(columns.values, versions);
     } else {
       MakeRoom(columns.offsets, versions + 1);
@@ -303,8 +303,8 @@ class TransferRun {
     });
   }
 
-  // The source has it again, and refuses what goes by an older table (docs/ROUTING.md). After the
-  // conclusion: what goes by the new one must not find it gone.
+  // The source has it again, and refuses what goes by an older table (docs/internals/ROUTING.md).
+  // After the conclusion: what goes by the new one must not find it gone.
   void PublishReturned() {
     if (!heap() && !step_.covers.Empty()) PublishOwner(transfer_.from);
   }

@@ -1,6 +1,6 @@
 // Moves a range of an object from one AEU to another: reserve, then steps, each of which ends
 // published, until nothing is left to move or something stops it at the border of a chunk. Blocks;
-// on a client's thread or the balancer's. Paper: ERIS 3.3.2; docs/balancing.md.
+// on a client's thread or the balancer's. Paper: ERIS 3.3.2; docs/internals/balancing.md.
 //
 //   per step:  kGive -> source .. kHandOver .. target -> installed -> publish -> kConclude ->
 //   source

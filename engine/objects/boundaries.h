@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "eris/options.h"
-#include "eris/table.h"
 
 namespace eris::engine {
 
@@ -17,19 +16,13 @@ inline constexpr size_t kPartitionsMax = 1 << 16;
 
 // Ascending starts of the partitions, the first one 0. From split points when there are any, else
 // even pieces of the expected range, at most one per AEU (fewer if it has fewer keys); unset, of
-// all keys of the type, of dates those of 1900 to 2099. Of keys of two parts all this is about the
-// first. Errors: InvalidArgument (split points that do not ascend strictly, the lowest key among
-// them, too many; an inverted or empty range; a bound that no key of the type can be; second parts
-// in the expected range).
+// all values of the first key column, of dates those of 1900 to 2099. All this is about that column
+// alone: of a clustered table about the key's first eight bytes (options.h). A heap table has one
+// partition per AEU: 0, 1, 2, ... Errors: InvalidArgument (split points that do not ascend
+// strictly, the lowest key among them, too many; an inverted or empty range; a bound that no key of
+// the type can be; second parts in the expected range; bounds for a heap table). REQUIRES: a
+// checked schema.
 absl::StatusOr<std::vector<uint64_t>> InitialStarts(const CreateOptions& options, uint32_t aeus);
-
-// The same for a clustered table, whose bounds are of the key's first eight bytes (options.h).
-// Unset: even pieces of all values of the first key column, of dates those of 1900 to 2099. A heap
-// table has one partition per AEU: 0, 1, 2, ... Errors: also InvalidArgument (bounds for a heap
-// table). REQUIRES: a checked schema.
-absl::StatusOr<std::vector<uint64_t>> InitialTableStarts(const TableSchema& schema,
-                                                         const TableOptions& options,
-                                                         uint32_t aeus);
 
 }  // namespace eris::engine
 

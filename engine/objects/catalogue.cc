@@ -89,6 +89,7 @@ absl::StatusOr<Reservation> Catalogue::Reserve(absl::string_view name) {
 
 void Catalogue::Publish(const Reservation& reservation, ObjectRef object) {
   base::MutexLock lock(&mu_);
+  object->catalogue = this;
   objects_[reservation.name] = std::move(object);
 }
 

@@ -1,6 +1,6 @@
-// A data object in the catalogue: its name, its way through the routing layer and its memory
-// managers, one per NumaNode that holds a part of it. Shared by the catalogue, sessions and
-// requests under way.
+// A data object in the catalogue: its name and schema, its way through the routing layer and its
+// memory managers, one per NumaNode that holds a part of it. Shared by the catalogue, by who has
+// opened it (Session::Open) and by requests under way.
 #ifndef ERIS_ENGINE_OBJECTS_OBJECT_ENTRY_H_
 #define ERIS_ENGINE_OBJECTS_OBJECT_ENTRY_H_
 
@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "engine/objects/step_gate.h"
 #include "engine/objects/transfer_pacing.h"
+#include "eris/session.h"
 #include "eris/types.h"
 #include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
@@ -29,29 +30,30 @@
 
 namespace eris::engine {
 
-struct ObjectEntry {
-  ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId id,
-              std::unique_ptr<const routing::RangeTable> table, KeyTypes keys = {},
-              ValueType values = ValueType::kUint64,
-              std::shared_ptr<const storage::TableLayout> table_layout = nullptr,
+class Catalogue;
+
+struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEntry> {
+  ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId object_id,
+              std::unique_ptr<const routing::RangeTable> table,
+              std::shared_ptr<const storage::TableLayout> object_layout,
               std::unique_ptr<const routing::BitmapTable> first_holders = nullptr)
-      : name(std::move(object_name)),
-        kind(object_kind),
-        key_types(keys),
-        value_type(values),
-        layout(std::move(table_layout)),
-        route(slot, id, std::move(table)),
+      : State(std::move(object_name), object_id, object_kind, object_layout->schema()),
+        layout(std::move(object_layout)),
+        key_types(is_table() ? KeyTypes() : KeyTypesOf(schema)),
+        value_type(is_table() ? ColumnType::kUint64 : ValueTypeOf(schema)),
+        route(slot, object_id, std::move(table)),
         holders(std::move(first_holders)) {}
 
-  bool is_table() const { return layout != nullptr; }
+  bool is_table() const { return kind == ObjectKind::kTable || kind == ObjectKind::kHeapTable; }
   bool has_two_words() const { return is_table() ? layout->two_words() : key_types.two_parts(); }
 
   // Immutable after construction.
-  const std::string name;
-  const ObjectKind kind;
+  const std::shared_ptr<const storage::TableLayout> layout;  // LayoutOf the kind and the schema
+  // What the layout says of an index or a hash. Tables: the defaults.
   const KeyTypes key_types;
-  const ValueType value_type;
-  const std::shared_ptr<const storage::TableLayout> layout;  // of tables, else nullptr
+  const ColumnType value_type;
+  // Written once, by Catalogue::Publish, before anybody can find the object: what it is in.
+  const Catalogue* catalogue = nullptr;
 
   routing::ObjectRoute route;
   // Of a heap table: which AEUs have a part. AEU i's partition has the range [i, i + 1), and
@@ -168,23 +170,19 @@ struct ObjectEntry {
 
   // Rows of the first chunk, whose cost is not known: fewer rows if they have more columns.
   uint32_t FirstChunkRows() const {
-    if (HasLongValues()) return 1;
-    if (layout == nullptr) return ChunkSize::kRowsMin;
+    if (HasStrings()) return 1;
+    if (!is_table()) return ChunkSize::kRowsMin;
     uint64_t row_bytes = 0;
-    for (const ColumnSchema& column : layout->schema().columns) {
+    for (const ColumnSchema& column : schema.columns) {
       row_bytes += ColumnValueBytes(column.type);
     }
     return static_cast<uint32_t>(
         std::clamp<uint64_t>(ChunkSize::kLeastBytes / row_bytes, 1, ChunkSize::kRowsMin));
   }
   // A row of any length may be the first one.
-  bool HasLongValues() const {
-    if (value_type == ValueType::kBytes) return true;
-    if (layout == nullptr) return false;
-    const auto& columns = layout->schema().columns;
-    return std::any_of(columns.begin(), columns.end(), [](const ColumnSchema& column) {
-      return column.type == ColumnType::kString;
-    });
+  bool HasStrings() const {
+    return std::any_of(schema.columns.begin(), schema.columns.end(),
+                       [](const auto& column) { return column.type == ColumnType::kString; });
   }
 
   base::Mutex publisher_mu_;

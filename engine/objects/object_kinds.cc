@@ -3,57 +3,89 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace eris::engine {
 
-absl::Status CheckKind(ObjectKind kind) {
-  switch (kind) {
-    case ObjectKind::kIndex:
-    case ObjectKind::kHash:
-      return absl::OkStatus();
-    case ObjectKind::kTable:
-    case ObjectKind::kHeapTable:
-      return absl::InvalidArgumentError("a table is created with a schema: CreateTable");
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("kind of object ", static_cast<int>(kind), " is none of 1 (index), 2 (hash)"));
+namespace {
+
+bool IsKeyType(ColumnType type) {
+  return type == ColumnType::kUint64 || type == ColumnType::kInt64 ||
+         type == ColumnType::kFloat64 || type == ColumnType::kDate;
 }
 
-absl::Status CheckValueType(ObjectKind kind, ValueType values) {
-  if (values == ValueType::kUint64) return absl::OkStatus();
-  if (values != ValueType::kBytes) {
+// Of an index or a hash: the key's columns, which come first in its order, then the value.
+absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
+  const absl::string_view what = kind == ObjectKind::kHash ? "a hash" : "an index";
+  const size_t parts = schema.key.size();
+  if (parts < 1 || parts > 2) {
     return absl::InvalidArgumentError(
-        absl::StrCat("values of type ", static_cast<int>(values),
-                     ": objects have 1 (u64), and indexes also 2 (byte strings)"));
+        absl::StrCat(what, " has a key of 1 or, of an index, 2 columns, not of ", parts));
   }
-  if (kind == ObjectKind::kIndex) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "kind is hash and value_type is bytes: a hash has values of u64, only an index byte strings");
-}
-
-constexpr char kKeyTypesThereAre[] = " is none of 1 (u64), 2 (i64), 3 (f64), 4 (date)";
-
-absl::Status CheckKeyTypes(ObjectKind kind, ValueType values, const KeyTypes& keys) {
-  const auto known = [](KeyType type) {
-    return type >= KeyType::kUint64 && type <= KeyType::kDate;
-  };
-  if (!known(keys.first)) {
+  if (schema.columns.size() != parts + 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("key_type ", static_cast<int>(keys.first), kKeyTypesThereAre));
+        absl::StrCat(what, " has the columns of its key and one value; the schema has ",
+                     schema.columns.size(), " columns, ", parts, " of them of the key"));
   }
-  if (!keys.two_parts()) return absl::OkStatus();
-  if (!known(*keys.second)) {
+  for (uint32_t i = 0; i < parts; ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    if (schema.key[i] != i) {
+      return absl::InvalidArgumentError(absl::StrCat("the key of ", what,
+                                                     " is its first columns in their order; part ",
+                                                     i + 1, " is column ", schema.key[i]));
+    }
+    if (IsKeyType(column.type)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("key column ", column.name, " of ", what, " is ",
+                                                   ColumnTypeName(column.type),
+                                                   ", none of uint64, int64, float64, date"));
+  }
+  const ColumnSchema& value = schema.columns.back();
+  if (value.type != ColumnType::kUint64 && value.type != ColumnType::kString) {
+    return absl::InvalidArgumentError(absl::StrCat("value column ", value.name, " of ", what,
+                                                   " is ", ColumnTypeName(value.type),
+                                                   ", neither uint64 nor, of an index, string"));
+  }
+  if (value.nullable) {
     return absl::InvalidArgumentError(
-        absl::StrCat("key_type's second part ", static_cast<int>(*keys.second), kKeyTypesThereAre));
+        absl::StrCat("value column ", value.name, " of ", what, " is nullable"));
   }
+  if (kind == ObjectKind::kHash && parts > 1) {
+    return absl::InvalidArgumentError(
+        "kind is hash and the key has two columns: a hash has keys of one part");
+  }
+  if (value.type == ColumnType::kUint64) return absl::OkStatus();
   if (kind == ObjectKind::kHash) {
     return absl::InvalidArgumentError(
-        "kind is hash and key_type has two parts: a hash has keys of one part");
+        "kind is hash and the values are strings: a hash has values of uint64, only an index byte "
+        "strings");
   }
-  if (values == ValueType::kUint64) return absl::OkStatus();
+  if (parts == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "value_type is bytes and key_type has two parts: under keys of two parts stand values of "
-      "u64");
+      "the values are strings and the key has two columns: under keys of two parts are values of "
+      "uint64");
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const storage::TableLayout>> LayoutOf(ObjectKind kind,
+                                                                     const Schema& schema) {
+  if (kind < ObjectKind::kIndex || kind > ObjectKind::kHeapTable) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kind of object ", static_cast<int>(kind),
+                     " is none of 1 (index), 2 (hash), 3 (table), 4 (heap table)"));
+  }
+  auto layout = storage::TableLayout::Create(schema);
+  if (!layout.ok()) return layout;
+  if (kind == ObjectKind::kIndex || kind == ObjectKind::kHash) {
+    ERIS_RETURN_IF_ERROR(CheckKeyValue(kind, schema));
+  } else if (schema.has_key() != (kind == ObjectKind::kTable)) {
+    return absl::InvalidArgumentError(
+        schema.has_key() ? "kind is heap table and the schema has a key: rows of a heap table have "
+                           "none"
+                         : "kind is table and the schema has no key: rows of a clustered table "
+                           "have one");
+  }
+  return layout;
 }
 
 absl::Status CheckOnePart(const ObjectEntry& object, absl::string_view what) {
@@ -81,12 +113,10 @@ absl::Status CheckTable(const ObjectEntry& object) {
   return absl::FailedPreconditionError(absl::StrCat("object \"", object.name, "\" is not a table"));
 }
 
-absl::Status CheckTable(const ObjectEntry& object, ObjectKind kind) {
-  if (object.kind == kind) return absl::OkStatus();
-  const bool heap = kind == ObjectKind::kHeapTable;
-  return absl::FailedPreconditionError(
-      absl::StrCat("object \"", object.name, "\" is not a ", heap ? "heap" : "clustered",
-                   " table: ", heap ? "rows are appended to those" : "only those have keys"));
+absl::Status CheckNumbers(const ObjectEntry& object) {
+  if (object.value_type == ColumnType::kUint64) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name,
+                                                    "\" are byte strings, this call is for u64"));
 }
 
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what) {

@@ -4,6 +4,7 @@
 #define ERIS_ENGINE_OBJECTS_OBJECT_KINDS_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,14 +14,10 @@
 
 namespace eris::engine {
 
-// Errors: InvalidArgument (none of those there are).
-absl::Status CheckKind(ObjectKind kind);
-
-// Errors: InvalidArgument (no type of values, or none that objects of this kind have).
-absl::Status CheckValueType(ObjectKind kind, ValueType values);
-
-// Errors: InvalidArgument (no types of keys, or two parts where kind or values allow one).
-absl::Status CheckKeyTypes(ObjectKind kind, ValueType values, const KeyTypes& keys);
+// The layout of objects of this kind and schema. Errors: InvalidArgument (none of the kinds there
+// are; a schema that no object has, or none of this kind: see Schema and KeyValueSchema).
+absl::StatusOr<std::shared_ptr<const storage::TableLayout>> LayoutOf(ObjectKind kind,
+                                                                     const Schema& schema);
 
 // For a new partition: of a hash a random number, so that nobody outside can choose keys that meet;
 // of an index 0. May block on the system's source of random numbers, just after it has started.
@@ -30,10 +27,12 @@ absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind);
 // `what` ("be a side of a join") needs keys of one part. Errors: FailedPrecondition.
 absl::Status CheckOnePart(const ObjectEntry& object, absl::string_view what);
 
-// Calls for indexes and hashes, and calls for tables (of one kind). Errors: FailedPrecondition.
+// Calls for indexes and hashes, and calls for tables. Errors: FailedPrecondition.
 absl::Status CheckNoTable(const ObjectEntry& object);
 absl::Status CheckTable(const ObjectEntry& object);
-absl::Status CheckTable(const ObjectEntry& object, ObjectKind kind);
+
+// The values are u64, as the call needs them. Errors: FailedPrecondition (byte strings).
+absl::Status CheckNumbers(const ObjectEntry& object);
 
 // `what` ("be scanned") needs rows in key order. Errors: FailedPrecondition (a hash has none).
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what);

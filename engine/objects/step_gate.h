@@ -3,7 +3,8 @@
 // Scans at older snapshots find them at the source, whatever becomes of the step, and pass; so do
 // all scans of other objects. Held by the transfer, for one chunk at a time; passed by whoever
 // opens a scan, on a client's thread. AEUs have nothing to do with it. One per table. Any thread.
-// Paper: ERIS 3.3.2; docs/tables.md has the argument, tests/models/handover_table.pml the model.
+// Paper: ERIS 3.3.2; docs/internals/tables.md has the argument, tests/models/handover_table.pml the
+// model.
 #ifndef ERIS_ENGINE_OBJECTS_STEP_GATE_H_
 #define ERIS_ENGINE_OBJECTS_STEP_GATE_H_
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "eris/batch.h"
 #include "eris/types.h"
 
 namespace eris::engine {

@@ -6,11 +6,9 @@
 #include <new>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "engine/core/control_port.h"
 #include "engine/core/snapshot.h"
-#include "engine/reads/moved_max.h"
 #include "routing/range_table.h"
 
 namespace eris::engine {
@@ -25,22 +23,20 @@ absl::Status NoMemoryForParts() {
 }  // namespace
 
 AggregateCall::AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
-                             std::shared_ptr<Snapshot> snapshot,
-                             std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes,
-                             Session::AggregateCallback done)
-    : core_(core),
+                             std::shared_ptr<Snapshot> snapshot, SessionCredit credit,
+                             int64_t bytes, Session::AggregateCallback done)
+    : Call(core.completions, std::move(done)),
+      core_(core),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
       query_{.count_only = options.count_only, .values = options.values.value_or(ValueRange{})},
       snapshot_epoch_(snapshot->epoch()),
       credit_(std::move(credit)),
       bytes_(bytes),
-      done_(std::move(done)),
       snapshot_(std::move(snapshot)) {}
 
 void AggregateCall::Start() {
-  self_ = shared_from_this();
-  const std::shared_ptr<AggregateCall> kept = self_;  // the round may end at once
+  Begin();
   SendRound({&range_, 1});
 }
 
@@ -53,7 +49,7 @@ void AggregateCall::MakeParts(std::span<const storage::Range> ranges,
       Part& part = parts_.emplace_back();
       part.call = this;
       part.asked = rest;
-      part.aeu = table.owners()[partition];
+      part.owner = table.owners()[partition];
       if (cancelled_) part.SetCancelled();
       if (owned.hi && (!rest.hi || *owned.hi < *rest.hi)) {
         part.asked.hi = owned.hi;
@@ -108,7 +104,7 @@ void AggregateCall::SendPart(Part& part, uint64_t table_version) {
                                       .context = &part,
                                       .count = 1};
   const bool sent = core_.control->SendTo(
-      part.aeu, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
+      part.owner, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
   if (sent) return;
   part.Finish(PartOutcome::kRefused, std::nullopt);
   PartEnded(&part, 1);
@@ -146,31 +142,14 @@ std::vector<storage::Range> AggregateCall::MergeRound() {
         total_.Add(part.aggregate());
         moved.push_back(*part.rest());
         break;
-      case PartOutcome::kNoObject:
-        status_ =
-            absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
-        break;
-      case PartOutcome::kRefused:
-        status_ = absl::ResourceExhaustedError(absl::StrCat(
-            "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
-        break;
-      case PartOutcome::kNoMemory:
-        status_ = base::NoMemory("an AEU has no memory for its part of the aggregate");
-        break;
-      case PartOutcome::kAborted:
-        status_ = SnapshotAborted(core_, snapshot_epoch_, snapshot_.get());
-        break;
-      case PartOutcome::kCancelled:
-      case PartOutcome::kRunning:
-        status_ = absl::CancelledError("the aggregate was cancelled");
+      default:
+        status_ = StatusOf(part.outcome(), core_, *object_, "aggregate", snapshot_epoch_,
+                           snapshot_.get());
         break;
     }
   }
-  rounds_ = progress ? 0 : rounds_ + 1;
-  if (!moved.empty() && rounds_ > kMovedMax) {
-    status_ = absl::UnavailableError(
-        absl::StrCat("key ", moved[0].lo.head, " was moved again and again between AEUs"));
-  }
+  const bool again = moved_.Count(progress);
+  if (!moved.empty() && !again) status_ = MovedAgain(moved[0].lo.head);
   if (cancelled_ || !status_.ok()) moved.clear();
   return moved;
 }
@@ -186,41 +165,23 @@ void AggregateCall::Complete() {
     SendRound(moved);
     return;
   }
-  const std::shared_ptr<AggregateCall> kept = std::move(self_);
-  ended_.store(true, std::memory_order_release);  // pairs with Cancel
+  const std::shared_ptr<Call> kept = End();
   snapshot_.reset();
   InFlight& in_flight = core_.in_flight;
-  credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
+  if (credit_ != nullptr)
+    credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
   if (status_.ok()) {
-    RunCallback(total_);
+    Answer(total_);
   } else {
-    RunCallback(status_);
+    Answer(status_);
   }
   in_flight.Leave();  // after the callback, which Close promises to have called
 }
 
-void AggregateCall::Cancel(absl::Status status) {
-  if (ended_.load(std::memory_order_acquire)) return;  // pairs with Complete
-  if (cancel_asked_.exchange(true, std::memory_order_acq_rel)) return;
-  {
-    base::MutexLock lock(&mu_);
-    cancelled_ = true;
-    for (Part& part : parts_) part.SetCancelled();
-  }
-  cancel_.call = shared_from_this();
-  cancel_.status = std::move(status);
-  core_.completions.Push(&cancel_);
-}
-
-void AggregateCall::CancelTask::Complete() {
-  const std::shared_ptr<AggregateCall> kept = std::move(call);
-  kept->RunCallback(std::move(status));
-}
-
-void AggregateCall::RunCallback(absl::StatusOr<RangeAggregate> result) {
-  if (std::exchange(done_called_, true)) return;
-  std::move(done_)(std::move(result));
-  done_ = nullptr;  // what it holds is let go here, not with the last handle
+void AggregateCall::StopWork() {
+  base::MutexLock lock(&mu_);
+  cancelled_ = true;
+  for (Part& part : parts_) part.SetCancelled();
 }
 
 }  // namespace eris::engine

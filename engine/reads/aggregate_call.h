@@ -14,50 +14,44 @@
 
 #include "absl/status/status.h"
 #include "base/mutex.h"
-#include "engine/core/completion_queue.h"
+#include "engine/core/call.h"
 #include "engine/core/core.h"
+#include "engine/core/session_credit.h"
 #include "engine/objects/object_entry.h"
-#include "eris/engine.h"
-#include "eris/table_query.h"
+#include "engine/reads/ended_part.h"
+#include "eris/query.h"
+#include "eris/session.h"
 #include "routing/scan_part.h"
 
 namespace eris::engine {
 
-class AggregateCall final : public Pending,
-                            public CompletionTask,
-                            public std::enable_shared_from_this<AggregateCall> {
+class AggregateCall final : public Call<absl::StatusOr<RangeAggregate>> {
  public:
   // What a partition of the object takes of a session's bytes in flight while the call is under
   // way.
   static constexpr int64_t kBytesPerPartition = 512;
 
-  // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit`; the call
-  // gives both back at its end.
+  // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit` (nullptr:
+  // none); the call gives both back at its end.
   // `snapshot`: taken before; let go when all parts have been answered.
   AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
-                std::shared_ptr<Snapshot> snapshot, std::shared_ptr<std::atomic<int64_t>> credit,
-                int64_t bytes, Session::AggregateCallback done);
+                std::shared_ptr<Snapshot> snapshot, SessionCredit credit, int64_t bytes,
+                Session::AggregateCallback done);
 
   // Sends the parts out; from here on the callback is owed. May block while AEUs take nothing, up
-  // to the bound of the engine's Port.
+  // to the bound of the engine's Port. The caller has a reference meanwhile.
   void Start();
-
-  void Cancel(absl::Status status) override;
   void Complete() override;  // all parts of a round have ended; on the completion thread
 
  private:
   struct Part final : routing::ScanPart {
     AggregateCall* call = nullptr;
     storage::Range asked;
-    AeuId aeu;
   };
-  class CancelTask final : public CompletionTask {
-   public:
-    void Complete() override;
-    std::shared_ptr<AggregateCall> call;
-    absl::Status status;
-  };
-
+  void StopWork() override;
+  absl::StatusOr<RangeAggregate> CancelledResult(absl::Status status) const override {
+    return status;
+  }
   // The completion function of the parts' commands.
   static void PartEnded(routing::Reply* reply, uint32_t ended) noexcept;
   static_assert(sizeof(Part) <= kBytesPerPartition);
@@ -70,7 +64,6 @@ class AggregateCall final : public Pending,
   // Merges the round's figures. Returns what has moved; sets status_ where a part has failed, or
   // where there is no memory for what it would return.
   std::vector<storage::Range> MergeRound();
-  void RunCallback(absl::StatusOr<RangeAggregate> result);
 
   // Immutable after construction.
   Core& core_;
@@ -78,17 +71,14 @@ class AggregateCall final : public Pending,
   const storage::Range range_;
   const storage::ScanQuery query_;
   const uint64_t snapshot_epoch_;
-  const std::shared_ptr<std::atomic<int64_t>> credit_;
+  const SessionCredit credit_;
   const int64_t bytes_;
 
   // Owned by the completion thread, after Start.
-  Session::AggregateCallback done_;
-  bool done_called_ = false;
   std::shared_ptr<Snapshot> snapshot_;
-  uint32_t rounds_ = 0;  // without progress
+  MovedCount moved_;
   RangeAggregate total_;
   absl::Status status_;
-  std::shared_ptr<AggregateCall> self_;  // until the last part has ended
 
   // Guarded by mu_, which no AEU takes.
   base::Mutex mu_;
@@ -98,10 +88,6 @@ class AggregateCall final : public Pending,
   // Shared: counted down by AEUs, each after its last write (acq_rel: the last one to come sees
   // what the others did). One is the sender's own, so that the round does not end under it.
   std::atomic<uint32_t> running_{0};
-  // Written by whoever cancels first. acq_rel: that one owns cancel_.
-  std::atomic<bool> cancel_asked_{false};
-  std::atomic<bool> ended_{false};
-  CancelTask cancel_;
 };
 
 }  // namespace eris::engine

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 
 namespace eris {
 namespace {
@@ -66,7 +66,7 @@ void FillSchema(std::unique_ptr<SchemaData> data, bool nullable, ArrowSchema& sc
   schema.private_data = data.release();
 }
 
-void MakeSchema(const TableSchema& table, ArrowSchema& out) {
+void MakeSchema(const Schema& table, ArrowSchema& out) {
   auto top = std::make_unique<SchemaData>();
   top->format = "+s";
   top->children.resize(table.columns.size());
@@ -92,7 +92,7 @@ void MakeSchema(const TableSchema& table, ArrowSchema& out) {
 }
 
 struct ArrayData {
-  std::shared_ptr<const TableChunk> chunk;
+  std::shared_ptr<const Chunk> chunk;
   std::array<const void*, 3> buffers{};
   // Of the top level.
   std::vector<ArrowArray> children;
@@ -131,7 +131,7 @@ int64_t NullsOf(const ColumnView& column, uint64_t rows) {
   return static_cast<int64_t>(rows - valid);
 }
 
-void MakeArray(const std::shared_ptr<const TableChunk>& chunk, ArrowArray& out) {
+void MakeArray(const std::shared_ptr<const Chunk>& chunk, ArrowArray& out) {
   const auto& columns = chunk->schema().columns;
   auto top = std::make_unique<ArrayData>();
   top->chunk = chunk;
@@ -162,7 +162,7 @@ void MakeArray(const std::shared_ptr<const TableChunk>& chunk, ArrowArray& out) 
 
 }  // namespace
 
-void ExportArrow(std::shared_ptr<const TableChunk> chunk, ArrowSchema* schema, ArrowArray* array) {
+void ExportArrow(std::shared_ptr<const Chunk> chunk, ArrowSchema* schema, ArrowArray* array) {
   *schema = {};
   *array = {};
   try {

@@ -6,29 +6,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "base/check.h"
-#include "base/futex.h"
-#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/core/snapshot.h"
-#include "engine/reads/moved_max.h"
-#include "engine/reads/scan_chunk.h"
+#include "engine/reads/index_columns.h"
+#include "engine/reads/read_chunk.h"
 
 namespace eris::engine {
-namespace {
 
 using routing::PartOutcome;
 using routing::ScanChunkBuffer;
 
-}  // namespace
-
-absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
-                                             const ScanOptions& options) {
-  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core, options.snapshot));
+absl::StatusOr<ScanState*> ScanState::Create(Core& core, Request request) {
+  ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core, request.snapshot));
   // A scan that fits one chunk needs no more.
-  const bool two_parts = object->key_types.two_parts();
-  const bool small = options.limit > 0 && options.limit <= routing::ScanChunkRowsOf(two_parts);
+  const bool two_parts = request.object->key_types.two_parts();
+  const bool small = request.limit > 0 && request.limit <= routing::ScanChunkRowsOf(two_parts);
   std::vector<ScanChunkBuffer*> chunks =
       core.chunks->Take(small ? 1 : kScanChunksWanted, two_parts);
   if (chunks.empty()) {
@@ -37,7 +29,7 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
   }
   ScanState* scan = nullptr;
   try {
-    scan = new ScanState(core, std::move(object), options, std::move(snapshot), chunks);
+    scan = new ScanState(core, std::move(request), chunks);
   } catch (const std::bad_alloc&) {
     core.chunks->Return(chunks);
     throw;
@@ -50,26 +42,27 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, ObjectRef object,
   return scan;
 }
 
-ScanState::ScanState(Core& core, ObjectRef object, const ScanOptions& options,
-                     std::shared_ptr<Snapshot> snapshot,
-                     const std::vector<ScanChunkBuffer*>& chunks)
-    : ReaderState(core),
-      object_(std::move(object)),
-      range_(storage::Range::FromPublic(options.range)),
-      query_{.direction = options.direction,
-             .keys_only = options.keys_only,
-             .values = options.values.value_or(ValueRange{})},
+ScanState::ScanState(Core& core, Request request, const std::vector<ScanChunkBuffer*>& chunks)
+    : ReaderState(core, "scan"),
+      request_(std::move(request)),
+      range_(storage::Range::FromPublic(request_.range)),
+      strings_(request_.object->value_type == ColumnType::kString && !request_.query.keys_only),
       pool_(core.chunks),
       chunks_(chunks),
-      snapshot_epoch_(snapshot->epoch()),
-      snapshot_(std::move(snapshot)),
+      buffers_(chunks.size()),
+      snapshot_epoch_(request_.snapshot->epoch()),
+      snapshot_(std::move(request_.snapshot)),
       unassigned_(range_),
-      rows_left_(options.limit > 0 ? options.limit : std::numeric_limits<uint64_t>::max()) {
+      rows_left_(request_.limit > 0 ? request_.limit : std::numeric_limits<uint64_t>::max()) {
   if (unassigned_->Empty()) unassigned_.reset();
   lane_count_ = chunks_.size() >= 2 ? kScanLanes : 1;
-  for (size_t i = 0; i < chunks_.size(); ++i) {
+  for (uint32_t i = 0; i < chunks_.size(); ++i) {
+    buffers_[i].chunk = chunks_[i];
+    buffers_[i].lane = i % lane_count_;
+    buffers_[i].shown.resize(request_.schema.columns.size());
     Lane& lane = lanes_[i % lane_count_];
     lane.scan = this;
+    lane.spare.reserve(chunks_.size());  // a chunk that comes back asks for no memory
     lane.spare.push_back(chunks_[i]);
     ++lane.chunks;
   }
@@ -88,24 +81,13 @@ void ScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcept {
     scan->Notify();
     return;
   }
-  InFlight& in_flight = scan->core_.in_flight;
   lane->ended.store(true, std::memory_order_release);  // pairs with the acquire in TryNext
-  scan->Notify();
-  scan->Unref();
-  in_flight.Leave();
+  scan->Leave();
 }
 
-void ScanState::Cancel(absl::Status reason) {
-  {
-    base::MutexLock lock(&mu_);
-    Fail(std::move(reason));
-  }
-  Notify();
-}
-
-void ScanState::Fail(absl::Status reason) {
-  if (error_.ok()) error_ = std::move(reason);
-  CancelParts();
+std::shared_ptr<Snapshot> ScanState::snapshot() {
+  base::MutexLock lock(&mu_);
+  return snapshot_;
 }
 
 void ScanState::CancelParts() {
@@ -113,29 +95,41 @@ void ScanState::CancelParts() {
     Lane& lane = lanes_[i];
     if (!lane.out) continue;
     lane.SetCancelled();
-    core_.directory[lane.aeu].waker.Wake();
+    core_.directory[lane.owner].waker.Wake();
   }
 }
 
-void ScanState::ReturnChunk(uint32_t lane_index, ScanChunkBuffer* chunk) {
+void ScanState::ReturnBuffer(ReaderBuffer& returned) {
+  const auto& buffer = static_cast<const Buffer&>(returned);
   base::MutexLock lock(&mu_);
-  Lane& lane = lanes_[lane_index];
+  Lane& lane = lanes_[buffer.lane];
   --lane.with_reader;
   ReleaseSnapshot();
-  chunk->strings.FreeAll();
   if (!lane.out) {
-    lane.spare.push_back(chunk);
+    lane.spare.push_back(buffer.chunk);
     return;
   }
-  lane.GiveChunk(chunk);
-  core_.directory[lane.aeu].waker.Wake();
+  lane.GiveChunk(buffer.chunk);
+  core_.directory[lane.owner].waker.Wake();
+}
+
+void ScanState::ReleaseBuffers() {
+  base::MutexLock lock(&mu_);
+  if (!Ended()) return;
+  for (const Lane& lane : lanes_) {
+    // acquire: pairs with PartAnswered.
+    const bool out = lane.out && !lane.ended.load(std::memory_order_acquire);
+    if (out || lane.with_reader > 0) return;
+  }
+  for (ScanChunkBuffer* chunk : chunks_) chunk->strings.FreeAll();
+  pool_->Return(chunks_);
+  chunks_.clear();
 }
 
 std::optional<ScanState::NextResult> ScanState::TryNext() {
   for (;;) {
     ReleaseSnapshot();
-    if (!error_.ok()) return NextResult(error_);
-    if (finished_) return NextResult(std::nullopt);
+    if (auto end = Ended()) return end;
     Lane& lane = lanes_[front_];
     if (!lane.assigned) {
       finished_ = true;
@@ -145,7 +139,7 @@ std::optional<ScanState::NextResult> ScanState::TryNext() {
     // PartAnswered.
     const bool ended = lane.ended.load(std::memory_order_acquire);
     if (ScanChunkBuffer* chunk = lane.TakeFilled()) {
-      if (chunk->rows.rows > 0) return MakeChunk(lane, chunk);
+      if (chunk->rows.rows > 0) return HandOut(lane, chunk);
       if (ended) {
         lane.spare.push_back(chunk);
       } else {
@@ -183,27 +177,49 @@ bool ScanState::NothingBehind(const Lane& lane) const {
   return true;
 }
 
-ScanState::NextResult ScanState::MakeChunk(Lane& lane, ScanChunkBuffer* chunk) {
+void ScanState::ShowColumns(Buffer& buffer, uint32_t rows) const {
+  storage::ScanRows& filled = buffer.chunk->rows;
+  const auto& columns = request_.schema.columns;
+  size_t next = 0;
+  const auto show_keys = [&](uint64_t* keys) {
+    buffer.shown[next] = DecodeKeys(columns[next].type, {keys, rows});
+    ++next;
+  };
+  show_keys(filled.keys);
+  if (filled.seconds != nullptr) show_keys(filled.seconds);
+  if (request_.query.keys_only) return;
+  if (strings_) {
+    buffer.shown[next] = GatherStrings({filled.values, rows}, buffer.strings);
+    buffer.chunk->strings.FreeAll();
+  } else {
+    buffer.shown[next] = {.values = filled.values};
+  }
+}
+
+ScanState::NextResult ScanState::HandOut(Lane& lane, ScanChunkBuffer* chunk) {
   const auto rows = static_cast<uint32_t>(std::min<uint64_t>(chunk->rows.rows, rows_left_));
   if (rows_left_ != std::numeric_limits<uint64_t>::max()) rows_left_ -= rows;
   const storage::ScanRows& columns = chunk->rows;
   std::optional<KeyRange> rest =
       RestBehind({columns.keys[rows - 1], columns.seconds ? columns.seconds[rows - 1] : 0});
   if (rest && (rows_left_ == 0 || NothingBehind(lane))) rest.reset();
-  if (!rest) {
+  ResumePoint resume;
+  if (rest) {
+    resume = IndexResume{request_.object->route.object(), request_.fingerprint, *rest};
+  } else {
     finished_ = true;
     CancelParts();
     ReleaseSnapshot();
   }
+  Buffer& buffer = *std::find_if(buffers_.begin(), buffers_.end(),
+                                 [&](const Buffer& one) { return one.chunk == chunk; });
+  ShowColumns(buffer, rows);
   Ref();  // the chunk's
   Held held(*this);
-  const auto index = static_cast<uint32_t>(&lane - lanes_.data());
-  const bool bytes = object_->value_type == ValueType::kBytes;
-  auto buffer = std::make_shared<ScanChunk::Buffer>(
-      this, index, chunk, rows, !query_.keys_only && !bytes, !query_.keys_only && bytes, rest);
+  auto result = std::make_shared<ReadChunk>(*this, buffer, rows, std::move(resume));
   held.Keep();
   ++lane.with_reader;
-  return std::optional<ScanChunk>(ScanChunk(std::move(buffer)));
+  return NextResult(std::move(result));
 }
 
 void ScanState::PartEnded(Lane& lane) {
@@ -221,47 +237,29 @@ void ScanState::PartEnded(Lane& lane) {
       }
       return;
     case PartOutcome::kMoved:
-      moved_ = *lane.rest() == lane.asked ? moved_ + 1 : 0;
-      if (moved_ > kMovedMax) {
-        error_ = absl::UnavailableError(absl::StrCat("key ", NearFirstPartOf(*lane.rest()),
-                                                     " was moved again and again between AEUs"));
-        return;
+      if (!moved_.Count(*lane.rest() != lane.asked)) {
+        return Fail(MovedAgain(NearFirstPartOf(*lane.rest())));
       }
-      if (query_.Backward()) {
+      if (request_.query.Backward()) {
         lane.todo.hi = lane.rest()->hi;
       } else {
         lane.todo.lo = lane.rest()->lo;
       }
-      SendPart(lane);
-      return;
-    case PartOutcome::kNoObject:
-      error_ = absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
-      return;
-    case PartOutcome::kRefused:
-      error_ = absl::ResourceExhaustedError(absl::StrCat(
-          "the AEUs gave no outgoing buffer back for ", core_.limits.send_wait_ms_max, " ms"));
-      return;
-    case PartOutcome::kNoMemory:
-      error_ = base::NoMemory("an AEU has no memory for its part of the scan");
-      return;
-    case PartOutcome::kAborted:
-      error_ = SnapshotAborted(core_, snapshot_epoch_, snapshot_.get());
-      return;
-    case PartOutcome::kCancelled:
-    case PartOutcome::kRunning:
-      error_ = absl::CancelledError("the scan was cancelled");
-      return;
+      return SendPart(lane);
+    default:
+      return Fail(StatusOf(lane.outcome(), core_, *request_.object, what(), snapshot_epoch_,
+                           snapshot_.get()));
   }
 }
 
 uint64_t ScanState::NearFirstPartOf(const storage::Range& range) const {
-  return query_.Backward() ? storage::LastFirstPartOf(range) : range.lo.head;
+  return request_.query.Backward() ? storage::LastFirstPartOf(range) : range.lo.head;
 }
 
 void ScanState::CutAt(const storage::Range& partition, storage::Range& range,
                       storage::Range& rest) const {
   rest = {range.lo, range.lo};
-  if (query_.Backward()) {
+  if (request_.query.Backward()) {
     if (partition.lo <= range.lo) return;
     rest.hi = partition.lo;
     range.lo = partition.lo;
@@ -275,9 +273,9 @@ void ScanState::CutAt(const storage::Range& partition, storage::Range& range,
 std::optional<KeyRange> ScanState::RestBehind(const storage::Key& key) const {
   constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
   storage::Range rest = range_;
-  if (query_.Backward()) {
+  if (request_.query.Backward()) {
     rest.hi = key;
-  } else if (object_->key_types.two_parts() && key.tail < kMax) {
+  } else if (request_.object->key_types.two_parts() && key.tail < kMax) {
     rest.lo = {key.head, key.tail + 1};
   } else if (key.head < kMax) {
     rest.lo = {key.head + 1, 0};
@@ -292,7 +290,7 @@ void ScanState::AssignLanes() {
   for (uint32_t i = 0; i < lane_count_ && unassigned_; ++i) {
     Lane& lane = lanes_[(front_ + i) % lane_count_];
     if (lane.assigned) continue;
-    const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
+    const std::shared_ptr<const routing::RangeTable> table = request_.object->route.Pin();
     const size_t partition = table->PartitionOf(NearFirstPartOf(*unassigned_));
     lane.todo = *unassigned_;
     CutAt(table->RangeOf(partition), lane.todo, *unassigned_);
@@ -303,34 +301,30 @@ void ScanState::AssignLanes() {
 }
 
 void ScanState::SendPart(Lane& lane) {
-  const std::shared_ptr<const routing::RangeTable> table = object_->route.Pin();
+  const std::shared_ptr<const routing::RangeTable> table = request_.object->route.Pin();
   const size_t partition = table->PartitionOf(NearFirstPartOf(lane.todo));
-  lane.aeu = table->owners()[partition];
+  lane.owner = table->owners()[partition];
   lane.asked = lane.todo;
   CutAt(table->RangeOf(partition), lane.asked, lane.behind);
 
-  if (!core_.in_flight.TryEnter()) {
-    error_ = base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing");
-    return;
-  }
+  if (!EnterParts(1)) return;
   lane.Reset();
   lane.ended.store(false, std::memory_order_relaxed);  // the AEU gets the command after this
   lane.out = true;
   for (ScanChunkBuffer* chunk : lane.spare) lane.GiveChunk(chunk);
   lane.spare.clear();
-  Ref();  // the part's
   const routing::ScanSegment segment{
-      .range = lane.asked, .rows_max = rows_left_, .part = &lane, .query = query_};
+      .range = lane.asked, .rows_max = rows_left_, .part = &lane, .query = request_.query};
   const routing::CommandHeader header{.type = routing::CommandType::kScan,
-                                      .slot = object_->route.slot(),
-                                      .object = object_->route.object(),
+                                      .slot = request_.object->route.slot(),
+                                      .object = request_.object->route.object(),
                                       .table_version = table->version(),
                                       .snapshot = snapshot_epoch_,
                                       .complete = &ScanState::PartAnswered,
                                       .context = &lane,
                                       .count = 1};
   const bool sent = core_.control->SendTo(
-      lane.aeu, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
+      lane.owner, header, {reinterpret_cast<const std::byte*>(&segment), sizeof segment});
   if (!sent) {
     lane.Finish(PartOutcome::kRefused, std::nullopt);
     PartAnswered(&lane, 1);

@@ -1,8 +1,7 @@
-// An ordered scan under way. The range is cut at partition boundaries; up to two partitions (lanes)
-// work ahead side by side, each with chunks of its own, and the reader takes the lanes in the
-// scan's direction. So memory is bounded by the chunks, and the lane in front can always go on.
-// Reference counted: the reader's handle, its chunks, and each part that is out. Paper:
-// ERIS 3.1, 4.2.2.
+// An ordered scan of an index under way. The range is cut at partition boundaries; up to two
+// partitions (lanes) work ahead side by side, each with chunks of its own, and the reader takes the
+// lanes in the scan's direction. So memory is bounded by the chunks, and the lane in front can
+// always go on. Paper: ERIS 3.1, 4.2.2.
 #ifndef ERIS_ENGINE_READS_SCAN_STATE_H_
 #define ERIS_ENGINE_READS_SCAN_STATE_H_
 
@@ -13,13 +12,13 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/core/core.h"
 #include "engine/core/reader_state.h"
 #include "engine/objects/object_entry.h"
-#include "eris/engine.h"
-#include "eris/table_query.h"
+#include "engine/reads/ended_part.h"
+#include "engine/reads/resume_token.h"
+#include "eris/query.h"
 #include "routing/scan_part.h"
 #include "storage/scan.h"
 
@@ -29,21 +28,33 @@ namespace eris::engine {
 inline constexpr uint32_t kScanLanes = 2;
 inline constexpr uint32_t kScanChunksWanted = 4;
 
-class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChunk>>> {
+class ScanState final : public ReaderState {
  public:
+  struct Request {
+    ObjectRef object;
+    Schema schema;  // of the chunks
+    KeyRange range;
+    storage::ScanQuery query;
+    uint64_t limit = 0;                    // 0: none
+    std::shared_ptr<Snapshot> snapshot{};  // nullptr: one is taken
+    uint64_t fingerprint = 0;
+  };
   // Takes the scan's snapshot first, before it looks at a partition table. The caller's reference
   // is in the result. Errors: ResourceExhausted (no chunk free, no snapshot), Aborted (the given
   // one).
-  static absl::StatusOr<ScanState*> Create(Core& core, ObjectRef object,
-                                           const ScanOptions& options);
+  static absl::StatusOr<ScanState*> Create(Core& core, Request request);
 
-  // The first reason stays. Any thread.
-  void Cancel(absl::Status reason);
-
-  // A chunk that the reader is done with. Any thread.
-  void ReturnChunk(uint32_t lane, routing::ScanChunkBuffer* chunk);
+  const Schema& schema() const override { return request_.schema; }
+  std::shared_ptr<Snapshot> snapshot() override;
+  void ReturnBuffer(ReaderBuffer& buffer) override;
+  void ReleaseBuffers() override;
 
  private:
+  // A chunk of the pool.
+  struct Buffer final : ReaderBuffer {
+    routing::ScanChunkBuffer* chunk = nullptr;
+    uint32_t lane = 0;
+  };
   struct Lane final : routing::ScanPart {
     ScanState* scan = nullptr;
     std::atomic<bool> ended{false};  // written by the AEU (release), read by the reader (acquire)
@@ -51,8 +62,7 @@ class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChun
     // Guarded by the scan's mu_.
     bool assigned = false;  // has a range to answer
     bool out = false;       // a part of it is with an AEU
-    AeuId aeu;
-    storage::Range todo;    // of the assigned range: what no part has answered yet
+    storage::Range todo;    // of the assigned range: what is still to be answered
     storage::Range asked;   // of the part that is out
     storage::Range behind;  // of todo: what lies behind `asked`; empty or not
     std::vector<routing::ScanChunkBuffer*> spare;
@@ -60,23 +70,22 @@ class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChun
     uint32_t with_reader = 0;
   };
 
-  ScanState(Core& core, ObjectRef object, const ScanOptions& options,
-            std::shared_ptr<Snapshot> snapshot,
-            const std::vector<routing::ScanChunkBuffer*>& chunks);
+  ScanState(Core& core, Request request, const std::vector<routing::ScanChunkBuffer*>& chunks);
   ~ScanState();
 
   // The completion function of scan commands.
   static void PartAnswered(routing::Reply* reply, uint32_t ended) noexcept;
 
   std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  NextResult MakeChunk(Lane& lane, routing::ScanChunkBuffer* chunk)
+  void CancelParts() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  NextResult HandOut(Lane& lane, routing::ScanChunkBuffer* chunk)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The first `rows` of the buffer's chunk, of their own types. Throws std::bad_alloc.
+  void ShowColumns(Buffer& buffer, uint32_t rows) const;
   // Takes note of the end of the front lane's part and sends out what comes next.
   void PartEnded(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AssignLanes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Fail(absl::Status reason) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Lets the snapshot go when the scan has ended and every part has been answered.
   void ReleaseSnapshot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NothingBehind(const Lane& lane) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -91,11 +100,12 @@ class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChun
   std::optional<KeyRange> RestBehind(const storage::Key& key) const;
 
   // Immutable after construction.
-  const ObjectRef object_;
+  Request request_;  // without the snapshot
   const storage::Range range_;
-  const storage::ScanQuery query_;
+  const bool strings_;  // values are words, which have to be gathered
   const std::shared_ptr<ScanChunkPool> pool_;
-  const std::vector<routing::ScanChunkBuffer*> chunks_;
+  std::vector<routing::ScanChunkBuffer*> chunks_;  // but for their return, under mu_
+  std::vector<Buffer> buffers_;                    // of those, in their order
 
   // Guarded by mu_, which no AEU takes.
   std::array<Lane, kScanLanes> lanes_;
@@ -105,9 +115,7 @@ class ScanState final : public ReaderState<absl::StatusOr<std::optional<ScanChun
   uint32_t front_ ABSL_GUARDED_BY(mu_) = 0;
   std::optional<storage::Range> unassigned_ ABSL_GUARDED_BY(mu_);
   uint64_t rows_left_ ABSL_GUARDED_BY(mu_);
-  uint32_t moved_ ABSL_GUARDED_BY(mu_) = 0;
-  bool finished_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status error_ ABSL_GUARDED_BY(mu_);
+  MovedCount moved_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace eris::engine

@@ -20,7 +20,7 @@ constexpr size_t kSmallChunkBytes = 16 << 10;
 
 size_t Aligned(size_t bytes) { return base::RoundUp(bytes, 64); }
 
-size_t BytesOf(const TableSchema& schema, uint32_t rows, uint32_t string_bytes, bool states) {
+size_t BytesOf(const Schema& schema, uint32_t rows, uint32_t string_bytes, bool states) {
   size_t bytes = states ? Aligned(rows) : 0;
   for (const ColumnSchema& column : schema.columns) {
     bytes += Aligned((size_t{rows} + 63) / 64 * sizeof(uint64_t));
@@ -40,7 +40,7 @@ uint32_t StringBytes(uint32_t rows) {
 
 }  // namespace
 
-TableChunkShape TableChunkShape::Of(const TableSchema& schema, uint64_t rows_max, bool states,
+TableChunkShape TableChunkShape::Of(const Schema& schema, uint64_t rows_max, bool states,
                                     size_t bytes_max) {
   // The most rows that fit.
   uint32_t rows = kRowsLeast;
@@ -55,7 +55,7 @@ TableChunkShape TableChunkShape::Of(const TableSchema& schema, uint64_t rows_max
   return shape;
 }
 
-TableChunkPlan TableChunkPlan::Of(const TableSchema& schema, const Wanted& wanted,
+TableChunkPlan TableChunkPlan::Of(const Schema& schema, const Wanted& wanted,
                                   uint32_t pieces_left) {
   const uint32_t parts = std::max(wanted.parts, 1u);
   const auto shape_of = [&](size_t bytes_max) {
@@ -95,7 +95,7 @@ TableChunkPlan TableChunkPlan::Of(const TableSchema& schema, const Wanted& wante
   return plan;
 }
 
-std::vector<storage::ResultColumn> ColumnsIn(std::byte* memory, const TableSchema& schema,
+std::vector<storage::ResultColumn> ColumnsIn(std::byte* memory, const Schema& schema,
                                              const TableChunkShape& shape,
                                              storage::KeyState*& states) {
   std::vector<storage::ResultColumn> columns;

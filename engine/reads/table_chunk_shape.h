@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "storage/batch.h"
 #include "storage/table/result_rows.h"
 
@@ -25,8 +25,7 @@ struct TableChunkShape {
 
   // As many rows as fit `bytes_max`, at most `rows_max` (0: no bound); where many columns are of
   // strings the chunk is larger. `states`: whether there is a state per row.
-  static TableChunkShape Of(const TableSchema& schema, uint64_t rows_max, bool states,
-                            size_t bytes_max);
+  static TableChunkShape Of(const Schema& schema, uint64_t rows_max, bool states, size_t bytes_max);
 };
 
 // What a scan takes of the pool of pieces (table_chunk_pool.h). The rule:
@@ -57,11 +56,11 @@ struct TableChunkPlan {
     bool aggregates = false;
     bool states = false;
   };
-  static TableChunkPlan Of(const TableSchema& schema, const Wanted& wanted, uint32_t pieces_left);
+  static TableChunkPlan Of(const Schema& schema, const Wanted& wanted, uint32_t pieces_left);
 };
 
 // The columns in `memory`, which has shape.bytes, and the states, nullptr where there are none.
-std::vector<storage::ResultColumn> ColumnsIn(std::byte* memory, const TableSchema& schema,
+std::vector<storage::ResultColumn> ColumnsIn(std::byte* memory, const Schema& schema,
                                              const TableChunkShape& shape,
                                              storage::KeyState*& states);
 

@@ -6,20 +6,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/check.h"
-#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/core/snapshot.h"
+#include "engine/reads/ended_part.h"
+#include "engine/reads/read_chunk.h"
 #include "engine/reads/table_chunk_shape.h"
-#include "engine/reads/table_result.h"
-#include "storage/table/append_pieces.h"
 
 namespace eris::engine {
 
 using routing::CommandType;
 using routing::PartOutcome;
-using storage::KeyState;
 
 namespace {
 
@@ -30,12 +27,12 @@ constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, Request request) {
   auto* scan = new TableScanState(core, std::move(request));
   Held held(*scan);
-  core.table_scans.Add(scan);
+  core.scans.Add(scan);
   absl::Status status;
   {
     base::MutexLock lock(&scan->mu_);
     status = scan->MakeParts();
-    if (status.ok()) status = scan->MakeChunks();
+    if (status.ok()) status = scan->MakeBlocks();
     if (status.ok()) {
       scan->SendAll();
       status = scan->error_;
@@ -47,18 +44,19 @@ absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, Request reque
 }
 
 TableScanState::TableScanState(Core& core, Request request)
-    : ReaderState(core),
+    : ReaderState(core, "scan"),
       request_(std::move(request)),
       pool_(core.table_chunks),
+      circulation_(core),
       rows_left_(request_.limit > 0 ? request_.limit : kNoLimit) {}
 
 TableScanState::~TableScanState() {
   pool_->Return(std::move(memory_), slab_bytes_);
   // Runs count what they take in the core's memory, which may go with the last scan.
-  parts_.reset();
+  circulation_.DropParts();
   ended_runs_.clear();
   merged_.reset();
-  core_.table_scans.Remove(this);
+  core_.scans.Remove(this);
 }
 
 // Rows that the snapshot S sees are where they were when S was taken, whoever owns their keys by
@@ -79,70 +77,42 @@ absl::Status TableScanState::MakeParts() {
     owners_.erase(std::unique(owners_.begin(), owners_.end()), owners_.end());
   }
   for (const AeuId owner : owners_) handed_out_.push_back({.owner = owner, .cursor = {}});
-  if (request_.resume) {
-    const TableResume& resume = *request_.resume;
-    bool fits = resume.object == table.route.object() &&
-                resume.snapshot == request_.snapshot->epoch() &&
-                resume.query == request_.fingerprint && !request_.plan->aggregates() &&
-                !resume.parts.empty();
-    auto at = handed_out_.begin();
-    for (const TablePartState& part : resume.parts) {  // ascending, as these are
-      at = std::find_if(at, handed_out_.end(),
-                        [&](const TablePartState& own) { return own.owner == part.owner; });
-      if (at == handed_out_.end()) {
-        fits = false;
-        break;
-      }
-      *at++ = part;
-    }
-    if (!fits) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the resume token is not one of this query on snapshot ",
-                       request_.snapshot->epoch(), " of table \"", table.name, "\""));
-    }
-  }
-  MakeTarget();
-  parts_ = std::make_unique<Part[]>(owners_.size());
+  if (request_.resume) ERIS_RETURN_IF_ERROR(TakeResume(*request_.resume));
+  if (request_.target) MakeTarget();
+  circulation_.MakeParts(owners_);
   for (size_t i = 0; i < owners_.size(); ++i) {
-    Part& part = parts_[i];
+    Part& part = circulation_.part(i);
     part.scan = this;
-    part.owner = owners_[i];
     part.plan = request_.plan;
     part.from = handed_out_[i].cursor;
     part.memory = core_.run_memory.get();
     if (request_.target) part.target = &target_;
-    part_list_.push_back(&part);
   }
   return absl::OkStatus();
 }
 
-void TableScanState::MakeTarget() {
-  if (!request_.target) return;
-  const ObjectEntry& target = *request_.target;
-  target_.route = &target.route;
-  target_.layout = target.layout.get();
-  target_.begin_chunk = &TableScanState::BeginChunk;
-  target_.complete_chunk = &TableScanState::ChunkAnswered;
-  switch (target.kind) {
-    case ObjectKind::kIndex:
-    case ObjectKind::kHash:
-      target_.type = CommandType::kUpsert;
-      return;
-    case ObjectKind::kTable:
-      target_.type = CommandType::kPutRows;
-      return;
-    case ObjectKind::kHeapTable: {
-      target_.type = CommandType::kAppendRows;
-      const auto holders = target.holders.Pin();
-      target_holders_ = holders->Owners();
-      target_.holders = target_holders_;
-      target_.table_version = holders->version();
-      return;
+absl::Status TableScanState::TakeResume(const TableResume& resume) {
+  bool fits = resume.object == request_.table->route.object() &&
+              resume.snapshot == request_.snapshot->epoch() &&
+              resume.query == request_.fingerprint && !request_.plan->aggregates() &&
+              !resume.parts.empty();
+  auto at = handed_out_.begin();
+  for (const TablePartState& part : resume.parts) {  // ascending, as these are
+    at = std::find_if(at, handed_out_.end(),
+                      [&](const TablePartState& own) { return own.owner == part.owner; });
+    if (at == handed_out_.end()) {
+      fits = false;
+      break;
     }
+    *at++ = part;
   }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the resume token is not one of this query on snapshot ",
+                   request_.snapshot->epoch(), " of table \"", request_.table->name, "\""));
 }
 
-absl::Status TableScanState::MakeChunks() {
+absl::Status TableScanState::MakeBlocks() {
   const TableChunkPlan plan = TableChunkPlan::Of(schema(),
                                                  {.limit = request_.limit,
                                                   .parts = static_cast<uint32_t>(owners_.size()),
@@ -156,20 +126,17 @@ absl::Status TableScanState::MakeChunks() {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the ", pool_->pieces_max(), " MiB for the answers of table scans are in use"));
   }
-  chunk_count_ = std::min(plan.chunks, static_cast<uint32_t>(memory_.size()) * plan.per_slab);
-  chunks_ = std::make_unique<Chunk[]>(chunk_count_);
-  for (uint32_t i = 0; i < chunk_count_; ++i) {
-    Chunk& chunk = chunks_[i];
-    chunk.scan = this;
+  const auto blocks = std::min(plan.chunks, static_cast<uint32_t>(memory_.size()) * plan.per_slab);
+  circulation_.MakeBlocks(*this, answered_, blocks);
+  for (uint32_t i = 0; i < blocks; ++i) {
+    Block& block = circulation_.block(i);
     std::byte* const memory =
         memory_[i / plan.per_slab].get() + i % plan.per_slab * plan.chunk_bytes;
-    chunk.columns = ColumnsIn(memory, schema(), shape, chunk.states);
-    chunk.column_views.resize(chunk.columns.size());
-    chunk.views = chunk.column_views;
-    chunk.rows_out.columns = chunk.columns;
-    chunk.capacity = shape.capacity;
-    chunk.Clear();
-    spare_.push_back(&chunk);
+    block.columns = ColumnsIn(memory, schema(), shape, block.states);
+    block.shown.resize(block.columns.size());
+    block.views = block.shown;
+    block.rows_out.columns = block.columns;
+    block.capacity = shape.capacity;
   }
   return absl::OkStatus();
 }
@@ -181,31 +148,13 @@ void TableScanState::SendAll() {
   }
   std::vector<AeuId> refused;
   refused.reserve(targets.size());
-  for (size_t i = 0; i < targets.size(); ++i) {
-    if (!core_.in_flight.TryEnter()) {
-      for (; i > 0; --i) core_.in_flight.Leave();
-      Fail(absl::UnavailableError("the engine is closing"));
-      return;
-    }
-  }
+  if (!EnterParts(targets.size())) return;
   parts_left_ = static_cast<uint32_t>(targets.size());
-  for (size_t i = 0; i < owners_.size(); ++i) {
-    if (handed_out_[i].done) continue;
-    parts_[i].out = true;
-    Ref();  // the part's
-  }
+  for (size_t i = 0; i < owners_.size(); ++i) circulation_.part(i).out = !handed_out_[i].done;
   // Nobody is woken before there is a command.
-  if (!request_.plan->aggregates()) {
-    for (uint32_t round = 0; round < routing::kTablePartChunksMax; ++round) {
-      for (size_t i = 0; i < owners_.size() && !spare_.empty(); ++i) {
-        if (!parts_[i].out) continue;
-        Chunk* const chunk = spare_.back();
-        spare_.pop_back();
-        Give(*chunk, parts_[i]);
-      }
-    }
-  }
-  const routing::TableScanSegment segment{part_list_.data(), part_list_.size()};
+  if (!request_.plan->aggregates()) circulation_.GiveSpare(/*wake=*/false);
+  const auto& parts = circulation_.part_list();
+  const routing::TableScanSegment segment{parts.data(), parts.size()};
   const routing::CommandHeader header{.type = CommandType::kTableScan,
                                       .slot = request_.table->route.slot(),
                                       .object = request_.table->route.object(),
@@ -215,7 +164,7 @@ void TableScanState::SendAll() {
                                       .count = 1};
   core_.control->Multicast(targets, header, std::as_bytes(std::span(&segment, 1)), refused);
   for (const AeuId aeu : refused) {
-    routing::TableScanPart* part = routing::PartOf(part_list_, aeu);
+    routing::TableScanPart* const part = routing::PartOf(parts, aeu);
     part->Finish(PartOutcome::kRefused, absl::OkStatus(), nullptr);
     PartAnswered(part, 1);
   }
@@ -228,54 +177,8 @@ void TableScanState::PartAnswered(routing::Reply* reply, uint32_t ended) noexcep
     scan->Notify();
     return;
   }
-  InFlight& in_flight = scan->core_.in_flight;
-  part->ended.store(true, std::memory_order_release);  // pairs with the acquire in TryNext
-  scan->Notify();
-  scan->Unref();
-  in_flight.Leave();
-}
-
-void TableScanState::BeginChunk(routing::TableChunk* reply, uint32_t answers) noexcept {
-  auto* chunk = static_cast<Chunk*>(reply);
-  // Who calls this holds a part that is out.
-  chunk->scan->Ref();
-  chunk->scan->core_.in_flight.EnterAgain();
-  // relaxed: published to the AEUs by the buffers the commands travel in.
-  chunk->owed.store(answers, std::memory_order_relaxed);
-}
-
-void TableScanState::ChunkAnswered(routing::Reply* reply, uint32_t answers) noexcept {
-  auto* chunk = static_cast<Chunk*>(reply);
-  // Another one may be the last, and the scan's end.
-  TableScanState* scan = chunk->scan;
-  InFlight& in_flight = scan->core_.in_flight;
-  // acq_rel: the last one sees the states as all the others wrote them.
-  const uint32_t before = chunk->owed.fetch_sub(answers, std::memory_order_acq_rel);
-  ERIS_DCHECK(before >= answers);
-  if (before != answers) return;
-  scan->answered_chunks_.Push(chunk);
-  scan->Notify();
-  scan->Unref();
-  in_flight.Leave();
-}
-
-void TableScanState::Cancel(absl::Status reason) {
-  {
-    base::MutexLock lock(&mu_);
-    if (error_.ok()) Fail(std::move(reason));
-  }
-  Notify();
-}
-
-void TableScanState::Fail(absl::Status reason) {
-  error_ = std::move(reason);
-  // Owners of the target skip what they have not begun, AEUs of the table end their parts.
-  for (uint32_t i = 0; i < chunk_count_; ++i) chunks_[i].SetCancelled();
-  for (size_t i = 0; i < part_list_.size(); ++i) {
-    Part& part = parts_[i];
-    part.SetCancelled();
-    if (part.out) core_.directory[part.owner].waker.Wake();
-  }
+  part->ended.store(true, std::memory_order_release);  // pairs with the acquire in LookAtParts
+  scan->Leave();
 }
 
 uint64_t TableScanState::rows_written() {
@@ -285,47 +188,20 @@ uint64_t TableScanState::rows_written() {
 
 std::optional<TableScanState::NextResult> TableScanState::TryNext() {
   for (;;) {
-    if (!error_.ok()) return NextResult(error_);
-    if (finished_) return NextResult(nullptr);
+    if (auto end = Ended()) return end;
     if (request_.snapshot->aborted()) {
       Fail(SnapshotAborted(core_, request_.snapshot->epoch(), request_.snapshot.get()));
       continue;
     }
-    if (answered_list_ == nullptr) answered_list_ = answered_chunks_.TakeAll();
-    if (Chunk* chunk = answered_list_) {
-      answered_list_ = chunk->next;
-      --chunks_away_;
-      --chunk->part->given;
-      TakeAnswered(*chunk);
+    if (Block* block = circulation_.TakeAnswered(answered_)) {
+      TakeAnswered(*block);
       continue;
     }
-    bool again = false;
-    const size_t parts = part_list_.size();
-    for (size_t i = 0; i < parts && !again; ++i) {
-      Part& part = parts_[(next_part_ + i) % parts];
-      if (!part.out) continue;
-      // Before the ring is looked at: what is in it then is all there will be. acquire: pairs with
-      // PartAnswered.
-      const bool ended = part.ended.load(std::memory_order_acquire);
-      if (routing::TableChunk* filled = part.TakeFilled()) {
-        auto& chunk = static_cast<Chunk&>(*filled);
-        --chunks_away_;
-        --part.given;
-        next_part_ = (next_part_ + i + 1) % parts;
-        if (chunk.rows_out.rows > 0) return HandOut(chunk);
-        PassOn(chunk);
-        again = true;
-      } else if (ended) {
-        EndPart(part);
-        again = true;
-      }
-    }
-    if (again) continue;
-    if (parts_left_ > 0 && chunk_count_ == with_reader_) {
-      return NextResult(absl::FailedPreconditionError(
-          absl::StrCat("the reader keeps all ", chunk_count_, " chunks that this scan may fill")));
-    }
-    if (parts_left_ > 0 || chunks_away_ > 0) return std::nullopt;
+    bool moved = false;
+    if (auto chunk = LookAtParts(moved)) return chunk;
+    if (moved) continue;
+    if (parts_left_ > 0 && circulation_.blocks() == with_reader_) return NextResult(KeptAll());
+    if (parts_left_ > 0 || circulation_.blocks_away() > 0) return std::nullopt;
     if (request_.plan->aggregates()) {
       if (!groups_counted_) return std::nullopt;  // Work goes on
       return NextGroups();
@@ -334,36 +210,54 @@ std::optional<TableScanState::NextResult> TableScanState::TryNext() {
   }
 }
 
-TableScanState::NextResult TableScanState::HandOut(Chunk& chunk) {
-  const auto rows = static_cast<uint32_t>(std::min<uint64_t>(chunk.rows_out.rows, rows_left_));
-  std::vector<TablePartState> parts;
+std::optional<TableScanState::NextResult> TableScanState::LookAtParts(bool& moved) {
+  const size_t parts = circulation_.parts();
+  for (size_t i = 0; i < parts; ++i) {
+    Part& part = circulation_.part((next_part_ + i) % parts);
+    if (!part.out) continue;
+    // Before the ring is looked at: what is in it then is all there will be. acquire: pairs with
+    // PartAnswered.
+    const bool ended = part.ended.load(std::memory_order_acquire);
+    routing::TableChunk* const filled = part.TakeFilled();
+    if (filled == nullptr && !ended) continue;
+    moved = true;
+    if (filled == nullptr) {
+      EndPart(part);
+      return std::nullopt;
+    }
+    auto& block = static_cast<Block&>(*filled);
+    circulation_.CameBack(block);
+    next_part_ = (next_part_ + i + 1) % parts;
+    if (block.rows_out.rows > 0) return HandOut(block);
+    circulation_.PassOn(block);
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+TableScanState::NextResult TableScanState::HandOut(Block& block) {
+  const auto rows = static_cast<uint32_t>(std::min<uint64_t>(block.rows_out.rows, rows_left_));
+  ResumePoint resume;
   if (!request_.plan->aggregates()) {
-    routing::TableCursor& cursor =
-        handed_out_[static_cast<size_t>(chunk.part - parts_.get())].cursor;
-    if (rows == chunk.rows_out.rows) {
-      cursor = chunk.behind;
+    routing::TableCursor& cursor = handed_out_[circulation_.IndexOf(*block.part)].cursor;
+    if (rows == block.rows_out.rows) {
+      cursor = block.behind;
     } else {
-      cursor = chunk.before;
+      cursor = block.before;
       cursor.skip = rows;
     }
-    parts = handed_out_;
+    resume = TableResume{request_.table->route.object(), request_.fingerprint,
+                         request_.snapshot->epoch(), handed_out_};
   }
   if (rows_left_ != kNoLimit) rows_left_ -= rows;
   if (rows_left_ == 0) {
     finished_ = true;
-    for (size_t i = 0; i < part_list_.size(); ++i) {
-      if (!parts_[i].out) continue;
-      parts_[i].SetCancelled();
-      core_.directory[owners_[i]].waker.Wake();
-    }
+    circulation_.CancelParts();
   }
   Ref();  // the chunk's
   Held held(*this);
-  chunk.ShowRows();
-  auto result = std::make_shared<TableResult>(
-      *this, chunk, rows,
-      TableResume{request_.table->route.object(), request_.snapshot->epoch(), request_.fingerprint,
-                  std::move(parts)});
+  block.ShowRows();
+  auto result = std::make_shared<ReadChunk>(*this, block, rows, std::move(resume));
   held.Keep();
   ++with_reader_;
   return NextResult(std::move(result));
@@ -372,37 +266,28 @@ TableScanState::NextResult TableScanState::HandOut(Chunk& chunk) {
 void TableScanState::EndPart(Part& part) {
   part.out = false;
   --parts_left_;
-  while (routing::TableChunk* empty = part.TakeEmpty()) {
-    --chunks_away_;
-    --part.given;
-    spare_.push_back(static_cast<Chunk*>(empty));
+  circulation_.TakeAllBack(part);
+  if (part.outcome() != PartOutcome::kAnswered) {
+    return Fail(StatusOf(part.outcome(), core_, *request_.table, what(), request_.snapshot->epoch(),
+                         request_.snapshot.get()));
   }
-  switch (part.outcome()) {
-    case PartOutcome::kAnswered:
-      if (!part.status().ok() && request_.target != nullptr) {
-        return Fail(absl::Status(part.status().code(),
-                                 absl::StrCat("scan into object \"", request_.target->name,
-                                              "\": ", part.status().message())));
-      }
-      if (!part.status().ok()) return Fail(part.status());
-      handed_out_[static_cast<size_t>(&part - parts_.get())].done = true;
-      if (request_.plan->aggregates()) ended_runs_.push_back(part.TakeRun());
-      GiveSpare();
-      return;
-    case PartOutcome::kNoObject:
-      return Fail(absl::NotFoundError(
-          absl::StrCat("object \"", request_.table->name, "\" has been dropped")));
-    case PartOutcome::kRefused:
-      return Fail(NoRoom());
-    case PartOutcome::kNoMemory:
-      return Fail(base::NoMemory("an AEU has no memory for its part of the scan"));
-    case PartOutcome::kAborted:
-      return Fail(SnapshotAborted(core_, request_.snapshot->epoch(), request_.snapshot.get()));
-    case PartOutcome::kMoved:
-    case PartOutcome::kCancelled:
-    case PartOutcome::kRunning:
-      return Fail(absl::CancelledError("the scan was cancelled"));
+  if (!part.status().ok() && request_.target != nullptr) {
+    return Fail(absl::Status(part.status().code(),
+                             absl::StrCat("scan into object \"", request_.target->name,
+                                          "\": ", part.status().message())));
   }
+  if (!part.status().ok()) return Fail(part.status());
+  handed_out_[circulation_.IndexOf(part)].done = true;
+  if (request_.plan->aggregates()) {
+    ended_runs_.push_back(part.TakeRun());
+  } else {
+    circulation_.GiveSpare();
+  }
+}
+
+absl::Status TableScanState::KeptAll() const {
+  return absl::FailedPreconditionError(absl::StrCat("the reader keeps all ", circulation_.blocks(),
+                                                    " chunks that this scan may fill"));
 }
 
 bool TableScanState::Work() {
@@ -428,7 +313,7 @@ bool TableScanState::Work() {
     base::MutexLock lock(&mu_);
     merged_ = std::move(sum);
     if (!groups.ok()) {
-      if (error_.ok()) Fail(groups.status());
+      Fail(groups.status());
       return true;
     }
     groups_ = *groups;
@@ -440,7 +325,7 @@ bool TableScanState::Work() {
   run.reset();
   base::MutexLock lock(&mu_);
   merged_ = std::move(sum);
-  if (!fits.ok() && error_.ok()) Fail(std::move(fits));
+  if (!fits.ok()) Fail(std::move(fits));
   return true;
 }
 
@@ -449,148 +334,30 @@ TableScanState::NextResult TableScanState::NextGroups() {
     finished_ = true;
     return NextResult(nullptr);
   }
-  if (spare_.empty()) {
-    return NextResult(absl::FailedPreconditionError(
-        absl::StrCat("the reader keeps all ", chunk_count_, " chunks that this scan may fill")));
-  }
-  Chunk& chunk = *spare_.back();
-  spare_.pop_back();
-  chunk.Clear();
-  merged_->TakeGroups(next_group_, chunk.rows_out);
-  ERIS_CHECK(chunk.rows_out.rows > 0);
-  return HandOut(chunk);
+  Block* const block = circulation_.TakeSpare();
+  if (block == nullptr) return NextResult(KeptAll());
+  block->Clear();
+  merged_->TakeGroups(next_group_, block->rows_out);
+  ERIS_CHECK(block->rows_out.rows > 0);
+  return HandOut(*block);
 }
 
-void TableScanState::TakeAnswered(Chunk& chunk) {
-  const bool appends = target_.type == CommandType::kAppendRows;
-  const uint32_t rows = chunk.rows_out.rows;
-  const auto answers =
-      appends
-          ? static_cast<uint32_t>(storage::AppendPieces(*target_.layout, *chunk.rows).size() - 1)
-          : rows;
-  std::vector<uint32_t> moved;
-  for (uint32_t i = 0; i < answers; ++i) {
-    switch (chunk.states[i]) {
-      case KeyState::kAbsent:
-      case KeyState::kPresent:
-        break;
-      case KeyState::kMoved:
-        moved.push_back(i);
-        break;
-      case KeyState::kNoObject:
-        return Fail(absl::NotFoundError(
-            absl::StrCat("object \"", request_.target->name, "\" has been dropped")));
-      case KeyState::kNoMemory:
-        return Fail(absl::ResourceExhaustedError(
-            absl::StrCat(core_.limits.MemoryLimitText(), ": rows for object \"",
-                         request_.target->name, "\" were refused, some others are written")));
-      case KeyState::kRefused:
-        return Fail(NoRoom());
-      case KeyState::kCancelled:
-        return Fail(absl::CancelledError("the scan was cancelled"));
-      case KeyState::kPending:
-      case KeyState::kUnequal:
-      case KeyState::kNoRoom:
-        ERIS_DCHECK(false);  // no write ends so
-        return Fail(absl::InternalError("a row of the scan has no answer"));
-    }
-  }
-  if (!moved.empty()) return SendAgain(chunk, moved);
-  rows_written_ += rows;
-  PassOn(chunk);
-}
-
-void TableScanState::SendAgain(Chunk& chunk, const std::vector<uint32_t>& moved) {
-  if (chunk.resends++ == kResendsMax) {
-    return Fail(absl::UnavailableError(
-        absl::StrCat(moved.size(), " rows were moved again and again between AEUs")));
-  }
-  const uint32_t rows = chunk.rows_out.rows;
-  BatchColumns columns;
-  std::vector<uint64_t> heads;
-  std::vector<uint64_t> tails;
-  if (target_.layout != nullptr) {
-    heads.resize(rows);
-    if (target_.layout->two_words()) tails.resize(rows);
-    target_.layout->PackKeys(*chunk.rows, /*keys_only=*/false, heads.data(),
-                             tails.empty() ? nullptr : tails.data());
-    columns = {.keys = heads, .seconds = tails};
-  } else {
-    const auto column = [&](size_t i) {
-      return absl::MakeConstSpan(static_cast<const uint64_t*>(chunk.columns[i].values), rows);
-    };
-    columns = {.keys = column(0), .values = column(1)};
-  }
-  ColumnCopies again;
-  again.Select(columns, moved);
-  if (!core_.in_flight.TryEnter()) {
-    return Fail(absl::UnavailableError("the engine is closing"));
-  }
-  ++chunks_away_;
-  ++chunk.part->given;
-  BeginChunk(&chunk, static_cast<uint32_t>(moved.size()));
-  core_.in_flight.Leave();  // it has entered again
-  routing::KeyedCommand command{
-      .type = target_.type, .positions = moved, .complete = &ChunkAnswered, .context = &chunk};
-  SetColumns(again.view(), command);
-  core_.control->Send(request_.target->route, command);
-}
-
-absl::Status TableScanState::NoRoom() const {
-  return absl::ResourceExhaustedError(absl::StrCat("the AEUs gave no outgoing buffer back for ",
-                                                   core_.limits.send_wait_ms_max, " ms"));
-}
-
-void TableScanState::ReturnChunk(Chunk* chunk) {
+void TableScanState::ReturnBuffer(ReaderBuffer& buffer) {
   base::MutexLock lock(&mu_);
   --with_reader_;
-  if (error_.ok() && !finished_) PassOn(*chunk);
+  if (!Ended()) circulation_.PassOn(static_cast<Block&>(buffer));
 }
 
-void TableScanState::ReleaseChunks() {
+void TableScanState::ReleaseBuffers() {
   base::MutexLock lock(&mu_);
-  if (with_reader_ > 0 || request_.target != nullptr || (error_.ok() && !finished_)) return;
-  for (size_t i = 0; i < part_list_.size(); ++i) {
+  if (with_reader_ > 0 || request_.target != nullptr || !Ended()) return;
+  for (size_t i = 0; i < circulation_.parts(); ++i) {
+    const Part& part = circulation_.part(i);
     // acquire: pairs with PartAnswered.
-    if (parts_[i].out && !parts_[i].ended.load(std::memory_order_acquire)) return;
+    if (part.out && !part.ended.load(std::memory_order_acquire)) return;
   }
   pool_->Return(std::move(memory_), slab_bytes_);
   memory_.clear();
-}
-
-void TableScanState::PassOn(Chunk& chunk) {
-  chunk.resends = 0;
-  Part* const part = chunk.part;
-  if (part != nullptr && part->out && part->given < routing::kTablePartChunksMax) {
-    Give(chunk, *part);
-    core_.directory[part->owner].waker.Wake();
-  } else {
-    spare_.push_back(&chunk);
-    GiveSpare();
-  }
-}
-
-void TableScanState::Give(Chunk& chunk, Part& part) {
-  chunk.part = &part;
-  ++part.given;
-  ++chunks_away_;
-  part.GiveChunk(&chunk);
-}
-
-void TableScanState::GiveSpare() {
-  if (request_.plan->aggregates()) return;
-  // Each part has one before any gets a second.
-  for (uint32_t most = 1; most <= routing::kTablePartChunksMax; ++most) {
-    for (size_t i = 0; i < part_list_.size() && !spare_.empty(); ++i) {
-      Part& part = parts_[give_next_];
-      give_next_ = (give_next_ + 1) % part_list_.size();
-      if (!part.out || part.given >= most) continue;
-      Chunk* const chunk = spare_.back();
-      spare_.pop_back();
-      Give(*chunk, part);
-      core_.directory[part.owner].waker.Wake();
-    }
-  }
 }
 
 }  // namespace eris::engine

@@ -95,9 +95,9 @@ enum class TransferOutcome : uint8_t {
 enum class TransferPhase : uint8_t {
   kBetweenSteps = 0,   // max_bytes_per_s, or memory for the next step
   kOtherTransfer = 1,  // the source, which gives a range of another object
-  kSource = 2,         // the source, which has not given the rows yet
+  kSource = 2,         // the source, which has still to give the rows
   kTarget = 3,         // the target: they are on their way to it
-  kConclusion = 4,     // the source, which has not heard yet how the step has ended
+  kConclusion = 4,     // the source, which has still to hear how the step has ended
 };
 
 struct TransferRecord {

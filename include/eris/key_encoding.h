@@ -3,7 +3,7 @@
 // only; the type is a property of the object (CreateOptions::key_type), and who calls converts.
 // Header-only; pure functions, any thread. Keys as text: key_text.h.
 //
-//   KeyType    key                                        order
+//   ColumnType    key                                        order
 //   kUint64    the number itself                          0 .. 2^64-1
 //   kInt64     two's complement, sign bit flipped         -2^63 .. -1, 0 .. 2^63-1
 //   kFloat64   IEEE 754 bits: below zero negated as one   -inf, -max .. -denorm_min, 0,
@@ -84,13 +84,14 @@ constexpr int32_t DateFromKey(uint64_t key) {
 
 // The lowest and the highest key of a type. Those of kFloat64 are the infinities: NaNs would lie
 // outside.
-constexpr uint64_t LowestKey(KeyType type) {
-  return type == KeyType::kFloat64 ? KeyFromFloat64(-std::numeric_limits<double>::infinity()) : 0;
+constexpr uint64_t LowestKey(ColumnType type) {
+  return type == ColumnType::kFloat64 ? KeyFromFloat64(-std::numeric_limits<double>::infinity())
+                                      : 0;
 }
-constexpr uint64_t HighestKey(KeyType type) {
-  if (type == KeyType::kFloat64) return KeyFromFloat64(std::numeric_limits<double>::infinity());
-  return type == KeyType::kDate ? std::numeric_limits<uint32_t>::max()
-                                : std::numeric_limits<uint64_t>::max();
+constexpr uint64_t HighestKey(ColumnType type) {
+  if (type == ColumnType::kFloat64) return KeyFromFloat64(std::numeric_limits<double>::infinity());
+  return type == ColumnType::kDate ? std::numeric_limits<uint32_t>::max()
+                                   : std::numeric_limits<uint64_t>::max();
 }
 
 // Batches. Shapes: both spans have the same length; they do not overlap.

@@ -1,10 +1,10 @@
 // Keys of any type as text: what the program reads and prints, and what messages show.
 // Header-only; pure functions, any thread.
 //
-//   u64    decimal digits                            0 .. 18446744073709551615
-//   i64    the same, with '-' where below 0          -9223372036854775808 .. 9223372036854775807
-//   f64    decimal, also 1e-7; inf, -inf; no nan     printed so short as to be read back the same
-//   date   YYYY-MM-DD, proleptic Gregorian           -5877641-06-23 .. 5881580-07-11
+//   uint64   decimal digits                          0 .. 18446744073709551615
+//   int64    the same, with '-' where below 0        -9223372036854775808 .. 9223372036854775807
+//   float64  decimal, also 1e-7; inf, -inf; no nan   printed so short as to be read back the same
+//   date     YYYY-MM-DD, proleptic Gregorian         -5877641-06-23 .. 5881580-07-11
 //
 // Years beyond 9999 have more digits, those before year 0 (which is 1 BC) a '-'.
 #ifndef ERIS_KEY_TEXT_H_
@@ -28,47 +28,35 @@
 
 namespace eris {
 
-inline constexpr KeyType kKeyTypes[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64,
-                                        KeyType::kDate};
+inline constexpr ColumnType kKeyTypes[] = {ColumnType::kUint64, ColumnType::kInt64,
+                                           ColumnType::kFloat64, ColumnType::kDate};
 
-// "u64", "i64", "f64", "date".
-inline absl::string_view KeyTypeName(KeyType type) {
-  switch (type) {
-    case KeyType::kInt64:
-      return "i64";
-    case KeyType::kFloat64:
-      return "f64";
-    case KeyType::kDate:
-      return "date";
-    default:
-      return "u64";
-  }
-}
-inline std::optional<KeyType> KeyTypeFromName(absl::string_view name) {
-  for (const KeyType type : kKeyTypes) {
+inline absl::string_view KeyTypeName(ColumnType type) { return ColumnTypeName(type); }
+inline std::optional<ColumnType> KeyTypeFromName(absl::string_view name) {
+  for (const ColumnType type : kKeyTypes) {
     if (name == KeyTypeName(type)) return type;
   }
   return std::nullopt;
 }
 
-// "u64"; of two parts "u64,date".
+// "uint64"; of two parts "uint64,date".
 inline std::string KeyTypesName(const KeyTypes& types) {
   if (!types.two_parts()) return std::string(KeyTypeName(types.first));
   return absl::StrCat(KeyTypeName(types.first), ",", KeyTypeName(*types.second));
 }
-// "one part (u64)", "two parts (u64,date)".
+// "one part (uint64)", "two parts (uint64,date)".
 inline std::string KeyPartsText(const KeyTypes& types) {
   return absl::StrCat(types.two_parts() ? "two parts (" : "one part (", KeyTypesName(types), ")");
 }
 
 // What is a key of the type: "number from 0 to 18446744073709551615".
-inline absl::string_view KeyTypeRange(KeyType type) {
+inline absl::string_view KeyTypeRange(ColumnType type) {
   switch (type) {
-    case KeyType::kInt64:
+    case ColumnType::kInt64:
       return "number from -9223372036854775808 to 9223372036854775807";
-    case KeyType::kFloat64:
+    case ColumnType::kFloat64:
       return "number within the range of 64-bit floats (inf and -inf are, nan is not)";
-    case KeyType::kDate:
+    case ColumnType::kDate:
       return "date YYYY-MM-DD from -5877641-06-23 to 5881580-07-11";
     default:
       return "number from 0 to 18446744073709551615";
@@ -125,50 +113,50 @@ inline bool ParseDate(absl::string_view text, int32_t& days) {
 }
 
 // Appends a key's text. A key outside its type's (only an embedder can write one) shows as "key N".
-inline void AppendKeyText(KeyType type, uint64_t key, std::string* text) {
+inline void AppendKeyText(ColumnType type, uint64_t key, std::string* text) {
   if (key < LowestKey(type) || key > HighestKey(type)) return absl::StrAppend(text, "key ", key);
   switch (type) {
-    case KeyType::kInt64:
+    case ColumnType::kInt64:
       return absl::StrAppend(text, Int64FromKey(key));
-    case KeyType::kFloat64: {
+    case ColumnType::kFloat64: {
       char buffer[32];  // the longest is -2.2250738585072014e-308
       const std::to_chars_result end =
           std::to_chars(buffer, buffer + sizeof buffer, Float64FromKey(key));
       text->append(buffer, end.ptr);
       return;
     }
-    case KeyType::kDate:
+    case ColumnType::kDate:
       return absl::StrAppend(text, DateText(DateFromKey(key)));
     default:
       return absl::StrAppend(text, key);
   }
 }
-inline std::string KeyText(KeyType type, uint64_t key) {
+inline std::string KeyText(ColumnType type, uint64_t key) {
   std::string text;
   AppendKeyText(type, key, &text);
   return text;
 }
 
 // False for anything but a key of the type: no sign '+', no blank, nothing behind it.
-inline bool ParseKeyText(KeyType type, absl::string_view text, uint64_t& key) {
+inline bool ParseKeyText(ColumnType type, absl::string_view text, uint64_t& key) {
   const char* end = text.data() + text.size();
   const auto whole = [&](const std::from_chars_result& result) {
     return result.ec == std::errc() && result.ptr == end && !text.empty();
   };
   switch (type) {
-    case KeyType::kInt64: {
+    case ColumnType::kInt64: {
       int64_t number = 0;
       if (!whole(std::from_chars(text.data(), end, number))) return false;
       key = KeyFromInt64(number);
       return true;
     }
-    case KeyType::kFloat64: {
+    case ColumnType::kFloat64: {
       double number = 0;
       if (!whole(std::from_chars(text.data(), end, number)) || IsNan(number)) return false;
       key = KeyFromFloat64(number);
       return true;
     }
-    case KeyType::kDate: {
+    case ColumnType::kDate: {
       int32_t days = 0;
       if (!ParseDate(text, days)) return false;
       key = KeyFromDate(days);
@@ -179,7 +167,7 @@ inline bool ParseKeyText(KeyType type, absl::string_view text, uint64_t& key) {
   }
 }
 // Errors: InvalidArgument, naming the text and what was expected.
-inline absl::StatusOr<uint64_t> KeyFromText(KeyType type, absl::string_view text) {
+inline absl::StatusOr<uint64_t> KeyFromText(ColumnType type, absl::string_view text) {
   uint64_t key = 0;
   if (ParseKeyText(type, text, key)) return key;
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no ", KeyTypeRange(type)));

@@ -105,7 +105,7 @@ struct Options {
   // somebody asks for it.
   uint32_t snapshot_age_ms_max = 600'000;
   // How long one turn of an AEU spends on scans before it looks after other commands again: about
-  // what a look-up beside scans waits, but for the rest of a batch of commands before it. Scans are
+  // what a lookup beside scans waits, but for the rest of a batch of commands before it. Scans are
   // as fast with it as with four times as much.
   uint32_t scan_slice_us = 100;
 
@@ -115,27 +115,22 @@ struct Options {
 
 struct CreateOptions {
   ObjectKind kind = ObjectKind::kIndex;
-  // The keys that are expected: the initial partitions are even pieces of it. Keys outside are
-  // welcome too (the first and the last partition take them).
+  // Of tables needed; of indexes and hashes KeyValueSchema:
+  //   {.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-1000, 1000)}
+  // Keys of two parts are of indexes with u64 values alone.
+  Schema schema = KeyValueSchema();
+  // The keys that are expected, encoded as key_encoding.h says: the initial partitions are even
+  // pieces of it. Keys outside are welcome too (the first and the last partition take them).
+  // Without it: even pieces of all keys of the type; of dates, those of 1900 to 2099. Not of heap
+  // tables.
+  //
+  // Partitions are cut between first parts, so all rows with the same one have one owner: of
+  // two-part keys these are first parts (the seconds of `expected` are 0), of clustered tables the
+  // key's first eight bytes: the key column itself, where the first one has eight, else shifted to
+  // the top of the word.
   KeyRange expected{};
   // Or the inner boundaries themselves, strictly ascending; partition i is then owned by AEU
   // i % AEUs. When not empty, `expected` is ignored.
-  std::vector<uint64_t> split_points{};
-  // What the keys stand for. Keys stay u64 here and in a Session, encoded as key_encoding.h says:
-  //   {.expected = Int64Range(-1000, 1000), .key_type = KeyType::kInt64}
-  // Without an expected range: even pieces of all keys of the type; of dates, those of 1900 to
-  // 2099.
-  // Keys of two parts: {.key_type = {KeyType::kUint64, KeyType::kDate}}. Of indexes with u64 values
-  // alone. Partitions are cut between first parts, so all rows with the same one have one owner;
-  // `expected` and `split_points` are first parts (the seconds of `expected` are 0).
-  KeyTypes key_type{};
-  ValueType value_type = ValueType::kUint64;
-};
-
-// What a table is created with, beside its schema.
-struct TableOptions {
-  // Of clustered tables, as in CreateOptions: where keys are expected, or the inner boundaries.
-  KeyRange expected{};
   std::vector<uint64_t> split_points{};
 };
 

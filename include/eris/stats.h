@@ -138,7 +138,7 @@ struct NumaNodePlacement {
   uint64_t pages_asked = 0;
   uint64_t pages_local = 0;
   uint64_t pages_elsewhere = 0;
-  uint64_t pages_absent = 0;  // not touched yet, or given back meanwhile
+  uint64_t pages_absent = 0;  // never touched, or given back meanwhile
   std::vector<LocatedMemory> located{};
   // Of the whole pool, as the kernel has it mapped now; the last three are huge pages. All 0 where
   // the system does not show it (/proc/self/smaps).

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "eris/schema.h"
+
 namespace eris {
 
 // An integer that cannot be mixed up with another kind of id.
@@ -108,69 +110,29 @@ struct RangeAggregate {
 };
 
 enum class ObjectKind : uint8_t {
-  kIndex = 1,  // ordered index, u64 -> values of its ValueType, partitioned by key range
-  // u64 -> u64 without order inside a partition: faster look-ups, no scans. Each partition hashes
+  kIndex = 1,  // ordered index, u64 -> values of its ColumnType, partitioned by key range
+  // u64 -> u64 without order inside a partition: faster lookups, no scans. Each partition hashes
   // with a random seed of its own.
   kHash = 2,
   kTable = 3,      // clustered table: rows of typed columns under a unique key (table.h)
   kHeapTable = 4,  // heap table: rows without a key
 };
 
-// What the keys of an object stand for, and how they are ordered: key_encoding.h.
-enum class KeyType : uint8_t {
-  kUint64 = 1,
-  kInt64 = 2,
-  kFloat64 = 3,
-  kDate = 4,
-};
-
-// The types of an object's keys. Keys of two parts are ordered by the first, then by the second.
-struct KeyTypes {
-  constexpr KeyTypes(KeyType one = KeyType::kUint64) : first(one) {}
-  constexpr KeyTypes(KeyType one, std::optional<KeyType> other) : first(one), second(other) {}
-
-  KeyType first;
-  std::optional<KeyType> second{};  // set: keys have two parts
-
-  bool two_parts() const { return second.has_value(); }
-  friend bool operator==(const KeyTypes&, const KeyTypes&) = default;
-};
-
-// What an object's values are.
-enum class ValueType : uint8_t {
-  kUint64 = 1,
-  kBytes = 2,  // byte strings of 0 to kValueBytesMax bytes; of indexes alone
-};
-
-// What a write does to a key, by what it finds there. Session::Write says what each answers.
-enum class WriteMode : uint8_t {
-  kInsertIfAbsent = 1,
-  kReplaceIfPresent = 2,
-  kCompareAndSet = 3,  // replaces a value that equals the expected one
-  kAdd = 4,            // a counter
-};
-
 // Limits that hold for every engine; a request beyond one gets InvalidArgument that names it.
-inline constexpr uint32_t kBatchKeysMax = 1u << 20;
 inline constexpr uint32_t kObjectNameBytesMax = 255;
 inline constexpr uint32_t kObjectsMax = 1u << 16;
-inline constexpr uint32_t kSessionNamesMax = 1024;  // that a session remembers
-// Byte-string values: one of them, and those of one batch together (sent, or answered).
-inline constexpr uint32_t kValueBytesMax = 1u << 20;
-inline constexpr uint32_t kBatchValueBytesMax = 32u << 20;
 
 // A data object as the catalogue shows it.
 struct ObjectInfo {
   std::string name;
-  ObjectId id;
+  ObjectId id{};
   ObjectKind kind = ObjectKind::kIndex;
   uint64_t keys = 0;          // as of the AEUs' last turns; without a chunk that is on its way
   uint64_t memory_bytes = 0;  // allocated to it, over all NumaNodes
   // Partition boundaries in force: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
-  std::vector<uint64_t> partition_starts;
-  std::vector<AeuId> partition_owners;
-  KeyTypes key_type{};  // bounds and keys are encoded: key_encoding.h
-  ValueType value_type = ValueType::kUint64;
+  std::vector<uint64_t> partition_starts{};
+  std::vector<AeuId> partition_owners{};
+  Schema schema{};  // the bounds are encoded: key_encoding.h
 };
 
 }  // namespace eris

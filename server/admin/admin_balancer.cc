@@ -17,9 +17,7 @@ namespace {
 // Errors: NotFound.
 absl::StatusOr<wire::BoundType> FindBoundType(ServerState& server, absl::string_view object) {
   ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server.engine->Describe(object));
-  if (info.kind != ObjectKind::kTable) return wire::BoundTypeOf(info, nullptr);
-  ERIS_ASSIGN_OR_RETURN(const auto schema, server.sessions.Borrow()->SchemaOf(object));
-  return wire::BoundTypeOf(info, schema.get());
+  return wire::BoundTypeOf(info.kind, info.schema);
 }
 
 // Each object is asked for once. One that is gone has u64 keys.

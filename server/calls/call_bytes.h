@@ -18,10 +18,14 @@ void FreeIfLarge(uint64_t bytes, Request* request) {
   if (bytes > kKeepBytes) *request = Request();
 }
 
-// What the byte strings of an answer hold, which nobody knows before; 0 for other answers. (A write
-// has taken effect when it is known, so it is answered in any case.)
+// What the strings of an answer hold, which nobody knows before; 0 for other answers. (A write has
+// taken effect when it is known, so it is answered in any case.)
 inline uint64_t AnswerBytes(const BatchResult& result) {
-  return result.offsets.empty() ? 0 : result.offsets.size() + result.values.size();
+  uint64_t bytes = 0;
+  for (const ColumnBuffers& column : result.columns) {
+    if (!column.offsets.empty()) bytes += column.offsets.size() + column.values.size();
+  }
+  return bytes;
 }
 
 template <class Result>  // of calls that are no batches

@@ -13,6 +13,7 @@
 #include "eris/engine.h"
 #include "server/calls/arriving_call.h"
 #include "server/calls/call_bytes.h"
+#include "server/calls/call_scope.h"
 #include "server/calls/parse_within.h"
 #include "server/calls/raw_service.h"
 #include "server/guard/call_cutter.h"
@@ -85,41 +86,44 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
     // The message's own charge ends with this function, as the message does if it is large.
     absl::StatusOr<ByteBudget::Charge> message =
         ParseWithin(server_, Op::kIsWrite, &raw_, &request_);
+    absl::StatusOr<typename Op::Plan> plan =
+        message.ok() ? Op::Prepare(CallScope{*session_, server_.leases()}, request_)
+                     : absl::StatusOr<typename Op::Plan>(message.status());
     uint64_t bytes = 0;
     ByteBudget::Charge charge;
-    absl::Status status = message.status();
-    if (status.ok()) {
-      bytes = Op::Bytes(request_);
+    if (plan.ok()) {
+      bytes = plan->bytes;
       charge = TakeBudget(server_, Op::kIsWrite, bytes);
-      if (!charge) status = OverBudgetStatus(server_.budget, bytes);
+      if (!charge) plan = OverBudgetStatus(server_.budget, bytes);
     }
     const auto place = window_->Arrived(bytes, std::move(charge));
     if (!place) return;
-    if (status.ok()) {
+    if (plan.ok()) {
       const CallbacksHere here(*server_.engine);  // the window holds no lock that an answer takes
-      StartRequest(*place);
+      StartRequest(*place, *plan);
     } else {
-      window_->Answer(*place, Refusal(status));
+      window_->Answer(*place, Refusal(plan.status()));
     }
     if (message.ok()) {
-      FreeIfLarge(bytes, &request_);
+      FreeIfLarge(Op::RequestBytes(request_), &request_);
     } else {
       request_ = typename Op::Request();  // it may be there in part
     }
     window_->ReadTaken();
   }
 
-  void StartRequest(Window::Place place) {
-    absl::StatusOr<std::shared_ptr<Pending>> started =
-        Op::Start(*session_, request_, [window = window_, place](BatchResult result) {
+  void StartRequest(Window::Place place, const typename Op::Plan& plan) {
+    Session::StartedCall started = Op::Start(
+        *session_, plan, request_,
+        [window = window_, place, shape = plan.shape](BatchResult result) {
           const uint64_t bytes = AnswerBytes(result);
           if (bytes > 0 && !window->TryCharge(place, bytes) && !Op::kIsWrite) {
             return window->Answer(place, Refusal(AnswerOverBudgetStatus(bytes)));
           }
           Response response;
-          const absl::Status status = Op::Fill(result, response.mutable_response());
-          if (!status.ok() && !AnswersRefusals()) return window->Answer(place, Refusal(status));
-          SetStatus(status, &response);
+          const absl::Status status = Op::Fill(shape, result, response.mutable_response());
+          if (!status.ok()) return window->Answer(place, Refusal(status));
+          response.mutable_status();
           window->Answer(place, WriteMessage(response));
         });
     if (started.ok()) {
@@ -129,18 +133,11 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
     }
   }
 
-  // Whether the answer says more than the status where that is not OK.
-  static constexpr bool AnswersRefusals() {
-    return requires { Op::kAnswersRefusals; };
-  }
-  static void SetStatus(const absl::Status& status, Response* response) {
-    const grpc::Status rpc_status = ToRpcStatus(status);
-    response->mutable_status()->set_code(rpc_status.error_code());
-    response->mutable_status()->set_message(rpc_status.error_message());
-  }
   static grpc::ByteBuffer Refusal(const absl::Status& status) {
+    const grpc::Status rpc_status = ToRpcStatus(status);
     Response response;
-    SetStatus(status, &response);
+    response.mutable_status()->set_code(rpc_status.error_code());
+    response.mutable_status()->set_message(rpc_status.error_message());
     return WriteMessage(response);
   }
 

@@ -11,6 +11,7 @@
 
 #include "server/calls/arriving_call.h"
 #include "server/calls/call_bytes.h"
+#include "server/calls/call_scope.h"
 #include "server/guard/call_state.h"
 #include "server/state/server_state.h"
 
@@ -48,19 +49,17 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
 
   void OnRequest(typename Op::Request& request, ByteBudget::Charge) override {
     const CallbacksHere here(*this->server_.engine);
-    const uint64_t bytes = Op::Bytes(request);
-    charge_ = TakeBudget(this->server_, Op::kIsWrite, bytes);
-    if (!charge_) return OnNoRequest(OverBudgetStatus(this->server_.budget, bytes));
-    auto done = [handover = handover_](auto result) {
-      if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
-    };
     const SessionPool::Lease session = this->server_.sessions.Borrow();
-    absl::StatusOr<std::shared_ptr<Pending>> started;
-    if constexpr (requires { Op::kUsesServer; }) {
-      started = Op::Start(this->server_, *session, request, std::move(done));
-    } else {
-      started = Op::Start(*session, request, std::move(done));
-    }
+    absl::StatusOr<typename Op::Plan> plan =
+        Op::Prepare(CallScope{*session, this->server_.leases()}, request);
+    if (!plan.ok()) return OnNoRequest(plan.status());
+    charge_ = TakeBudget(this->server_, Op::kIsWrite, plan->bytes);
+    if (!charge_) return OnNoRequest(OverBudgetStatus(this->server_.budget, plan->bytes));
+    shape_ = plan->shape;
+    Session::StartedCall started =
+        Op::Start(*session, *plan, request, [handover = handover_](auto result) {
+          if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
+        });
     if (!started.ok()) return OnNoRequest(started.status());
     handover_->state.Attach(*std::move(started));
   }
@@ -76,13 +75,14 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
       return this->Respond(AnswerOverBudgetStatus(bytes));
     }
     typename Op::Response response;
-    const absl::Status status = Op::Fill(result, &response);
+    const absl::Status status = Op::Fill(shape_, result, &response);
     if (!status.ok()) return this->Respond(status);
     this->Respond(response);
   }
 
   const std::shared_ptr<Handover> handover_ = std::make_shared<Handover>(this);
   ByteBudget::Charge charge_;
+  typename Op::Shape shape_;  // of the answer
 };
 
 }  // namespace eris::server

@@ -1,25 +1,66 @@
 #include "server/data/data_service.h"
 
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "server/calls/control_call.h"
 #include "server/calls/stream_call.h"
 #include "server/calls/unary_call.h"
 #include "server/data/aggregate_op.h"
-#include "server/data/batch_ops.h"
+#include "server/data/lookup_op.h"
 #include "server/data/scan_call.h"
+#include "server/data/scan_into_op.h"
+#include "server/data/write_op.h"
 
 namespace eris::server {
+namespace {
+
+constexpr uint32_t kTimeToLiveMs = 60'000;
+constexpr uint32_t kTimeToLiveMsMax = 3'600'000;
+
+absl::Status DoTakeSnapshot(const ControlScope& scope, const v1::TakeSnapshotRequest& request,
+                            v1::TakeSnapshotResponse* response) {
+  ServerState& server = scope.server;
+  if (request.time_to_live_ms() > kTimeToLiveMsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("time_to_live_ms is ", request.time_to_live_ms(),
+                                                   ", must be at most ", kTimeToLiveMsMax));
+  }
+  const uint32_t time_to_live_ms =
+      request.time_to_live_ms() == 0 ? kTimeToLiveMs : request.time_to_live_ms();
+  // Calls side by side may each be let by: the bound is there to leave slots, not to be exact.
+  if (server.leases().taken() >= SnapshotLeases::kTakenMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("clients hold ", server.leases().taken(),
+                                                     " snapshots; the limit is ",
+                                                     SnapshotLeases::kTakenMax, ", release one"));
+  }
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, server.engine->TakeSnapshot());
+  response->set_snapshot(
+      server.leases().Add(std::move(snapshot), std::chrono::milliseconds(time_to_live_ms)));
+  return absl::OkStatus();
+}
+
+absl::Status DoReleaseSnapshot(const ControlScope& scope, const v1::ReleaseSnapshotRequest& request,
+                               v1::ReleaseSnapshotResponse*) {
+  return scope.server.leases().Release(request.snapshot());
+}
+
+}  // namespace
 
 DataService::DataService(ServerState* server) {
   Serve("Lookup", UnaryCall<LookupOp>::Beginner(*server));
-  Serve("Upsert", UnaryCall<UpsertOp>::Beginner(*server));
-  Serve("Erase", UnaryCall<EraseOp>::Beginner(*server));
   Serve("Write", UnaryCall<WriteOp>::Beginner(*server));
-  Serve("Aggregate", UnaryCall<AggregateOp>::Beginner(*server));
   Serve("LookupStream", StreamCall<LookupOp>::Beginner(*server));
-  Serve("UpsertStream", StreamCall<UpsertOp>::Beginner(*server));
   Serve("WriteStream", StreamCall<WriteOp>::Beginner(*server));
   Serve("Scan", [server](grpc::CallbackServerContext& context) {
     return ScanCall::Begin(*server, context);
   });
+  Serve("Aggregate", UnaryCall<AggregateOp>::Beginner(*server));
+  Serve("ScanInto", UnaryCall<ScanIntoOp>::Beginner(*server));
+  Serve("TakeSnapshot", ControlBeginner(*server, DoTakeSnapshot));
+  Serve("ReleaseSnapshot", ControlBeginner(*server, DoReleaseSnapshot));
 }
 
 }  // namespace eris::server

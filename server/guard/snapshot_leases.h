@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 
 namespace eris::server {
 

@@ -1,7 +1,7 @@
 // What `eris serve` is configured with: defaults, then a TOML file, then the environment, then the
 // command line. One table in config.cc has every option; all of these, --print-config and
-// docs/configuration.md come from it. First stage of the server; nothing here runs once it serves.
-// Any thread, no state.
+// docs/guide/configuration.md come from it. First stage of the server; nothing here runs once it
+// serves. Any thread, no state.
 //
 //   [server]                          [engine]
 //   listen = "127.0.0.1:7411"         placement = "sparse"
@@ -122,7 +122,7 @@ const std::vector<ConfigOption>& ConfigOptions();
 absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl::string_view source,
                        ServerConfig* config);
 
-// All options as a table of docs/configuration.md.
+// All options as a table of docs/guide/configuration.md.
 std::string OptionsTable();
 
 }  // namespace eris::server

@@ -15,7 +15,6 @@
 #include "server/state/control_executor.h"
 #include "server/state/memory_limits.h"
 #include "server/state/resume_token.h"
-#include "server/state/table_token.h"
 
 namespace eris::server {
 
@@ -35,7 +34,6 @@ struct ServerState {
         control_arriving(arriving.control),
         sessions(engine_in),
         tokens(token_seed),
-        table_tokens(token_seed),
         lease_timer(io, token_seed),
         calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
         stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
@@ -49,7 +47,6 @@ struct ServerState {
   ArrivalGate control_arriving;
   SessionPool sessions;
   ResumeTokenCodec tokens;
-  TableTokenCodec table_tokens;
   LeaseTimer lease_timer;  // of snapshots that clients hold
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client

@@ -1,11 +1,7 @@
 // A partition of a hash object: one key range of u64 -> u64 on a hash table in the AEU's own cache.
 // Runs on the thread of the AEU that owns it. Paper: ERIS 3.1, 3.3.2.
 //
-// A hash has no order by key, so two things differ from an index:
-// - A scan follows the hash (ScanHashed); rows come in no order that means anything outside, but
-//   each exactly once. Scan itself keeps its contract, rows in key order, at the price of a pass
-//   over the whole table for each slice: it is for small partitions.
-// - It cannot be cut in O(depth): SplitAt and Absorb answer FailedPrecondition. It moves by copy.
+// A hash has no order by key: it is not scanned, and cannot be cut in O(depth). It moves by copy.
 //
 // How rows leave. A chunk of the exchange format takes all rows of a range of keys along, and these
 // lie all over the table. So an extraction is prepared: PrepareExtract says which end of the range
@@ -19,7 +15,6 @@
 #define ERIS_STORAGE_HASH_HASH_PARTITION_H_
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -32,15 +27,7 @@
 
 namespace eris::storage {
 
-// A scan's place in a hash partition: a hash, which stays good whatever is written.
-struct HashScanCursor {
-  Range rest;  // the keys asked for; does not shrink
-  uint64_t rows_left = std::numeric_limits<uint64_t>::max();
-  HashCursor at{};
-  bool done = false;
-};
-
-class HashPartition final : public Partition {
+class HashPartition final : public Partition, public Preparation {
  public:
   // An empty partition of `range` (an empty range is fine). `cache` outlives it. Two partitions of
   // an object have different seeds; nobody outside learns them.
@@ -57,33 +44,12 @@ class HashPartition final : public Partition {
   // large one.
   void Execute(const Batch& batch) override;
 
-  // Rows of cursor.rest from the cursor's hash on, until `out` is full, the budget is spent or the
-  // cursor is done. A row that is there from the first slice to the last comes exactly once; one
-  // that is written meanwhile comes once or not at all, and what came was there at that moment. A
-  // slice reads at least one run of rows, which may all lie outside `rest`.
-  // Errors: FailedPrecondition (rows are prepared to leave; the scan goes on when none are).
-  // REQUIRES: !cursor.done.
-  absl::Status ScanHashed(HashScanCursor& cursor, const ScanBudget& budget, ScanRows& out) const;
-  // In key order, for the sake of the interface, in both directions and with the query's filter: a
-  // pass over all rows for each call, whatever the budget. O(size + out.capacity * log
-  // out.capacity).
-  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
-
-  // Errors: FailedPrecondition, always: a hash moves by copy.
-  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
-  absl::Status Absorb(Partition& other) override;
-
-  // Says that the rows of `leaving`, which is an end of range() or all of it, are going to leave.
-  // Touches no row. Errors: InvalidArgument (not an end of the range), FailedPrecondition (others
-  // are prepared).
+  // As Preparation says. A walk that is refused for want of memory leaves everything served as
+  // before. WalkLeaving while it is being given up begins the walk anew.
   absl::Status PrepareExtract(const Range& leaving) override;
-  // Goes on with the preparation, over at most `rows_max` (>= 1) rows. True: it is complete.
-  // Errors: ResourceExhausted (it goes on where it stopped; everything is served as before).
   absl::StatusOr<bool> WalkLeaving(uint32_t rows_max) override;
-  // Gives the preparation up: takes up to `rows_max` rows back into the table. True: none are left
-  // and no extraction is prepared. WalkLeaving or Extract in between begin the walk anew. Errors:
-  // ResourceExhausted (as above).
   absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override;
+  Preparation* preparation() override { return this; }
   // Between PrepareExtract and the last chunk, or the end of giving up.
   bool prepared() const { return leaving_ != nullptr; }
   // What is left of the prepared range. REQUIRES: prepared().
@@ -93,7 +59,7 @@ class HashPartition final : public Partition {
     return leaving_ == nullptr ? 0 : leaving_->rows.size() - loan_.hidden_rows();
   }
 
-  // As Partition says, of the range that has been prepared, or what is left of it: `leaving` is
+  // As Exchange says, of the range that has been prepared, or what is left of it: `leaving` is
   // that. The last chunk takes the rest of it along, and when it is forgotten the preparation has
   // ended.
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
@@ -102,12 +68,7 @@ class HashPartition final : public Partition {
   void TakeBack() override;
   // Frees what Forget has left.
   bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
-  // As Partition says, from the end of the range that has been prepared. A preparation that is not
-  // complete is completed first, in one go; without one, that of the whole range: a pass over the
-  // table that holds up the turn. Errors: ResourceExhausted (no row has left; a preparation of its
-  // own is given up, and where even that has no memory it lasts until CancelExtract has ended it).
-  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
-  // As Partition says. Refused for want of memory, rows and range are as before, while segments
+  // As Exchange says. Refused for want of memory, rows and range are as before, while segments
   // that have grown for it may stay larger. Errors: also FailedPrecondition (rows are prepared to
   // leave).
   absl::Status Ingest(const ExchangeChunk& chunk) override;
@@ -116,10 +77,11 @@ class HashPartition final : public Partition {
 
   // For checks and counts.
   const HashTable& table() const { return table_; }
+  // With those that are lent. REQUIRES: prepared().
+  const PrefixTree& leaving_rows() const { return leaving_->rows; }
 
  private:
   struct Group;
-  class Smallest;
 
   // Rows on their way out.
   struct Leaving {
@@ -157,7 +119,6 @@ class HashPartition final : public Partition {
   // All but conditional writes.
   KeyState ExecuteLeaving(Operation operation, uint64_t key, uint64_t value_in,
                           uint64_t* value_out);
-  absl::Status ExtractPrepared(uint32_t rows_max, ExchangeChunk& out);
 
   Range range_;
   HashTable table_;

@@ -17,7 +17,6 @@ namespace {
 // Rows that a walk reads at a time.
 constexpr uint32_t kMovedRun = 256;
 constexpr uint64_t kLastHash = std::numeric_limits<uint64_t>::max();
-constexpr uint32_t kRowsMax = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
 
@@ -140,36 +139,6 @@ void HashPartition::TakeBack() {
 bool HashPartition::Maintain(const SnapshotView&, uint32_t rows_max) {
   PrefixTree none(table_.cache());
   return loan_.FreeForgotten(leaving_ == nullptr ? none : leaving_->rows, rows_max);
-}
-
-absl::Status HashPartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  if (leaving_ != nullptr) return ExtractPrepared(rows_max, out);
-  if (range_.Empty()) {
-    out = ExchangeChunk();
-    out.covers = range_;
-    return absl::OkStatus();
-  }
-  if (absl::Status status = PrepareExtract(range_); !status.ok()) return status;
-  const absl::Status status = ExtractPrepared(rows_max, out);
-  // Nobody has asked for the preparation. Where there is no memory for the way back either, rows
-  // wait in the tree, and CancelExtract or another Extract goes on.
-  if (!status.ok()) CancelExtract(kRowsMax).IgnoreError();
-  return status;
-}
-
-absl::Status HashPartition::ExtractPrepared(uint32_t rows_max, ExchangeChunk& out) {
-  for (absl::StatusOr<bool> done = false; !*done;) {
-    done = WalkLeaving(kRowsMax);
-    if (!done.ok()) return done.status();
-  }
-  ExchangeChunk chunk;
-  const Range leaving = leaving_->range;
-  const End from = leaving.lo == range_.lo ? End::kLow : End::kHigh;
-  ERIS_RETURN_IF_ERROR(Lend(leaving, from, rows_max, chunk));
-  while (Forget(SnapshotView(), kRowsMax)) {
-  }
-  out = std::move(chunk);
-  return absl::OkStatus();
 }
 
 absl::Status HashPartition::Ingest(const ExchangeChunk& chunk) {

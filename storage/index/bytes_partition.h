@@ -14,13 +14,13 @@
 #include "memory/local_cache.h"
 #include "storage/byte_value.h"
 #include "storage/index/index_partition.h"
-#include "storage/partition.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::storage {
 
 class ReplyRoom;
 
-class BytesPartition final : public Partition {
+class BytesPartition final : public OrderedPartition {
  public:
   // As IndexPartition::Create.
   static absl::StatusOr<std::unique_ptr<BytesPartition>> Create(const Range& range,
@@ -42,13 +42,8 @@ class BytesPartition final : public Partition {
 
   // The records stay where they are: both sides have the same cache.
   // (bytes_partition_exchange.cc)
-  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
-  absl::Status Absorb(Partition& other) override;
-  absl::Status PrepareExtract(const Range& leaving) override {
-    return rows_->PrepareExtract(leaving);
-  }
-  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
-  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> SplitAt(const Key& key) override;
+  absl::Status Absorb(OrderedPartition& other) override;
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
                     ExchangeChunk& out) override;
   bool Forget(const SnapshotView& snapshots, uint32_t rows_max) override {

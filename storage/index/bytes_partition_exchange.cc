@@ -54,16 +54,16 @@ uint32_t RowsThatFit(const std::vector<uint64_t>& words, Partition::End from, ui
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Partition>> BytesPartition::SplitAt(const Key& key) {
+absl::StatusOr<std::unique_ptr<OrderedPartition>> BytesPartition::SplitAt(const Key& key) {
   std::unique_ptr<BytesPartition> upper(new (std::nothrow) BytesPartition(nullptr));
   if (upper == nullptr) return NoMemory("split a partition");
-  absl::StatusOr<std::unique_ptr<Partition>> rows = rows_->SplitAt(key);
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> rows = rows_->SplitAt(key);
   if (!rows.ok()) return rows.status();
   upper->rows_.reset(static_cast<IndexPartition*>(rows->release()));
-  return std::unique_ptr<Partition>(std::move(upper));
+  return std::unique_ptr<OrderedPartition>(std::move(upper));
 }
 
-absl::Status BytesPartition::Absorb(Partition& other) {
+absl::Status BytesPartition::Absorb(OrderedPartition& other) {
   auto* bytes = dynamic_cast<BytesPartition*>(&other);
   if (bytes == nullptr) return absl::InvalidArgumentError("not a partition of byte strings");
   return rows_->Absorb(*bytes->rows_);

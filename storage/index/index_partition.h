@@ -10,13 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "memory/local_cache.h"
-#include "storage/partition.h"
+#include "storage/ordered_partition.h"
 #include "storage/tree/prefix_tree.h"
 #include "storage/tree/tree_range.h"
 
 namespace eris::storage {
 
-class IndexPartition final : public Partition {
+class IndexPartition final : public OrderedPartition {
  public:
   // An empty partition of `range` (an empty range is fine: a target of transfers begins so).
   // `cache` outlives the partition and everything split off it. `free_values`: of values that refer
@@ -40,13 +40,9 @@ class IndexPartition final : public Partition {
   void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
 
   // How ranges change hands (index_partition_exchange.cc). The result has the same cache.
-  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> SplitAt(const Key& key) override;
   // `other` must have the same cache (Rehome). An empty range is adjacent to any.
-  absl::Status Absorb(Partition& other) override;
-  // Rows stand in key order already, so there is nothing to prepare.
-  absl::Status PrepareExtract(const Range& leaving) override;
-  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
-  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
+  absl::Status Absorb(OrderedPartition& other) override;
   // Needs memory for the copies alone: rows leave also where the tree has none to split itself.
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
                     ExchangeChunk& out) override;

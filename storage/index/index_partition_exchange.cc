@@ -7,22 +7,18 @@
 
 namespace eris::storage {
 
-absl::StatusOr<std::unique_ptr<Partition>> IndexPartition::SplitAt(const Key& key) {
+absl::StatusOr<std::unique_ptr<OrderedPartition>> IndexPartition::SplitAt(const Key& key) {
   absl::StatusOr<std::unique_ptr<IndexPartition>> upper =
       Create(Range{key, key}, rows_.cache(), free_values_);
   if (!upper.ok()) return upper.status();
   ERIS_RETURN_IF_ERROR(rows_.SplitAt(key, (*upper)->rows_));
-  return std::unique_ptr<Partition>(*std::move(upper));
+  return std::unique_ptr<OrderedPartition>(*std::move(upper));
 }
 
-absl::Status IndexPartition::Absorb(Partition& other) {
+absl::Status IndexPartition::Absorb(OrderedPartition& other) {
   auto* index = dynamic_cast<IndexPartition*>(&other);
   if (index == nullptr) return absl::InvalidArgumentError("not a partition of an index");
   return rows_.Absorb(index->rows_);
-}
-
-absl::Status IndexPartition::PrepareExtract(const Range& leaving) {
-  return CheckEnd(leaving, range());
 }
 
 absl::Status IndexPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,

@@ -14,13 +14,13 @@
 #include "absl/status/statusor.h"
 #include "memory/local_cache.h"
 #include "storage/index/two_part_group.h"
-#include "storage/partition.h"
+#include "storage/ordered_partition.h"
 #include "storage/tree/prefix_tree.h"
 #include "storage/tree/tree_range.h"
 
 namespace eris::storage {
 
-class TwoPartPartition final : public Partition {
+class TwoPartPartition final : public OrderedPartition {
  public:
   // As IndexPartition::Create; the bounds have no second parts.
   static absl::StatusOr<std::unique_ptr<TwoPartPartition>> Create(const Range& range,
@@ -40,11 +40,8 @@ class TwoPartPartition final : public Partition {
 
   // Cut and joined between first parts only. Errors: as IndexPartition, InvalidArgument also for a
   // key with a second part. (two_part_partition_exchange.cc)
-  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
-  absl::Status Absorb(Partition& other) override;
-  absl::Status PrepareExtract(const Range& leaving) override;
-  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
-  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> SplitAt(const Key& key) override;
+  absl::Status Absorb(OrderedPartition& other) override;
   // Whole groups leave: as many as have no more than limit.rows rows together, but one at least,
   // which may have more.
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,

@@ -87,21 +87,17 @@ void CopyRows(memory::LocalCache& cache, uint64_t word, uint64_t* seconds, uint6
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Partition>> TwoPartPartition::SplitAt(const Key& key) {
+absl::StatusOr<std::unique_ptr<OrderedPartition>> TwoPartPartition::SplitAt(const Key& key) {
   absl::StatusOr<std::unique_ptr<TwoPartPartition>> upper = Create(Range{key, key}, cache());
   if (!upper.ok()) return upper.status();
   ERIS_RETURN_IF_ERROR(firsts_.SplitAt(key, (*upper)->firsts_));
-  return std::unique_ptr<Partition>(*std::move(upper));
+  return std::unique_ptr<OrderedPartition>(*std::move(upper));
 }
 
-absl::Status TwoPartPartition::Absorb(Partition& other) {
+absl::Status TwoPartPartition::Absorb(OrderedPartition& other) {
   auto* rows = dynamic_cast<TwoPartPartition*>(&other);
   if (rows == nullptr) return absl::InvalidArgumentError("not a partition of two-part keys");
   return firsts_.Absorb(rows->firsts_);
-}
-
-absl::Status TwoPartPartition::PrepareExtract(const Range& leaving) {
-  return CheckEnd(leaving, range());
 }
 
 absl::Status TwoPartPartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,

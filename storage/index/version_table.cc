@@ -38,7 +38,7 @@ std::optional<Key> KeyAfter(const Key& key, bool two_parts) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::unique_ptr<Partition>> VersionTable::NewHeads() const {
+absl::StatusOr<std::unique_ptr<OrderedPartition>> VersionTable::NewHeads() const {
   if (two_parts_) return TwoPartPartition::Create(Range{}, *cache_);
   return IndexPartition::Create(Range{}, *cache_);
 }
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<VersionTable>> VersionTable::Create(memory::Local
   std::unique_ptr<VersionTable> table(new (std::nothrow)
                                           VersionTable(cache, two_parts, byte_strings));
   if (table == nullptr) return NoMemory("create a table of versions");
-  absl::StatusOr<std::unique_ptr<Partition>> heads = table->NewHeads();
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> heads = table->NewHeads();
   if (!heads.ok()) return heads.status();
   table->heads_ = *std::move(heads);
   return table;
@@ -250,7 +250,7 @@ uint32_t VersionTable::Keys(const Range& range, ScanDirection direction, uint32_
   return KeysOf(*heads_, range, direction, keys_max, out);
 }
 
-uint32_t VersionTable::KeysOf(Partition& heads, const Range& range, ScanDirection direction,
+uint32_t VersionTable::KeysOf(OrderedPartition& heads, const Range& range, ScanDirection direction,
                               uint32_t keys_max, KeptKey* out) const {
   ERIS_DCHECK(keys_max <= kGroupMax);
   if (heads.size() == 0 || range.Empty()) return 0;
@@ -323,7 +323,7 @@ bool VersionTable::FreeChain(VersionRecord* newest, uint64_t& left) {
   return true;
 }
 
-void VersionTable::EraseKeys(Partition& heads, const KeptKey* keys, uint32_t count) {
+void VersionTable::EraseKeys(OrderedPartition& heads, const KeptKey* keys, uint32_t count) {
   if (count == 0) return;
   uint64_t firsts[kGroupMax];
   uint64_t seconds[kGroupMax];
@@ -381,7 +381,7 @@ bool VersionTable::Free(const SnapshotView& snapshots, uint32_t records_max) {
   return true;
 }
 
-bool VersionTable::FreeKeys(Partition& heads, const Range& range, uint64_t& left) {
+bool VersionTable::FreeKeys(OrderedPartition& heads, const Range& range, uint64_t& left) {
   KeptKey keys[kGroupMax];
   while (left > 0) {
     const auto wanted = static_cast<uint32_t>(std::min<uint64_t>(kGroupMax, left));
@@ -407,16 +407,16 @@ bool VersionTable::Detach(const Range& end) {
   const bool below = Keys({Key{}, end.lo}, ScanDirection::kForward, 1, any) > 0;
   ERIS_DCHECK(!above || !below);
   std::unique_ptr<Detached> detached(new (std::nothrow) Detached);
-  absl::StatusOr<std::unique_ptr<Partition>> none = NewHeads();
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> none = NewHeads();
   if (detached == nullptr || !none.ok()) return false;
   if (!above && !below) {
     detached->heads = std::exchange(heads_, *std::move(none));
   } else {
     // What stays is a table of all keys again: the empty one gives it what it lacks.
     const Key& cut = above ? *end.hi : end.lo;
-    absl::StatusOr<std::unique_ptr<Partition>> none_above = (*none)->SplitAt(cut);
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> none_above = (*none)->SplitAt(cut);
     if (!none_above.ok()) return false;
-    absl::StatusOr<std::unique_ptr<Partition>> upper = heads_->SplitAt(cut);
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> upper = heads_->SplitAt(cut);
     if (!upper.ok()) return false;
     if (above) heads_.swap(*upper);
     ERIS_CHECK(heads_->Absorb(above ? **none : **none_above).ok());  // without a row: no memory
@@ -431,7 +431,7 @@ bool VersionTable::Detach(const Range& end) {
 
 bool VersionTable::FreeDetachedPiece(uint64_t& left) {
   while (detached_ != nullptr) {
-    Partition& heads = *detached_->heads;
+    OrderedPartition& heads = *detached_->heads;
     if (FreeKeys(heads, heads.range(), left)) return true;
     detached_ = std::move(detached_->next);
   }
@@ -484,9 +484,10 @@ bool VersionTable::SplitAt(uint64_t key, VersionTable& upper) {
   if (Empty()) return true;
   const uint64_t keys = heads_->size() + DetachedKeys();
   // Either side is a table of all keys again: the empty one gives both what they lack.
-  absl::StatusOr<std::unique_ptr<Partition>> above = upper.heads_->SplitAt(Key::FromU64(key));
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> above =
+      upper.heads_->SplitAt(Key::FromU64(key));
   if (!above.ok()) return false;
-  absl::StatusOr<std::unique_ptr<Partition>> rows = heads_->SplitAt(Key::FromU64(key));
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> rows = heads_->SplitAt(Key::FromU64(key));
   if (!rows.ok()) {
     ERIS_CHECK(upper.heads_->Absorb(**above).ok());  // without a row it needs no memory
     return false;
@@ -510,9 +511,10 @@ bool VersionTable::Absorb(uint64_t key, VersionTable& upper) {
   if (Empty()) {
     heads_.swap(upper.heads_);
   } else if (!upper.Empty()) {
-    absl::StatusOr<std::unique_ptr<Partition>> above = heads_->SplitAt(Key::FromU64(key));
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> above = heads_->SplitAt(Key::FromU64(key));
     if (!above.ok()) return false;
-    absl::StatusOr<std::unique_ptr<Partition>> rows = upper.heads_->SplitAt(Key::FromU64(key));
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> rows =
+        upper.heads_->SplitAt(Key::FromU64(key));
     const bool absorbed = rows.ok() && heads_->Absorb(**rows).ok();
     if (!absorbed) {
       if (rows.ok()) ERIS_CHECK(upper.heads_->Absorb(**rows).ok());  // which has no row

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "memory/local_cache.h"
-#include "storage/partition.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::storage {
 
@@ -113,13 +113,13 @@ class VersionTable {
 
   // Keys that were taken out at once, and whose records are still to be freed.
   struct Detached {
-    std::unique_ptr<Partition> heads;
+    std::unique_ptr<OrderedPartition> heads;
     std::unique_ptr<Detached> next;
   };
 
   VersionTable(memory::LocalCache& cache, bool two_parts, bool byte_strings)
       : cache_(&cache), two_parts_(two_parts), byte_strings_(byte_strings) {}
-  absl::StatusOr<std::unique_ptr<Partition>> NewHeads() const;
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> NewHeads() const;
 
   // A record of an old value, with a copy of its byte string. nullptr: no memory.
   VersionRecord* NewRecord(uint64_t end, const OldValue& old_value);
@@ -141,21 +141,21 @@ class VersionTable {
   // left is a chain with the same newest record.
   bool FreeChain(VersionRecord* newest, uint64_t& left);
   // Takes keys of the range out of `heads` and frees their records. True: there may be more.
-  bool FreeKeys(Partition& heads, const Range& range, uint64_t& left);
+  bool FreeKeys(OrderedPartition& heads, const Range& range, uint64_t& left);
   bool FreeDetachedPiece(uint64_t& left);
 
-  uint32_t KeysOf(Partition& heads, const Range& range, ScanDirection direction, uint32_t keys_max,
-                  KeptKey* out) const;
-  void EraseKeys(Partition& heads, const KeptKey* keys, uint32_t count);
+  uint32_t KeysOf(OrderedPartition& heads, const Range& range, ScanDirection direction,
+                  uint32_t keys_max, KeptKey* out) const;
+  void EraseKeys(OrderedPartition& heads, const KeptKey* keys, uint32_t count);
   uint64_t DetachedKeys() const;
   bool PassWanted(const SnapshotView& snapshots) const;
 
   memory::LocalCache* cache_;
   const bool two_parts_;
   const bool byte_strings_;
-  std::unique_ptr<Partition> heads_;    // key -> address of its newest record; of all keys
-  std::unique_ptr<Detached> detached_;  // oldest first
-  uint64_t bytes_ = 0;                  // also of what was detached, as records_
+  std::unique_ptr<OrderedPartition> heads_;  // key -> address of its newest record; of all keys
+  std::unique_ptr<Detached> detached_;       // oldest first
+  uint64_t bytes_ = 0;                       // also of what was detached, as records_
   uint64_t newest_end_ = 0;
   uint64_t records_ = 0;  // about: a split shares them out by keys
 

@@ -63,7 +63,7 @@ bool Writes(Operation operation, const VersionTable::OldValue& old_value, const 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<VersionedPartition>> VersionedPartition::Create(
-    std::unique_ptr<Partition> rows, memory::LocalCache& cache, Form form) {
+    std::unique_ptr<OrderedPartition> rows, memory::LocalCache& cache, Form form) {
   absl::StatusOr<std::unique_ptr<VersionTable>> versions =
       VersionTable::Create(cache, form.two_parts, form.byte_strings);
   if (!versions.ok()) return versions.status();
@@ -183,19 +183,19 @@ void VersionedPartition::LoseVersions() {
   versions_->DetachAll();
 }
 
-absl::StatusOr<std::unique_ptr<Partition>> VersionedPartition::SplitAt(const Key& key) {
+absl::StatusOr<std::unique_ptr<OrderedPartition>> VersionedPartition::SplitAt(const Key& key) {
   FreeLeftForgotten();
   absl::StatusOr<std::unique_ptr<VersionedPartition>> upper = Create(nullptr, *cache_, form_);
   if (!upper.ok()) return upper.status();
-  absl::StatusOr<std::unique_ptr<Partition>> rows = rows_->SplitAt(key);
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> rows = rows_->SplitAt(key);
   if (!rows.ok()) return rows.status();
   (*upper)->rows_ = *std::move(rows);
   if (!versions_->SplitAt(key.head, *(*upper)->versions_)) LoseVersions();
   (*upper)->lost_before_ = lost_before_;
-  return std::unique_ptr<Partition>(*std::move(upper));
+  return std::unique_ptr<OrderedPartition>(*std::move(upper));
 }
 
-absl::Status VersionedPartition::Absorb(Partition& other) {
+absl::Status VersionedPartition::Absorb(OrderedPartition& other) {
   auto* versioned = dynamic_cast<VersionedPartition*>(&other);
   if (versioned == nullptr) return absl::InvalidArgumentError("not a partition with versions");
   if (versioned == this) return absl::InvalidArgumentError("a partition cannot absorb itself");

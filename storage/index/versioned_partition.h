@@ -2,7 +2,7 @@
 // snapshot still needs of them is looked up before the write and kept in a VersionTable. Wraps any
 // partition whose rows stand in key order: u64 values, byte strings, two-part keys. While no
 // snapshot is held it passes everything on. Runs on the thread of the AEU that owns it. Paper: ERIS
-// 3.1 (MVCC); docs/snapshots.md.
+// 3.1 (MVCC); docs/internals/snapshots.md.
 #ifndef ERIS_STORAGE_INDEX_VERSIONED_PARTITION_H_
 #define ERIS_STORAGE_INDEX_VERSIONED_PARTITION_H_
 
@@ -16,20 +16,19 @@
 #include "absl/status/statusor.h"
 #include "memory/local_cache.h"
 #include "storage/index/version_table.h"
-#include "storage/partition.h"
+#include "storage/ordered_partition.h"
 
 namespace eris::storage {
 
-class VersionedPartition final : public Partition {
+class VersionedPartition final : public OrderedPartition {
  public:
   struct Form {
     bool two_parts = false;
     bool byte_strings = false;
   };
   // `rows` allocates from `cache`, too. Errors: ResourceExhausted.
-  static absl::StatusOr<std::unique_ptr<VersionedPartition>> Create(std::unique_ptr<Partition> rows,
-                                                                    memory::LocalCache& cache,
-                                                                    Form form);
+  static absl::StatusOr<std::unique_ptr<VersionedPartition>> Create(
+      std::unique_ptr<OrderedPartition> rows, memory::LocalCache& cache, Form form);
 
   const Range& range() const override { return rows_->range(); }
   uint64_t size() const override { return rows_->size(); }
@@ -46,17 +45,8 @@ class VersionedPartition final : public Partition {
 
   // Versions change hands with their rows: in O(depth) where these do. Where there is no memory for
   // that, the range changes hands all the same and the versions are lost.
-  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
-  absl::Status Absorb(Partition& other) override;
-  absl::Status PrepareExtract(const Range& leaving) override {
-    return rows_->PrepareExtract(leaving);
-  }
-  absl::StatusOr<bool> WalkLeaving(uint32_t rows_max) override {
-    return rows_->WalkLeaving(rows_max);
-  }
-  absl::StatusOr<bool> CancelExtract(uint32_t rows_max) override {
-    return rows_->CancelExtract(rows_max);
-  }
+  absl::StatusOr<std::unique_ptr<OrderedPartition>> SplitAt(const Key& key) override;
+  absl::Status Absorb(OrderedPartition& other) override;
   // The chunk has the versions of all that it covers, erased rows too, and is bounded by both
   // together. Errors: ResourceExhausted also for want of memory to copy them.
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
@@ -78,10 +68,10 @@ class VersionedPartition final : public Partition {
   }
 
   // For checks and tests: what is wrapped.
-  const Partition& rows() const { return *rows_; }
+  const OrderedPartition& rows() const { return *rows_; }
 
  private:
-  VersionedPartition(std::unique_ptr<Partition> rows, std::unique_ptr<VersionTable> versions,
+  VersionedPartition(std::unique_ptr<OrderedPartition> rows, std::unique_ptr<VersionTable> versions,
                      memory::LocalCache& cache, Form form)
       : rows_(std::move(rows)), versions_(std::move(versions)), cache_(&cache), form_(form) {}
 
@@ -114,7 +104,7 @@ class VersionedPartition final : public Partition {
   // All at once of what there was no memory to detach: one chunk's at most.
   void FreeLeftForgotten();
 
-  std::unique_ptr<Partition> rows_;
+  std::unique_ptr<OrderedPartition> rows_;
   std::unique_ptr<VersionTable> versions_;
   memory::LocalCache* cache_;
   const Form form_;

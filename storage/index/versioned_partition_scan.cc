@@ -59,7 +59,7 @@ Range GapBefore(const Key& key, const ScanCursor& cursor, bool two_parts) {
 // What a slice does with the rows: Gap takes those of a piece without records as far as it gets,
 // Take one that stands in a record. False: the slice is full, and the row has not been taken.
 struct VersionedPartition::RowsSink {
-  Partition& plain;
+  OrderedPartition& plain;
   ScanRows& out;
   bool byte_strings;
 
@@ -88,7 +88,7 @@ struct VersionedPartition::RowsSink {
 };
 
 struct VersionedPartition::AggregateSink {
-  Partition& plain;
+  OrderedPartition& plain;
   RangeAggregate& out;
   bool two_parts;
 

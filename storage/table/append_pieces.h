@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "eris/table.h"
+#include "eris/batch.h"
 #include "storage/table/table_layout.h"
 
 namespace eris::storage {

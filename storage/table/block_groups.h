@@ -50,7 +50,7 @@ class BlockGroups {
   std::vector<Coder> coders_;  // by group column
   uint64_t segment_ = 0;       // whose codes these are, by its id; 0: nobody's
   bool direct_ = false;
-  std::vector<uint32_t> groups_;  // direct: by codes side by side; kNoGroup: not known yet
+  std::vector<uint32_t> groups_;  // direct: by codes side by side; kNoGroup: unknown
 };
 
 }  // namespace eris::storage

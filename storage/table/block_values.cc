@@ -379,7 +379,7 @@ bool BlockValues::CheckedArithmetic(uint32_t value, const uint64_t* needed, cons
   }
   if (!fits) {
     status_ = absl::OutOfRangeError(
-        absl::StrCat(node.text, " is outside its type, ", TypeName(node.type)));
+        absl::StrCat(node.text, " is outside its type, ", ColumnTypeName(node.type)));
   }
   return fits;
 }

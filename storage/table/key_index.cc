@@ -19,7 +19,7 @@ constexpr std::array<uint32_t, kPieceRows> kInPlace = [] {
 
 }  // namespace
 
-KeyIndex::KeyIndex(std::unique_ptr<Partition> rows, bool two_words)
+KeyIndex::KeyIndex(std::unique_ptr<OrderedPartition> rows, bool two_words)
     : rows_(std::move(rows)), two_words_(two_words) {
   if (!two_words_) one_word_ = static_cast<IndexPartition*>(rows_.get());
 }

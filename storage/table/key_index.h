@@ -12,7 +12,7 @@
 #include "memory/local_cache.h"
 #include "storage/batch.h"
 #include "storage/index/index_partition.h"
-#include "storage/partition.h"
+#include "storage/ordered_partition.h"
 #include "storage/table/row_source.h"
 
 namespace eris::storage {
@@ -48,11 +48,11 @@ class KeyIndex {
   void Abandon() { rows_->Abandon(); }
 
  private:
-  KeyIndex(std::unique_ptr<Partition> rows, bool two_words);
+  KeyIndex(std::unique_ptr<OrderedPartition> rows, bool two_words);
   void Run(Operation operation, const KeyPick& keys, const uint64_t* in, uint64_t* out,
            KeyState* states);
 
-  std::unique_ptr<Partition> rows_;
+  std::unique_ptr<OrderedPartition> rows_;
   IndexPartition* one_word_ = nullptr;  // the same
   bool two_words_;
 };

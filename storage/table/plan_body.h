@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "storage/table/exact_number.h"
 
 namespace eris::storage {

@@ -131,35 +131,13 @@ std::string ExpressionText(const Expression& expression) {
   return text;
 }
 
-const char* TypeName(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt32:
-      return "int32";
-    case ColumnType::kInt64:
-      return "int64";
-    case ColumnType::kUint64:
-      return "uint64";
-    case ColumnType::kFloat64:
-      return "double";
-    case ColumnType::kDate:
-      return "date";
-    case ColumnType::kDecimal:
-      return "decimal";
-    case ColumnType::kString:
-      return "string";
-    case ColumnType::kInt128:
-      return "int128";
-  }
-  return "unknown";
-}
-
 absl::Status PlanCompiler::CheckShape(const Expression& expression) {
   uint32_t size = 0;
   return CheckTree(expression, 1, size);
 }
 
 std::string PlanCompiler::Describe(const ValueNode& value) const {
-  std::string type = TypeName(value.type);
+  std::string type = ColumnTypeName(value.type);
   if (value.type == ColumnType::kDecimal) {
     absl::StrAppend(&type, " of scale ", static_cast<int>(value.scale));
   }
@@ -305,12 +283,10 @@ absl::StatusOr<uint32_t> PlanCompiler::ToDouble(uint32_t value) {
   return AddValue(std::move(node));
 }
 
-absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) {
+absl::Status PlanCompiler::Operands(const Expression& expression, uint32_t& left, uint32_t& right) {
   // A literal takes its type from what stands beside it, so that comes first.
   const Expression& left_expression = expression.arguments[0];
   const Expression& right_expression = expression.arguments[1];
-  uint32_t left = 0;
-  uint32_t right = 0;
   if (left_expression.kind == Kind::kLiteral && right_expression.kind != Kind::kLiteral) {
     ERIS_ASSIGN_OR_RETURN(right, Value(right_expression));
     const ValueNode beside = body_.values[right];
@@ -330,6 +306,13 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
           ExpressionText(expression), ": ", Describe(body_.values[side]), " is not a number"));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) {
+  uint32_t left = 0;
+  uint32_t right = 0;
+  ERIS_RETURN_IF_ERROR(Operands(expression, left, right));
   ValueNode node;
   node.op = expression.kind == Kind::kAdd        ? ValueNode::Op::kAdd
             : expression.kind == Kind::kSubtract ? ValueNode::Op::kSubtract
@@ -410,7 +393,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Fold(const ValueNode& node) {
                                  : Int128{std::numeric_limits<int64_t>::max()};
   if (over || result < min || result > max) {
     return absl::InvalidArgumentError(
-        absl::StrCat(node.text, " is outside its type, ", TypeName(node.type)));
+        absl::StrCat(node.text, " is outside its type, ", ColumnTypeName(node.type)));
   }
   folded.constant.u64 = static_cast<uint64_t>(result);
   return AddValue(std::move(folded));

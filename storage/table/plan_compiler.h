@@ -38,6 +38,8 @@ class PlanCompiler {
  private:
   using Kind = Expression::Kind;
 
+  // The two numbers that an expression computes with.
+  absl::Status Operands(const Expression& expression, uint32_t& left, uint32_t& right);
   absl::StatusOr<uint32_t> Arithmetic(const Expression& expression);
   absl::StatusOr<uint32_t> LiteralValue(const eris::Value& literal, const ValueNode* beside);
   absl::StatusOr<uint32_t> ToDouble(uint32_t value);
@@ -85,7 +87,6 @@ class PlanCompiler {
 
 // "l_price * (1 - l_discount)", cut off where it gets long.
 std::string ExpressionText(const Expression& expression);
-const char* TypeName(ColumnType type);
 
 }  // namespace eris::storage
 

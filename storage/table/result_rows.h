@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::storage {
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/prefetch.h"
-#include "eris/table.h"
+#include "eris/batch.h"
 #include "storage/table/segment_view.h"
 
 namespace eris::storage {

@@ -63,7 +63,7 @@ class RowVersions {
 
   // Bits for `capacity` rows, of which the first `rows` are there. False: no memory.
   [[nodiscard]] bool ReserveBits(memory::LocalCache& cache, uint32_t capacity, uint32_t rows);
-  // The same where there are rows and no bits yet: all of them are alive.
+  // The same where there are rows without bits: all of them are alive.
   [[nodiscard]] bool BeginBits(memory::LocalCache& cache, uint32_t capacity);
   bool HasBits() const { return dead_.capacity() > 0; }
   bool Dead(uint32_t row) const { return HasBits() && (dead_[row / 64] >> row % 64 & 1) != 0; }

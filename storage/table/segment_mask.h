@@ -26,7 +26,7 @@ class SegmentMask {
   // made of the same stays. `versions` is looked at by Make until the partition is changed.
   // REQUIRES: allocated.
   void Begin(uint64_t segment, const RowVersions& versions, uint64_t snapshot, uint32_t rows);
-  // Makes the words of the block that `row` lies in, if that has not been done yet. To be called
+  // Makes the words of the block that `row` lies in, unless that has been done. To be called
   // before they are read.
   void Make(uint32_t row) {
     const uint32_t block = row / kBlockRows;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "eris/table.h"
+#include "eris/batch.h"
 
 namespace eris::storage {
 

@@ -11,7 +11,7 @@
 namespace eris::storage {
 namespace {
 
-absl::Status CheckColumn(const ColumnSchema& column, uint32_t number) {
+absl::Status CheckSchema(const ColumnSchema& column, uint32_t number) {
   if (column.name.empty() || column.name.size() > kColumnNameBytesMax) {
     return absl::InvalidArgumentError(absl::StrCat("the name of column ", number, " has ",
                                                    column.name.size(), " bytes, not 1 to ",
@@ -20,7 +20,7 @@ absl::Status CheckColumn(const ColumnSchema& column, uint32_t number) {
   if (column.type < ColumnType::kInt32 || column.type > ColumnType::kString) {
     return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " has the type ",
                                                    static_cast<int>(column.type),
-                                                   ", which tables do not store"));
+                                                   ", which is not stored"));
   }
   const uint8_t most = column.type == ColumnType::kDecimal ? kDecimalScaleMax : 0;
   if (column.scale > most) {
@@ -30,7 +30,7 @@ absl::Status CheckColumn(const ColumnSchema& column, uint32_t number) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint32_t> CheckKey(const TableSchema& schema) {
+absl::StatusOr<uint32_t> CheckKey(const Schema& schema) {
   if (schema.key.size() > kTableKeyColumnsMax) {
     return absl::InvalidArgumentError(absl::StrCat("a key of ", schema.key.size(),
                                                    " columns; the limit is ", kTableKeyColumnsMax));
@@ -39,7 +39,7 @@ absl::StatusOr<uint32_t> CheckKey(const TableSchema& schema) {
   for (size_t i = 0; i < schema.key.size(); ++i) {
     if (schema.key[i] >= schema.columns.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "key column ", schema.key[i], " is not among the table's ", schema.columns.size()));
+          "key column ", schema.key[i], " is not among the schema's ", schema.columns.size()));
     }
     const ColumnSchema& column = schema.columns[schema.key[i]];
     if (std::count(schema.key.begin(), schema.key.end(), schema.key[i]) > 1) {
@@ -72,7 +72,8 @@ uint64_t FirstNull(const uint8_t* validity, uint64_t rows) {
   return rows;
 }
 
-absl::Status CheckStrings(const ColumnSchema& column, const ColumnView& view, uint64_t rows) {
+absl::Status CheckStrings(const ColumnSchema& column, const ColumnView& view, uint64_t rows,
+                          uint32_t bytes_max) {
   if (view.offsets == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " has no offsets"));
   }
@@ -83,19 +84,16 @@ absl::Status CheckStrings(const ColumnSchema& column, const ColumnView& view, ui
     longest = std::max(longest, offsets[row + 1] - offsets[row]);
     descend |= offsets[row + 1] < offsets[row];
   }
-  if (longest > kTableStringBytesMax || descend) {
+  if (longest > bytes_max || descend) {
     uint64_t row = 0;
-    while (offsets[row + 1] >= offsets[row] &&
-           offsets[row + 1] - offsets[row] <= kTableStringBytesMax) {
-      ++row;
-    }
+    while (offsets[row + 1] >= offsets[row] && offsets[row + 1] - offsets[row] <= bytes_max) ++row;
     if (offsets[row + 1] < offsets[row]) {
       return absl::InvalidArgumentError(
           absl::StrCat("column ", column.name, ": the offsets descend at row ", row));
     }
     return absl::InvalidArgumentError(absl::StrCat("column ", column.name, ", row ", row, ": ",
                                                    offsets[row + 1] - offsets[row],
-                                                   " bytes; the limit is ", kTableStringBytesMax));
+                                                   " bytes; the limit is ", bytes_max));
   }
   if (view.values == nullptr && offsets[rows] > offsets[0]) {
     return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " has no bytes"));
@@ -105,14 +103,14 @@ absl::Status CheckStrings(const ColumnSchema& column, const ColumnView& view, ui
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const TableLayout>> TableLayout::Create(const TableSchema& schema) {
+absl::StatusOr<std::shared_ptr<const TableLayout>> TableLayout::Create(const Schema& schema) {
   if (schema.columns.empty() || schema.columns.size() > kTableColumnsMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a table of ", schema.columns.size(),
+    return absl::InvalidArgumentError(absl::StrCat("a schema of ", schema.columns.size(),
                                                    " columns, not 1 to ", kTableColumnsMax));
   }
   std::set<std::string> names;
   for (uint32_t i = 0; i < schema.columns.size(); ++i) {
-    if (absl::Status status = CheckColumn(schema.columns[i], i); !status.ok()) return status;
+    if (absl::Status status = CheckSchema(schema.columns[i], i); !status.ok()) return status;
     if (!names.insert(schema.columns[i].name).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("two columns have the name ", schema.columns[i].name));
@@ -132,30 +130,35 @@ std::optional<uint32_t> TableLayout::Find(absl::string_view name) const {
   return std::nullopt;
 }
 
-absl::Status TableLayout::Check(const RowBatch& batch, bool keys_only) const {
+absl::Status TableLayout::CheckColumn(const ColumnSchema& column, const ColumnView& view,
+                                      uint64_t rows, uint32_t string_bytes_max) {
+  if (column.type == ColumnType::kString) {
+    absl::Status status = CheckStrings(column, view, rows, string_bytes_max);
+    if (!status.ok()) return status;
+  } else if (view.values == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " has no values"));
+  }
+  if (column.nullable || view.validity == nullptr) return absl::OkStatus();
+  const uint64_t row = FirstNull(view.validity, rows);
+  if (row == rows) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("column ", column.name, ", row ", row, ": null, which it may not be"));
+}
+
+absl::Status TableLayout::Check(const RowBatch& batch, bool keys_only,
+                                uint32_t string_bytes_max) const {
   const size_t wanted = keys_only ? schema_.key.size() : schema_.columns.size();
   if (batch.columns.size() != wanted) {
     return absl::InvalidArgumentError(
         absl::StrCat("rows of ", batch.columns.size(), " columns, not of ", wanted));
   }
+  if (batch.rows == 0) return absl::OkStatus();
   for (size_t i = 0; i < wanted; ++i) {
     const ColumnSchema& column = schema_.columns[keys_only ? schema_.key[i] : i];
-    const ColumnView& view = batch.columns[i];
-    if (batch.rows == 0) continue;
-    if (column.type == ColumnType::kString) {
-      if (absl::Status status = CheckStrings(column, view, batch.rows); !status.ok()) return status;
-    } else if (view.values == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " has no values"));
-    }
-    if (!column.nullable && view.validity != nullptr) {
-      const uint64_t row = FirstNull(view.validity, batch.rows);
-      if (row < batch.rows) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("column ", column.name, ", row ", row, ": null, which it may not be"));
-      }
-    }
+    absl::Status status = CheckColumn(column, batch.columns[i], batch.rows, string_bytes_max);
+    if (!status.ok()) return status;
   }
-  for (size_t i = 0; i < schema_.key.size() && batch.rows > 0; ++i) {
+  for (size_t i = 0; i < schema_.key.size(); ++i) {
     const ColumnSchema& column = schema_.columns[schema_.key[i]];
     if (column.type != ColumnType::kFloat64) continue;
     const auto* const numbers =

@@ -1,4 +1,4 @@
-// A table's schema as partitions use it: checked, with widths and with the way from key columns to
+// An object's schema as the engine uses it: checked, and of tables with the way from key columns to
 // the two words that rows are found and routed by. Immutable; shared by the engine and all AEUs.
 #ifndef ERIS_STORAGE_TABLE_TABLE_LAYOUT_H_
 #define ERIS_STORAGE_TABLE_TABLE_LAYOUT_H_
@@ -10,20 +10,22 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "eris/table.h"
+#include "eris/batch.h"
+#include "eris/schema.h"
 
 namespace eris::storage {
 
 class TableLayout {
  public:
-  // Errors: InvalidArgument (no or too many columns, names, types, scales, a key too wide, of
-  // strings, or nullable), naming the column and the limit.
-  static absl::StatusOr<std::shared_ptr<const TableLayout>> Create(const TableSchema& schema);
+  // Checks what holds for objects of all kinds. Errors: InvalidArgument (no or too many columns,
+  // names, types, scales, a key too wide, of strings, or nullable), naming the column and the
+  // limit.
+  static absl::StatusOr<std::shared_ptr<const TableLayout>> Create(const Schema& schema);
 
-  const TableSchema& schema() const { return schema_; }
+  const Schema& schema() const { return schema_; }
   uint32_t columns() const { return static_cast<uint32_t>(schema_.columns.size()); }
   const ColumnSchema& column(uint32_t i) const { return schema_.columns[i]; }
-  bool clustered() const { return schema_.clustered(); }
+  bool clustered() const { return schema_.has_key(); }
   // The column of that name.
   std::optional<uint32_t> Find(absl::string_view name) const;
 
@@ -38,15 +40,19 @@ class TableLayout {
   void PackKeys(const RowBatch& batch, bool keys_only, uint64_t* heads, uint64_t* tails) const;
 
   // Whether `batch` fits: number of columns, buffers that are there, offsets that do not descend,
-  // strings within kTableStringBytesMax, no null where none may be. `keys_only` as above. Errors:
-  // InvalidArgument, naming column, row and limit.
-  absl::Status Check(const RowBatch& batch, bool keys_only) const;
+  // strings within the limit, no null where none may be, no NaN in a key. `keys_only` as above.
+  // Errors: InvalidArgument, naming column, row and limit.
+  absl::Status Check(const RowBatch& batch, bool keys_only,
+                     uint32_t string_bytes_max = kTableStringBytesMax) const;
+  // The same for one column, but for NaN.
+  static absl::Status CheckColumn(const ColumnSchema& column, const ColumnView& view, uint64_t rows,
+                                  uint32_t string_bytes_max);
 
  private:
-  explicit TableLayout(const TableSchema& schema) : schema_(schema) {}
+  explicit TableLayout(const Schema& schema) : schema_(schema) {}
 
   // Immutable after construction.
-  TableSchema schema_;
+  Schema schema_;
   uint32_t key_bytes_ = 0;
 };
 

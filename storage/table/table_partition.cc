@@ -55,8 +55,6 @@ bool TablePartition::Maintain(const SnapshotView& snapshots, uint32_t rows_max) 
 }
 uint64_t TablePartition::version_bytes() const { return body_->version_bytes(); }
 
-void TablePartition::Scan(ScanCursor& cursor, const ScanBudget&, ScanRows&) { cursor.End(); }
-
 absl::Status TablePartition::Lend(const Range& leaving, End from, const ChunkLimit& limit,
                                   ExchangeChunk& out) {
   return body_->Lend(leaving, from, limit, out);
@@ -70,20 +68,6 @@ bool TablePartition::Forget(const SnapshotView& snapshots, uint32_t) {
 void TablePartition::TakeBack() { body_->TakeBack(); }
 bool TablePartition::CanGo(const SnapshotView& snapshots) const { return body_->CanGo(snapshots); }
 
-absl::Status TablePartition::PrepareExtract(const Range& leaving) {
-  return body_->CheckLeaving(leaving);
-}
-absl::StatusOr<std::unique_ptr<Partition>> TablePartition::SplitAt(const Key&) {
-  return absl::FailedPreconditionError("a table's ranges are copied, not split");
-}
-absl::Status TablePartition::Absorb(Partition&) {
-  return absl::FailedPreconditionError("a table's ranges are copied, not joined");
-}
-absl::Status TablePartition::Extract(uint32_t rows_max, ExchangeChunk& out) {
-  const absl::Status lent = body_->Lend(range(), End::kLow, rows_max, out);
-  if (lent.ok()) body_->Forget(body_->snapshots());
-  return lent;
-}
 absl::Status TablePartition::Ingest(const ExchangeChunk& chunk) { return body_->Ingest(chunk); }
 void TablePartition::Abandon() { body_->Abandon(); }
 

@@ -71,13 +71,10 @@ class TablePartition final : public Partition {
   bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
   uint64_t version_bytes() const override;
 
-  // Not for tables, whose scans run by segments: ends the cursor.
-  void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
-
   // Ranges change hands as copies, between turns that write at one epoch: those rows die here in
   // Forget as erased ones do, and are born there in Ingest as new ones are. So held snapshots find
   // them where they were, and later ones where they have gone; a chunk has living rows alone.
-  // (docs/tables.md)
+  // (docs/internals/tables.md)
   //
   // Rows are lent from either end, of a heap table from its last segments; nothing has to be
   // prepared. Lent rows stay where they are and move with compaction; no keyed command may ask for
@@ -97,16 +94,8 @@ class TablePartition final : public Partition {
   // Not before snapshots that have lost rows here have ended, either.
   bool CanGo(const SnapshotView& snapshots) const override;
 
-  // There is nothing to prepare: these only check their arguments.
-  absl::Status PrepareExtract(const Range& leaving) override;
-  absl::StatusOr<bool> WalkLeaving(uint32_t) override { return true; }
-  absl::StatusOr<bool> CancelExtract(uint32_t) override { return true; }
-  // FailedPrecondition: rows of one segment have keys from all of the range.
-  absl::StatusOr<std::unique_ptr<Partition>> SplitAt(const Key& key) override;
-  absl::Status Absorb(Partition& other) override;
-  // Rows of the low end, lent and forgotten at once, at the epoch of the view.
-  absl::Status Extract(uint32_t rows_max, ExchangeChunk& out) override;
   void Abandon() override;
+  TablePartition* table() override { return this; }
 
  private:
   class Body;

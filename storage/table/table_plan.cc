@@ -32,10 +32,10 @@ const char* FunctionName(AggregateFunction function) {
 // Puts a plan together and keeps the result's names apart.
 class PlanBuilder {
  public:
-  PlanBuilder(const TableLayout& layout, PlanBody& body, TableSchema& result)
+  PlanBuilder(const TableLayout& layout, PlanBody& body, Schema& result)
       : layout_(layout), body_(body), result_(result), compiler_(layout, body) {}
 
-  absl::Status Build(const TableQuery& query) {
+  absl::Status Build(const Query& query) {
     const bool aggregates = !query.aggregates.empty() || !query.group_by.empty();
     if (aggregates && !query.columns.empty()) {
       return absl::InvalidArgumentError(
@@ -66,7 +66,7 @@ class PlanBuilder {
         absl::StrCat("a query has ", columns, " result columns, at most ", kTableColumnsMax));
   }
 
-  absl::Status Columns(const TableQuery& query) {
+  absl::Status Columns(const Query& query) {
     if (query.columns.empty()) {
       for (const ColumnSchema& column : layout_.schema().columns) {
         ERIS_ASSIGN_OR_RETURN(const uint32_t value, compiler_.Column(column.name));
@@ -90,7 +90,7 @@ class PlanBuilder {
         default_name);
   }
 
-  absl::Status Groups(const TableQuery& query) {
+  absl::Status Groups(const Query& query) {
     if (query.group_by.size() > kGroupColumnsMax) {
       return absl::InvalidArgumentError(absl::StrCat("a query groups by ", query.group_by.size(),
                                                      " columns, at most ", kGroupColumnsMax));
@@ -130,7 +130,7 @@ class PlanBuilder {
     if ((sums && !number) ||
         (function != AggregateFunction::kCount && node.value_class == ValueClass::kString)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name, "(", node.text, "): not of a ", TypeName(node.type)));
+          absl::StrCat(name, "(", node.text, "): not of a ", ColumnTypeName(node.type)));
     }
     result.value_class = node.value_class;
     result.scale = node.scale;
@@ -207,14 +207,14 @@ class PlanBuilder {
 
   const TableLayout& layout_;
   PlanBody& body_;
-  TableSchema& result_;
+  Schema& result_;
   PlanCompiler compiler_;
   std::vector<bool> named_;
 };
 
 }  // namespace
 
-TablePlan::TablePlan(std::shared_ptr<const TableLayout> layout, TableSchema result, bool aggregates,
+TablePlan::TablePlan(std::shared_ptr<const TableLayout> layout, Schema result, bool aggregates,
                      std::unique_ptr<const PlanBody> body)
     : layout_(std::move(layout)),
       result_(std::move(result)),
@@ -224,9 +224,9 @@ TablePlan::TablePlan(std::shared_ptr<const TableLayout> layout, TableSchema resu
 TablePlan::~TablePlan() = default;
 
 absl::StatusOr<std::shared_ptr<const TablePlan>> TablePlan::Create(
-    std::shared_ptr<const TableLayout> layout, const TableQuery& query) {
+    std::shared_ptr<const TableLayout> layout, const Query& query) {
   auto body = std::make_unique<PlanBody>();
-  TableSchema result;
+  Schema result;
   ERIS_RETURN_IF_ERROR(PlanBuilder(*layout, *body, result).Build(query));
   const bool aggregates = !query.aggregates.empty() || !query.group_by.empty();
   return std::shared_ptr<const TablePlan>(

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "storage/table/table_layout.h"
 
 namespace eris::storage {
@@ -23,22 +23,22 @@ class TablePlan {
   // not there, types that do not go together, a tree too large or too deep, names twice, too many
   // columns), naming what and the limit.
   static absl::StatusOr<std::shared_ptr<const TablePlan>> Create(
-      std::shared_ptr<const TableLayout> layout, const TableQuery& query);
+      std::shared_ptr<const TableLayout> layout, const Query& query);
   ~TablePlan();
 
   const TableLayout& layout() const { return *layout_; }
   // Of the answer. Of aggregates: the group columns, then the aggregates.
-  const TableSchema& result() const { return result_; }
+  const Schema& result() const { return result_; }
   bool aggregates() const { return aggregates_; }
   const PlanBody& body() const { return *body_; }
 
  private:
-  TablePlan(std::shared_ptr<const TableLayout> layout, TableSchema result, bool aggregates,
+  TablePlan(std::shared_ptr<const TableLayout> layout, Schema result, bool aggregates,
             std::unique_ptr<const PlanBody> body);
 
   // Immutable after construction.
   const std::shared_ptr<const TableLayout> layout_;
-  const TableSchema result_;
+  const Schema result_;
   const bool aggregates_;
   const std::unique_ptr<const PlanBody> body_;
 };

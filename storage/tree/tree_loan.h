@@ -29,7 +29,7 @@ class TreeLoan {
   explicit TreeLoan(PrefixTree::FreeValues free_values = nullptr) : free_values_(free_values) {}
 
   bool out() const { return out_; }
-  // Rows in the tree that are nobody's: lent, or forgotten and not yet cut off.
+  // Rows in the tree that are nobody's: lent, or forgotten and still to be cut off.
   uint64_t hidden_rows() const { return hidden_rows_; }
 
   // Partition::Lend for a tree whose keys count 1: copies to `out` and hides the rows, and takes
@@ -78,7 +78,7 @@ class TreeLoan {
     PrefixTree& tree_;
     bool frees_;
   };
-  // Takes over what another partition, that is absorbed, has not yet freed. REQUIRES: it has
+  // Takes over what another partition, that is absorbed, has still to free. REQUIRES: it has
   // settled; the same cache.
   void Adopt(TreeLoan& other, memory::LocalCache& cache);
   // At the partition's end: frees everything, with the rows of the tree.

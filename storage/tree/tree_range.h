@@ -10,7 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "memory/local_cache.h"
-#include "storage/partition.h"
+#include "storage/ordered_partition.h"
 #include "storage/tree/prefix_tree.h"
 #include "storage/tree/tree_loan.h"
 

@@ -7,8 +7,8 @@
 //   |header  |tags[capacity]      |pairs[capacity]
 //
 // A tag is a byte of the key's hash: all tags stand in the run's first cache line, and tell which
-// pair to look at. So a look-up costs two cache misses, whatever the keys are, and a new pair goes
-// to the end. Reading in order sorts the pairs first, where they are not sorted yet.
+// pair to look at. So a lookup costs two cache misses, whatever the keys are, and a new pair goes
+// to the end. Reading in order first sorts the pairs, if they are unsorted.
 #ifndef ERIS_STORAGE_TREE_TREE_RUN_H_
 #define ERIS_STORAGE_TREE_TREE_RUN_H_
 

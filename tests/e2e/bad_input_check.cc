@@ -36,7 +36,8 @@ std::shared_ptr<grpc::Channel> ChannelTo(const char* variable) {
 
 v1::Column ColumnOf(const std::vector<uint64_t>& elements) {
   v1::Column column;
-  client::ToColumn(elements, column);
+  column.set_type(v1::COLUMN_TYPE_UINT64);
+  column.set_data(elements.data(), elements.size() * sizeof(uint64_t));
   return column;
 }
 
@@ -50,13 +51,14 @@ class BadInputTest : public testing::Test {
       ASSERT_TRUE(connected.ok()) << connected.status();
       client_ = *std::move(connected);
       if (client_->Get(kObject).ok()) continue;
-      ASSERT_TRUE(client_->Create(kObject, {.expected = {0, kKeys}}).ok());
+      const absl::StatusOr<ObjectInfo> object = client_->Create(kObject, {.expected = {0, kKeys}});
+      ASSERT_TRUE(object.ok()) << object.status();
       std::vector<uint64_t> keys, values;
       for (uint64_t key = 0; key < kKeys; ++key) {
         keys.push_back(key);
         values.push_back(key * 3);
       }
-      ASSERT_TRUE(client_->Upsert(kObject, keys, values).ok());
+      ASSERT_TRUE(client_->Write(*object, WriteMode::kUpsert, keys, values).ok());
     }
     client_ = *client::Client::Connect({.server = std::getenv("ERIS_SERVER")});
     data_ = v1::Data::NewStub(ChannelTo("ERIS_SERVER"));
@@ -73,14 +75,14 @@ class BadInputTest : public testing::Test {
     EXPECT_TRUE(objects.ok()) << objects.status();
     if (!objects.ok()) return contents;
     for (const ObjectInfo& info : *objects) contents.first.push_back(info.name);
-    client::ScanRows rows;
-    const auto reader = client_->Scan(kObject, {});
+    client::OwnedRows rows;
+    const auto reader = client_->Scan({.name = kObject, .schema = KeyValueSchema()}, {});
     for (;;) {
       const auto more = reader->Next(rows);
       EXPECT_TRUE(more.ok()) << more.status();
       if (!more.ok() || !*more) return contents;
-      for (size_t i = 0; i < rows.keys.size(); ++i) {
-        contents.second.emplace_back(rows.keys[i], rows.values[i]);
+      for (size_t i = 0; i < rows.rows; ++i) {
+        contents.second.emplace_back(rows.Uint64s(0)[i], rows.Uint64s(1)[i]);
       }
     }
   }
@@ -94,26 +96,27 @@ class BadInputTest : public testing::Test {
     grpc::ClientContext context;
     v1::LookupRequest request;
     request.set_object(object);
-    *request.mutable_keys() = keys;
+    *request.add_keys() = keys;
     v1::LookupResponse response;
     return data_->Lookup(&context, request, &response);
   }
-  grpc::Status Upsert(const std::string& object, const v1::Column& keys, const v1::Column& values) {
+  grpc::Status Write(v1::WriteMode mode, const std::string& object,
+                     const std::vector<v1::Column>& columns,
+                     const std::vector<v1::Column>& expected = {}) {
     grpc::ClientContext context;
-    v1::UpsertRequest request;
+    v1::WriteRequest request;
     request.set_object(object);
-    *request.mutable_keys() = keys;
-    *request.mutable_values() = values;
-    v1::UpsertResponse response;
-    return data_->Upsert(&context, request, &response);
+    request.set_mode(mode);
+    request.mutable_columns()->Assign(columns.begin(), columns.end());
+    request.mutable_expected()->Assign(expected.begin(), expected.end());
+    v1::WriteResponse response;
+    return data_->Write(&context, request, &response);
+  }
+  grpc::Status Upsert(const std::string& object, const v1::Column& keys, const v1::Column& values) {
+    return Write(v1::WRITE_MODE_UPSERT, object, {keys, values});
   }
   grpc::Status Erase(const std::string& object, const v1::Column& keys) {
-    grpc::ClientContext context;
-    v1::EraseRequest request;
-    request.set_object(object);
-    *request.mutable_keys() = keys;
-    v1::EraseResponse response;
-    return data_->Erase(&context, request, &response);
+    return Write(v1::WRITE_MODE_ERASE, object, {keys});
   }
   // The status of the scan; the resume token of its first chunk, if any.
   grpc::Status Scan(const v1::ScanRequest& request, std::string* token = nullptr,
@@ -174,8 +177,8 @@ TEST_F(BadInputTest, BadNamesRangesAndSplitPointsAreRefused) {
   request.mutable_expected()->set_hi(5);
   EXPECT_EQ(Create(request).error_code(), StatusCode::INVALID_ARGUMENT);
   request.clear_expected();
-  request.add_split_points(7);
-  request.add_split_points(7);
+  request.add_split_keys()->set_u64(7);
+  request.add_split_keys()->set_u64(7);
   ExpectStatus(Create(request), StatusCode::INVALID_ARGUMENT, "7");
 }
 
@@ -205,31 +208,22 @@ TEST_F(BadInputTest, KeysAndValuesOfUnequalLengthAreRefused) {
 }
 
 TEST_F(BadInputTest, WriteOfAWrongShapeIsRefusedWithTheNumbers) {
-  const auto write = [&](v1::WriteMode mode, const v1::Column& keys, const v1::Column& values,
-                         const v1::Column* expected) {
-    grpc::ClientContext context;
-    v1::WriteRequest request;
-    request.set_object(kObject);
-    request.set_mode(mode);
-    *request.mutable_keys() = keys;
-    *request.mutable_values() = values;
-    if (expected != nullptr) *request.mutable_expected() = *expected;
-    v1::WriteResponse response;
-    return data_->Write(&context, request, &response);
-  };
   const v1::Column one = ColumnOf({1}), two = ColumnOf({1, 2});
-  ExpectStatus(write(v1::WRITE_MODE_UNSPECIFIED, one, one, nullptr), StatusCode::INVALID_ARGUMENT,
-               "mode is 0, must be 1 to 4");
-  ExpectStatus(write(static_cast<v1::WriteMode>(99), one, one, nullptr),
-               StatusCode::INVALID_ARGUMENT, "mode is 99");
-  ExpectStatus(write(v1::WRITE_MODE_ADD, two, one, nullptr), StatusCode::INVALID_ARGUMENT,
-               "keys has 2 elements, column values 1");
-  ExpectStatus(write(v1::WRITE_MODE_COMPARE_AND_SET, two, two, &one), StatusCode::INVALID_ARGUMENT,
-               "keys has 2 elements, column expected 1");
-  ExpectStatus(write(v1::WRITE_MODE_COMPARE_AND_SET, two, two, nullptr),
-               StatusCode::INVALID_ARGUMENT, "column expected");
-  ExpectStatus(write(v1::WRITE_MODE_INSERT_IF_ABSENT, two, two, &two), StatusCode::INVALID_ARGUMENT,
-               "must be unset");
+  const auto refused = [&](v1::WriteMode mode, const std::vector<v1::Column>& columns,
+                           const std::vector<v1::Column>& expected, const std::string& text) {
+    ExpectStatus(Write(mode, kObject, columns, expected), StatusCode::INVALID_ARGUMENT, text);
+  };
+  refused(v1::WRITE_MODE_UNSPECIFIED, {one, one}, {}, "mode is 0, must be 1 to 7");
+  refused(static_cast<v1::WriteMode>(99), {one, one}, {}, "mode is 99");
+  refused(v1::WRITE_MODE_ADD, {two, one}, {}, "must be 16");
+  refused(v1::WRITE_MODE_COMPARE_AND_SET, {two, two}, {one},
+          "columns have 2 rows, expected 1: must be equal");
+  refused(v1::WRITE_MODE_COMPARE_AND_SET, {two, two}, {}, "expected: 0 columns, must be 1");
+  refused(v1::WRITE_MODE_INSERT_IF_ABSENT, {two, two}, {two}, "must be unset");
+  refused(v1::WRITE_MODE_ERASE, {two, two}, {}, "columns: 2 columns, must be 1");
+  refused(v1::WRITE_MODE_UPSERT, {two}, {}, "columns: 1 columns, must be 2");
+  EXPECT_EQ(Write(v1::WRITE_MODE_APPEND, kObject, {one, one}).error_code(),
+            StatusCode::FAILED_PRECONDITION);
 }
 
 TEST_F(BadInputTest, ColumnThatIsNoMultipleOfEightBytesIsRefused) {
@@ -254,21 +248,20 @@ TEST_F(BadInputTest, KeysAndBoundsOfAnotherTypeAreRefused) {
        {v1::COLUMN_TYPE_INT64, v1::COLUMN_TYPE_FLOAT64, v1::COLUMN_TYPE_DATE32}) {
     v1::Column keys = ColumnOf({1, 2});
     keys.set_type(type);
-    ExpectStatus(Upsert(kObject, keys, ColumnOf({1, 2})), StatusCode::INVALID_ARGUMENT,
-                 "must be COLUMN_TYPE_UINT64 (1)");
+    ExpectStatus(Upsert(kObject, keys, ColumnOf({1, 2})), StatusCode::INVALID_ARGUMENT, "UINT64");
     EXPECT_EQ(Erase(kObject, keys).error_code(), StatusCode::INVALID_ARGUMENT);
   }
   v1::ScanRequest request;
   request.set_object(kObject);
-  request.mutable_range()->mutable_start()->set_i64(1);
+  request.mutable_query()->mutable_range()->mutable_start()->set_i64(1);
   ExpectStatus(Scan(request), StatusCode::INVALID_ARGUMENT, "range.start: i64 is set, must be u64");
 }
 
 TEST_F(BadInputTest, InvertedRangeIsRefused) {
   v1::ScanRequest request;
   request.set_object(kObject);
-  request.mutable_range()->set_lo(10);
-  request.mutable_range()->set_hi(9);
+  request.mutable_query()->mutable_range()->set_lo(10);
+  request.mutable_query()->mutable_range()->set_hi(9);
   EXPECT_EQ(Scan(request).error_code(), StatusCode::INVALID_ARGUMENT);
 }
 
@@ -289,8 +282,13 @@ TEST_F(BadInputTest, CorruptResumeTokensAreRefusedWhicheverByteIsWrong) {
   }
   request.set_resume_token(token);
   EXPECT_TRUE(Scan(request).ok());
-  request.set_limit(5);
-  EXPECT_EQ(Scan(request).error_code(), StatusCode::INVALID_ARGUMENT) << "a token comes alone";
+  request.mutable_query()->set_limit(5);  // what is still wanted
+  EXPECT_TRUE(Scan(request).ok());
+  request.mutable_query()->mutable_range()->set_hi(5);
+  EXPECT_EQ(Scan(request).error_code(), StatusCode::INVALID_ARGUMENT) << "of another query";
+  request.mutable_query()->clear_range();
+  request.set_snapshot(1);
+  EXPECT_EQ(Scan(request).error_code(), StatusCode::INVALID_ARGUMENT) << "beside a snapshot";
 }
 
 TEST_F(BadInputTest, ForeignResumeTokensAreRefused) {
@@ -311,12 +309,12 @@ TEST_F(BadInputTest, BadRequestInAStreamHasItsStatusAndTheStreamGoesOn) {
   const auto stream = data_->LookupStream(&context);
   v1::LookupRequest request;
   request.set_object("nosuch");
-  *request.mutable_keys() = ColumnOf({1});
+  *request.add_keys() = ColumnOf({1});
   ASSERT_TRUE(stream->Write(request));
   request.set_object(kObject);
-  *request.mutable_keys() = ColumnOf({});
+  *request.mutable_keys(0) = ColumnOf({});
   ASSERT_TRUE(stream->Write(request));
-  *request.mutable_keys() = ColumnOf({2});
+  *request.mutable_keys(0) = ColumnOf({2});
   ASSERT_TRUE(stream->Write(request));
   stream->WritesDone();
   std::vector<int> codes;

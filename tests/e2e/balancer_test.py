@@ -293,7 +293,7 @@ def test_options_change_one_by_one(programs):
 def test_wrong_moves_are_refused_and_change_nothing(programs):
     with server_of(programs) as server:
         load(server, "o", [(key, key) for key in range(0, 1000, 10)], "--expect", "0:1000")
-        server.eris("create", "pairs", "--key-type", "u64,date")
+        server.eris("create", "pairs", "--key-type", "uint64,date")
         server.eris("create", "heap", "--schema", "a:int64")
         before = owners(server, "o")
         for arguments, code, said in (
@@ -342,7 +342,7 @@ def test_links_stay_inside_a_numa_node(programs):
 
 def test_keys_of_every_type(programs):
     with server_of(programs) as server:
-        server.eris("create", "i", "--key-type", "i64", "--expect", "-1000:1000")
+        server.eris("create", "i", "--key-type", "int64", "--expect", "-1000:1000")
         server.eris("put", "i", "-", input="".join(f"{n} {n + 1000}\n" for n in range(-1000, 1000)))
         server.eris("balancer", "move", "i", "--from", "-500", "--to", "-100", "--aeu", "3")
         record = newest(server, "i")
@@ -358,14 +358,14 @@ def test_keys_of_every_type(programs):
         harness.check_equal(newest(server, "d")["range"]["lo"], "2024-01-01", "date")
         harness.check_equal(server.eris("count", "d").stdout, "3\n", "rows")
 
-        server.eris("create", "v", "--key-type", "u64,date", "--expect", "0:1000")
+        server.eris("create", "v", "--key-type", "uint64,date", "--expect", "0:1000")
         server.eris("put", "v", "-", input="".join(
             f"{user}/2024-01-{day:02} {day}\n" for user in range(0, 1000, 5) for day in range(1, 29)))
         for kind in ("copy", "link"):
             server.eris("balancer", "move", "v", "--from", "333", "--to", "777", "--aeu",
                         "1" if kind == "copy" else "2", "--kind", kind)
             harness.check_equal(server.eris("count", "v").stdout, "5600\n", "rows")
-        server.eris("create", "b", "--value-type", "bytes", "--expect", "0:1000")
+        server.eris("create", "b", "--value-type", "string", "--expect", "0:1000")
         server.eris("put", "b", "7=a value that is longer than a word", "900=x")
         server.eris("balancer", "move", "b", "--aeu", "1", "--kind", "copy")
         harness.check_equal(server.eris("get", "b", "7", "--raw").stdout,

@@ -47,64 +47,64 @@ def main():
             return done.stdout
 
         services = call("list").split()
-        for service in ("eris.v1.Admin", "eris.v1.Catalog", "eris.v1.Data", "eris.v1.Tables",
-                        "grpc.health.v1.Health"):
+        for service in ("eris.v1.Admin", "eris.v1.Catalog", "eris.v1.Data", "grpc.health.v1.Health"):
             harness.check(service in services, f"{service} is not listed")
         harness.check("rpc Lookup" in call("describe eris.v1.Data"), "Lookup is not described")
         health = json.loads(call("grpc.health.v1.Health/Check", {}))
         harness.check_equal(health, {"status": "SERVING"}, "health")
-        for service in ("eris.v1.Data", "eris.v1.Tables", "eris.v1.Catalog", "eris.v1.Admin"):
+        for service in ("eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin"):
             health = json.loads(call("grpc.health.v1.Health/Check", {"service": service}))
             harness.check_equal(health, {"status": "SERVING"}, f"health of {service}")
 
+        def write(name, *columns):
+            return json.loads(call("eris.v1.Data/Write", {"object": name, "mode": "WRITE_MODE_UPSERT",
+                                                          "columns": columns}))
+
+        def numbers(answer, form, i=0):
+            return struct.unpack(form, base64.b64decode(answer["columns"][i]["data"]))
+
         call("eris.v1.Catalog/CreateObject", {"name": "orders", "expected": {"lo": 0, "hi": 100}})
-        call("eris.v1.Data/Upsert",
-             {"object": "orders", "keys": column(1, 2, 7), "values": column(370, 781, 392)})
-        found = json.loads(call("eris.v1.Data/Lookup",
-                                {"object": "orders", "keys": column(1, 7, 8)}))["values"]
-        values = struct.unpack("<3Q", base64.b64decode(found["data"]))
-        harness.check_equal(values[:2], (370, 392), "values")
-        harness.check_equal(base64.b64decode(found["validity"]), b"\x03", "validity")
+        written = write("orders", column(1, 2, 7), column(370, 781, 392))
+        harness.check_equal(written["written"], "3", "rows written")
+        found = json.loads(call("eris.v1.Data/Lookup", {"object": "orders", "keys": [column(1, 7, 8)]}))
+        harness.check_equal(numbers(found, "<3Q")[:2], (370, 392), "values")
+        harness.check_equal(base64.b64decode(found["found"]), b"\x03", "found")
         rows = json.loads(call("eris.v1.Data/Scan", {"object": "orders"}))
-        harness.check_equal(struct.unpack("<3Q", base64.b64decode(rows["keys"]["data"])), (1, 2, 7),
-                            "scanned keys")
-        rows = json.loads(call("eris.v1.Data/Scan", {
-            "object": "orders", "direction": "SCAN_DIRECTION_BACKWARD", "values": {"lo": 371, "last": 781},
-            "keysOnly": True}))
-        harness.check_equal(struct.unpack("<2Q", base64.b64decode(rows["keys"]["data"])), (7, 2),
-                            "keys scanned backward")
-        harness.check("values" not in rows, "values in a scan of keys only")
+        harness.check_equal([one["name"] for one in rows["schema"]["columns"]], ["key", "value"], "columns")
+        harness.check_equal(numbers(rows, "<3Q"), (1, 2, 7), "scanned keys")
+        key = {"expression": {"kind": "KIND_COLUMN", "column": "key"}, "name": "key"}
+        rows = json.loads(call("eris.v1.Data/Scan", {"object": "orders", "query": {
+            "direction": "SCAN_DIRECTION_BACKWARD", "values": {"lo": 371, "last": 781}, "columns": [key]}}))
+        harness.check_equal(numbers(rows, "<2Q"), (7, 2), "keys scanned backward")
+        harness.check_equal(len(rows["columns"]), 1, "columns of a scan of keys only")
         sums = json.loads(call("eris.v1.Data/Aggregate", {"object": "orders", "range": {"lo": 2}}))
         harness.check_equal(sums, {"count": "2", "min": "392", "max": "781", "sum_low": "1173",
                                    "sum_high": "0", "first_key": {"u64": "2"},
                                    "last_key": {"u64": "7"}}, "aggregate")
 
         # Keys of two parts.
-        call("eris.v1.Catalog/CreateObject", {"name": "visits", "keyType": "KEY_TYPE_UINT64",
-                                              "secondKeyType": "KEY_TYPE_DATE32"})
-        call("eris.v1.Data/Upsert", {"object": "visits", "keys": column(7, 7, 8),
-                                     "secondKeys": dates(-1, 5, 0), "values": column(1, 2, 3)})
-        found = json.loads(call("eris.v1.Data/Lookup", {
-            "object": "visits", "keys": column(7, 8), "secondKeys": dates(5, 1)}))["values"]
-        harness.check_equal(base64.b64decode(found["validity"]), b"\x01", "validity")
-        rows = json.loads(call("eris.v1.Data/Scan", {"object": "visits", "range": {
+        def of_type(name, kind):
+            return {"name": name, "type": f"COLUMN_TYPE_{kind}"}
+        call("eris.v1.Catalog/CreateObject", {"name": "visits", "schema": {
+            "columns": [of_type("user", "UINT64"), of_type("day", "DATE32"), of_type("count", "UINT64")],
+            "key": ["user", "day"]}})
+        write("visits", column(7, 7, 8), dates(-1, 5, 0), column(1, 2, 3))
+        found = json.loads(call("eris.v1.Data/Lookup", {"object": "visits", "keys": [column(7, 8), dates(5, 1)]}))
+        harness.check_equal(base64.b64decode(found["found"]), b"\x01", "found")
+        rows = json.loads(call("eris.v1.Data/Scan", {"object": "visits", "query": {"range": {
             "start": {"u64": 7}, "startSecond": {"date32": 0}, "end": {"u64": 8},
-            "endSecond": {"date32": 1}}}))
-        harness.check_equal(struct.unpack("<2Q", base64.b64decode(rows["keys"]["data"])), (7, 8),
-                            "first parts")
-        harness.check_equal(struct.unpack("<2i", base64.b64decode(rows["second_keys"]["data"])), (5, 0),
-                            "second parts")
+            "endSecond": {"date32": 1}}}}))
+        harness.check_equal(numbers(rows, "<2Q"), (7, 8), "first parts")
+        harness.check_equal(numbers(rows, "<2i", 1), (5, 0), "second parts")
         sums = json.loads(call("eris.v1.Data/Aggregate", {"object": "visits"}))
         harness.check_equal((sums["first_second"], sums["last_second"]),
                             ({"date32": -1}, {"date32": 0}), "second parts of an aggregate's ends")
         call("eris.v1.Catalog/DropObject", {"name": "visits"})
 
         call("eris.v1.Catalog/CreateObject", {"name": "sessions", "kind": "OBJECT_KIND_HASH"})
-        call("eris.v1.Data/Upsert",
-             {"object": "sessions", "keys": column(1, 2), "values": column(5, 6)})
-        found = json.loads(call("eris.v1.Data/Lookup",
-                                {"object": "sessions", "keys": column(2)}))["values"]
-        harness.check_equal(struct.unpack("<Q", base64.b64decode(found["data"])), (6,), "of a hash")
+        write("sessions", column(1, 2), column(5, 6))
+        found = json.loads(call("eris.v1.Data/Lookup", {"object": "sessions", "keys": [column(2)]}))
+        harness.check_equal(numbers(found, "<Q"), (6,), "of a hash")
         shown = json.loads(call("eris.v1.Catalog/GetObject", {"name": "sessions"}))["object"]
         harness.check_equal(shown["kind"], "OBJECT_KIND_HASH", "kind")
         call("eris.v1.Catalog/DropObject", {"name": "sessions"})

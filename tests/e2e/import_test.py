@@ -20,7 +20,7 @@ def importing(server, *flags):
     importer.stdin.flush()
 
     def loaded():
-        return [one.get("rows") or one.get("keys") for one in server.eris_json("list")] == ["2"]
+        return [one["rows"] for one in server.eris_json("list")] == ["2"]
     harness.wait_until(loaded, "the rows")
     return importer
 

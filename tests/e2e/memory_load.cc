@@ -20,10 +20,6 @@
 // OK or a refusal that is expected (RESOURCE_EXHAUSTED; ABORTED: a snapshot was given up;
 // UNAVAILABLE: gRPC has closed or dropped the connection), every refusal named a limit, and reads
 // went on. The server is ERIS_SERVER. Prints a line per load.
-#include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -40,35 +36,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "eris/v1/admin.grpc.pb.h"
-#include "eris/v1/catalog.grpc.pb.h"
-#include "eris/v1/data.grpc.pb.h"
-#include "eris/v1/table.grpc.pb.h"
+#include "tests/e2e/memory_calls.h"
 
 namespace eris {
 namespace {
 
-using grpc::StatusCode;
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kProbeKey = 7;
-constexpr int kWideColumns = 64;
-
-std::shared_ptr<grpc::Channel> NewConnection() {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxSendMessageSize(-1);
-  arguments.SetMaxReceiveMessageSize(-1);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  const char* server = std::getenv("ERIS_SERVER");
-  return grpc::CreateCustomChannel(server == nullptr ? "127.0.0.1:7411" : server,
-                                   grpc::InsecureChannelCredentials(), arguments);
-}
-
-class Context : public grpc::ClientContext {
- public:
-  explicit Context(int seconds = 60) {
-    set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
-  }
-};
 
 // What the answers of one load were. Thread-safe.
 class Tally {
@@ -149,63 +124,18 @@ void InThreads(int count, const std::function<void(int)>& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-v1::Column Numbers(uint64_t first, uint64_t count) {
-  v1::Column column;
-  column.set_type(v1::COLUMN_TYPE_UINT64);
-  std::string& data = *column.mutable_data();
-  data.resize(count * sizeof(uint64_t));
-  auto* numbers = reinterpret_cast<uint64_t*>(data.data());
-  for (uint64_t i = 0; i < count; ++i) numbers[i] = first + i;
-  return column;
-}
-
-v1::Column Strings(uint64_t count, uint64_t bytes) {
-  v1::Column column;
-  column.set_type(v1::COLUMN_TYPE_BYTES);
-  column.set_data(std::string(count * bytes, 'x'));
-  std::vector<uint32_t> offsets;
-  for (uint64_t i = 0; i <= count; ++i) offsets.push_back(static_cast<uint32_t>(i * bytes));
-  column.set_offsets(reinterpret_cast<const char*>(offsets.data()), 4 * offsets.size());
-  return column;
-}
-
-grpc::Status Create(const std::string& name, v1::ValueType values) {
-  v1::CreateObjectRequest request;
-  v1::CreateObjectResponse response;
-  request.set_name(name);
-  request.set_kind(v1::OBJECT_KIND_INDEX);
-  request.set_value_type(values);
-  request.mutable_expected()->set_lo(0);
-  request.mutable_expected()->set_hi(uint64_t{1} << 32);
-  Context context;
-  return v1::Catalog::NewStub(NewConnection())->CreateObject(&context, request, &response);
-}
-
-grpc::Status Upsert(v1::Data::Stub& stub, const v1::UpsertRequest& request) {
-  v1::UpsertResponse response;
-  Context context;
-  return stub.Upsert(&context, request, &response);
-}
-
 // Of 16 MiB, or what one request may have: a write says so by a refusal, then it is halved.
 void Batches(const Load& load) {
   InThreads(8, [&](int) {
     const auto stub = v1::Data::NewStub(NewConnection());
     InThreads(8, [&](int call) {
+      const uint64_t first = 1000 + static_cast<uint64_t>(call);
       uint64_t keys = 1 << 20;
-      v1::UpsertRequest request;
-      request.set_object("probe");
+      v1::WriteRequest request = UpsertOf(first, keys);
       while (!load.Over()) {
-        if (request.keys().data().size() != keys * 8) {
-          *request.mutable_keys() = Numbers(1000 + static_cast<uint64_t>(call), keys);
-          *request.mutable_values() = Numbers(0, keys);
-        }
-        const grpc::Status status = Upsert(*stub, request);
+        const grpc::Status status = Write(*stub, request);
         load.tally.Add(status);
-        const bool too_large = absl::StrContains(status.error_message(), "larger than max") ||
-                               absl::StrContains(status.error_message(), "RST_STREAM") ||
-                               absl::StrContains(status.error_message(), "smaller batches");
-        if (too_large && keys > 1024) keys /= 2;
+        if (IsTooLarge(status) && keys > 1024) request = UpsertOf(first, keys /= 2);
       }
     });
   });
@@ -215,111 +145,68 @@ void Fill(const Load& load) {
   std::atomic<uint64_t> next{1 << 22};
   InThreads(4, [&](int) {
     const auto stub = v1::Data::NewStub(NewConnection());
-    v1::UpsertRequest request;
-    request.set_object("probe");
     while (!load.Over()) {
       constexpr uint64_t kKeys = 65536;
       // relaxed: keys of its own are all that each wants.
       const uint64_t first = next.fetch_add(kKeys * 2048, std::memory_order_relaxed);
-      *request.mutable_keys() = Numbers(first, kKeys);
-      *request.mutable_values() = Numbers(0, kKeys);
-      load.tally.Add(Upsert(*stub, request));
+      load.tally.Add(Write(*stub, UpsertOf(first, kKeys)));
     }
   });
 }
 
 void LongStrings(const Load& load) {
-  load.tally.Add(Create("strings", v1::VALUE_TYPE_BYTES));
+  load.tally.Add(CreateIndex("strings", v1::COLUMN_TYPE_BYTES));
   std::atomic<uint64_t> next{0};
   InThreads(8, [&](int) {
     const auto stub = v1::Data::NewStub(NewConnection());
-    v1::UpsertRequest request;
-    request.set_object("strings");
-    *request.mutable_values() = Strings(1, (1 << 20) - 64);
+    v1::WriteRequest request = UpsertOf("strings", {}, Strings(1, (1 << 20) - 64));
     while (!load.Over()) {
       const uint64_t key = next.fetch_add(1, std::memory_order_relaxed);
-      *request.mutable_keys() = Numbers(key, 1);
-      load.tally.Add(Upsert(*stub, request));
+      *request.mutable_columns(0) = Numbers(key, 1);
+      load.tally.Add(Write(*stub, request));
       v1::LookupRequest lookup;
       v1::LookupResponse found;
       lookup.set_object("strings");
-      *lookup.mutable_keys() = Numbers(key / 8, 16);
+      *lookup.add_keys() = Numbers(key / 8, 16);
       Context context;
       load.tally.Add(stub->Lookup(&context, lookup, &found));
     }
   });
 }
 
-void CreateWide(const Load& load) {
-  v1::CreateTableRequest request;
-  v1::CreateTableResponse response;
-  request.set_name("wide");
-  for (int i = 0; i < kWideColumns; ++i) {
-    v1::TableColumn* column = request.mutable_schema()->add_columns();
-    column->set_name(absl::StrCat("c", i));
-    column->set_type(v1::COLUMN_TYPE_UINT64);
-  }
-  for (const char* name : {"s0", "s1"}) {
-    v1::TableColumn* column = request.mutable_schema()->add_columns();
-    column->set_name(name);
-    column->set_type(v1::COLUMN_TYPE_BYTES);
-  }
-  Context context;
-  const grpc::Status status =
-      v1::Tables::NewStub(NewConnection())->CreateTable(&context, request, &response);
-  if (status.error_code() != StatusCode::ALREADY_EXISTS) load.tally.Add(status);
-}
-
 void WideRows(const Load& load) {
-  CreateWide(load);
+  load.tally.Add(CreateWide());
   std::atomic<uint64_t> next{0};
   InThreads(6, [&](int thread) {
-    const auto stub = v1::Tables::NewStub(NewConnection());
+    const auto stub = v1::Data::NewStub(NewConnection());
     const uint64_t rows = thread % 2 == 0 ? 2048 : 16;
     const uint64_t string_bytes = thread % 2 == 0 ? 100 : 60'000;
     while (!load.Over()) {
-      v1::WriteRowsRequest request;
-      v1::WriteRowsResponse response;
-      request.set_table("wide");
-      request.mutable_rows()->set_rows(rows);
+      v1::WriteRequest request;
+      request.set_object("wide");
+      request.set_mode(v1::WRITE_MODE_APPEND);
       for (int i = 0; i < kWideColumns; ++i) {
-        *request.mutable_rows()->add_columns() =
-            Numbers(next.fetch_add(rows, std::memory_order_relaxed), rows);
+        *request.add_columns() = Numbers(next.fetch_add(rows, std::memory_order_relaxed), rows);
       }
-      for (int i = 0; i < 2; ++i) {
-        *request.mutable_rows()->add_columns() = Strings(rows, string_bytes);
-      }
-      Context context;
-      load.tally.Add(stub->WriteRows(&context, request, &response));
+      for (int i = 0; i < 2; ++i) *request.add_columns() = Strings(rows, string_bytes);
+      load.tally.Add(Write(*stub, request));
     }
   });
 }
 
-grpc::Status ReadAll(v1::Tables::Stub& stub, const v1::ScanTableRequest& request) {
-  Context context;
-  const auto reader = stub.ScanTable(&context, request);
-  v1::ScanTableResponse response;
-  while (reader->Read(&response)) {
-  }
-  return reader->Finish();
-}
-
 void Scans(const Load& load) {
-  CreateWide(load);
+  load.tally.Add(CreateWide());
   InThreads(8, [&](int) {
-    const auto stub = v1::Tables::NewStub(NewConnection());
-    v1::ScanTableRequest request;
-    request.set_table("wide");
-    while (!load.Over()) load.tally.Add(ReadAll(*stub, request));
+    const auto stub = v1::Data::NewStub(NewConnection());
+    while (!load.Over()) load.tally.Add(ReadAll(*stub, ScanOf("wide")));
   });
 }
 
 void Groups(const Load& load) {
-  CreateWide(load);
+  load.tally.Add(CreateWide());
   InThreads(8, [&](int thread) {
-    const auto stub = v1::Tables::NewStub(NewConnection());
-    v1::ScanTableRequest request;
-    request.set_table("wide");
+    const auto stub = v1::Data::NewStub(NewConnection());
+    v1::ScanRequest request = ScanOf("wide");
     request.mutable_query()->add_group_by(absl::StrCat("c", thread));
     if (thread % 2 == 0) request.mutable_query()->add_group_by("s0");
     for (int i = 0; i < 32; ++i) {
@@ -334,52 +221,33 @@ void Groups(const Load& load) {
 }
 
 void Unread(const Load& load) {
-  CreateWide(load);
+  load.tally.Add(CreateWide());
   InThreads(32, [&](int thread) {
-    const auto channel = NewConnection();
-    const auto tables = v1::Tables::NewStub(channel);
-    const auto data = v1::Data::NewStub(channel);
+    const auto stub = v1::Data::NewStub(NewConnection());
     while (!load.Over()) {
       Context context;
-      v1::ScanTableRequest of_table;
-      of_table.set_table("wide");
-      v1::ScanRequest of_index;
-      of_index.set_object("probe");
-      v1::ScanTableResponse table_rows;
-      v1::ScanResponse index_rows;
-      std::unique_ptr<grpc::ClientReader<v1::ScanTableResponse>> table_reader;
-      std::unique_ptr<grpc::ClientReader<v1::ScanResponse>> index_reader;
-      if (thread % 2 == 0) {
-        table_reader = tables->ScanTable(&context, of_table);
-        static_cast<void>(table_reader->Read(&table_rows));
-      } else {
-        index_reader = data->Scan(&context, of_index);
-        static_cast<void>(index_reader->Read(&index_rows));
-      }
+      v1::ScanResponse rows;
+      const auto reader = stub->Scan(&context, ScanOf(thread % 2 == 0 ? "wide" : "probe"));
+      static_cast<void>(reader->Read(&rows));
       std::this_thread::sleep_for(std::chrono::milliseconds(1500));
       context.TryCancel();
-      const grpc::Status status = thread % 2 == 0 ? table_reader->Finish() : index_reader->Finish();
+      const grpc::Status status = reader->Finish();
       load.tally.Add(status.error_code() == StatusCode::CANCELLED ? grpc::Status::OK : status);
     }
   });
 }
 
 void Snapshots(const Load& load) {
-  const auto channel = NewConnection();
-  const auto tables = v1::Tables::NewStub(channel);
-  const auto data = v1::Data::NewStub(channel);
+  const auto stub = v1::Data::NewStub(NewConnection());
   while (!load.Over()) {
     v1::TakeSnapshotRequest take;
     take.set_time_to_live_ms(2000);
     v1::TakeSnapshotResponse taken;
     Context context;
-    load.tally.Add(tables->TakeSnapshot(&context, take, &taken));
+    load.tally.Add(stub->TakeSnapshot(&context, take, &taken));
     InThreads(4, [&](int thread) {
-      v1::UpsertRequest request;
-      request.set_object("probe");
-      *request.mutable_keys() = Numbers(1000 + 100'000 * static_cast<uint64_t>(thread), 100'000);
-      *request.mutable_values() = Numbers(taken.snapshot(), 100'000);
-      load.tally.Add(Upsert(*data, request));
+      load.tally.Add(Write(*stub, UpsertOf(1000 + 100'000 * static_cast<uint64_t>(thread), 100'000,
+                                           taken.snapshot())));
     });
   }
 }
@@ -388,16 +256,14 @@ void Streams(const Load& load) {
   InThreads(16, [&](int thread) {
     const auto stub = v1::Data::NewStub(NewConnection());
     Context context;
-    const auto stream = stub->UpsertStream(&context);
-    v1::UpsertRequest request;
-    request.set_object("probe");
-    *request.mutable_keys() = Numbers(1000 + 50'000 * static_cast<uint64_t>(thread), 50'000);
-    *request.mutable_values() = Numbers(0, 50'000);
+    const auto stream = stub->WriteStream(&context);
+    const v1::WriteRequest request =
+        UpsertOf(1000 + 50'000 * static_cast<uint64_t>(thread), 50'000);
     std::thread reader([&] {
-      v1::UpsertStreamResponse response;
+      v1::WriteStreamResponse response;
       while (stream->Read(&response)) {
-        load.tally.Add(grpc::Status(static_cast<StatusCode>(response.status().code()),
-                                    response.status().message()));
+        const bool done = response.status().code() == 0;
+        load.tally.Add(StatusOf(done ? response.response().refusal() : response.status()));
       }
     });
     while (!load.Over() && stream->Write(request)) {
@@ -413,16 +279,12 @@ void Streams(const Load& load) {
 void Halves(const Load& load) {
   InThreads(24, [&](int) {
     const auto stub = v1::Data::NewStub(NewConnection());
-    v1::UpsertRequest request;
-    request.set_object("probe");
     uint64_t keys = 1 << 20;
     while (!load.Over()) {
-      *request.mutable_keys() = Numbers(1000, keys);
-      *request.mutable_values() = Numbers(0, keys);
-      v1::UpsertResponse response;
+      v1::WriteResponse response;
       grpc::ClientContext context;
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(30));
-      const grpc::Status status = stub->Upsert(&context, request, &response);
+      const grpc::Status status = stub->Write(&context, UpsertOf(1000, keys), &response);
       const bool cut = status.error_code() == StatusCode::DEADLINE_EXCEEDED;
       load.tally.Add(cut ? grpc::Status::OK : status);
       if (absl::StrContains(status.error_message(), "larger than max") && keys > 1024) keys /= 2;
@@ -435,45 +297,37 @@ void Halves(const Load& load) {
 void Nested(const Load& load) {
   InThreads(8, [&](int) {
     const auto channel = NewConnection();
+    const auto catalog = v1::Catalog::NewStub(channel);
+    const auto data = v1::Data::NewStub(channel);
+    const auto admin = v1::Admin::NewStub(channel);
     InThreads(8, [&](int call) {
       int parts = 4 << 20;  // of two bytes
       while (!load.Over()) {
         Context context;
         grpc::Status status;
-        if (call % 4 == 0) {
-          v1::CreateObjectRequest request;
-          v1::CreateObjectResponse response;
-          request.set_name("nested");
-          for (int i = 0; i < parts; ++i) request.add_split_keys();
-          status = v1::Catalog::NewStub(channel)->CreateObject(&context, request, &response);
-        } else if (call % 4 == 1) {
-          v1::ScanTableRequest request;
-          v1::ScanTableResponse response;
-          request.set_table("wide");
+        if (call % 4 == 1) {
+          v1::ScanRequest request = ScanOf("wide");
           for (int i = 0; i < parts; ++i) request.mutable_query()->add_group_by();
-          const auto reader = v1::Tables::NewStub(channel)->ScanTable(&context, request);
-          while (reader->Read(&response)) {
-          }
-          status = reader->Finish();
-        } else if (call % 4 == 2) {
-          v1::CreateTableRequest request;
-          v1::CreateTableResponse response;
-          request.set_name("nested");
-          for (int i = 0; i < parts; ++i) request.mutable_schema()->add_columns();
-          status = v1::Tables::NewStub(channel)->CreateTable(&context, request, &response);
-        } else {
+          status = ReadAll(*data, request);
+        } else if (call % 4 == 3) {
           v1::PlanBalanceRequest request;
           v1::PlanBalanceResponse response;
           request.set_object(std::string(2 * static_cast<size_t>(parts), 'x'));
-          status = v1::Admin::NewStub(channel)->PlanBalance(&context, request, &response);
+          status = admin->PlanBalance(&context, request, &response);
+        } else {
+          v1::CreateObjectRequest request;
+          v1::CreateObjectResponse response;
+          request.set_name("nested");
+          for (int i = 0; i < parts; ++i) {
+            call % 4 == 0 ? static_cast<void>(request.add_split_keys())
+                          : static_cast<void>(request.mutable_schema()->add_columns());
+          }
+          status = catalog->CreateObject(&context, request, &response);
         }
         const bool refused = status.error_code() == StatusCode::INVALID_ARGUMENT ||
                              status.error_code() == StatusCode::NOT_FOUND;
         load.tally.Add(refused ? grpc::Status::OK : status);
-        const bool too_large = absl::StrContains(status.error_message(), "larger than max") ||
-                               absl::StrContains(status.error_message(), "RST_STREAM") ||
-                               absl::StrContains(status.error_message(), "smaller batches");
-        if (too_large && parts > 4096) parts /= 2;
+        if (IsTooLarge(status) && parts > 4096) parts /= 2;
       }
     });
   });
@@ -497,14 +351,13 @@ class Probe {
     v1::LookupRequest request;
     v1::LookupResponse response;
     request.set_object("probe");
-    *request.mutable_keys() = Numbers(kProbeKey, 1);
+    *request.add_keys() = Numbers(kProbeKey, 1);
     Context context(20);
     const grpc::Status status = stub.Lookup(&context, request, &response);
     if (!status.ok() && texts_.size() < 4) {
       texts_.push_back(absl::StrCat("code ", status.error_code(), ": ", status.error_message()));
     }
-    return status.ok() && response.values().validity().size() == 1 &&
-           (response.values().validity()[0] & 1) != 0;
+    return status.ok() && response.found().size() == 1 && (response.found()[0] & 1) != 0;
   }
   void Run() {
     const auto stub = v1::Data::NewStub(NewConnection());
@@ -534,16 +387,13 @@ int Run(int seconds, const std::vector<std::string>& names) {
       {"batches", Batches}, {"fill", Fill},     {"strings", LongStrings}, {"rows", WideRows},
       {"scans", Scans},     {"groups", Groups}, {"unread", Unread},       {"snapshots", Snapshots},
       {"streams", Streams}, {"halves", Halves}, {"nested", Nested}};
-  const grpc::Status created = Create("probe", v1::VALUE_TYPE_UINT64);
+  const grpc::Status created = CreateIndex("probe", v1::COLUMN_TYPE_UINT64);
   if (!created.ok() && created.error_code() != StatusCode::ALREADY_EXISTS) {
     std::fprintf(stderr, "cannot create: %s\n", created.error_message().c_str());
     return 1;
   }
-  v1::UpsertRequest request;
-  request.set_object("probe");
-  *request.mutable_keys() = Numbers(kProbeKey, 1);
-  *request.mutable_values() = Numbers(1, 1);
-  if (created.ok() && !Upsert(*v1::Data::NewStub(NewConnection()), request).ok()) return 1;
+  const auto stub = v1::Data::NewStub(NewConnection());
+  if (created.ok() && !Write(*stub, UpsertOf(kProbeKey, 1, 1)).ok()) return 1;
   Probe probe;
   bool good = true;
   for (const std::string& name : names) {

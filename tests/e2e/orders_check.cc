@@ -55,8 +55,8 @@ std::vector<Order> ReadOrders(const std::string& path) {
 }
 
 // In random order, through one stream. The gaps between the file's keys must not be found.
-void CheckEveryKey(client::Client& client, const std::vector<Order>& orders,
-                   std::mt19937_64& random) {
+void CheckEveryKey(client::Client& client, const ObjectInfo& object,
+                   const std::vector<Order>& orders, std::mt19937_64& random) {
   std::vector<size_t> sequence(orders.size());
   for (size_t i = 0; i < sequence.size(); ++i) sequence[i] = i;
   std::shuffle(sequence.begin(), sequence.end(), random);
@@ -72,15 +72,15 @@ void CheckEveryKey(client::Client& client, const std::vector<Order>& orders,
   client::LookupStream stream(
       client, {}, [&](uint64_t index, absl::Status status, client::LookupResult result) {
         if (!status.ok()) failed = status;
-        for (size_t i = 0; status.ok() && i < result.values.size(); ++i) {
+        const absl::Span<const uint64_t> values = result.rows.Uint64s(0);
+        for (size_t i = 0; status.ok() && i < values.size(); ++i) {
           const size_t position = index * kBatch + i;
           const auto [key, expected] = key_of(position);
-          const bool right =
-              result.found[i] == expected &&
-              (!expected || result.values[i] == orders[sequence[position / 2]].customer);
+          const bool right = result.found[i] == expected &&
+                             (!expected || values[i] == orders[sequence[position / 2]].customer);
           if (!right && wrong++ == 0) {
             std::printf("key %lu: found %d, value %lu, expected found %d\n", key,
-                        int{result.found[i]}, result.values[i], int{expected});
+                        int{result.found[i]}, values[i], int{expected});
           }
         }
       });
@@ -88,7 +88,7 @@ void CheckEveryKey(client::Client& client, const std::vector<Order>& orders,
   for (size_t position = 0; position < 2 * orders.size(); ++position) {
     keys.push_back(key_of(position).first);
     if (keys.size() < kBatch && position + 1 < 2 * orders.size()) continue;
-    Check(stream.Send("orders", keys));
+    Check(stream.Send(object, keys));
     keys.clear();
   }
   Check(stream.Finish());
@@ -96,23 +96,24 @@ void CheckEveryKey(client::Client& client, const std::vector<Order>& orders,
   if (wrong > 0) Fail(std::to_string(wrong) + " keys are wrong");
 }
 
-void CheckRange(client::Client& client, const std::vector<Order>& orders, const KeyRange& range) {
+void CheckRange(client::Client& client, const ObjectInfo& object, const std::vector<Order>& orders,
+                const KeyRange& range) {
   auto by_key = [](const Order& order, uint64_t key) { return order.key < key; };
   auto next = std::lower_bound(orders.begin(), orders.end(), range.lo, by_key);
   const auto end =
       range.hi ? std::lower_bound(next, orders.end(), *range.hi, by_key) : orders.end();
-  client::ScanRows rows;
-  const auto reader = client.Scan("orders", range);
+  client::OwnedRows rows;
+  const auto reader = client.Scan(object, {.range = range});
   for (;;) {
     const absl::StatusOr<bool> more = reader->Next(rows);
     Check(more.status());
     if (!*more) break;
-    for (size_t i = 0; i < rows.keys.size(); ++i) {
+    for (size_t i = 0; i < rows.rows; ++i) {
+      const uint64_t key = rows.Uint64s(0)[i];
       while (next != end && next->erased) ++next;
-      if (next == end || next->key != rows.keys[i] || next->customer != rows.values[i]) {
-        Fail("the scan from " + std::to_string(range.lo) + " shows key " +
-             std::to_string(rows.keys[i]) + " where the file has " +
-             (next == end ? "no more" : std::to_string(next->key)));
+      if (next == end || next->key != key || next->customer != rows.Uint64s(1)[i]) {
+        Fail("the scan from " + std::to_string(range.lo) + " shows key " + std::to_string(key) +
+             " where the file has " + (next == end ? "no more" : std::to_string(next->key)));
       }
       ++next;
     }
@@ -121,18 +122,19 @@ void CheckRange(client::Client& client, const std::vector<Order>& orders, const 
   if (next != end) Fail("the scan ended before key " + std::to_string(next->key));
 }
 
-void CheckRanges(client::Client& client, const std::vector<Order>& orders,
+void CheckRanges(client::Client& client, const ObjectInfo& object, const std::vector<Order>& orders,
                  std::mt19937_64& random) {
   const uint64_t keys_end = orders.back().key + 1000;
   for (int i = 0; i < 10; ++i) {
     uint64_t lo = random() % keys_end, hi = random() % keys_end;
     if (lo > hi) std::swap(lo, hi);
-    CheckRange(client, orders, {lo, hi});
+    CheckRange(client, object, orders, {lo, hi});
   }
-  CheckRange(client, orders, {0, std::nullopt});
+  CheckRange(client, object, orders, {0, std::nullopt});
 }
 
-void EraseHalf(client::Client& client, std::vector<Order>& orders, std::mt19937_64& random) {
+void EraseHalf(client::Client& client, const ObjectInfo& object, std::vector<Order>& orders,
+               std::mt19937_64& random) {
   std::vector<size_t> sequence(orders.size());
   for (size_t i = 0; i < sequence.size(); ++i) sequence[i] = i;
   std::shuffle(sequence.begin(), sequence.end(), random);
@@ -142,18 +144,16 @@ void EraseHalf(client::Client& client, std::vector<Order>& orders, std::mt19937_
     orders[sequence[i]].erased = true;
     keys.push_back(orders[sequence[i]].key);
     if (keys.size() < kBatch && i + 1 < sequence.size()) continue;
-    const auto existed = client.Erase("orders", keys);
-    Check(existed.status());
-    if (existed->Count() != keys.size()) Fail("a key to erase was not there");
+    const auto erased = client.Write(object, WriteMode::kErase, keys);
+    Check(erased.status());
+    if (erased->existed.Count() != keys.size()) Fail("a key to erase was not there");
     keys.clear();
   }
 }
 
 // Of the keys that the file puts into each AEU's partitions, and of the memory that AEUs hold.
-void CheckShares(client::Client& client, const std::vector<Order>& orders) {
-  const auto info = client.Get("orders");
-  Check(info.status());
-  if (info->keys != orders.size()) Fail("the object holds " + std::to_string(info->keys) + " keys");
+void CheckShares(client::Client& client, const ObjectInfo& info, const std::vector<Order>& orders) {
+  if (info.keys != orders.size()) Fail("the object holds " + std::to_string(info.keys) + " keys");
   const auto stats = client.Stats();
   Check(stats.status());
   std::vector<double> keys(stats->aeus.size()), bytes(stats->aeus.size());
@@ -164,9 +164,9 @@ void CheckShares(client::Client& client, const std::vector<Order>& orders) {
   }
   for (const Order& order : orders) {
     const auto partition =
-        std::upper_bound(info->partition_starts.begin(), info->partition_starts.end(), order.key) -
-        info->partition_starts.begin() - 1;
-    keys.at(info->partition_owners.at(partition).value) += 1;
+        std::upper_bound(info.partition_starts.begin(), info.partition_starts.end(), order.key) -
+        info.partition_starts.begin() - 1;
+    keys.at(info.partition_owners.at(partition).value) += 1;
   }
   const auto aeus = static_cast<double>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -198,12 +198,14 @@ int main(int argc, char** argv) {
   eris::Check(client.status());
   std::vector<eris::Order> orders = eris::ReadOrders(path);
   if (orders.empty()) eris::Fail(path + " has no rows");
-  eris::CheckShares(**client, orders);
-  eris::CheckEveryKey(**client, orders, random);
-  eris::CheckRanges(**client, orders, random);
-  eris::EraseHalf(**client, orders, random);
-  eris::CheckEveryKey(**client, orders, random);
-  eris::CheckRanges(**client, orders, random);
+  const auto object = (*client)->Get("orders");
+  eris::Check(object.status());
+  eris::CheckShares(**client, *object, orders);
+  eris::CheckEveryKey(**client, *object, orders, random);
+  eris::CheckRanges(**client, *object, orders, random);
+  eris::EraseHalf(**client, *object, orders, random);
+  eris::CheckEveryKey(**client, *object, orders, random);
+  eris::CheckRanges(**client, *object, orders, random);
   std::printf("%zu orders compared, half of them erased, compared again\n", orders.size());
   return 0;
 }

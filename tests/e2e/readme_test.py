@@ -1,27 +1,48 @@
-"""The README's commands, run as they stand: every ```sh block with eris in it, line by line in one shell, against the
-server that the block itself starts. A command that fails, or prints something else than the README shows, fails.
+"""The commands of the README and of the guide, run as they stand: every ```sh block and every block that begins with $,
+line by line in one shell for each page, against the server that the page itself starts. A command that fails, or prints
+something else than the page shows, fails. C++ examples are compiled, Python programs run with stubs of the protos.
 
-Two things differ from a reader's terminal: the program is this build's and its server takes a free port; and the line
-behind `eris serve &` waits until it serves, as a reader who types does.
+Some things differ from a reader's terminal: the program is this build's and its server takes a free port; the line
+behind `eris serve &` waits until it serves, as a reader who types does; stubs come from an environment of the tests' own.
 """
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import grpcurl_test
 import harness
 
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md")
-BUILD = "./dev build release && PATH=$PWD/build/release/clients/cli:$PATH"
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PAGES = ("README.md", "docs/guide/tutorial.md", "docs/guide/cli.md", "docs/guide/clients.md")
+CPP_PAGES = ("README.md", "docs/guide/embedding.md")
+BUILD = "./dev build release eris && PATH=$PWD/build/release/clients/cli:$PATH"
 END = "--- exit code "
+GRPC_TOOLS = "grpcio-tools==1.85.1"
+ADDRESS = "127.0.0.1:7411"
 
 
-def blocks(language):
-    with open(README) as file:
-        return re.findall(rf"^```{language}\n(.*?)^```$", file.read(), re.M | re.S)
+def fenced(page):
+    """Pairs (language, text) of the page's blocks."""
+    with open(os.path.join(ROOT, page)) as file:
+        return re.findall(r"^```(\w*)\n(.*?)^```$", file.read(), re.M | re.S)
+
+
+def blocks(page, language):
+    return [text for name, text in fenced(page) if name == language]
+
+
+def shell_blocks(page):
+    """Those that run: of sh, and those without a language that begin with a command."""
+    return [text for name, text in fenced(page) if name == "sh" or name == "" and text.startswith("$ ")]
+
+
+def goes_on(command):
+    """Whether the next line belongs to the command: a quote is open, or a backslash ends it."""
+    return command.endswith("\\") or command.count("'") % 2 == 1
 
 
 def commands(block):
@@ -32,7 +53,7 @@ def commands(block):
     for line in block.splitlines():
         if line.startswith("$ "):
             out.append([line[2:], []])
-        elif line.startswith("    ") and not out[-1][1]:  # the command goes on
+        elif goes_on(out[-1][0]):
             out[-1][0] += "\n" + line
         else:
             out[-1][1].append(line)
@@ -93,53 +114,122 @@ def check_command(shell, command, shown):
         harness.check_equal(output.strip(), shown.strip(), f"output of: {command}")
 
 
-def check_example(programs):
-    """The README's C++ compiles."""
-    examples = blocks("cpp")
-    harness.check_equal(len(examples), 1, "C++ examples")
+def check_cpp(programs):
+    """The C++ examples compile."""
     with open(os.path.join(programs.build, "CMakeCache.txt")) as file:
         compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", file.read(), re.M).group(1)
-    include = os.path.join(os.path.dirname(README), "include")
-    done = subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-fsyntax-only", f"-I{include}", "-x", "c++", "-"],
-                          input=examples[0], capture_output=True, text=True)
-    harness.check(done.returncode == 0, f"the C++ example does not compile:\n{done.stderr}")
+    include = os.path.join(ROOT, "include")
+    for page in CPP_PAGES:
+        examples = blocks(page, "cpp")
+        harness.check(examples, f"{page} has no C++ example")
+        for number, example in enumerate(examples, 1):
+            done = subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-fsyntax-only", f"-I{include}", "-x", "c++", "-"],
+                                  input=example, capture_output=True, text=True)
+            harness.check(done.returncode == 0, f"C++ example {number} of {page} does not compile:\n{done.stderr}")
+
+
+def make_stubs(build):
+    """The Python of an environment that can run the stubs, and the folder in which they are; skips where it cannot be had."""
+    folder = os.path.join(os.path.abspath(build), "tests", "e2e", "python_client")
+    venv, stubs = os.path.join(folder, "venv"), os.path.join(folder, "stubs")
+    python = os.path.join(venv, "bin", "python")
+    done = subprocess.run([python, "-c", "import grpc_tools"], capture_output=True) if os.path.exists(python) else None
+    if done is None or done.returncode != 0:
+        for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
+                                 (f"{GRPC_TOOLS} (PyPI)", [os.path.join(venv, "bin", "pip"), "install", "--quiet", GRPC_TOOLS])):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                harness.skip(package, done.stderr[-2000:])
+    shutil.rmtree(stubs, ignore_errors=True)
+    os.makedirs(stubs)
+    proto = os.path.join(ROOT, "proto")
+    files = [os.path.join(proto, "eris", "v1", name) for name in sorted(os.listdir(os.path.join(proto, "eris", "v1")))]
+    subprocess.run([python, "-m", "grpc_tools.protoc", "-I", proto, f"--python_out={stubs}", f"--grpc_python_out={stubs}",
+                    *(file for file in files if file.endswith(".proto"))], check=True)
+    return python, stubs
+
+
+def printed(program):
+    """What a Python program says that it prints: the comments behind its prints."""
+    return re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
+
+
+def check_python(python, stubs, address, page, program):
+    done = subprocess.run([python, "-"], input=program.replace(ADDRESS, address), capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=stubs), timeout=120)
+    print(f"a Python program of {page}:\n{done.stdout}{done.stderr}", flush=True)
+    harness.check_equal(done.returncode, 0, f"exit code of a Python program of {page}")
+    harness.check_equal(done.stdout.split("\n")[:-1], printed(program), f"output of a Python program of {page}")
+
+
+class Page:
+    """A page's shell and server, in a directory of its own."""
+
+    def __init__(self, programs, page, directory):
+        self.page, self.directory = page, directory
+        self.port = write_wrapper(programs, directory)
+        path = f"{directory}/bin:{os.environ['PATH']}"
+        self.shell = Shell(directory, dict(os.environ, PATH=path, TMPDIR=directory))
+        self.ran = 0
+
+    def run(self, needs_grpcurl):
+        for block in shell_blocks(self.page):
+            for command, shown in commands(block):
+                if command == BUILD or command.startswith("./dev "):
+                    continue  # this build is what is tested; tests of their own run ./dev
+                if "grpcio-tools" in command or "grpc_tools" in command:
+                    continue  # make_stubs does
+                if "grpcurl" in command:
+                    needs_grpcurl.append((command, shown))
+                    continue
+                # Two pages must not write each other's files.
+                check_command(self.shell, command.replace("/tmp/", f"{self.directory}/"), shown)
+                self.ran += 1
+                if command.startswith("eris serve"):
+                    harness.wait_until(lambda: os.path.exists(self.port) and os.path.getsize(self.port) > 0, "the server", 60)
+
+    @property
+    def address(self):
+        with open(self.port) as file:
+            return f"127.0.0.1:{file.read().strip()}"
+
+    def end(self):
+        code, output = self.shell.run("kill %1; wait %1")
+        self.shell.close()
+        return code, output
+
+
+def run_page(programs, page, client):
+    """How many commands ran. `client`: makes the Python and the stubs, when they are needed."""
+    with tempfile.TemporaryDirectory() as directory:
+        at = Page(programs, page, directory)
+        try:
+            needs_grpcurl = []
+            at.run(needs_grpcurl)
+            for program in blocks(page, "python"):
+                check_python(*client(), at.address, page, program)
+            if needs_grpcurl:
+                shutil.copy(grpcurl_test.build_grpcurl(programs.build), os.path.join(directory, "bin"))  # skips where it cannot be had
+            for command, shown in needs_grpcurl:
+                check_command(at.shell, command.replace(ADDRESS, at.address), shown)
+        finally:
+            code, output = at.end()
+        harness.check_equal(code, 0, f"the exit code of the server of {page}; {output}")
+        return at.ran
 
 
 def main():
     programs = harness.Programs(harness.parse_args().build)
-    check_example(programs)
-    shell_blocks = blocks("sh")
-    with_eris = [block for block in shell_blocks if re.search(r"^(\$ )?eris ", block, re.M)]
-    harness.check(len(with_eris) >= 2, "blocks with eris in them")
-    with tempfile.TemporaryDirectory() as directory:
-        port = write_wrapper(programs, directory)
-        path = f"{directory}/bin:{os.environ['PATH']}"
-        shell = Shell(directory, dict(os.environ, PATH=path, TMPDIR=directory))
-        needs_grpcurl = []
-        try:
-            ran = 0
-            for block in shell_blocks:
-                for command, shown in commands(block):
-                    if command == BUILD or command.startswith("./dev "):
-                        continue  # this build is what is tested; tests of their own run ./dev
-                    if "grpcurl" in command:
-                        needs_grpcurl.append((command, shown))
-                        continue
-                    check_command(shell, command, shown)
-                    ran += 1
-                    if command.startswith("eris serve"):
-                        harness.wait_until(lambda: os.path.exists(port) and os.path.getsize(port) > 0, "the server", 60)
-            harness.check(ran > 20, f"{ran} commands ran")
-            grpcurl = grpcurl_test.build_grpcurl(programs.build)  # skips where it cannot be had
-            shutil.copy(grpcurl, os.path.join(directory, "bin"))
-            with open(port) as file:
-                address = f"127.0.0.1:{file.read().strip()}"
-            for command, shown in needs_grpcurl:
-                check_command(shell, command.replace("127.0.0.1:7411", address), shown)
-        finally:
-            code, output = shell.run("kill %1; wait %1")
-            shell.close()
-        harness.check_equal(code, 0, f"the server's exit code; {output}")
+    check_cpp(programs)
+    made = []
+
+    def client():
+        if not made:
+            made.append(make_stubs(programs.build))
+        return made[0]
+
+    ran = {page: run_page(programs, page, client) for page in PAGES}
+    harness.check(ran["README.md"] >= 5 and sum(ran.values()) > 40, f"commands that ran: {ran}")
 
 
 if __name__ == "__main__":

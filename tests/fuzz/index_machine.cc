@@ -196,7 +196,7 @@ absl::Status IndexMachine::Split(const IndexCommand& command) {
   if (IsLender(part)) return ExpectLent(part.SplitAt(Key::FromU64(key)).status());
   if (parts_.size() == kPartitionsMax) return absl::OkStatus();
   Changes(part);
-  std::unique_ptr<storage::Partition> upper;
+  std::unique_ptr<storage::OrderedPartition> upper;
   bool refused = false;
   ERIS_RETURN_IF_ERROR(Try(
       command,

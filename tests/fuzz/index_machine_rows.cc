@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "tests/fuzz/index_machine.h"
+#include "tests/support/extract.h"
 
 namespace eris::fuzz {
 
@@ -128,7 +129,7 @@ absl::Status IndexMachine::Extract(size_t which, uint32_t rows_max, const IndexC
   const uint64_t size = part.size();
   bool refused = false;
   ERIS_RETURN_IF_ERROR(Try(
-      command, [&] { return part.Extract(rows_max, chunk); }, &refused));
+      command, [&] { return test::Extract(part, rows_max, chunk); }, &refused));
   if (refused) return Fault("rows cannot be taken out for want of memory");
   const uint64_t rows = std::min<uint64_t>(rows_max, size);
   if (chunk.covers.lo != before.lo || part.size() != size - rows || chunk.keys.size() != rows ||
@@ -176,7 +177,7 @@ absl::Status IndexMachine::MoveChunks(const IndexCommand& command) {
   const unsigned chunks = 1 + (command.detail >> 1 & 1);
   if (IsLender(*parts_[from])) {
     ExchangeChunk chunk;
-    return ExpectLent(parts_[from]->Extract(1, chunk));
+    return ExpectLent(test::Extract(*parts_[from], 1, chunk));
   }
   if (IsLender(target)) {
     const Key lo = parts_[from]->range().lo;
@@ -201,7 +202,7 @@ absl::Status IndexMachine::Reload(const IndexCommand& command) {
   const Key lo = parts_[which]->range().lo;
   std::vector<ExchangeChunk> chunks;
   if (IsLender(*parts_[which])) {
-    return ExpectLent(parts_[which]->Extract(chunk_rows, chunks.emplace_back()));
+    return ExpectLent(test::Extract(*parts_[which], chunk_rows, chunks.emplace_back()));
   }
   Changes(*parts_[which]);
   while (!parts_[which]->range().Empty()) {

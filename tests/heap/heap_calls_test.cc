@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "eris/expression.h"
 #include "tests/heap/heap_lab.h"
-#include "tests/support/table_rows.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
@@ -32,22 +32,22 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
     for (uint64_t i = 0; i < kRows; ++i) {
       keys_.push_back(i * kStride);
       values_.push_back(i);
-      table_rows_.Add({i * kStride, i});
     }
+    columns_ = {test::ColumnOf(keys_), test::ColumnOf(values_)};
     const std::vector<uint64_t> split = {kRows / 2 * kStride};
-    ASSERT_TRUE(lab_.Do([&] {
-      return lab_.engine().Create("index", {.split_points = split}).ok() &&
-             lab_.engine().Create("inner", {.split_points = {kRows / 2}}).ok() &&
-             lab_.engine().CreateTable("table", Schema(true), {.split_points = split}).ok() &&
-             lab_.engine().CreateTable("copy", Schema(true), {.split_points = split}).ok() &&
-             lab_.engine().CreateTable("heap", Schema(false)).ok();
-    }));
+    const CreateOptions table{
+        .kind = ObjectKind::kTable, .schema = TableSchema(true), .split_points = split};
+    const CreateOptions heap{.kind = ObjectKind::kHeapTable, .schema = TableSchema(false)};
     session_ = lab_.engine().NewSession();
-    batch_ = table_rows_.batch();
     ASSERT_TRUE(lab_.Do([&] {
-      return session_->Upsert("index", keys_, values_).ok() &&
-             session_->Upsert("inner", values_, keys_).ok() &&
-             session_->UpsertRows("table", batch_).ok();
+      index_ = test::Create(lab_.engine(), "index", {.split_points = split});
+      inner_ = test::Create(lab_.engine(), "inner", {.split_points = {kRows / 2}});
+      table_ = test::Create(lab_.engine(), "table", table);
+      copy_ = test::Create(lab_.engine(), "copy", table);
+      heap_ = test::Create(lab_.engine(), "heap", heap);
+      return session_->Upsert(index_, keys_, values_).ok() &&
+             session_->Upsert(inner_, values_, keys_).ok() &&
+             session_->Write(table_, {.rows = rows()}).status.ok();
     }));
   }
   ~HeapCallsTest() override {
@@ -55,18 +55,34 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
     session_.reset();
   }
 
-  static TableSchema Schema(bool clustered) {
-    TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
-                                   {.name = "value", .type = ColumnType::kUint64}}};
+  static Schema TableSchema(bool clustered) {
+    Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
+                              {.name = "value", .type = ColumnType::kUint64}}};
     if (clustered) schema.key = {0};
     return schema;
   }
+  RowBatch rows() const { return {kRows, columns_}; }
 
   void ForEachFailure(const std::string& name, const std::function<absl::Status()>& call,
                       const std::function<void(const absl::Status&)>& check) {
     lab_.ForEachFailure(name, call, check);
   }
-  // All chunks of a scan or a join; the number of their rows. `count` is given each chunk.
+  // Where the call says OK, `number` is `wanted`.
+  void ForEachFailure(const std::string& name, const std::function<absl::Status()>& call,
+                      const uint64_t& number, uint64_t wanted) {
+    ForEachFailure(name, call, [&](const absl::Status& status) {
+      if (status.ok()) {
+        EXPECT_EQ(number, wanted);
+      }
+    });
+  }
+  // A scan or a join that `open` opens has so many rows.
+  template <class Open>
+  void ForEachFailureOfScan(const std::string& name, Open open, uint64_t wanted) {
+    uint64_t rows = 0;
+    ForEachFailure(
+        name, [&] { return ReadAll(open, rows); }, rows, wanted);
+  }
   template <class Open>
   static absl::Status ReadAll(Open open, uint64_t& rows) {
     rows = 0;
@@ -77,17 +93,34 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
           HeapLab::InEngine([&] { return (*reader)->Next(absl::Now() + absl::Seconds(60)); });
       if (!chunk.ok()) return chunk.status();
       if (!*chunk) return absl::OkStatus();
-      rows += RowsOf(**chunk);
+      rows += (*chunk)->rows();
     }
   }
-  static uint64_t RowsOf(const ScanChunk& chunk) { return chunk.keys().size(); }
-  static uint64_t RowsOf(const JoinChunk& chunk) { return chunk.values().size(); }
-  static uint64_t RowsOf(const TableChunk& chunk) { return chunk.rows(); }
+  // An asynchronous call, whose answer is a batch's.
+  template <class Start>
+  static std::function<absl::Status()> Batch(BatchResult& result, Start start) {
+    return [&result, start]() -> absl::Status {
+      result = {};
+      const absl::Status started = HeapLab::Async<BatchResult>(start, result);
+      return started.ok() ? result.status : started;
+    };
+  }
+  // One whose answer is a number or the like.
+  template <class T, class Start>
+  static std::function<absl::Status()> Answer(T& answer, Start start) {
+    return [&answer, start]() -> absl::Status {
+      absl::StatusOr<T> result;
+      const absl::Status started = HeapLab::Async<absl::StatusOr<T>>(start, result);
+      if (!started.ok()) return started;
+      if (result.ok()) answer = *result;
+      return result.status();
+    };
+  }
 
-  std::optional<uint64_t> Count(const std::string& table) {
+  uint64_t Count(const Object& table) {
     uint64_t rows = 0;
     const absl::Status status =
-        lab_.Do([&] { return ReadAll([&] { return session_->OpenTableScan(table, {}); }, rows); });
+        lab_.Do([&] { return ReadAll([&] { return session_->OpenScan(table, {}); }, rows); });
     EXPECT_TRUE(status.ok()) << status;
     return rows;
   }
@@ -96,8 +129,8 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
   std::unique_ptr<Session> session_;
   std::vector<uint64_t> keys_{};
   std::vector<uint64_t> values_{};
-  test::Rows table_rows_{Schema(true).columns};
-  RowBatch batch_{};
+  std::vector<ColumnView> columns_{};
+  Object index_, inner_, table_, copy_, heap_;
 };
 
 TEST_P(HeapCallsTest, Aggregates) {
@@ -111,54 +144,39 @@ TEST_P(HeapCallsTest, Aggregates) {
   ForEachFailure(
       "aggregate",
       [&]() -> absl::Status {
-        const auto result = HeapLab::InEngine([&] { return session_->Aggregate("index", {}); });
+        const auto result = HeapLab::InEngine([&] { return session_->Aggregate(index_, {}); });
         if (result.ok()) sum = *result;
         return result.status();
       },
       check);
   ForEachFailure(
       "aggregate, asynchronous",
-      [&]() -> absl::Status {
-        absl::StatusOr<RangeAggregate> result;
-        ERIS_CHECK(!result.ok());
-        const absl::Status started = HeapLab::Async<absl::StatusOr<RangeAggregate>>(
-            [&](auto done) { return session_->AggregateAsync("index", {}, std::move(done)); },
-            result);
-        if (!started.ok()) return started;
-        if (result.ok()) sum = *result;
-        return result.status();
-      },
+      Answer(sum, [&](auto done) { return session_->AggregateAsync(index_, {}, std::move(done)); }),
       check);
 }
 
-TEST_P(HeapCallsTest, JoinsAndFilteredScans) {
+TEST_P(HeapCallsTest, ScansJoinsAndQueries) {
   const ActsAs test(HeapUser::kTest);
-  uint64_t rows = 0;
-  const auto expect = [&](uint64_t all) {
-    return [&, all](const absl::Status& status) {
-      if (status.ok()) {
-        EXPECT_EQ(rows, all);
-      }
-    };
-  };
-  ForEachFailure(
-      "join",
-      [&] { return ReadAll([&] { return session_->OpenJoin("index", "inner", {}); }, rows); },
-      expect(kRows));
-  ScanOptions filtered;
+  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
+  Query filtered, limited, groups, few;
   filtered.values = ValueRange{.lo = 10, .last = 19};
   filtered.direction = ScanDirection::kBackward;
-  ForEachFailure(
-      "filtered scan",
-      [&] { return ReadAll([&] { return session_->OpenScan("index", filtered); }, rows); },
-      expect(10));
-  ScanOptions limited;
-  limited.keys_only = true;
+  limited.columns = {{Column("key"), "key"}};
   limited.limit = 7;
-  ForEachFailure(
-      "limited scan",
-      [&] { return ReadAll([&] { return session_->OpenScan("index", limited); }, rows); },
-      expect(7));
+  groups.group_by = {"value"};
+  groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
+  few.filter = Column("value") < Literal(uint64_t{10});
+  const auto scan = [&](const std::string& name, const Object& object, const Query& query,
+                        uint64_t rows) {
+    ForEachFailureOfScan(
+        name, [&] { return session_->OpenScan(object, query); }, rows);
+  };
+  scan("filtered scan", index_, filtered, 10);
+  scan("limited scan", index_, limited, 7);
+  scan("groups", table_, groups, kRows);
+  scan("filtered rows", table_, few, 10);
+  ForEachFailureOfScan(
+      "join", [&] { return session_->OpenJoin(index_, inner_, {}); }, kRows);
 }
 
 TEST_P(HeapCallsTest, ScansWithCallbacks) {
@@ -168,12 +186,11 @@ TEST_P(HeapCallsTest, ScansWithCallbacks) {
       "scan, asynchronous",
       [&]() -> absl::Status {
         rows = 0;
-        auto scan = HeapLab::InEngine([&] { return session_->OpenScan("index", {}); });
+        auto scan = HeapLab::InEngine([&] { return session_->OpenScan(index_, {}); });
         if (!scan.ok()) return scan.status();
-        using Chunk = absl::StatusOr<std::optional<ScanChunk>>;
         for (;;) {
-          Chunk chunk(std::nullopt);
-          const absl::Status started = HeapLab::Async<Chunk>(
+          Scan::NextResult chunk(nullptr);
+          const absl::Status started = HeapLab::Async<Scan::NextResult>(
               [&](auto done) -> absl::StatusOr<bool> {
                 (*scan)->NextAsync(std::move(done));
                 return true;
@@ -182,99 +199,51 @@ TEST_P(HeapCallsTest, ScansWithCallbacks) {
           if (!started.ok()) return started;
           if (!chunk.ok()) return chunk.status();
           if (!*chunk) return absl::OkStatus();
-          rows += (*chunk)->keys().size();
+          rows += (*chunk)->rows();
         }
       },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(rows, kRows);
-        }
-      });
-}
-
-TEST_P(HeapCallsTest, TableQueries) {
-  const ActsAs test(HeapUser::kTest);
-  uint64_t rows = 0;
-  TableQuery groups;
-  groups.group_by = {"value"};
-  groups.aggregates = {{.function = AggregateFunction::kCount, .name = "n"}};
-  ForEachFailure(
-      "groups",
-      [&] { return ReadAll([&] { return session_->OpenTableScan("table", groups); }, rows); },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(rows, kRows);
-        }
-      });
-  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
-  TableQuery few;
-  few.filter = Column("value") < Literal(uint64_t{10});
-  ForEachFailure(
-      "filtered rows",
-      [&] { return ReadAll([&] { return session_->OpenTableScan("table", few); }, rows); },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(rows, 10u);
-        }
-      });
+      rows, kRows);
 }
 
 TEST_P(HeapCallsTest, ScansIntoOtherObjects) {
   const ActsAs test(HeapUser::kTest);
-  for (const std::string target : {"copy", "index", "heap"}) {
-    uint64_t written = 0, calls = 0;
+  uint64_t written = 0;
+  for (const Object& target : {copy_, index_, heap_}) {
+    uint64_t calls = 0;
     const auto check = [&](const absl::Status& status) {
       ++calls;
       if (status.ok()) {
         EXPECT_EQ(written, kRows);
       }
-      if (target == "copy" && status.ok()) {
+      if (target.id() == copy_.id() && status.ok()) {
         EXPECT_EQ(Count(target), kRows);
       }
-      if (target == "heap") {
+      if (target.id() == heap_.id()) {
         EXPECT_LE(Count(target), calls * kRows);
       }
     };
     ForEachFailure(
-        "scan into " + target,
+        "scan into " + target.name(),
         [&]() -> absl::Status {
           const auto rows = HeapLab::InEngine([&] {
-            return session_->ScanInto("table", {}, target, absl::Now() + absl::Seconds(60));
+            return session_->ScanInto(table_, {}, target, absl::Now() + absl::Seconds(60));
           });
           if (rows.ok()) written = *rows;
           return rows.status();
         },
         check);
   }
-  uint64_t written = 0;
-  ForEachFailure(
-      "scan into, asynchronous",
-      [&]() -> absl::Status {
-        absl::StatusOr<uint64_t> rows(0);
-        const absl::Status started = HeapLab::Async<absl::StatusOr<uint64_t>>(
-            [&](auto done) {
-              return session_->ScanIntoAsync("table", {}, "copy", std::move(done));
-            },
-            rows);
-        if (!started.ok()) return started;
-        if (rows.ok()) written = *rows;
-        return rows.status();
-      },
-      [&](const absl::Status& status) {
-        if (status.ok()) {
-          EXPECT_EQ(written, kRows);
-        }
-      });
+  ForEachFailure("scan into, asynchronous",
+                 Answer(written,
+                        [&](auto done) {
+                          return session_->ScanIntoAsync(table_, {}, copy_, std::move(done));
+                        }),
+                 written, kRows);
 }
 
 TEST_P(HeapCallsTest, AsynchronousBatches) {
   const ActsAs test(HeapUser::kTest);
   // Every key that was not refused has its value after the write.
-  const auto run = [&](auto start, BatchResult& result) -> absl::Status {
-    result = {};
-    const absl::Status started = HeapLab::Async<BatchResult>(start, result);
-    return started.ok() ? result.status : started;
-  };
   std::vector<uint64_t> others = values_;
   for (uint64_t& value : others) value += kRows;
   BatchResult result;
@@ -282,83 +251,61 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
     std::vector<uint64_t> values(kRows);
     std::vector<uint8_t> found(kRows);
     ASSERT_TRUE(lab_.Do([&] {
-                      return session_->Lookup("index", keys_, absl::MakeSpan(values),
+                      return session_->Lookup(index_, keys_, absl::MakeSpan(values),
                                               absl::MakeSpan(found));
                     })
                     .ok());
     for (uint64_t i = 0; i < kRows; ++i) {
       ASSERT_TRUE(values[i] == others[i] || (!status.ok() && values[i] == values_[i])) << i;
     }
-    ASSERT_TRUE(lab_.Do([&] { return session_->Upsert("index", keys_, values_); }).ok());
+    ASSERT_TRUE(lab_.Do([&] { return session_->Upsert(index_, keys_, values_); }).ok());
   };
-  ForEachFailure(
-      "upsert",
-      [&] {
-        return run(
-            [&](auto done) {
-              return session_->UpsertAsync("index", keys_, others, std::move(done));
-            },
-            result);
-      },
-      check_values);
-  ForEachFailure(
-      "compare and set",
-      [&] {
-        return run(
-            [&](auto done) {
-              return session_->WriteAsync("index",
-                                          {.mode = WriteMode::kCompareAndSet,
-                                           .keys = keys_,
-                                           .values = others,
-                                           .expected = values_},
-                                          std::move(done));
-            },
-            result);
-      },
-      check_values);
+  ForEachFailure("upsert",
+                 Batch(result,
+                       [&](auto done) {
+                         return session_->UpsertAsync(index_, keys_, others, std::move(done));
+                       }),
+                 check_values);
+  ForEachFailure("compare and set",
+                 Batch(result,
+                       [&](auto done) {
+                         return session_->WriteAsync(index_, WriteMode::kCompareAndSet, keys_,
+                                                     others, values_, std::move(done));
+                       }),
+                 check_values);
   ForEachFailure(
       "lookup",
-      [&] {
-        return run(
-            [&](auto done) { return session_->LookupAsync("index", keys_, std::move(done)); },
-            result);
-      },
+      Batch(result,
+            [&](auto done) { return session_->LookupAsync(index_, keys_, std::move(done)); }),
       [&](const absl::Status& status) {
-        if (!status.ok()) return;
-        ASSERT_EQ(result.values.size(), kRows * sizeof(uint64_t));
-        EXPECT_EQ(test::ReadAt<uint64_t>(result.values.data(), 17), 17u);
+        if (status.ok()) {
+          EXPECT_EQ(test::NumbersOf(result.columns[0]), values_);
+        }
       });
-}
-
-TEST_P(HeapCallsTest, AsynchronousRows) {
-  const ActsAs test(HeapUser::kTest);
-  BatchResult result;
-  const auto run = [&](auto start) {
-    return [&, start]() -> absl::Status {
-      result = {};
-      const absl::Status started = HeapLab::Async<BatchResult>(start, result);
-      return started.ok() ? result.status : started;
-    };
-  };
-  ForEachFailure("upsert rows", run([&](auto done) {
-                   return session_->UpsertRowsAsync("copy", batch_, nullptr, std::move(done));
-                 }),
+  ForEachFailure("upsert rows",
+                 Batch(result,
+                       [&](auto done) {
+                         return session_->WriteAsync(copy_, WriteBatch{.rows = rows()},
+                                                     std::move(done));
+                       }),
                  [&](const absl::Status& status) {
                    if (status.ok()) {
-                     EXPECT_EQ(Count("copy"), kRows);
+                     EXPECT_EQ(Count(copy_), kRows);
                    }
                  });
+  const WriteBatch append{.mode = WriteMode::kAppend, .rows = rows()};
   uint64_t appends = 0, perhaps = 0;
-  ForEachFailure("append rows", run([&](auto done) {
-                   return session_->AppendRowsAsync("heap", batch_, nullptr, std::move(done));
-                 }),
-                 [&](const absl::Status& status) {
-                   appends += status.ok();
-                   perhaps += !status.ok();
-                   const uint64_t rows = *Count("heap");
-                   EXPECT_GE(rows, appends * kRows);
-                   EXPECT_LE(rows, (appends + perhaps) * kRows);
-                 });
+  ForEachFailure(
+      "append rows",
+      Batch(result,
+            [&](auto done) { return session_->WriteAsync(heap_, append, std::move(done)); }),
+      [&](const absl::Status& status) {
+        appends += status.ok();
+        perhaps += !status.ok();
+        const uint64_t rows = Count(heap_);
+        EXPECT_GE(rows, appends * kRows);
+        EXPECT_LE(rows, (appends + perhaps) * kRows);
+      });
 }
 
 TEST_P(HeapCallsTest, SnapshotsAndSessions) {
@@ -377,7 +324,7 @@ TEST_P(HeapCallsTest, SnapshotsAndSessions) {
         } catch (const std::bad_alloc&) {
           return absl::ResourceExhaustedError("no session");
         }
-        return HeapLab::InEngine([&] { return session->Upsert("index", keys_, values_); });
+        return HeapLab::InEngine([&] { return session->Upsert(index_, keys_, values_); });
       },
       [](const absl::Status&) {});
 }

@@ -31,7 +31,7 @@ inline const char* NameOf(HeapUser user) {
 
 class HeapLab {
  public:
-  explicit HeapLab(HeapUser user) : user_(user) {}
+  explicit HeapLab(HeapUser user, uint32_t aeus = 2) : user_(user), engine_(aeus) {}
   ~HeapLab() {
     const ActsAs test(HeapUser::kTest);
     engine_.Close();
@@ -130,7 +130,7 @@ class HeapLab {
   }
 
   const HeapUser user_;
-  HandEngine engine_{2};
+  HandEngine engine_;
 };
 
 }  // namespace eris::test

@@ -15,6 +15,7 @@
 #include "eris/engine.h"
 #include "tests/heap/failing_heap.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
@@ -32,30 +33,26 @@ bool OkOrNoMemory(const absl::Status& status) {
 
 TEST(HeapThreadsTest, AnEngineGoesOnAfterItsThreadsHadNoMemory) {
   const ActsAs test(HeapUser::kTest);
-  Options options;
-  options.topology = "numa:1 core:2 pu:1";
-  options.aeu_count = 2;
-  options.memory_limit_bytes = uint64_t{512} << 20;
+  Options options = test::SmallOptions(2, "numa:1 core:2 pu:1");
   options.balancer.enabled = true;
   options.balancer.period_ms = 10;
-  auto opened = Engine::Open(options);
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  Engine& engine = **opened;
-  ASSERT_TRUE(engine.Create("o", {.split_points = {1 << 20}}).ok());  // all rows are one AEU's
+  const std::unique_ptr<Engine> opened = test::OpenEngine(options);
+  Engine& engine = *opened;
+  // All rows are one AEU's.
+  const Object o = test::Create(engine, "o", {.split_points = {1 << 20}});
   const std::unique_ptr<Session> session = engine.NewSession();
   std::vector<uint64_t> keys, values;
   for (uint64_t i = 0; i < kRows; ++i) keys.push_back(i * 7), values.push_back(i);
-  ASSERT_TRUE(session->Upsert("o", keys, values).ok());
+  ASSERT_TRUE(session->Upsert(o, keys, values).ok());
 
   const uint64_t cycles = engine.Balancer().cycles;
   FailingHeap::FailFrom(HeapUser::kEngine, 1, FailingHeap::kAllOthers);
   for (int round = 0; round < kRounds; ++round) {
-    EXPECT_TRUE(OkOrNoMemory(session->Upsert("o", keys, values)));
+    EXPECT_TRUE(OkOrNoMemory(session->Upsert(o, keys, values)));
     std::vector<uint64_t> out(kRows);
     std::vector<uint8_t> found(kRows);
-    EXPECT_TRUE(
-        OkOrNoMemory(session->Lookup("o", keys, absl::MakeSpan(out), absl::MakeSpan(found))));
-    EXPECT_TRUE(OkOrNoMemory(session->Aggregate("o", {}).status()));
+    EXPECT_TRUE(OkOrNoMemory(session->Lookup(o, keys, absl::MakeSpan(out), absl::MakeSpan(found))));
+    EXPECT_TRUE(OkOrNoMemory(session->Aggregate(o, {}).status()));
     EXPECT_TRUE(OkOrNoMemory(engine.Create("other", {}).status()));
     const absl::Status dropped = engine.Drop("other");
     EXPECT_TRUE(dropped.ok() || absl::IsNotFound(dropped)) << dropped;
@@ -65,7 +62,7 @@ TEST(HeapThreadsTest, AnEngineGoesOnAfterItsThreadsHadNoMemory) {
       std::atomic<bool> there{false};  // release and acquire: publishes the status
       absl::Status status;
     } answer;
-    const auto pending = session->LookupAsync("o", keys, [&answer](BatchResult result) {
+    const auto pending = session->LookupAsync(o, keys, [&answer](BatchResult result) {
       answer.status = std::move(result.status);
       answer.there.store(true, std::memory_order_release);
     });
@@ -79,7 +76,7 @@ TEST(HeapThreadsTest, AnEngineGoesOnAfterItsThreadsHadNoMemory) {
   test::HandEngine::Await([&] { return engine.Balancer().cycles > cycles; });
   std::vector<uint64_t> out(kRows);
   std::vector<uint8_t> found(kRows);
-  ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(out), absl::MakeSpan(found)).ok());
+  ASSERT_TRUE(session->Lookup(o, keys, absl::MakeSpan(out), absl::MakeSpan(found)).ok());
   EXPECT_EQ(out, values);
   EXPECT_TRUE(engine.Create("other", {}).ok());
   EXPECT_TRUE(engine.MoveRange("o", KeyRange{}, AeuId{0}).ok());

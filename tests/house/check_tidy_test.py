@@ -63,7 +63,19 @@ class CheckTidyTest(unittest.TestCase):
         self.finds("docs/GUIDE.md", "Read [it](GONE.md).\n", "link to GONE.md")
 
     def test_history_may_name_what_is_gone(self):
-        status, output = run({"docs/DECISIONS.md": "We dropped storage/gone.h.\n"})
+        status, output = run({"docs/internals/DECISIONS.md": "We dropped storage/gone.h.\n"})
+        self.assertEqual(status, 0, output)
+
+    def test_long_line_of_a_text_but_not_of_a_table(self):
+        self.finds("docs/GUIDE.md", "word " * 33 + "\n", "165 columns, more than 160")
+        for fine in ("word " * 32 + "\n", "| " + "word " * 40 + "|\n", "x" * 200 + "\n"):
+            status, output = run({"docs/GUIDE.md": fine})
+            self.assertEqual(status, 0, output)
+
+    def test_promise_in_a_header(self):
+        self.finds("storage/a.h", "int a;  // nobody uses it ye" "t\n", 'in a header: say what there is')
+        self.finds("storage/a.h", "// The layout will stand he" "re.\n", 'in a header: say what there is')
+        status, output = run({"storage/a.cc": "// not there ye" "t\n", "storage/a.h": "int yet;\n"})
         self.assertEqual(status, 0, output)
 
     def test_commented_out_disabled_and_bare_skipped_tests(self):

@@ -182,7 +182,7 @@ class FigureTest(unittest.TestCase):
     def test_fig5_finds_where_the_best_is_reached(self):
         report = self.made(fig5_buffer_size)
         self.assertEqual(row(fig5_buffer_size, report, "raw: buffer that reaches").ours, 256)
-        found = row(fig5_buffer_size, report, "look-ups, 1 M keys")
+        found = row(fig5_buffer_size, report, "lookups, 1 M keys")
         self.assertEqual((found.ours, found.paper), (64, 128))
 
     def test_fig5_without_the_peer_s_header_still_has_look_ups(self):
@@ -201,13 +201,13 @@ class FigureTest(unittest.TestCase):
 
     def test_fig1_divides_growth_by_the_aeus_and_goes_on_without_the_shared_index(self):
         report = self.made(fig1_scaling)
-        self.assertAlmostEqual(row(fig1_scaling, report, "look-ups, ERIS: 2 AEUs over 1").ours, 0.5)  # the answer is always the same
+        self.assertAlmostEqual(row(fig1_scaling, report, "lookups, ERIS: 2 AEUs over 1").ours, 0.5)  # the answer is always the same
         self.assertAlmostEqual(row(fig1_scaling, report, "upserts, 2 AEUs: ERIS over shared, batched").ours, 20 / 15)
         given = answers(1)
         del given["bench/shared/shared_index_lab"]
         report = self.made(fig1_scaling, given=given)
         self.assertEqual(common.outcome_line(report).count("shared_index_lab is not built"), 1)
-        self.assertIsNone(row(fig1_scaling, report, "look-ups, ERIS").ours)
+        self.assertIsNone(row(fig1_scaling, report, "lookups, ERIS").ours)
         self.assertAlmostEqual(row(fig1_scaling, report, "scans, 2 AEUs").ours, 25 / 27)
 
     def test_fig8_compares_at_the_largest_index(self):
@@ -228,8 +228,8 @@ class FigureTest(unittest.TestCase):
     def test_fig10_12_has_the_emulated_counts_where_there_are_no_events(self):
         report = self.made(fig10_12_traffic)
         self.assertIn("perf is not installed", common.outcome_line(report))
-        self.assertAlmostEqual(row(fig10_12_traffic, report, "look-ups: remote misses").ours, 10 / 750)
-        self.assertIsNone(row(fig10_12_traffic, report, "look-ups: local part of the misses, interleaved", "1 / NumaNodes is 0.25").paper)
+        self.assertAlmostEqual(row(fig10_12_traffic, report, "lookups: remote misses").ours, 10 / 750)
+        self.assertIsNone(row(fig10_12_traffic, report, "lookups: local part of the misses, interleaved", "1 / NumaNodes is 0.25").paper)
         self.assertIsNone(row(fig10_12_traffic, report, "L3 miss ratio").ours)
 
     def test_fig10_12_reads_events_and_refuses_those_that_are_not_counted(self):
@@ -367,12 +367,12 @@ class RunTest(unittest.TestCase):
 
 class DocumentTest(unittest.TestCase):
     def test_the_document_names_every_figure_and_has_its_picture(self):
-        text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+        text = (ROOT / "docs" / "lab" / "experiments.md").read_text(encoding="utf-8")
         for figure in run.FIGURES:
             self.assertIn(f"](#{experiments.anchor(figure.TITLE)})", text)
             section = text.split(f"## {figure.TITLE}\n")[1].split("\n## ")[0]
-            picture = ROOT / "docs" / "figures" / f"paper_{figure.NAME}.svg"
-            self.assertTrue(("**Here.** Not possible" in section) != (f"({picture.relative_to(ROOT / 'docs')})" in section), section)
+            picture = ROOT / "docs" / "lab" / "figures" / f"paper_{figure.NAME}.svg"
+            self.assertTrue(("**Here.** Not possible" in section) != (f"({picture.relative_to(ROOT / 'docs' / 'lab')})" in section), section)
             self.assertTrue("svg" not in section or picture.is_file())
 
     def test_dev_builds_what_the_figures_run(self):

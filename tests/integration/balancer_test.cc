@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "eris/engine.h"
+#include "tests/support/any_model.h"
 #include "tests/support/any_object.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
@@ -33,39 +34,30 @@ using test::AnyRows;
 constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kAeus = 4;
 
+// What moves is what the test says.
 std::unique_ptr<Engine> OpenEngine(const std::function<void(Options&)>& change = nullptr) {
-  Options options;
-  options.topology = "numa:2 core:2 pu:1";
-  options.aeu_count = kAeus;
-  options.memory_limit_bytes = uint64_t{1} << 30;
-  options.balancer.enabled = false;  // what moves is what the test says
+  Options options = test::SmallOptions(kAeus);
   options.balancer.max_pause_us = 50;
   if (change) change(options);
-  auto engine = Engine::Open(options);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  return engine.ok() ? *std::move(engine) : nullptr;
+  return test::OpenEngine(options);
 }
 
 // --- Clients beside transfers.
 
 class MovingUnderClientsTest : public testing::TestWithParam<AnyKind> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, MovingUnderClientsTest,
-                         testing::Values(AnyKind::kIndex, AnyKind::kBytes, AnyKind::kTwoParts,
-                                         AnyKind::kHash, AnyKind::kTable),
-                         [](const auto& of) { return test::NameOf(of.param); });
+                         testing::ValuesIn(test::KindsThat(test::HasKeys)), test::kNameOfKind);
 
 // A copy that waits for its rate is no reason for another object's link to wait. Both leave the
 // same AEU.
 TEST(TransfersOfObjectsTest, OneThatTakesLongHoldsUpNoOtherObjects) {
   auto engine = OpenEngine([](Options& options) { options.balancer.max_bytes_per_s = 64 << 10; });
-  ASSERT_NE(engine, nullptr);
   AnyObject slow(*engine, AnyKind::kIndex, "slow"), other(*engine, AnyKind::kIndex, "other");
   for (AnyObject* object : {&slow, &other}) {
     ASSERT_TRUE(object->Create({kLast / 4, kLast / 2, kLast / 4 * 3}).ok());
     AnyRows rows;
     for (uint64_t i = 0; i < 30'000; ++i) rows.push_back({{i, 0}, i});
-    std::vector<uint8_t> existed;
-    ASSERT_TRUE(object->Put(rows, existed).ok());
+    ASSERT_TRUE(object->Put(rows).ok());
   }
   absl::Status moved;
   std::atomic<bool> ended{false};
@@ -90,14 +82,12 @@ TEST(TransfersOfObjectsTest, OneThatTakesLongHoldsUpNoOtherObjects) {
 // Two hashes make their rows ready at one AEU, in turn, and neither undoes what the other has done.
 TEST(TransfersOfObjectsTest, TwoHashesLeaveOneAeuTogether) {
   auto engine = OpenEngine();
-  ASSERT_NE(engine, nullptr);
   AnyObject one(*engine, AnyKind::kHash, "one"), two(*engine, AnyKind::kHash, "two");
   AnyRows rows;
   for (uint64_t i = 0; i < 10'000; ++i) rows.push_back({{i, 0}, i});
   for (AnyObject* object : {&one, &two}) {
     ASSERT_TRUE(object->Create({kLast / 4, kLast / 2, kLast / 4 * 3}).ok());
-    std::vector<uint8_t> existed;
-    ASSERT_TRUE(object->Put(rows, existed).ok());
+    ASSERT_TRUE(object->Put(rows).ok());
   }
   std::vector<std::thread> movers;
   for (const char* name : {"one", "two"}) {
@@ -116,7 +106,6 @@ TEST_P(MovingUnderClientsTest, EachSeesWhatItHasWritten) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   constexpr uint64_t kClients = 3;
   auto engine = OpenEngine();
-  ASSERT_NE(engine, nullptr);
   AnyObject object(*engine, GetParam(), "o");
   // What client `client` calls key number `i`: all over the key space, the ends included.
   const auto key_of = [](uint64_t client, uint64_t i) {
@@ -133,43 +122,14 @@ TEST_P(MovingUnderClientsTest, EachSeesWhatItHasWritten) {
   for (uint64_t client = 0; client < kClients; ++client) {
     clients.emplace_back([&, client] {
       std::mt19937_64 random(test::Seed() + client);
-      AnyObject mine(*engine, GetParam(), "o");
-      std::map<AnyKey, uint64_t> model;
+      test::AnyModel mine(*engine, GetParam(), "o");
       while (!stop.load() && !testing::Test::HasFailure()) {
         std::map<AnyKey, uint64_t> rows;
         for (uint64_t i = 1 + random() % 100; i > 0; --i) rows[key_of(client, random())] = random();
-        std::vector<AnyKey> keys;
-        for (const auto& [key, value] : rows) keys.push_back(key);
-        std::vector<uint8_t> existed;
-        std::vector<std::optional<uint64_t>> values;
-        absl::Status status;
-        const uint64_t what = random() % 4;
-        if (what < 2) {
-          status = mine.Put(AnyRows(rows.begin(), rows.end()), existed);
-        } else if (what == 2) {
-          status = mine.Erase(keys, existed);
-        } else {
-          status = mine.Get(keys, values);
-        }
-        ASSERT_TRUE(status.ok()) << status;
-        for (size_t i = 0; i < keys.size(); ++i) {
-          const auto found = model.find(keys[i]);
-          const bool is_there = found != model.end();
-          if (what == 3) {
-            ASSERT_EQ(values[i].has_value(), is_there) << keys[i].first;
-            if (is_there) {
-              ASSERT_EQ(*values[i], found->second) << keys[i].first;
-            }
-            continue;
-          }
-          ASSERT_EQ(existed[i] != 0, is_there) << keys[i].first;
-          if (what == 2) {
-            model.erase(keys[i]);
-          } else {
-            model[keys[i]] = rows[keys[i]];
-          }
-        }
-        operations.fetch_add(keys.size());
+        std::optional<WriteMode> mode;
+        if (random() % 4 > 0) mode = random() % 3 > 0 ? WriteMode::kUpsert : WriteMode::kErase;
+        mine.Run(mode, AnyRows(rows.begin(), rows.end()));
+        operations.fetch_add(rows.size());
       }
     });
   }
@@ -206,11 +166,9 @@ class TransferEndTest : public testing::Test {
   static constexpr uint64_t kRows = 20'000;
 
   TransferEndTest() {
-    EXPECT_TRUE(engine_->Create("o", {.split_points = {kRows}}).ok());
-    auto session = engine_->NewSession();
     std::vector<uint64_t> keys(kRows);
     for (uint64_t i = 0; i < kRows; ++i) keys[i] = i;
-    EXPECT_TRUE(session->Upsert("o", keys, keys).ok());
+    EXPECT_TRUE(engine_->NewSession()->Upsert(object_, keys, keys).ok());
   }
   // A copy of which one chunk has gone, and for which the next has to wait for years.
   void BeginEndlessCopy() {
@@ -225,14 +183,14 @@ class TransferEndTest : public testing::Test {
     }
   }
   void ExpectAllRows() {
-    auto session = engine_->NewSession();
-    const auto sum = session->Aggregate("o", {});
+    const auto sum = engine_->NewSession()->Aggregate(object_, {});
     ASSERT_TRUE(sum.ok()) << sum.status();
     EXPECT_EQ(sum->count, kRows);
     EXPECT_EQ(sum->sum_low, kRows * (kRows - 1) / 2);
   }
 
   std::unique_ptr<Engine> engine_ = OpenEngine();
+  Object object_ = test::Create(*engine_, "o", {.split_points = {kRows}});
   std::thread mover_;
   absl::Status moved_;
 };
@@ -264,9 +222,8 @@ TEST_F(TransferEndTest, ADropWaitsForTheChunkAlone) {
   mover_.join();
   EXPECT_TRUE(absl::IsNotFound(moved_)) << moved_;
   // Nothing of it is left anywhere.
-  EXPECT_TRUE(engine_->Create("o", {}).ok());
-  auto session = engine_->NewSession();
-  EXPECT_EQ(session->Aggregate("o", {})->count, 0u);
+  object_ = test::Create(*engine_, "o");
+  EXPECT_EQ(engine_->NewSession()->Aggregate(object_, {})->count, 0u);
 }
 
 TEST_F(TransferEndTest, AnEngineThatClosesStopsIt) {
@@ -320,20 +277,18 @@ TEST(BalancerMemoryTest, WithoutMemoryAtTheTargetEveryRowStaysSomewhere) {
     options.outgoing_buffer_bytes = 4 << 10;
     options.port_buffers_bytes_max = 128 << 10;
   });
-  ASSERT_NE(engine, nullptr);
-  ASSERT_TRUE(engine->Create("o", {.split_points = {uint64_t{1} << 63}}).ok());
+  const Object o = test::Create(*engine, "o", {.split_points = {uint64_t{1} << 63}});
   auto session = engine->NewSession();
   // Fills all there is, in AEU 0's range.
   std::vector<uint64_t> keys(50'000);
-  std::map<uint64_t, uint64_t> model;
+  std::map<AnyKey, uint64_t> model;
   for (uint64_t next = 0;;) {
     for (uint64_t& key : keys) key = next++ * 1'000'003 % (uint64_t{1} << 63);
     std::vector<uint8_t> executed(keys.size());
-    const absl::Status status =
-        session->Write("o", {.mode = WriteMode::kInsertIfAbsent, .keys = keys, .values = keys},
-                       {.executed = absl::MakeSpan(executed)});
+    const absl::Status status = session->Write(o, WriteMode::kInsertIfAbsent, keys, keys, {},
+                                               {.executed = absl::MakeSpan(executed)});
     for (size_t i = 0; i < keys.size(); ++i) {
-      if (executed[i]) model[keys[i]] = keys[i];
+      if (executed[i]) model[{keys[i], 0}] = keys[i];
     }
     if (!status.ok()) {
       ASSERT_TRUE(absl::IsResourceExhausted(status)) << status;
@@ -347,22 +302,16 @@ TEST(BalancerMemoryTest, WithoutMemoryAtTheTargetEveryRowStaysSomewhere) {
   AnyObject object(*engine, AnyKind::kIndex, "o");
   const auto rows = object.All();
   ASSERT_TRUE(rows.ok()) << rows.status();
-  ASSERT_EQ(rows->size(), model.size());
-  size_t i = 0;
-  for (const auto& [key, value] : model) {
-    ASSERT_EQ((*rows)[i].first.first, key);
-    ASSERT_EQ((*rows)[i++].second, value);
-  }
+  EXPECT_TRUE(*rows == AnyRows(model.begin(), model.end())) << rows->size();
   // And the source still takes what needs no memory.
   std::vector<uint8_t> existed(keys.size());
-  EXPECT_TRUE(session->Erase("o", keys, absl::MakeSpan(existed)).ok());
+  EXPECT_TRUE(session->Erase(o, keys, absl::MakeSpan(existed)).ok());
 }
 
 // --- What may be asked.
 
 TEST(BalancerCallsTest, OptionsOutOfTheirLimitsChangeNothing) {
   auto engine = OpenEngine();
-  ASSERT_NE(engine, nullptr);
   const absl::Status status = engine->SetBalancer({.threshold = 0});
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_EQ(engine->Balancer().options.threshold, BalancerOptions{}.threshold);
@@ -373,7 +322,6 @@ TEST(BalancerCallsTest, OptionsOutOfTheirLimitsChangeNothing) {
 
 TEST(BalancerCallsTest, ObjectsAndAeusThatAreNotThereAreRefused) {
   auto engine = OpenEngine();
-  ASSERT_NE(engine, nullptr);
   ASSERT_TRUE(engine->Create("o", {}).ok());
   EXPECT_TRUE(absl::IsNotFound(engine->PlanBalance("p").status()));
   EXPECT_TRUE(absl::IsNotFound(engine->Rebalance("p").status()));
@@ -388,7 +336,6 @@ TEST(BalancerCallsTest, ObjectsAndAeusThatAreNotThereAreRefused) {
 
 TEST(BalancerCallsTest, PlansMoveNothingAndPresplitsSpreadARange) {
   auto engine = OpenEngine();
-  ASSERT_NE(engine, nullptr);
   ASSERT_TRUE(engine->Create("o", {.expected = {0, 4'000}}).ok());
   EXPECT_TRUE(engine->PlanBalance("o").ok());
   EXPECT_TRUE(engine->TransferHistory().empty());
@@ -412,13 +359,12 @@ TEST(BalancerLoopTest, ASkewedLoadIsSpreadWithoutBeingAsked) {
     options.balancer.enabled = true;
     options.balancer.period_ms = 20;
   });
-  ASSERT_NE(engine, nullptr);
   constexpr uint64_t kRows = 40'000;
-  ASSERT_TRUE(engine->Create("o", {.expected = {0, kRows}}).ok());
+  const Object o = test::Create(*engine, "o", {.expected = {0, kRows}});
   auto session = engine->NewSession();
   std::vector<uint64_t> keys(kRows);
   for (uint64_t i = 0; i < kRows; ++i) keys[i] = i;
-  ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
+  ASSERT_TRUE(session->Upsert(o, keys, keys).ok());
   // The first quarter alone, until it has several owners.
   keys.resize(kRows / 4);
   std::vector<uint64_t> values(keys.size());
@@ -439,7 +385,7 @@ TEST(BalancerLoopTest, ASkewedLoadIsSpreadWithoutBeingAsked) {
   };
   while (!spread() || engine->Balancer().cycles == 0) {
     ASSERT_LT(absl::Now(), end);
-    ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
+    ASSERT_TRUE(session->Lookup(o, keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
     ASSERT_EQ(values, keys);
   }
   const BalancerStatus status = engine->Balancer();
@@ -455,10 +401,9 @@ TEST(BalancerLoopTest, APauseMovesNothingAndLetsOneWatch) {
     options.balancer.enabled = true;
     options.balancer.period_ms = 10;
   });
-  ASSERT_NE(engine, nullptr);
   engine->PauseBalancer();
   constexpr uint64_t kRows = 40'000;
-  ASSERT_TRUE(engine->Create("o", {.expected = {0, kRows}}).ok());
+  const Object o = test::Create(*engine, "o", {.expected = {0, kRows}});
   auto session = engine->NewSession();
   std::vector<uint64_t> keys(kRows / 4);  // all of the first AEU
   for (uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
@@ -471,7 +416,7 @@ TEST(BalancerLoopTest, APauseMovesNothingAndLetsOneWatch) {
   };
   for (uint64_t cycles = 0; !seen() || cycles < 5; cycles = engine->Balancer().cycles) {
     ASSERT_LT(absl::Now(), end);
-    ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
+    ASSERT_TRUE(session->Upsert(o, keys, keys).ok());
   }
   // A dropped one goes, too.
   ASSERT_TRUE(engine->Drop("o").ok());
@@ -484,7 +429,6 @@ TEST(BalancerLoopTest, WithoutPeriodsThereAreNoLoadsToShow) {
     options.balancer.enabled = true;
     options.balancer.period_ms = 10;
   });
-  ASSERT_NE(engine, nullptr);
   ASSERT_TRUE(engine->Create("o", {}).ok());
   const absl::Time end = absl::Now() + absl::Seconds(60);
   while (engine->Balancer().objects.empty()) ASSERT_LT(absl::Now(), end);

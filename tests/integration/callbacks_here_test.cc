@@ -12,19 +12,16 @@
 #include <vector>
 
 #include "eris/engine.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
 
-std::unique_ptr<Engine> OpenEngine() {
-  Options options;
-  options.aeu_count = 2;
-  options.memory_limit_bytes = 256 << 20;
-  auto engine = Engine::Open(options);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  EXPECT_TRUE((*engine)->Create("counted", {.expected = {0, 100'000}}).ok());
-  return *std::move(engine);
-}
+class CallbacksHereTest : public testing::Test {
+ protected:
+  std::unique_ptr<Engine> engine_ = test::OpenEngine(test::SmallOptions(2, ""));
+  const Object counted_ = test::Create(*engine_, "counted", {.expected = {0, 100'000}});
+};
 
 void StayOn(int cpu) {
   cpu_set_t one;
@@ -33,8 +30,7 @@ void StayOn(int cpu) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
 }
 
-TEST(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
-  const std::unique_ptr<Engine> engine = OpenEngine();
+TEST_F(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
   std::vector<std::thread> threads;
   std::atomic<uint64_t> run_here = 0;
   for (int t = 0; t < 4; ++t) {
@@ -48,7 +44,7 @@ TEST(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
         }
       }
       StayOn(cpu);
-      const auto session = engine->NewSession();
+      const auto session = engine_->NewSession();
       const std::thread::id here = std::this_thread::get_id();
       for (uint64_t round = 0; round < 500; ++round) {
         // Some too large for a visitor.
@@ -57,9 +53,9 @@ TEST(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
         const std::vector<uint64_t> values(keys.size(), round);
         std::atomic<int> runs = 0;
         {
-          const CallbacksHere window(*engine);
+          const CallbacksHere window(*engine_);
           const auto pending =
-              session->UpsertAsync("counted", keys, values, [&](BatchResult result) {
+              session->UpsertAsync(counted_, keys, values, [&](BatchResult result) {
                 EXPECT_TRUE(result.status.ok()) << result.status;
                 if (std::this_thread::get_id() == here) run_here.fetch_add(1);
                 runs.fetch_add(1);
@@ -72,7 +68,7 @@ TEST(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
         std::vector<uint64_t> found_values(keys.size());
         std::vector<uint8_t> found(keys.size());
         ASSERT_TRUE(
-            session->Lookup("counted", keys, absl::MakeSpan(found_values), absl::MakeSpan(found))
+            session->Lookup(counted_, keys, absl::MakeSpan(found_values), absl::MakeSpan(found))
                 .ok());
         ASSERT_EQ(found_values, values);
       }
@@ -83,15 +79,14 @@ TEST(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
 }
 
 // What blocks inside the window waits for a callback that this thread itself has put off.
-TEST(CallbacksHereTest, ABlockingCallInsideTheWindowReturns) {
-  const std::unique_ptr<Engine> engine = OpenEngine();
-  const auto session = engine->NewSession();
+TEST_F(CallbacksHereTest, ABlockingCallInsideTheWindowReturns) {
+  const auto session = engine_->NewSession();
   const std::vector<uint64_t> keys = {1, 60'000}, values = {10, 20};
-  ASSERT_TRUE(session->Upsert("counted", keys, values).ok());
+  ASSERT_TRUE(session->Upsert(counted_, keys, values).ok());
   for (int i = 0; i < 2000; ++i) {
     StayOn(sched_getcpu());
-    const CallbacksHere window(*engine);
-    const auto sum = session->Aggregate("counted", {}, absl::Now() + absl::Seconds(60));
+    const CallbacksHere window(*engine_);
+    const auto sum = session->Aggregate(counted_, {}, absl::Now() + absl::Seconds(60));
     ASSERT_TRUE(sum.ok()) << sum.status();
     ASSERT_EQ(sum->count, 2u);
   }

@@ -28,13 +28,11 @@ constexpr uint64_t kImportPeriods = 20;
 class ImportOrderTest : public testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override {
-    Options options;
-    options.aeu_count = GetParam();
+    Options options = SmallOptions(GetParam(), "");
     options.memory_limit_bytes = uint64_t{2} << 30;
+    options.balancer.enabled = true;
     options.balancer.period_ms = kPeriodMs;
-    auto engine = Engine::Open(options);
-    ASSERT_TRUE(engine.ok()) << engine.status();
-    engine_ = *std::move(engine);
+    engine_ = OpenEngine(options);
     session_ = engine_->NewSession();
   }
   double RowsMaxOverMean() {
@@ -54,27 +52,26 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
     for (uint32_t i = 1; i < GetParam(); ++i) points.push_back(kRows * i / GetParam());
     return points;
   }
-  void UpsertInOrder() {
-    std::vector<uint64_t> keys(4096);
-    const absl::Time began = absl::Now();
-    for (uint64_t first = 0; first < kRows; first += keys.size()) {
-      keys.resize(std::min<uint64_t>(keys.size(), kRows - first));
-      std::iota(keys.begin(), keys.end(), first);
-      ASSERT_TRUE(session_->Upsert("o", keys, keys).ok());
-      Pace(first, began);
-    }
-  }
-  static TableSchema Schema() {
-    TableSchema schema = HeapOfTwo();
+  // An index, or a table.
+  static CreateOptions OptionsOf(bool table) {
+    Schema schema = HeapOfTwo();
     schema.key = {0};
-    return schema;
+    return table ? TableOptions(schema) : CreateOptions{};
   }
-  void UpsertRowsInOrder() {
+  void UpsertInOrder(const Object& object) {
     constexpr uint64_t kBatch = 8192;
+    std::vector<uint64_t> keys;
     const absl::Time began = absl::Now();
     for (uint64_t first = 0; first < kRows; first += kBatch) {
-      Rows rows = HeapRows(first, std::min(kBatch, kRows - first));
-      ASSERT_TRUE(session_->UpsertRows("t", rows.batch()).ok());
+      const uint64_t count = std::min(kBatch, kRows - first);
+      if (object.kind() == ObjectKind::kTable) {
+        Rows rows = HeapRows(first, count);
+        ASSERT_TRUE(session_->Write(object, {.rows = rows.batch()}).status.ok());
+      } else {
+        keys.resize(count);
+        std::iota(keys.begin(), keys.end(), first);
+        ASSERT_TRUE(session_->Upsert(object, keys, keys).ok());
+      }
       Pace(first, began);
     }
   }
@@ -83,14 +80,10 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
     const absl::Duration whole = absl::Milliseconds(kPeriodMs) * kImportPeriods;
     absl::SleepFor(began + whole * (static_cast<double>(rows) / kRows) - absl::Now());
   }
-  void ScanAll() {
-    TableQuery query;
+  void ScanAll(const Object& table) {
+    Query query;
     query.aggregates.emplace_back().function = AggregateFunction::kCount;
-    auto scan = session_->OpenTableScan("t", query);
-    ASSERT_TRUE(scan.ok()) << scan.status();
-    absl::Status status;
-    ReadAll(**scan, &status);
-    ASSERT_TRUE(status.ok()) << status;
+    ReadAll(*OrDie(session_->OpenScan(table, query)));
   }
   // Whether that becomes true within a minute; `meanwhile` is done over and over.
   static bool Becomes(const std::function<bool()>& what, const std::function<void()>& meanwhile) {
@@ -107,31 +100,23 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
   std::unique_ptr<Session> session_;
 };
 
-TEST_P(ImportOrderTest, AnIndexInKeyOrderStaysWhereItComes) {
-  ASSERT_TRUE(engine_->Create("o", {.split_points = SplitPoints()}).ok());
-  const uint64_t cycles = engine_->Balancer().cycles;
-  UpsertInOrder();
-  EXPECT_GE(engine_->Balancer().cycles - cycles, kImportPeriods / 2);
-  absl::SleepFor(10 * absl::Milliseconds(kPeriodMs));
-  EXPECT_LE(RowsMaxOverMean(), 1.2);
-  EXPECT_EQ(Transfers(), 0u);
-}
-
-TEST_P(ImportOrderTest, ATableInKeyOrderStaysWhereItComes) {
-  TableOptions options;
-  for (const uint64_t point : SplitPoints()) options.split_points.push_back(point);
-  ASSERT_TRUE(engine_->CreateTable("t", Schema(), options).ok());
-  const uint64_t cycles = engine_->Balancer().cycles;
-  UpsertRowsInOrder();
-  EXPECT_GE(engine_->Balancer().cycles - cycles, kImportPeriods / 2);
-  absl::SleepFor(10 * absl::Milliseconds(kPeriodMs));
-  EXPECT_LE(RowsMaxOverMean(), 1.2);
-  EXPECT_EQ(Transfers(), 0u);
+TEST_P(ImportOrderTest, WhatComesInKeyOrderStaysWhereItComes) {
+  for (const bool table : {false, true}) {
+    CreateOptions options = OptionsOf(table);
+    options.split_points = SplitPoints();
+    const Object object = Create(*engine_, "o", options);
+    const uint64_t cycles = engine_->Balancer().cycles;
+    UpsertInOrder(object);
+    EXPECT_GE(engine_->Balancer().cycles - cycles, kImportPeriods / 2);
+    absl::SleepFor(10 * absl::Milliseconds(kPeriodMs));
+    EXPECT_LE(RowsMaxOverMean(), 1.2);
+    EXPECT_EQ(Transfers(), 0u);
+    ASSERT_TRUE(engine_->Drop("o").ok());
+  }
 }
 
 TEST_P(ImportOrderTest, WhatOneAeuGotIsEvenedOutAtRest) {
-  ASSERT_TRUE(engine_->Create("o", {}).ok());
-  UpsertInOrder();
+  UpsertInOrder(Create(*engine_, "o"));
   EXPECT_TRUE(Becomes([&] { return RowsMaxOverMean() <= 1.2; }, Rest)) << RowsMaxOverMean();
 }
 
@@ -139,8 +124,8 @@ TEST_P(ImportOrderTest, ScansEvenOutATableThatOneAeuHas) {
   BalancerOptions options = engine_->Balancer().options;
   options.enabled = false;
   ASSERT_TRUE(engine_->SetBalancer(options).ok());
-  ASSERT_TRUE(engine_->CreateTable("t", Schema()).ok());
-  UpsertRowsInOrder();
+  const Object table = Create(*engine_, "t", OptionsOf(/*table=*/true));
+  UpsertInOrder(table);
   ASSERT_GT(RowsMaxOverMean(), GetParam() * 0.9);
   options.enabled = true;
   ASSERT_TRUE(engine_->SetBalancer(options).ok());
@@ -148,11 +133,11 @@ TEST_P(ImportOrderTest, ScansEvenOutATableThatOneAeuHas) {
   // And what a sanitizer adds to it has nothing to do with rows.
   const double uneven = kSanitized ? std::max(1.6, GetParam() / 2.0) : 1.6;
   const double enough = GetParam() <= 2 ? 1.25 : uneven;
-  EXPECT_TRUE(Becomes([&] { return RowsMaxOverMean() <= enough; }, [&] { ScanAll(); }))
+  EXPECT_TRUE(Becomes([&] { return RowsMaxOverMean() <= enough; }, [&] { ScanAll(table); }))
       << RowsMaxOverMean();
 }
 
-INSTANTIATE_TEST_SUITE_P(Aeus, ImportOrderTest, testing::Values(2, 3, 8), NameOf);
+INSTANTIATE_TEST_SUITE_P(Aeus, ImportOrderTest, testing::Values(2, 3, 8), AeusOf);
 
 }  // namespace
 }  // namespace eris::test

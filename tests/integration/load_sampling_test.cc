@@ -7,25 +7,23 @@
 
 #include "balancer/one_shot.h"
 #include "engine/engine_impl.h"
+#include "tests/support/objects.h"
 
 namespace eris::engine {
 namespace {
 
 TEST(LoadSamplingTest, AHotRangeIsSeenAndPlannedOverAllAeus) {
-  Options options;
-  options.aeu_count = 4;
-  options.memory_limit_bytes = uint64_t{1} << 30;
-  options.balancer.enabled = false;  // it would sample, too, and move the hot range
-  auto engine = EngineImpl::Open(options, EngineImpl::Threads::kStart);
+  // Without a balancer, which would sample, too, and move the hot range.
+  auto engine = EngineImpl::Open(test::SmallOptions(4, ""), EngineImpl::Threads::kStart);
   ASSERT_TRUE(engine.ok()) << engine.status();
-  ASSERT_TRUE((*engine)->Create("o", {.expected = {0, 400'000}}).ok());
+  const Object o = test::Create(**engine, "o", {.expected = {0, 400'000}});
   auto session = (*engine)->NewSession();
 
   std::vector<uint64_t> keys(100'000), values(keys.size());
   std::vector<uint8_t> found(keys.size());
   for (uint64_t part = 0; part < 4; ++part) {
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = part * 100'000 + i;
-    ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
+    ASSERT_TRUE(session->Upsert(o, keys, keys).ok());
   }
   auto sample = (*engine)->SampleLoad("o");
   ASSERT_TRUE(sample.ok());
@@ -53,7 +51,7 @@ TEST(LoadSamplingTest, AHotRangeIsSeenAndPlannedOverAllAeus) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 10; ++round) {
     for (uint64_t& key : keys) key = 150'000 + random() % 50'000;
-    ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
+    ASSERT_TRUE(session->Lookup(o, keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
   }
   sample = (*engine)->SampleLoad("o");
   ASSERT_TRUE(sample.ok());

@@ -26,6 +26,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <span>
@@ -39,6 +40,8 @@
 #include "routing/block_pool.h"
 #include "storage/tree/tree_run.h"
 #include "tests/sim/aeu_peer.h"
+#include "tests/support/any_model.h"
+#include "tests/support/any_object.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
@@ -139,11 +142,7 @@ class ManyAeusTest : public testing::Test {
   void CreateUneven() {
     CreateOptions options;
     options.split_points = UnevenSplitPoints(random_);
-    StepWhile([&] {
-      const auto info = engine_->Create("o", options);
-      ASSERT_TRUE(info.ok()) << info.status();
-      starts_ = info->partition_starts;
-    });
+    StepWhile([&] { starts_ = test::OrDie(engine_->Create("o", options)).partition_starts; });
     ASSERT_EQ(starts_.size(), kPartitions);
   }
   uint64_t ReservedBytes() {
@@ -176,7 +175,7 @@ class ManyAeusTest : public testing::Test {
 class Caller {
  public:
   Caller(Engine& engine, const std::vector<uint64_t>& starts, uint32_t self)
-      : session_(engine.NewSession()), random_(test::Seed() + 1 + self), self_(self) {
+      : model_(engine, test::AnyKind::kIndex, "o"), random_(test::Seed() + 1 + self), self_(self) {
     for (const uint64_t start : starts) {
       for (const uint64_t key : {start - 1, start, start + 1}) {  // wraps: 0 and 2^64-1
         if (OwnerOf(key) == self_) boundaries_.push_back(key);
@@ -186,82 +185,47 @@ class Caller {
   static uint32_t OwnerOf(uint64_t key) {
     return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32) % kSessions;
   }
-  void UpsertBoundaries() { Upsert(boundaries_); }
+  void UpsertBoundaries() { Run(WriteMode::kUpsert, boundaries_); }
   void RunRound(int round) {
     // Mostly small ones; now and then far more than one pass of all AEUs' buffers holds.
     const size_t n = round % 50 == 49 ? 100'000 : 1 + random_() % (round % 2 == 0 ? 16 : 3000);
     std::vector<uint64_t> keys(n);
     for (uint64_t& key : keys) key = NextKey();
-    switch (random_() % 4) {
-      case 0:
-      case 1:
-        return Upsert(keys);
-      case 2:
-        return Erase(keys);
-      default:
-        return Lookup(keys);
-    }
+    std::optional<WriteMode> mode;
+    if (random_() % 4 > 0) mode = random_() % 3 > 0 ? WriteMode::kUpsert : WriteMode::kErase;
+    Run(mode, keys);
   }
   void LookupAll() {
     std::vector<uint64_t> keys = boundaries_;
-    for (const auto& [key, value] : model_) keys.push_back(key);
+    for (const auto& [key, value] : model_.rows()) keys.push_back(key.first);
     std::shuffle(keys.begin(), keys.end(), random_);
-    Lookup(keys);
+    Run(std::nullopt, keys);
   }
-  const std::map<uint64_t, uint64_t>& model() const { return model_; }
+  const std::map<test::AnyKey, uint64_t>& rows() const { return model_.rows(); }
 
  private:
   uint64_t NextKey() {
     const uint64_t kind = random_() % 4;
     if (kind == 0) return boundaries_[random_() % boundaries_.size()];
-    if (kind == 1 && !model_.empty()) {  // one that is there, or next to it
-      const auto at = model_.lower_bound(random_());
-      return at == model_.end() ? model_.begin()->first : at->first;
+    if (kind == 1 && !model_.rows().empty()) {  // one that is there, or next to it
+      const auto at = model_.rows().lower_bound({random_(), 0});
+      return at == model_.rows().end() ? model_.rows().begin()->first.first : at->first.first;
     }
     for (;;) {
       const uint64_t key = random_() >> (kind == 2 ? random_() % 64 : 0);
       if (OwnerOf(key) == self_) return key;
     }
   }
-  void Upsert(const std::vector<uint64_t>& keys) {
-    std::vector<uint64_t> values(keys.size());
-    for (uint64_t& value : values) value = random_();
-    std::vector<uint8_t> existed(keys.size(), 2), expected(keys.size());
-    const absl::Status status = session_->Upsert("o", keys, values, absl::MakeSpan(existed));
-    ASSERT_TRUE(status.ok()) << status;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      expected[i] = model_.contains(keys[i]);
-      model_[keys[i]] = values[i];
-    }
-    ASSERT_EQ(existed, expected);
-  }
-  void Erase(const std::vector<uint64_t>& keys) {
-    std::vector<uint8_t> existed(keys.size(), 2), expected(keys.size());
-    const absl::Status status = session_->Erase("o", keys, absl::MakeSpan(existed));
-    ASSERT_TRUE(status.ok()) << status;
-    for (size_t i = 0; i < keys.size(); ++i) expected[i] = model_.erase(keys[i]) > 0;
-    ASSERT_EQ(existed, expected);
-  }
-  void Lookup(const std::vector<uint64_t>& keys) {
-    std::vector<uint64_t> values(keys.size());
-    std::vector<uint8_t> found(keys.size(), 2);
-    const absl::Status status =
-        session_->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found));
-    ASSERT_TRUE(status.ok()) << status;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      const auto there = model_.find(keys[i]);
-      ASSERT_EQ(found[i], there != model_.end()) << keys[i];
-      if (there != model_.end()) {
-        ASSERT_EQ(values[i], there->second) << keys[i];
-      }
-    }
+  void Run(std::optional<WriteMode> mode, const std::vector<uint64_t>& keys) {
+    test::AnyRows rows;
+    for (const uint64_t key : keys) rows.push_back({{key, 0}, random_()});
+    model_.Run(mode, rows);
   }
 
-  const std::unique_ptr<Session> session_;
+  test::AnyModel model_;
   std::mt19937_64 random_;
   const uint32_t self_;
   std::vector<uint64_t> boundaries_;
-  std::map<uint64_t, uint64_t> model_;
 };
 
 TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
@@ -300,23 +264,12 @@ TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
 
   EXPECT_GE(ReservedBytes(), incoming_bytes + kNumaNodes * memory::kSuperblockBytes);
 
-  std::map<uint64_t, uint64_t> model;
-  for (const auto& caller : callers) model.insert(caller->model().begin(), caller->model().end());
-  const std::vector<std::pair<uint64_t, uint64_t>> expected(model.begin(), model.end());
-  std::vector<std::pair<uint64_t, uint64_t>> rows;
-  StepWhile([&] {
-    const auto session = engine_->NewSession();
-    const auto scan = session->OpenScan("o", {});
-    ASSERT_TRUE(scan.ok()) << scan.status();
-    for (;;) {
-      const auto chunk = (*scan)->Next();
-      ASSERT_TRUE(chunk.ok()) << chunk.status();
-      if (!*chunk) return;
-      for (size_t i = 0; i < (*chunk)->keys().size(); ++i) {
-        rows.emplace_back((*chunk)->keys()[i], (*chunk)->values()[i]);
-      }
-    }
-  });
+  std::map<test::AnyKey, uint64_t> model;
+  for (const auto& caller : callers) model.insert(caller->rows().begin(), caller->rows().end());
+  const test::AnyRows expected(model.begin(), model.end());
+  test::AnyRows rows;
+  StepWhile(
+      [&] { rows = test::OrDie(test::AnyObject(*engine_, test::AnyKind::kIndex, "o").All()); });
   EXPECT_TRUE(rows == expected) << rows.size() << " rows, not " << expected.size();
 
   StepUntilIdle();

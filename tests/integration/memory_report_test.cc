@@ -10,27 +10,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "eris/engine.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
 
 std::unique_ptr<Engine> OpenOrDie(const std::string& topology,
                                   const std::function<void(Options&)>& change = nullptr) {
-  Options options;
-  options.topology = topology;
-  options.aeu_count = 2;
-  options.memory_limit_bytes = uint64_t{1} << 30;
+  Options options = test::SmallOptions(2, topology);
   if (change) change(options);
-  auto engine = Engine::Open(options);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  return engine.ok() ? *std::move(engine) : nullptr;
+  return test::OpenEngine(options);
 }
 
 void Fill(Engine& engine, const std::string& object, uint64_t keys) {
-  ASSERT_TRUE(engine.Create(object, {.expected = {0, keys}}).ok());
+  const Object created = test::Create(engine, object, {.expected = {0, keys}});
   std::vector<uint64_t> batch(keys);
   std::iota(batch.begin(), batch.end(), 0);
-  ASSERT_TRUE(engine.NewSession()->Upsert(object, batch, batch).ok());
+  ASSERT_TRUE(engine.NewSession()->Upsert(created, batch, batch).ok());
 }
 
 // Why the figures contradict each other; empty: they do not.

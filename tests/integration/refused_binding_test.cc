@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eris/engine.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
@@ -49,12 +50,12 @@ TEST(RefusedBindingTest, TheEngineSaysSoAndServes) {
 
   for (const AeuStats& aeu : (*engine)->Stats().aeus) EXPECT_EQ(aeu.cpu, -1);
 
-  ASSERT_TRUE((*engine)->Create("o", {.expected = {0, 1000}}).ok());
+  const Object o = test::Create(**engine, "o", {.expected = {0, 1000}});
   auto session = (*engine)->NewSession();
   std::vector<uint64_t> keys{1, 500, 999}, values(3);
   std::vector<uint8_t> found(3);
-  ASSERT_TRUE(session->Upsert("o", keys, keys).ok());
-  ASSERT_TRUE(session->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
+  ASSERT_TRUE(session->Upsert(o, keys, keys).ok());
+  ASSERT_TRUE(session->Lookup(o, keys, absl::MakeSpan(values), absl::MakeSpan(found)).ok());
   EXPECT_EQ(values, keys);
 
   for (const NumaNodeMemory& node : (*engine)->Memory().numa_nodes) EXPECT_FALSE(node.bound);

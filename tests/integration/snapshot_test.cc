@@ -1,20 +1,25 @@
 // Snapshots of a running engine: writers move money from account to account, and what a scan adds
 // up never shows more money than there is, nor less than what is just under way. On real threads,
-// with accounts in the partitions of several AEUs.
+// with accounts in the partitions of several AEUs, in objects of every kind that is scanned.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "engine/engine_impl.h"
 #include "eris/engine.h"
+#include "tests/support/any_object.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 
 namespace eris {
@@ -26,40 +31,40 @@ constexpr uint64_t kMoneyOfAccount = 100;
 constexpr uint64_t kTransferMax = 20;
 constexpr uint64_t kSpan = 1'000'000;
 constexpr uint64_t kAll = kWriters * kAccountsOfWriter * kMoneyOfAccount;
+using test::AnyKey;
+using test::AnyKind;
+using test::AnyObject;
+using test::AnyRows;
 using ::testing::HasSubstr;
-using Rows = std::vector<std::pair<uint64_t, uint64_t>>;
 
-class SnapshotTest : public testing::Test {
+class SnapshotTest : public testing::TestWithParam<AnyKind> {
  protected:
-  void Open(const Options& changed = {}) {
-    Options options = changed;
-    options.topology = "numa:2 core:2 pu:1";
-    options.aeu_count = 4;
-    options.memory_limit_bytes = uint64_t{1} << 30;
+  void Open(const Options& options = test::SmallOptions()) {
     auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
-    ASSERT_TRUE(engine_->Create("accounts", {.expected = {0, kSpan}}).ok());
+    accounts_.emplace(*engine_, GetParam(), "accounts");
+    ASSERT_TRUE(accounts_->Create({kSpan / 4, kSpan / 2, kSpan / 4 * 3}).ok());
+    ASSERT_TRUE(accounts_->Ready().ok());
   }
   ~SnapshotTest() override { Stop(); }
 
   // Writer w owns the accounts w, w + kWriters, ... times this: each has some at every AEU.
-  static uint64_t KeyOf(uint64_t account) {
-    return account * (kSpan / (kWriters * kAccountsOfWriter));
+  static AnyKey KeyOf(uint64_t account) {
+    return {account * (kSpan / (kWriters * kAccountsOfWriter)), 0};
   }
 
   // Takes from one account, waits for the answer, then gives to another one. An account without
   // money is not there.
   void Write(uint64_t writer) {
     std::mt19937_64 random(test::Seed() + writer);
-    const auto session = engine_->NewSession();
+    AnyObject accounts(*engine_, GetParam(), "accounts");
     std::vector<uint64_t> money(kAccountsOfWriter, kMoneyOfAccount);
     const auto put = [&](size_t i) {
-      const uint64_t key[] = {KeyOf(i * kWriters + writer)};
-      uint8_t existed[1];
-      const absl::Status status =
-          money[i] == 0 ? session->Erase("accounts", key, existed)
-                        : session->Upsert("accounts", key, absl::MakeConstSpan(&money[i], 1));
+      const absl::Status status = accounts
+                                      .Write(money[i] == 0 ? WriteMode::kErase : WriteMode::kUpsert,
+                                             {{KeyOf(i * kWriters + writer), money[i]}})
+                                      .status;
       EXPECT_TRUE(status.ok()) << status;
     };
     for (size_t i = 0; i < money.size(); ++i) put(i);
@@ -92,81 +97,106 @@ class SnapshotTest : public testing::Test {
     EXPECT_LE(money, kAll);
     EXPECT_GE(money, kAll - kWriters * kTransferMax);
   }
-  Rows Read(Session& session, ScanOptions options) {
-    Rows rows;
-    auto scan = session.OpenScan("accounts", options);
-    EXPECT_TRUE(scan.ok()) << scan.status();
-    for (;;) {
-      auto chunk = (*scan)->Next();
-      EXPECT_TRUE(chunk.ok()) << chunk.status();
-      if (!chunk.ok() || !*chunk) return rows;
-      for (size_t i = 0; i < (*chunk)->keys().size(); ++i) {
-        rows.emplace_back((*chunk)->keys()[i], (*chunk)->values()[i]);
-      }
-    }
+  AnyRows Read(std::shared_ptr<Snapshot> snapshot = nullptr,
+               ScanDirection direction = ScanDirection::kForward) {
+    auto rows = accounts_->All(std::move(snapshot), direction);
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    return rows.ok() ? *std::move(rows) : AnyRows();
   }
-  static uint64_t MoneyOf(const Rows& rows) {
+  static uint64_t MoneyOf(const AnyRows& rows) {
     uint64_t money = 0;
     for (const auto& [key, value] : rows) money += value;
     return money;
   }
+  // What the AEUs add up themselves; strings are counted alone.
+  struct Sum {
+    uint64_t rows = 0;
+    uint64_t money = 0;
+  };
+  absl::StatusOr<Sum> Aggregate(const std::shared_ptr<Snapshot>& snapshot = nullptr) {
+    Session& session = accounts_->session();
+    if (accounts_->is_table()) {
+      Query query{.snapshot = snapshot};
+      query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
+                          {AggregateFunction::kSum, expressions::Column("value"), "sum"}};
+      auto scan = session.OpenScan(accounts_->object(), query);
+      if (!scan.ok()) return scan.status();
+      Sum sum;
+      const absl::Status end = test::ForEachChunk(**scan, [&](const Chunk& chunk) {
+        sum = {chunk.Uint64s(0)[0], test::ReadAt<uint64_t>(chunk.column(1).values, 0)};
+      });
+      if (!end.ok()) return end;
+      return sum;
+    }
+    const bool strings = GetParam() == AnyKind::kBytes;
+    const auto sum =
+        session.Aggregate(accounts_->object(), {.count_only = strings, .snapshot = snapshot});
+    if (!sum.ok()) return sum.status();
+    return Sum{sum->count, strings ? MoneyOf(Read(snapshot)) : sum->sum_low};
+  }
+  absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const std::shared_ptr<Snapshot>& snapshot) {
+    return accounts_->session().OpenScan(accounts_->object(), {.snapshot = snapshot});
+  }
   int64_t VersionBytes() { return engine_->core().directory.snapshots().version_bytes(); }
 
   std::unique_ptr<engine::EngineImpl> engine_;
+  std::optional<AnyObject> accounts_;
   std::vector<std::thread> writers_;
   std::atomic<uint64_t> ready_{0};
   std::atomic<uint64_t> transfers_{0};
   std::atomic<bool> stop_{false};
 };
 
-TEST_F(SnapshotTest, NoScanSeesMoreMoneyThanThereIsNorLessThanWhatIsUnderWay) {
+INSTANTIATE_TEST_SUITE_P(Kinds, SnapshotTest, testing::ValuesIn(test::KindsThat([](AnyKind kind) {
+                           return kind != AnyKind::kHash && test::HasKeys(kind);
+                         })),
+                         test::kNameOfKind);
+
+TEST_P(SnapshotTest, NoScanSeesMoreMoneyThanThereIsNorLessThanWhatIsUnderWay) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   Open();
   StartWriters();
-  const auto session = engine_->NewSession();
-  for (int i = 0; i < 1500; ++i) {
-    const auto sum = session->Aggregate("accounts", {});
+  for (int i = 0; i < test::Fewer(1000, 300); ++i) {
+    const auto sum = Aggregate();
     ASSERT_TRUE(sum.ok()) << sum.status();
-    ExpectWhatIsThere(sum->sum_low);
-    ScanOptions options;
-    if (i % 2 == 0) options.direction = ScanDirection::kBackward;
-    ExpectWhatIsThere(MoneyOf(Read(*session, options)));
+    ExpectWhatIsThere(sum->money);
+    const bool backward = i % 2 == 0 && !accounts_->is_table();
+    ExpectWhatIsThere(
+        MoneyOf(Read(nullptr, backward ? ScanDirection::kBackward : ScanDirection::kForward)));
   }
-  std::printf("%llu transfers\n", static_cast<unsigned long long>(transfers_.load()));
   EXPECT_GT(transfers_.load(), 0u);
   Stop();
-  const auto sum = session->Aggregate("accounts", {});
+  const auto sum = Aggregate();
   ASSERT_TRUE(sum.ok()) << sum.status();
-  EXPECT_EQ(sum->sum_low, kAll);
+  EXPECT_EQ(sum->money, kAll);
 }
 
-TEST_F(SnapshotTest, OneSnapshotShowsTheSameHoweverOftenItIsRead) {
+TEST_P(SnapshotTest, OneSnapshotShowsTheSameHoweverOftenItIsRead) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   Open();
   StartWriters();
-  const auto session = engine_->NewSession();
   for (int round = 0; round < 30; ++round) {
     auto snapshot = engine_->TakeSnapshot();
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-    const Rows first = Read(*session, {.snapshot = *snapshot});
+    const AnyRows first = Read(*snapshot);
     ExpectWhatIsThere(MoneyOf(first));
     const uint64_t transfers = transfers_.load();
     while (transfers_.load() < transfers + 200) std::this_thread::yield();
-    EXPECT_EQ(Read(*session, {.snapshot = *snapshot}), first);
-    Rows backward = Read(*session, {.direction = ScanDirection::kBackward, .snapshot = *snapshot});
-    std::reverse(backward.begin(), backward.end());
-    EXPECT_EQ(backward, first);
-    const auto sum = session->Aggregate("accounts", {.snapshot = *snapshot});
+    EXPECT_EQ(Read(*snapshot), first);
+    if (!accounts_->is_table()) {
+      AnyRows backward = Read(*snapshot, ScanDirection::kBackward);
+      std::reverse(backward.begin(), backward.end());
+      EXPECT_EQ(backward, first);
+    }
+    const auto sum = Aggregate(*snapshot);
     ASSERT_TRUE(sum.ok()) << sum.status();
-    EXPECT_EQ(sum->sum_low, MoneyOf(first));
-    const auto count = session->Aggregate("accounts", {.count_only = true, .snapshot = *snapshot});
-    ASSERT_TRUE(count.ok()) << count.status();
-    EXPECT_EQ(count->count, first.size());
+    EXPECT_EQ(sum->money, MoneyOf(first));
+    EXPECT_EQ(sum->rows, first.size());
     EXPECT_FALSE((*snapshot)->aborted());
   }
 }
 
-TEST_F(SnapshotTest, OldRowsAreFreedWhenTheirSnapshotEnds) {
+TEST_P(SnapshotTest, OldRowsAreFreedWhenTheirSnapshotEnds) {
   Open();
   StartWriters();
   auto snapshot = engine_->TakeSnapshot();
@@ -180,51 +210,104 @@ TEST_F(SnapshotTest, OldRowsAreFreedWhenTheirSnapshotEnds) {
   while (VersionBytes() > 0) std::this_thread::yield();
 }
 
-TEST_F(SnapshotTest, BeyondTheMemoryForOldRowsTheOldestIsGivenUp) {
-  Options options;
+TEST_P(SnapshotTest, BeyondTheMemoryForOldRowsTheOldestIsGivenUp) {
+  Options options = test::SmallOptions();
   options.version_bytes_max = 1 << 20;
   Open(options);
-  const auto session = engine_->NewSession();
-  std::vector<uint64_t> keys(50'000), values(50'000, 1);
-  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 20;
-  ASSERT_TRUE(session->Upsert("accounts", keys, values).ok());
+  AnyRows rows;
+  for (uint64_t i = 0; i < 50'000; ++i) rows.push_back({{i * 20, 0}, 1});
+  ASSERT_TRUE(accounts_->Put(rows).ok());
   auto old = engine_->TakeSnapshot();
   ASSERT_TRUE(old.ok());
   auto other = engine_->TakeSnapshot();
   ASSERT_TRUE(other.ok());
   // A scan of it that has begun, and that its reader leaves alone.
-  auto scan = session->OpenScan("accounts", {.snapshot = *old});
+  auto scan = OpenScan(*old);
   ASSERT_TRUE(scan.ok());
   for (int i = 0; i < 1000 && !(*old)->aborted(); ++i) {
-    ASSERT_TRUE(session->Upsert("accounts", keys, values).ok());
+    ASSERT_TRUE(accounts_->Put(rows).ok());
   }
   EXPECT_TRUE((*old)->aborted());
-  const absl::Status given_up = session->OpenScan("accounts", {.snapshot = *old}).status();
+  const absl::Status given_up = OpenScan(*old).status();
   EXPECT_EQ(given_up.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(given_up.message()), HasSubstr("version_bytes_max (1048576 bytes)"));
-  EXPECT_EQ(session->Aggregate("accounts", {.snapshot = *old}).status().code(),
-            absl::StatusCode::kAborted);
+  EXPECT_EQ(Aggregate(*old).status().code(), absl::StatusCode::kAborted);
   // A new one is as good as ever.
-  const auto sum = session->Aggregate("accounts", {});
+  const auto sum = Aggregate();
   ASSERT_TRUE(sum.ok()) << sum.status();
-  EXPECT_EQ(sum->sum_low, keys.size());
+  EXPECT_EQ(sum->money, rows.size());
 }
 
-TEST_F(SnapshotTest, TooOldOneIsGivenUp) {
-  Options options;
+// Things move from one key to another: first the new row, after the acknowledgement the old one is
+// erased. Dead rows pile up and are compacted meanwhile.
+TEST_P(SnapshotTest, RowsThatChangeTheirKeyAreNeverMissing) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  constexpr uint64_t kMovers = 3;
+  constexpr uint64_t kThings = 2000;  // of each mover
+  constexpr uint64_t kMoved = 50;     // at a time
+  Open();
+  for (uint64_t w = 0; w < kMovers; ++w) {
+    writers_.emplace_back([this, w] {
+      AnyObject places(*engine_, GetParam(), "accounts");
+      std::mt19937_64 random(test::Seed() + w);
+      std::vector<AnyKey> place_of(kThings);
+      // Places of one mover: w, w + kMovers, ...; none is used twice.
+      std::set<uint64_t> taken;
+      const auto free_place = [&]() -> AnyKey {
+        for (;;) {
+          const uint64_t at = random() % (kSpan * 100 / kMovers) * kMovers + w;
+          if (taken.insert(at).second) return {at, 0};
+        }
+      };
+      AnyRows put;
+      std::vector<AnyKey> old;
+      const auto move = [&](uint64_t thing) {
+        old.push_back(place_of[thing]);
+        place_of[thing] = free_place();
+        put.push_back({place_of[thing], w * kThings + thing});
+      };
+      for (uint64_t thing = 0; thing < kThings; ++thing) move(thing);
+      ASSERT_TRUE(places.Put(put).ok());
+      ready_.fetch_add(1);
+      while (!stop_.load()) {
+        std::set<uint64_t> picked;
+        while (picked.size() < kMoved) picked.insert(random() % kThings);
+        put.clear(), old.clear();
+        for (const uint64_t thing : picked) move(thing);
+        ASSERT_TRUE(places.Put(put).ok());
+        ASSERT_TRUE(places.Erase(old).ok());
+      }
+    });
+  }
+  while (ready_.load() < kMovers) std::this_thread::yield();
+  const absl::Time end = absl::Now() + absl::Milliseconds(500);
+  while (absl::Now() < end && !HasFailure()) {
+    const auto sum = Aggregate();
+    ASSERT_TRUE(sum.ok()) << sum.status();
+    EXPECT_GE(sum->rows, kMovers * kThings);
+    EXPECT_LE(sum->rows, kMovers * (kThings + kMoved));
+    std::set<uint64_t> things;
+    for (const auto& [place, thing] : Read()) things.insert(thing);
+    EXPECT_EQ(things.size(), kMovers * kThings);
+  }
+  Stop();
+  EXPECT_EQ(Read().size(), kMovers * kThings);
+}
+
+TEST_P(SnapshotTest, TooOldOneIsGivenUp) {
+  Options options = test::SmallOptions();
   options.snapshot_age_ms_max = 20;
   Open(options);
   auto snapshot = engine_->TakeSnapshot();
   ASSERT_TRUE(snapshot.ok());
   while (!(*snapshot)->aborted()) std::this_thread::yield();
-  const auto session = engine_->NewSession();
-  const absl::Status given_up = session->OpenScan("accounts", {.snapshot = *snapshot}).status();
+  const absl::Status given_up = OpenScan(*snapshot).status();
   EXPECT_EQ(given_up.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(given_up.message()),
               HasSubstr("given up: it got older than snapshot_age_ms_max (20 ms)"));
 }
 
-TEST_F(SnapshotTest, AsManyAsTheRegistryHolds) {
+TEST_P(SnapshotTest, AsManyAsTheRegistryHolds) {
   Open();
   std::vector<std::shared_ptr<Snapshot>> held;
   for (;;) {
@@ -236,12 +319,10 @@ TEST_F(SnapshotTest, AsManyAsTheRegistryHolds) {
     held.push_back(*std::move(snapshot));
   }
   EXPECT_EQ(held.size(), routing::SnapshotRegistry::kSlots);
-  const auto session = engine_->NewSession();
-  EXPECT_EQ(session->OpenScan("accounts", {}).status().code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(session->OpenScan("accounts", {.snapshot = held[3]}).ok());
+  EXPECT_EQ(OpenScan(nullptr).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(OpenScan(held[3]).ok());
   held.pop_back();
-  EXPECT_TRUE(session->Aggregate("accounts", {}).ok());
+  EXPECT_TRUE(Aggregate().ok());
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// An engine with running AEUs, 1, 2 or 8 of them, and tables of a few kinds.
+// An engine with running AEUs, 1, 2 or 8 of them, and tables of a few schemas.
 #ifndef ERIS_TESTS_INTEGRATION_TABLE_FIXTURE_H_
 #define ERIS_TESTS_INTEGRATION_TABLE_FIXTURE_H_
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -13,24 +14,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "eris/engine.h"
+#include "tests/support/objects.h"
 #include "tests/support/seed.h"
 #include "tests/support/table_rows.h"
 
 namespace eris::test {
 
-inline std::unique_ptr<Engine> OpenOrDie(uint32_t aeus, uint64_t memory_bytes = uint64_t{2} << 30) {
-  Options options;
-  options.aeu_count = aeus;
-  options.memory_limit_bytes = memory_bytes;
-  options.memory_decay_ms = 200;
-  options.balancer.enabled = false;  // counts miss rows that are under way
-  auto engine = Engine::Open(options);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  return engine.ok() ? *std::move(engine) : nullptr;
-}
-
 // A key of two words, and every type with nulls.
-inline TableSchema AllTypes() {
+inline Schema AllTypes() {
   return {.columns = {{.name = "k1", .type = ColumnType::kInt64},
                       {.name = "k2", .type = ColumnType::kInt32},
                       {.name = "i32", .type = ColumnType::kInt32, .nullable = true},
@@ -43,10 +34,28 @@ inline TableSchema AllTypes() {
           .key = {0, 1}};
 }
 
-inline std::vector<ColumnSchema> KeyColumnsOf(const TableSchema& schema) {
+inline std::vector<ColumnSchema> KeyColumnsOf(const Schema& schema) {
   std::vector<ColumnSchema> columns;
   for (const uint32_t column : schema.key) columns.push_back(schema.columns[column]);
   return columns;
+}
+
+inline Schema HeapOfTwo() {
+  return {.columns = {{.name = "id", .type = ColumnType::kUint64},
+                      {.name = "group", .type = ColumnType::kInt32}}};
+}
+
+// Rows [first, first + count), group is id % 7.
+inline Rows HeapRows(uint64_t first, uint64_t count) {
+  Rows rows(HeapOfTwo().columns);
+  for (uint64_t i = first; i < first + count; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
+  return rows;
+}
+
+inline CreateOptions TableOptions(const Schema& schema, const KeyRange& expected = {}) {
+  return {.kind = schema.has_key() ? ObjectKind::kTable : ObjectKind::kHeapTable,
+          .schema = schema,
+          .expected = expected};
 }
 
 class TableTest : public testing::TestWithParam<uint32_t> {
@@ -54,8 +63,7 @@ class TableTest : public testing::TestWithParam<uint32_t> {
   void SetUp() override {
     seed_ = Seed();
     random_.seed(seed_);
-    engine_ = OpenOrDie(GetParam());
-    ASSERT_NE(engine_, nullptr);
+    engine_ = OpenEngine(SmallOptions(GetParam(), ""));
     session_ = engine_->NewSession();
   }
   uint64_t Pick(uint64_t end) {
@@ -74,13 +82,30 @@ class TableTest : public testing::TestWithParam<uint32_t> {
             OrNull(Decimal{static_cast<int64_t>(Pick(100000)) - 50000, 2}),
             OrNull(text)};
   }
-  std::vector<Row> ScanAll(absl::string_view table, const TableQuery& query = {}) {
-    auto scan = session_->OpenTableScan(table, query);
-    EXPECT_TRUE(scan.ok()) << scan.status();
-    return scan.ok() ? ReadAll(**scan) : std::vector<Row>();
+  Object CreateTable(const char* name, const Schema& schema, const KeyRange& expected = {}) {
+    return Create(*engine_, name, TableOptions(schema, expected));
+  }
+  Object CreateHeap(uint64_t rows) {
+    const Object heap = CreateTable("h", HeapOfTwo());
+    AppendTo(heap, 0, rows);
+    return heap;
+  }
+  void AppendTo(const Object& heap, uint64_t first, uint64_t rows) {
+    for (uint64_t i = 0; i < rows; i += 50'000) {
+      const absl::Status status =
+          Write(heap, WriteMode::kAppend, HeapRows(first + i, std::min<uint64_t>(rows - i, 50'000)))
+              .status;
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+  BatchResult Write(const Object& table, WriteMode mode, Rows rows) {
+    return session_->Write(table, {.mode = mode, .rows = rows.batch()});
+  }
+  std::vector<Row> ScanAll(const Object& table, const Query& query = {}) {
+    return ReadAll(*OrDie(session_->OpenScan(table, query)));
   }
   // Aggregates of u64 or i128 that fit an i64.
-  int64_t One(absl::string_view table, const TableQuery& query, size_t column = 0) {
+  int64_t One(const Object& table, const Query& query, size_t column = 0) {
     const std::vector<Row> rows = ScanAll(table, query);
     EXPECT_EQ(rows.size(), 1u);
     if (rows.empty()) return -1;
@@ -96,21 +121,9 @@ class TableTest : public testing::TestWithParam<uint32_t> {
   std::unique_ptr<Session> session_;
 };
 
-inline std::string NameOf(const testing::TestParamInfo<uint32_t>& info) {
+inline std::string AeusOf(const testing::TestParamInfo<uint32_t>& info) {
   return absl::StrCat(info.param, "Aeus");
 }
-inline TableSchema HeapOfTwo() {
-  return {.columns = {{.name = "id", .type = ColumnType::kUint64},
-                      {.name = "group", .type = ColumnType::kInt32}}};
-}
-
-// Rows [first, first + count), group is id % 7.
-inline Rows HeapRows(uint64_t first, uint64_t count) {
-  Rows rows(HeapOfTwo().columns);
-  for (uint64_t i = first; i < first + count; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
-  return rows;
-}
-
 }  // namespace eris::test
 
 #endif  // ERIS_TESTS_INTEGRATION_TABLE_FIXTURE_H_

@@ -1,4 +1,5 @@
-// Tables through the embedding interface, with running AEUs, against models.
+// What only tables have, with running AEUs, against models: columns of every type, queries, scans
+// into other objects, shared and resumed scans, columns as Arrow has them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +27,6 @@ using test::AppendRows;
 using test::HeapOfTwo;
 using test::HeapRows;
 using test::KeyColumnsOf;
-using test::OpenOrDie;
 using test::ReadAll;
 using test::Row;
 using test::Rows;
@@ -35,24 +35,12 @@ using test::TextOf;
 
 class TableTest : public test::TableTest {};
 
-// As absl::Notification, which the thread sanitizer does not see into.
-class Notification {
- public:
-  void Notify() {
-    done_.store(true);
-    done_.notify_all();
-  }
-  void WaitForNotification() { done_.wait(false); }
-
- private:
-  std::atomic<bool> done_{false};
-};
-INSTANTIATE_TEST_SUITE_P(Aeus, TableTest, testing::Values(1, 2, 8), test::NameOf);
+INSTANTIATE_TEST_SUITE_P(Aeus, TableTest, testing::Values(1, 2, 8), test::AeusOf);
 
 TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
   SCOPED_TRACE(test::SeedText(seed_));
-  const TableSchema schema = AllTypes();
-  ASSERT_TRUE(engine_->CreateTable("t", schema).ok());
+  const Schema schema = AllTypes();
+  const Object t = CreateTable("t", schema);
   std::map<std::pair<int64_t, int64_t>, Row> model;
   const auto key = [&] {
     return std::pair<int64_t, int64_t>(static_cast<int64_t>(Pick(60)) - 30,
@@ -67,22 +55,23 @@ TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
       picked.push_back(key());
       keys.Add({picked[i].first, picked[i].second});
     }
-    std::vector<uint8_t> existed(n);
+    BatchResult result;
     switch (Pick(4)) {
       case 0: {
-        ASSERT_TRUE(session_->EraseRows("t", keys.batch(), absl::MakeSpan(existed)).ok());
-        for (size_t i = 0; i < n; ++i) EXPECT_EQ(existed[i], model.erase(picked[i]));
+        result = session_->Write(t, {.mode = WriteMode::kErase, .rows = keys.batch()});
+        ASSERT_TRUE(result.status.ok()) << result.status;
+        for (size_t i = 0; i < n; ++i) EXPECT_EQ(BitAt(result.existed, i), model.erase(picked[i]));
         break;
       }
       case 1: {
-        std::vector<ColumnBuffers> out;
         const std::vector<std::string> asked = {"text", "dec", "k2", "u64"};
-        ASSERT_TRUE(
-            session_->LookupRows("t", keys.batch(), asked, out, absl::MakeSpan(existed)).ok());
+        result = session_->Lookup(t, {.keys = keys.batch(), .columns = asked});
+        ASSERT_TRUE(result.status.ok()) << result.status;
+        const std::vector<ColumnBuffers>& out = result.columns;
         ASSERT_EQ(out.size(), 4u);
         for (size_t i = 0; i < n; ++i) {
           const auto found = model.find(picked[i]);
-          ASSERT_EQ(existed[i], found != model.end());
+          ASSERT_EQ(BitAt(result.existed, i), found != model.end());
           const size_t columns[] = {8, 7, 1, 4};
           for (size_t c = 0; c < 4; ++c) {
             const Value want = found == model.end() ? Value{} : found->second[columns[c]];
@@ -107,18 +96,19 @@ TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
           }
           added.push_back(row);
         }
-        ASSERT_TRUE(session_->UpsertRows("t", batch, absl::MakeSpan(existed)).ok());
+        result = session_->Write(t, {.rows = batch});
+        ASSERT_TRUE(result.status.ok()) << result.status;
         for (size_t i = 0; i < n; ++i) {
-          EXPECT_EQ(existed[i], !model.insert_or_assign(picked[i], added[i]).second);
+          EXPECT_EQ(BitAt(result.existed, i), !model.insert_or_assign(picked[i], added[i]).second);
         }
       }
     }
     if (round % 4 != 3) continue;
     std::vector<Row> want;
     for (const auto& [k, row] : model) want.push_back(row);
-    ASSERT_EQ(Sorted(ScanAll("t")), Sorted(want));
+    ASSERT_EQ(Sorted(ScanAll(t)), Sorted(want));
     EXPECT_EQ(engine_->Describe("t")->keys, model.size());
-    TableQuery filtered;
+    Query filtered;
     filtered.filter = Column("i64") > Literal(0) && Column("k1") <= Literal(5);
     filtered.columns = {{Column("text"), "t"}, {Column("k1") + Column("k2"), "sum"}};
     want.clear();
@@ -126,168 +116,68 @@ TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
       const auto* i64 = std::get_if<int64_t>(&row[3]);
       if (i64 != nullptr && *i64 > 0 && k.first <= 5) want.push_back({row[8], k.first + k.second});
     }
-    ASSERT_EQ(Sorted(ScanAll("t", filtered)), Sorted(want));
+    ASSERT_EQ(Sorted(ScanAll(t, filtered)), Sorted(want));
   }
   ASSERT_TRUE(engine_->Drop("t").ok());
-  EXPECT_EQ(session_->OpenTableScan("t", {}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(session_->OpenScan(t, {}).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
-  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
   constexpr uint64_t kRows = 200'000;
-  for (uint64_t i = 0; i < kRows; i += 50'000) {
-    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 50'000).batch()).ok());
-  }
+  const Object h = CreateHeap(kRows);
   EXPECT_EQ(engine_->Describe("h")->keys, kRows);
   for (const AeuStats& aeu : engine_->Stats().aeus) EXPECT_GE(aeu.rows, kRows / GetParam() / 2);
-  TableQuery total;
+  Query total;
   total.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
                       {AggregateFunction::kSum, Column("id"), "sum"},
                       {AggregateFunction::kMax, Column("id"), "max"}};
-  const std::vector<Row> rows = ScanAll("h", total);
+  const std::vector<Row> rows = ScanAll(h, total);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(TextOf(rows[0]),
             absl::StrCat(kRows, "|", kRows * (kRows - 1) / 2, "|", kRows - 1, "|"));
-  TableQuery groups;
+  Query groups;
   groups.group_by = {"group"};
   groups.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-  const std::vector<Row> by_group = ScanAll("h", groups);
+  const std::vector<Row> by_group = ScanAll(h, groups);
   ASSERT_EQ(by_group.size(), 7u);
   for (size_t i = 0; i < 7; ++i) {
     const uint64_t n = kRows / 7 + (i < kRows % 7 ? 1 : 0);
     EXPECT_EQ(TextOf(by_group[i]), absl::StrCat(i, "|", n, "|"));
   }
   groups.limit = 3;
-  EXPECT_EQ(ScanAll("h", groups).size(), 3u);
-}
-
-TEST_P(TableTest, AsynchronousCallsAnswerOnceAndLetTheirMemoryGo) {
-  const TableSchema schema = {.columns = {{.name = "k", .type = ColumnType::kUint64},
-                                          {.name = "text", .type = ColumnType::kString}},
-                              .key = {0}};
-  ASSERT_TRUE(engine_->CreateTable("t", schema).ok());
-  auto rows = std::make_shared<Rows>(schema.columns);
-  for (uint64_t i = 0; i < 5000; ++i) rows->Add({i, absl::StrCat("row ", i)});
-  const std::weak_ptr<Rows> watched = rows;
-  Notification upserted;
-  BatchResult result;
-  const RowBatch batch = rows->batch();
-  ASSERT_TRUE(session_
-                  ->UpsertRowsAsync("t", batch, std::exchange(rows, nullptr),
-                                    [&](BatchResult answer) {
-                                      result = std::move(answer);
-                                      upserted.Notify();
-                                    })
-                  .ok());
-  upserted.WaitForNotification();
-  EXPECT_TRUE(result.status.ok()) << result.status;
-  EXPECT_EQ(result.count, 5000u);
-  EXPECT_EQ(result.present, std::string(625, '\0'));
-  for (int i = 0; i < 1000 && !watched.expired(); ++i) absl::SleepFor(absl::Milliseconds(1));
-  EXPECT_TRUE(watched.expired());
-
-  auto keys = std::make_shared<Rows>(KeyColumnsOf(schema));
-  for (uint64_t i = 0; i < 10; ++i) keys->Add({i * 1000});
-  Notification found;
-  std::vector<ColumnBuffers> columns;
-  ASSERT_TRUE(session_
-                  ->LookupRowsAsync("t", keys->batch(), {}, keys,
-                                    [&](BatchResult answer, std::vector<ColumnBuffers> out) {
-                                      result = std::move(answer);
-                                      columns = std::move(out);
-                                      found.Notify();
-                                    })
-                  .ok());
-  found.WaitForNotification();
-  ASSERT_TRUE(result.status.ok());
-  EXPECT_EQ(result.present, std::string("\x1f\0", 2));
-  ASSERT_EQ(columns.size(), 2u);
-  EXPECT_EQ(columns[1].values, "row 0row 1000row 2000row 3000row 4000");
-  EXPECT_EQ(columns[1].validity, std::string("\x1f\0", 2));
-}
-
-TEST_P(TableTest, CallsForOtherKindsOfObjectsAreRefused) {
-  ASSERT_TRUE(engine_->CreateTable("t", AllTypes()).ok());
-  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
-  ASSERT_TRUE(engine_->Create("index", {}).ok());
-  constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  const std::vector<uint64_t> keys = {1};
-  std::vector<uint64_t> values(1);
-  std::vector<uint8_t> found(1);
-  for (const char* table : {"t", "h"}) {
-    EXPECT_EQ(session_->Lookup(table, keys, absl::MakeSpan(values), absl::MakeSpan(found)).code(),
-              kRefused);
-    EXPECT_EQ(session_->Upsert(table, keys, values).code(), kRefused);
-    EXPECT_EQ(session_->Erase(table, keys).code(), kRefused);
-    EXPECT_EQ(session_->OpenScan(table, {}).status().code(), kRefused);
-    EXPECT_EQ(session_->Aggregate(table, {}).status().code(), kRefused);
-    EXPECT_EQ(session_->OpenJoin(table, "index", {}).status().code(), kRefused);
-    EXPECT_EQ(session_->KeyTypesOf(table).status().code(), kRefused);
-  }
-  EXPECT_EQ(session_->OpenTableScan("index", {}).status().code(), kRefused);
-  EXPECT_EQ(session_->SchemaOf("index").status().code(), kRefused);
-  EXPECT_EQ(**session_->SchemaOf("t"), AllTypes());
-  Rows heap_rows = HeapRows(0, 1);
-  EXPECT_EQ(session_->UpsertRows("h", heap_rows.batch()).code(), kRefused);
-  EXPECT_EQ(session_->EraseRows("h", heap_rows.batch()).code(), kRefused);
-  EXPECT_EQ(session_->AppendRows("index", heap_rows.batch()).code(), kRefused);
-  Rows rows(AllTypes().columns);
-  rows.Add(RandomRow(1, 2));
-  EXPECT_EQ(session_->AppendRows("t", rows.batch()).code(), kRefused);
-  EXPECT_EQ(session_->AppendRows("nowhere", rows.batch()).code(), absl::StatusCode::kNotFound);
-
-  EXPECT_EQ(session_->UpsertRows("t", heap_rows.batch()).code(), kInvalid);
-  EXPECT_EQ(session_->UpsertRows("t", {}).code(), kInvalid);
-  std::vector<ColumnBuffers> out;
-  EXPECT_EQ(session_->LookupRows("t", rows.batch(), {}, out, absl::MakeSpan(found)).code(),
-            kInvalid);
-  TableQuery query;
-  query.filter = Column("nothing") > Literal(1);
-  EXPECT_EQ(session_->OpenTableScan("t", query).status().code(), kInvalid);
-  query = {};
-  query.resume = "not a token";
-  EXPECT_EQ(session_->OpenTableScan("t", query).status().code(), kInvalid);
-  EXPECT_EQ(engine_->CreateTable("h", HeapOfTwo()).status().code(),
-            absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(engine_->CreateTable("bounds", HeapOfTwo(), {.expected = {0, 10}}).status().code(),
-            kInvalid);
-  EXPECT_EQ(engine_->Create("x", {.kind = ObjectKind::kTable}).status().code(), kInvalid);
+  EXPECT_EQ(ScanAll(h, groups).size(), 3u);
 }
 
 TEST_P(TableTest, ExpectedKeysAreSpreadOverTheAeus) {
-  const TableSchema schema = {.columns = {{.name = "k", .type = ColumnType::kInt64},
-                                          {.name = "line", .type = ColumnType::kInt32}},
-                              .key = {0, 1}};
+  const Schema schema = {.columns = {{.name = "k", .type = ColumnType::kInt64},
+                                     {.name = "line", .type = ColumnType::kInt32}},
+                         .key = {0, 1}};
   constexpr uint64_t kSign = uint64_t{1} << 63;
-  auto info = engine_->CreateTable("t", schema, {.expected = {kSign, kSign + 8000}});
-  ASSERT_TRUE(info.ok()) << info.status();
+  const Object t = CreateTable("t", schema, {kSign, kSign + 8000});
+  const auto info = engine_->Describe("t");
   EXPECT_EQ(info->kind, ObjectKind::kTable);
   EXPECT_EQ(info->partition_starts.size(), GetParam());
   Rows rows(schema.columns);
   for (int64_t i = 0; i < 8000; ++i) rows.Add({i, i % 7});
-  ASSERT_TRUE(session_->UpsertRows("t", rows.batch()).ok());
+  ASSERT_TRUE(Write(t, WriteMode::kUpsert, std::move(rows)).status.ok());
   for (const AeuStats& aeu : engine_->Stats().aeus) EXPECT_EQ(aeu.rows, 8000 / GetParam());
 }
 
 TEST_P(TableTest, PagesOfAResumedScanAreTheRowsOfASingleOne) {
   SCOPED_TRACE(test::SeedText(seed_));
-  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
   constexpr uint64_t kRows = 150'000;
-  for (uint64_t i = 0; i < kRows; i += 50'000) {
-    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 50'000).batch()).ok());
-  }
-  TableQuery query;
+  const Object h = CreateHeap(kRows);
+  Query query;
   query.filter = Column("group") < Literal(6);
   query.columns = {{Column("id"), "id"}};
   query.snapshot = *engine_->TakeSnapshot();
   // What comes later is not in it.
-  ASSERT_TRUE(session_->AppendRows("h", HeapRows(kRows, 50'000).batch()).ok());
+  AppendTo(h, kRows, 50'000);
   std::vector<Row> rows;
   bool more = true;
   while (more) {
     query.limit = 1 + Pick(Pick(2) == 0 ? 300 : 60'000);
-    auto scan = session_->OpenTableScan("h", query);
+    auto scan = session_->OpenScan(h, query);
     ASSERT_TRUE(scan.ok()) << scan.status();
     more = false;
     uint64_t page = 0;
@@ -313,22 +203,17 @@ TEST_P(TableTest, PagesOfAResumedScanAreTheRowsOfASingleOne) {
   EXPECT_TRUE(ids == want) << ids.size() << " rows, want " << want.size();
 
   query.filter = Column("group") < Literal(5);
-  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_->OpenScan(h, query).status().code(), absl::StatusCode::kInvalidArgument);
   query.filter = Column("group") < Literal(6);
   query.snapshot = *engine_->TakeSnapshot();
-  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_->OpenScan(h, query).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_P(TableTest, SharedScansAnswerLikeSingleOnes) {
-  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
   constexpr uint64_t kRows = 400'000;
-  for (uint64_t i = 0; i < kRows; i += 100'000) {
-    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 100'000).batch()).ok());
-  }
+  const Object h = CreateHeap(kRows);
   const auto plain_query = [](int64_t i) {
-    TableQuery query;
+    Query query;
     query.filter = Between(Column("id"), Literal(i * 30'000), Literal(i * 30'000 + 99'999)) &&
                    Column("group") > Literal(i % 7);
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
@@ -336,10 +221,10 @@ TEST_P(TableTest, SharedScansAnswerLikeSingleOnes) {
     return query;
   };
   std::vector<std::string> want;
-  for (int64_t i = 0; i < 8; ++i) want.push_back(TextOf(ScanAll("h", plain_query(i))[0]));
-  std::vector<std::unique_ptr<TableScan>> scans;
+  for (int64_t i = 0; i < 8; ++i) want.push_back(TextOf(ScanAll(h, plain_query(i))[0]));
+  std::vector<std::unique_ptr<Scan>> scans;
   for (int64_t i = 0; i < 8; ++i) {
-    auto scan = session_->OpenTableScan("h", plain_query(i));
+    auto scan = session_->OpenScan(h, plain_query(i));
     ASSERT_TRUE(scan.ok());
     scans.push_back(*std::move(scan));
   }
@@ -351,51 +236,40 @@ TEST_P(TableTest, SharedScansAnswerLikeSingleOnes) {
 }
 
 TEST_P(TableTest, RowsGoIntoOtherObjects) {
-  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
   constexpr uint64_t kRows = 120'000;
-  for (uint64_t i = 0; i < kRows; i += 60'000) {
-    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 60'000).batch()).ok());
-  }
-  const TableSchema clustered = {.columns = {{.name = "g", .type = ColumnType::kInt32},
-                                             {.name = "twice", .type = ColumnType::kUint64}},
-                                 .key = {1}};
-  ASSERT_TRUE(engine_->CreateTable("c", clustered, {.expected = {0, 2 * kRows}}).ok());
-  ASSERT_TRUE(engine_->CreateTable("h2", HeapOfTwo()).ok());
-  ASSERT_TRUE(engine_->Create("index", {.expected = {0, kRows}}).ok());
-  ASSERT_TRUE(engine_->Create("hash", {.kind = ObjectKind::kHash, .expected = {0, kRows}}).ok());
-  TableQuery query;
+  const Object h = CreateHeap(kRows);
+  const Schema clustered = {.columns = {{.name = "g", .type = ColumnType::kInt32},
+                                        {.name = "twice", .type = ColumnType::kUint64}},
+                            .key = {1}};
+  const Object c = CreateTable("c", clustered, {0, 2 * kRows}), h2 = CreateTable("h2", HeapOfTwo());
+  const Object index = test::Create(*engine_, "index", {.expected = {0, kRows}});
+  const Object hash =
+      test::Create(*engine_, "hash", {.kind = ObjectKind::kHash, .expected = {0, kRows}});
+  Query query;
   query.filter = Column("group") < Literal(3);
   uint64_t kept = 0;
   for (uint64_t i = 0; i < kRows; ++i) kept += i % 7 < 3;
   query.columns = {{Column("group"), "g"}, {Column("id") + Column("id"), "twice"}};
-  auto written = session_->ScanInto("h", query, "c");
+  auto written = session_->ScanInto(h, query, c);
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(*written, kept);
-  TableQuery sum;
+  Query sum;
   sum.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-  EXPECT_EQ(One("c", sum), static_cast<int64_t>(kept));
+  EXPECT_EQ(One(c, sum), static_cast<int64_t>(kept));
 
   query.columns.clear();
-  written = session_->ScanInto("h", query, "h2");
+  written = session_->ScanInto(h, query, h2);
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(*written, kept);
-  EXPECT_EQ(Sorted(ScanAll("h2")), Sorted(ScanAll("h", query)));
+  EXPECT_EQ(Sorted(ScanAll(h2)), Sorted(ScanAll(h, query)));
 
   query.columns = {{Column("id"), "key"}, {Column("id") + Column("id"), "value"}};
-  for (const char* target : {"index", "hash"}) {
-    Notification done;
-    absl::StatusOr<uint64_t> rows = 0;
-    ASSERT_TRUE(session_
-                    ->ScanIntoAsync("h", query, target,
-                                    [&](absl::StatusOr<uint64_t> end) {
-                                      rows = end;
-                                      done.Notify();
-                                    })
-                    .ok());
-    done.WaitForNotification();
-    ASSERT_TRUE(rows.ok()) << rows.status();
-    EXPECT_EQ(*rows, kept);
-    EXPECT_EQ(engine_->Describe(target)->keys, kept);
+  for (const Object& target : {index, hash}) {
+    const auto rows = test::Await<absl::StatusOr<uint64_t>>(
+        [&](auto done) { return session_->ScanIntoAsync(h, query, target, std::move(done)); });
+    ASSERT_TRUE(rows.ok() && rows->ok()) << rows.status();
+    EXPECT_EQ(**rows, kept);
+    EXPECT_EQ(engine_->Describe(target.name())->keys, kept);
     std::vector<uint64_t> values(2);
     std::vector<uint8_t> found(2);
     ASSERT_TRUE(
@@ -405,42 +279,35 @@ TEST_P(TableTest, RowsGoIntoOtherObjects) {
     EXPECT_EQ(found[1], 0);
   }
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_EQ(session_->ScanInto("h", {}, "h").status().code(), kInvalid);
-  EXPECT_EQ(session_->ScanInto("h", {}, "c").status().code(), kInvalid);  // types
-  EXPECT_EQ(session_->ScanInto("h", {}, "index").status().code(), kInvalid);
-  ASSERT_TRUE(
-      engine_
-          ->CreateTable("unlike",
-                        {.columns = {{.name = "a", .type = ColumnType::kInt32},
-                                     {.name = "b", .type = ColumnType::kDecimal, .scale = 2}}})
-          .ok());
-  TableQuery two;
+  EXPECT_EQ(session_->ScanInto(h, {}, h).status().code(), kInvalid);
+  EXPECT_EQ(session_->ScanInto(h, {}, c).status().code(), kInvalid);  // types
+  EXPECT_EQ(session_->ScanInto(h, {}, index).status().code(), kInvalid);
+  const Object unlike =
+      CreateTable("unlike", {.columns = {{.name = "a", .type = ColumnType::kInt32},
+                                         {.name = "b", .type = ColumnType::kDecimal, .scale = 2}}});
+  Query two;
   two.columns = {{.expression = expressions::Literal(1), .name = "x"},
                  {.expression = expressions::Literal(2), .name = "y"}};
-  EXPECT_EQ(session_->ScanInto("h", two, "unlike").status().message(),
+  EXPECT_EQ(session_->ScanInto(h, two, unlike).status().message(),
             "column 1 of the scan, \"x\", is int64; column 1 of table \"unlike\", \"a\", is int32");
   EXPECT_EQ(
-      session_->ScanInto("h", two, "index").status().message(),
+      session_->ScanInto(h, two, index).status().message(),
       "object \"index\" takes two columns of uint64, key and value; the scan hands out x int64, "
       "y int64");
   two.columns.pop_back();
-  EXPECT_EQ(session_->ScanInto("h", two, "unlike").status().message(),
+  EXPECT_EQ(session_->ScanInto(h, two, unlike).status().message(),
             "table \"unlike\" has 2 columns, a int32, b decimal(2); the scan hands out 1, x int64");
-  EXPECT_EQ(session_->ScanInto("h", sum, "index").status().code(), kInvalid);
-  EXPECT_EQ(session_->ScanInto("h", query, "nowhere").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(session_->ScanInto(h, sum, index).status().code(), kInvalid);
 }
 
 TEST_P(TableTest, ReadersThatPauseCancelOrLoseTheirTableEnd) {
-  ASSERT_TRUE(engine_->CreateTable("h", HeapOfTwo()).ok());
   constexpr uint64_t kRows = 600'000;
-  for (uint64_t i = 0; i < kRows; i += 100'000) {
-    ASSERT_TRUE(session_->AppendRows("h", HeapRows(i, 100'000).batch()).ok());
-  }
+  const Object h = CreateHeap(kRows);
   {
     // One that keeps all of its chunks is told so; others go on.
-    auto paused = session_->OpenTableScan("h", {});
+    auto paused = session_->OpenScan(h, {});
     ASSERT_TRUE(paused.ok());
-    std::vector<std::shared_ptr<const TableChunk>> kept;
+    std::vector<std::shared_ptr<const Chunk>> kept;
     absl::Status status;
     for (;;) {
       auto chunk = (*paused)->Next();
@@ -451,22 +318,22 @@ TEST_P(TableTest, ReadersThatPauseCancelOrLoseTheirTableEnd) {
     if (!status.ok()) {
       EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     }
-    EXPECT_EQ(ScanAll("h").size(), kRows);
+    EXPECT_EQ(ScanAll(h).size(), kRows);
     uint64_t rows = 0;
     for (const auto& chunk : kept) rows += chunk->rows();
     kept.clear();
     if (!status.ok()) rows += ReadAll(**paused).size();
     EXPECT_EQ(rows, kRows);
   }
-  auto cancelled = session_->OpenTableScan("h", {});
+  auto cancelled = session_->OpenScan(h, {});
   ASSERT_TRUE(cancelled.ok());
   (*cancelled)->Cancel();
   EXPECT_EQ((*cancelled)->Next().status().code(), absl::StatusCode::kCancelled);
-  auto late = session_->OpenTableScan("h", {});
+  auto late = session_->OpenScan(h, {});
   ASSERT_TRUE(late.ok());
-  auto abandoned = session_->OpenTableScan("h", {});
+  auto abandoned = session_->OpenScan(h, {});
   abandoned->reset();
-  auto dropped = session_->OpenTableScan("h", {});
+  auto dropped = session_->OpenScan(h, {});
   ASSERT_TRUE(dropped.ok());
   ASSERT_TRUE(engine_->Drop("h").ok());
   absl::Status status;
@@ -476,16 +343,16 @@ TEST_P(TableTest, ReadersThatPauseCancelOrLoseTheirTableEnd) {
 }
 
 TEST_P(TableTest, ExportedColumnsAreTheChunksOwnMemory) {
-  ASSERT_TRUE(engine_->CreateTable("t", AllTypes()).ok());
+  const Object t = CreateTable("t", AllTypes());
   Rows rows(AllTypes().columns);
   for (int64_t i = 0; i < 100; ++i) rows.Add(RandomRow(i, i));
-  ASSERT_TRUE(session_->UpsertRows("t", rows.batch()).ok());
-  auto scan = session_->OpenTableScan("t", {});
+  ASSERT_TRUE(Write(t, WriteMode::kUpsert, std::move(rows)).status.ok());
+  auto scan = session_->OpenScan(t, {});
   ASSERT_TRUE(scan.ok());
   auto next = (*scan)->Next();
   ASSERT_TRUE(next.ok() && *next != nullptr);
-  std::shared_ptr<const TableChunk> chunk = *std::move(next);
-  const std::weak_ptr<const TableChunk> watched = chunk;
+  std::shared_ptr<const Chunk> chunk = *std::move(next);
+  const std::weak_ptr<const Chunk> watched = chunk;
   ArrowSchema schema;
   ArrowArray array;
   ExportArrow(chunk, &schema, &array);
@@ -527,36 +394,6 @@ TEST_P(TableTest, ExportedColumnsAreTheChunksOwnMemory) {
   EXPECT_FALSE(watched.expired());
   moved.release(&moved);
   EXPECT_TRUE(watched.expired());
-}
-
-TEST(TableMemoryTest, AtTheLimitRowsAreRefusedAndNothingIsLost) {
-  auto engine = OpenOrDie(2, uint64_t{32} << 20);
-  ASSERT_NE(engine, nullptr);
-  auto session = engine->NewSession();
-  ASSERT_TRUE(engine->CreateTable("h", HeapOfTwo()).ok());
-  uint64_t stored = 0;
-  absl::Status status;
-  for (uint64_t first = 0; status.ok() && first < 20'000'000; first += 40'000) {
-    Rows rows = HeapRows(first, 40'000);
-    Notification done;
-    ASSERT_TRUE(session
-                    ->AppendRowsAsync("h", rows.batch(), nullptr,
-                                      [&](BatchResult result) {
-                                        stored += result.count - result.refused;
-                                        status = result.status;
-                                        done.Notify();
-                                      })
-                    .ok());
-    done.WaitForNotification();
-  }
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_GT(stored, 1'000'000u);
-  TableQuery count;
-  count.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-  auto scan = session->OpenTableScan("h", count);
-  ASSERT_TRUE(scan.ok()) << scan.status();
-  EXPECT_EQ(TextOf(ReadAll(**scan)[0]), absl::StrCat(stored, "|"));
-  EXPECT_EQ(engine->Describe("h")->keys, stored);
 }
 
 }  // namespace

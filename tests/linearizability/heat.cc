@@ -19,7 +19,7 @@ constexpr size_t kLookups = 2048;
 
 }  // namespace
 
-Heat::Heat(client::Client& client, LoadedObject& object, uint64_t seed)
+Heat::Heat(client::Client& client, const LoadedObject& object, uint64_t seed)
     : client_(client), object_(object), random_(seed), thread_([this] { Run(); }) {}
 
 uint64_t Heat::Stop() {

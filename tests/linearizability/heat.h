@@ -17,7 +17,7 @@ namespace eris {
 class Heat {
  public:
   // `client` and `object` outlive it.
-  Heat(client::Client& client, LoadedObject& object, uint64_t seed);
+  Heat(client::Client& client, const LoadedObject& object, uint64_t seed);
   ~Heat() { Stop(); }
   // Ends the load. Lookups that did not find a row as nobody has changed it; the first is printed.
   uint64_t Stop();
@@ -26,7 +26,7 @@ class Heat {
   void Run();
 
   client::Client& client_;
-  LoadedObject& object_;
+  const LoadedObject& object_;
   std::mt19937_64 random_;  // owned by the thread
   uint64_t wrong_ = 0;      // owned by the thread, and after its end by Stop
   std::atomic<bool> stop_{false};

@@ -118,9 +118,9 @@ void Run(const Flags& flags) {
   Check(connected.status());
   client::Client& client = **connected;
   client::BalancerClient balancer(client);
-  const std::unique_ptr<LoadedObject> object = MakeLoadedObject(flags.kind, flags.object);
+  LoadedObject object(flags.kind, flags.object);
   const Rows rows = RowsBehind(0, kKeyCount - 1);
-  Check(object->Create(client, rows));
+  Check(object.Create(client, rows));
 
   LoadProgress progress;
   std::vector<std::unique_ptr<LoadClient>> clients;
@@ -130,14 +130,15 @@ void Run(const Flags& flags) {
     const uint32_t share = operations / flags.clients + (i < operations % flags.clients ? 1 : 0);
     clients.push_back(std::make_unique<LoadClient>(
         LoadClientOptions{.server = flags.server, .id = i, .operations = share, .seed = flags.seed},
-        *object, progress));
+        object, progress));
   }
   const BalancerStatus before = StatusOf(client);
   const int64_t begin_ns = NowNs();
   Mover mover(client, {.object = flags.object,
-                       .keys = object->Borders(),
+                       .key_type = object.key_type(),
+                       .keys = object.Borders(),
                        .rows_behind = kRowsBehindKey,
-                       .links = object->HasLinks(),
+                       .links = object.HasLinks(),
                        .aeus = flags.aeus,
                        .aeus_per_numa_node = flags.aeus_per_numa_node,
                        .seed = flags.seed,
@@ -155,15 +156,14 @@ void Run(const Flags& flags) {
   Check(mover.Stop());
   const BalancerStatus by_hand = StatusOf(client);
   Check(balancer.Set({.enabled = true, .threshold = kThreshold, .period_ms = kPeriodMs}).status());
-  Heat heat(client, *object, flags.seed);
+  Heat heat(client, object, flags.seed);
   for (std::thread& thread : threads) thread.join();
   const uint64_t wrong_rows = heat.Stop();
   const int64_t end_ns = NowNs();
   Check(balancer.Set({.enabled = false}).status());
   const BalancerStatus after = StatusOf(client);
-  const std::vector<Operation> last =
-      LastReads(client, *object, flags.clients * LoadClient::kLanes);
-  CheckRows(client, *object, rows);
+  const std::vector<Operation> last = LastReads(client, object, flags.clients * LoadClient::kLanes);
+  CheckRows(client, object, rows);
   Check(client.Drop(flags.object));
 
   Histories histories(flags.history);
@@ -193,7 +193,7 @@ int main(int argc, char** argv) {
                            "linearizability_load");
   program.Add("--server", flags.server, "host:port").Env("ERIS_SERVER");
   program.Add("--object", flags.object, "Is created, and dropped at the end");
-  program.Add("--kind", flags.kind, "Of the object: index, hash, bytes, two_part, table");
+  program.Add("--kind", flags.kind, "Of the object: index, int64, two_part, bytes, hash, table");
   program.Add("--history", flags.history, "File to write").Required();
   program.Add("--clients", flags.clients, "At once").Check(eris::cli::Within(1u, 256u));
   program.Add("--operations", flags.operations, "Of all clients together")

@@ -20,12 +20,13 @@ constexpr uint32_t kHastyPerKeyMax = 6;
 // sent again with others of its session behind it.
 constexpr uint64_t kBurstMax = 16;
 constexpr uint64_t kFilledEvery = 2;
+constexpr uint32_t kBatchMax = 6;  // operations
 
 bool IsRead(Verb verb) { return verb == Verb::kGet || verb == Verb::kScan; }
 
 }  // namespace
 
-LoadClient::LoadClient(const LoadClientOptions& options, LoadedObject& object,
+LoadClient::LoadClient(const LoadClientOptions& options, const LoadedObject& object,
                        LoadProgress& progress)
     : options_(options),
       object_(object),
@@ -35,11 +36,13 @@ LoadClient::LoadClient(const LoadClientOptions& options, LoadedObject& object,
   Check(client.status());
   client_ = *std::move(client);
   done_.reserve(options.operations);
-  lanes_[0].verbs.assign(object.Verbs().begin(), object.Verbs().end());
-  for (uint32_t lane = 1; lane < kLanes; ++lane) {
-    lanes_[lane].stream = object.OpenStream(*client_, lane - 1, lanes_[lane].verbs,
-                                            [this](const absl::Status& why) { Failed(why); });
+  const auto failed = [this](const absl::Status& why) { Failed(why); };
+  lanes_[0].verbs = object.verbs();
+  for (const Verb verb : object.verbs()) {
+    if (verb != Verb::kScan) lanes_[verb == Verb::kGet ? 2 : 1].verbs.push_back(verb);
   }
+  lanes_[1].stream = object.OpenStream(*client_, /*writes=*/true, failed);
+  lanes_[2].stream = object.OpenStream(*client_, /*writes=*/false, failed);
 }
 
 LoadClient::~LoadClient() = default;
@@ -49,9 +52,8 @@ void LoadClient::Run(int64_t begin_ns, int64_t interval_ns) {
   uint32_t lane = 0;
   while (done_.size() < options_.operations) {
     if (burst-- == 0) {
-      // Half of them are calls. A stream that the object does not have is one, too.
+      // Half of them are calls.
       lane = random_() % 2 == 0 ? 0 : static_cast<uint32_t>(1 + random_() % (kLanes - 1));
-      if (lanes_[lane].stream == nullptr) lane = 0;
       burst = random_() % kBurstMax;
       const auto number = static_cast<int64_t>(done_.size());
       const int64_t wait_ns = begin_ns + number * interval_ns - NowNs();
@@ -74,7 +76,7 @@ void LoadClient::Run(int64_t begin_ns, int64_t interval_ns) {
 
 absl::Span<Operation> LoadClient::Draw(uint32_t lane, uint32_t room) {
   const Verb verb = lanes_[lane].verbs[random_() % lanes_[lane].verbs.size()];
-  const size_t most = std::min<size_t>(object_.BatchMax(verb), room);
+  const size_t most = std::min(verb == Verb::kScan ? 1 : kBatchMax, room);
   const size_t count = random_() % 2 == 0 ? 1 : 1 + random_() % most;
   const size_t first = done_.size();
   for (size_t i = 0; i < count; ++i) {

@@ -32,11 +32,11 @@ struct LoadProgress {
 
 class LoadClient {
  public:
-  // Streams that an object may have, and the calls: each has a lane.
-  static constexpr uint32_t kLanes = 4;
+  // The calls, a stream of writes and one of gets.
+  static constexpr uint32_t kLanes = 3;
 
   // `object` and `progress` outlive it.
-  LoadClient(const LoadClientOptions& options, LoadedObject& object, LoadProgress& progress);
+  LoadClient(const LoadClientOptions& options, const LoadedObject& object, LoadProgress& progress);
   ~LoadClient();
 
   // Blocks until all operations are answered. Number i begins at begin_ns + i * interval_ns or
@@ -63,7 +63,7 @@ class LoadClient {
 
   // Immutable after construction.
   const LoadClientOptions options_;
-  LoadedObject& object_;
+  const LoadedObject& object_;
   LoadProgress& progress_;
   const Rows rows_ = RowsBehind(0, kKeyCount - 1);
 

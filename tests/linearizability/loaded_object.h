@@ -1,6 +1,6 @@
-// The object that a round loads, one class for each kind of object. Keys and values are u64 here;
-// each class maps them to what its kind has: one part or two, numbers or byte strings, rows of a
-// table. Threads: calls from any thread, also at once; a stream has one sending thread.
+// The object that a round loads, of any kind. Keys and values are u64 here, and in the columns of
+// the object what its kind has: keys of i64 or of two parts, values that are byte strings. Threads:
+// calls from any thread, also at once; a stream has one sending thread.
 #ifndef ERIS_TESTS_LINEARIZABILITY_LOADED_OBJECT_H_
 #define ERIS_TESTS_LINEARIZABILITY_LOADED_OBJECT_H_
 
@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,14 +25,18 @@ namespace eris {
 void Check(const absl::Status& status);
 int64_t NowNs();
 
+enum class LoadedKind { kIndex, kInt64, kTwoPart, kBytes, kHash, kTable };
+inline constexpr const char* kLoadedKinds[] = {"index", "int64", "two_part",
+                                               "bytes", "hash",  "table"};
+
 // Operations that are in flight at once over one stream of the server.
 class LoadedStream {
  public:
   virtual ~LoadedStream() = default;
   // All with the same verb. They are answered, with end_ns, on another thread, and must stay where
-  // they are until Finish. `filler` goes in the same batch, where the kind allows, so that AEUs are
-  // busy with it for longer: writes that leave these rows as they are. Errors: of the stream
-  // itself.
+  // they are until Finish. `filler` goes in the same batch, so that AEUs are busy with it for
+  // longer: the batch leaves these rows as they are, but for erases, which go without. Errors: of
+  // the stream itself.
   virtual absl::Status Send(absl::Span<Operation> batch, const Rows& filler) = 0;
   // Blocks until all are answered.
   virtual absl::Status Finish() = 0;
@@ -39,76 +44,63 @@ class LoadedStream {
 
 class LoadedObject {
  public:
-  virtual ~LoadedObject() = default;
+  // `kind`: one of kLoadedKinds.
+  LoadedObject(const std::string& kind, std::string name);
 
-  // With the rows behind the keys, and a partition that begins at each of Borders().
-  virtual absl::Status Create(client::Client& client, const Rows& rows) = 0;
+  // With the rows behind the keys, and a partition that begins at each of Borders(). To be called
+  // first, and once.
+  absl::Status Create(client::Client& client, const Rows& rows);
   // The bounds of partitions, from 0, in what Move takes.
-  virtual std::vector<uint64_t> Borders() const { return {std::begin(kKeys), std::end(kKeys)}; }
+  std::vector<uint64_t> Borders() const;
+  ColumnType key_type() const { return info_.schema.columns[0].type; }
   // Whether ranges move by link. If not, they move by copy alone.
-  virtual bool HasLinks() const { return true; }
+  bool HasLinks() const { return kind_ != LoadedKind::kHash && kind_ != LoadedKind::kTable; }
 
   // Operations that the kind has, each as often as it is to be drawn.
-  virtual absl::Span<const Verb> Verbs() const = 0;
-  // Keys that a batch of the load may have. Batches of gets may have more.
-  virtual size_t BatchMax(Verb verb) const = 0;
-  // One batch. REQUIRES: all have the same verb, and are as many as BatchMax allows. Fills in the
-  // answers, unless the status is an error. Blocks until the answer.
-  virtual absl::Status Execute(client::Client& client, absl::Span<Operation> batch) = 0;
+  const std::vector<Verb>& verbs() const { return verbs_; }
+  // One batch. REQUIRES: all have the same verb; a scan is one operation. Fills in the answers,
+  // unless the status is an error. Blocks until the answer.
+  absl::Status Execute(client::Client& client, absl::Span<Operation> batch) const;
 
-  // One of the kind's streams, by number, and the verbs that it carries; nullptr: it has no more.
-  // `client` must outlive it. `on_error` gets what ends a batch without an answer.
+  // A stream of writes, or of gets. `client` must outlive it. `on_error` gets what ends a batch
+  // without an answer.
   using OnError = std::function<void(const absl::Status&)>;
-  virtual std::unique_ptr<LoadedStream> OpenStream(client::Client& client, size_t number,
-                                                   std::vector<Verb>& verbs, OnError on_error) = 0;
+  std::unique_ptr<LoadedStream> OpenStream(client::Client& client, bool writes,
+                                           OnError on_error) const;
 
   // All rows. REQUIRES: nothing is written meanwhile.
-  virtual absl::StatusOr<Rows> ReadAll(client::Client& client) = 0;
+  absl::StatusOr<Rows> ReadAll(client::Client& client) const;
+
+ private:
+  // The two parts of a key: the rows that share the first are up to four, and two neighbours of the
+  // load's keys are among them.
+  static std::pair<uint64_t, uint64_t> PartsOf(uint64_t key);
+
+  // Columns of the object's types.
+  client::OwnedRows KeyColumnsOf(const std::vector<uint64_t>& keys) const;
+  ColumnBuffers ValueColumnOf(const std::vector<uint64_t>& values) const;
+  client::OwnedRows RowsOf(const std::vector<uint64_t>& keys,
+                           const std::vector<uint64_t>& values) const;
+  // And back.
+  uint64_t KeyAt(const client::OwnedRows& rows, uint64_t row) const;
+  uint64_t ValueAt(const client::OwnedRows& rows, size_t column, uint64_t row) const;
+
+  // A batch of writes: hands its mode, rows and expected values to `send`.
+  template <class Send>
+  auto WithWrites(absl::Span<const Operation> batch, const Rows& filler, Send send) const;
+  void SetFound(absl::Span<Operation> batch, const client::LookupResult& found) const;
+  void SetWritten(absl::Span<Operation> batch, const client::WriteResult& written) const;
+
+  absl::Status Scan(client::Client& client, Operation& one) const;
+  absl::StatusOr<Rows> Read(client::Client& client, const Query& query) const;
+  absl::StatusOr<Rows> LookUpAll(client::Client& client) const;
+
+  // Immutable after Create.
+  const LoadedKind kind_;
+  const std::string name_;
+  const std::vector<Verb> verbs_;
+  ObjectInfo info_;
 };
-
-// `kind`: one of kLoadedKinds.
-inline constexpr const char* kLoadedKinds[] = {"index", "hash", "bytes", "two_part", "table"};
-std::unique_ptr<LoadedObject> MakeLoadedObject(const std::string& kind, const std::string& name);
-
-// The kinds: number_object.cc, bytes_object.cc, table_object.cc.
-std::unique_ptr<LoadedObject> MakeIndex(const std::string& name);
-std::unique_ptr<LoadedObject> MakeHash(const std::string& name);
-std::unique_ptr<LoadedObject> MakeTwoPart(const std::string& name);
-std::unique_ptr<LoadedObject> MakeBytes(const std::string& name);
-std::unique_ptr<LoadedObject> MakeTable(const std::string& name);
-
-// What the kinds share.
-
-// The mode of a conditional write. REQUIRES: insert, replace, cas or add.
-WriteMode ModeOf(Verb verb);
-// Columns of a batch: its operations, then `filler`, which a write of the same verb does not
-// change.
-std::vector<uint64_t> KeysOf(absl::Span<const Operation> batch, const Rows& filler = {});
-std::vector<uint64_t> ValuesOf(absl::Span<const Operation> batch, const Rows& filler = {});
-// Empty unless the verb is cas.
-std::vector<uint64_t> ExpectedOf(absl::Span<const Operation> batch, const Rows& filler = {});
-
-// Fills in the answer of a get or a scan.
-void SetRead(Operation& one, bool found, uint64_t value);
-// Fills in the answer of a scan of one key. Ends the program if `rows` has any other row.
-void SetScanned(Operation& one, const Rows& rows);
-// Fills in the answers of upserts and erases.
-void SetExisted(absl::Span<Operation> batch, const client::RowBits& existed);
-// Fills in the answers of conditional writes; `value_of(i)`: what was answered for operation i.
-// Result: WriteResult or BytesWriteResult.
-template <class Result, class ValueOf>
-void SetWritten(absl::Span<Operation> batch, const Result& written, ValueOf value_of) {
-  for (size_t i = 0; i < batch.size(); ++i) {
-    Operation& one = batch[i];
-    if (!written.executed[i]) {
-      one.answer = Answer::kRefused;
-      continue;
-    }
-    one.answer = written.applied[i] ? Answer::kYes : Answer::kNo;
-    one.was = written.existed[i];
-    if (one.was || one.verb == Verb::kAdd) one.read = value_of(i);
-  }
-}
 
 }  // namespace eris
 

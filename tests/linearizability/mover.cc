@@ -70,7 +70,8 @@ absl::Status Mover::MoveOne(TransferKind kind) {
   } else {
     to = DrawOtherThan(owner, 0, options_.aeus);
   }
-  absl::Status moved = balancer_.Move(options_.object, {.lo = lo, .hi = hi}, AeuId{to}, kind);
+  absl::Status moved =
+      balancer_.Move(options_.object, {.lo = lo, .hi = hi}, AeuId{to}, kind, options_.key_type);
   if (!moved.ok()) return moved;
   if (hi) owners_.emplace(*hi, std::prev(owners_.upper_bound(*hi))->second);
   owners_.erase(owners_.lower_bound(lo), hi ? owners_.find(*hi) : owners_.end());

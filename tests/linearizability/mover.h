@@ -22,8 +22,9 @@ namespace eris {
 
 struct MoverOptions {
   std::string object;
-  // In use; ascending, from 0 to the largest number. At the beginning the range from key i to the
-  // next one belongs to AEU i % aeus.
+  ColumnType key_type = ColumnType::kUint64;  // of the key's first column
+  // In use, encoded; ascending, from 0 to the largest number. At the beginning the range from key i
+  // to the next one belongs to AEU i % aeus.
   std::vector<uint64_t> keys;
   uint32_t rows_behind = 0;  // each key
   bool links = true;  // else ranges move by copy alone, and from an end of their owner's range

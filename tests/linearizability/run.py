@@ -32,7 +32,7 @@ MODULES = os.path.join(HERE, "..", "..", "build", "go-modules")
 AEUS = 4
 AEUS_PER_NUMA_NODE = 2
 # The kind of a round's object, in turn, and whether its ranges move by link.
-KINDS = {"index": True, "hash": False, "bytes": True, "two_part": True, "table": False}
+KINDS = {"index": True, "hash": False, "bytes": True, "two_part": True, "table": False, "int64": True}
 COLUMNS = ("round", "kind", "operations", "streamed", "doubled", "links", "copies", "balanced", "refused",
            "unanswered", "wrong rows", "illegal", "unknown", "seconds", "checked in")
 

@@ -1,5 +1,5 @@
 /* The hand-over of a range from one AEU to another: aeu/ (the stub, the forwarding, scans that
- * pause), the coordinator in engine/, routing/transfer_step.h. docs/balancing.md has the rule.
+ * pause), the coordinator in engine/, routing/transfer_step.h. docs/internals/balancing.md has the rule.
  *
  * AEUS AEUs hold KEYS ranges of a key each, with a first-in-first-out channel of CAPACITY records
  * for each pair. COORDINATORS move a range to any other AEU, MOVES times in all, each time as a

@@ -1,6 +1,6 @@
 /* Tables that change hands under the eyes of snapshots: Lend, Ingest, Forget of storage/table/, the
  * gate between steps and scans in engine/, the members of an object (engine/objects/object_entry.h).
- * docs/tables.md has the rule; handover.pml has the hand-over itself.
+ * docs/internals/tables.md has the rule; handover.pml has the hand-over itself.
  *
  * AEUS AEUs and a table of ROWS rows, each in a chunk of its own. A coordinator moves rows, MOVES
  * times in all. The target stores the row as born in its turn's epoch, the source marks its own

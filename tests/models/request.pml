@@ -1,5 +1,5 @@
 /* A request under way: engine/request.{h,cc}, engine/core/send_order.cc and engine/core/resends.h; the
- * synchronous caller in engine/sessions/session_impl.cc (RunToEnd), and with -DASYNC engine/async_call.{h,cc}
+ * synchronous caller in engine/sessions/session_impl.cc (Run), and with -DASYNC engine/sessions/batch_call.cc
  * on the completion thread.
  *
  * A request of KEYS keys, one command each, to AEUS AEUs. An AEU writes its key's column in the

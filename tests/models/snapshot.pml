@@ -1,6 +1,6 @@
 /* Snapshots by epoch: routing/snapshot_registry.h, the turn in aeu/aeu.cc (TakeCommands,
  * ReadSnapshots), the versions in storage/index/version_table.cc, the scan's side in engine/core/snapshot.cc and
- * engine/reads/scan_state.cc. docs/snapshots.md has the rule.
+ * engine/reads/scan_state.cc. docs/internals/snapshots.md has the rule.
  *
  * AEUS AEUs own a key each. A client writes its values into key 0, then, after the
  * acknowledgement, into the next key, and so on, ROUNDS times. Of SCANS snapshots that are taken and

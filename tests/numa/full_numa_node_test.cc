@@ -57,7 +57,7 @@ class FullNumaNodeTest : public testing::Test {
     std::vector<uint64_t> values(keys.size());
     std::vector<uint8_t> found(keys.size());
     const absl::Status status =
-        lab_->session().Lookup(kObject, keys, absl::MakeSpan(values), absl::MakeSpan(found));
+        lab_->session().Lookup(lab_->object(), keys, absl::MakeSpan(values), absl::MakeSpan(found));
     EXPECT_TRUE(status.ok()) << status;
     uint64_t correct = 0;
     for (size_t i = 0; i < keys.size(); ++i) correct += found[i] == 1 && values[i] == keys[i] + 1;
@@ -66,7 +66,7 @@ class FullNumaNodeTest : public testing::Test {
   absl::Status Upsert(const std::vector<uint64_t>& keys) {
     std::vector<uint64_t> values(keys);
     for (uint64_t& value : values) ++value;
-    return lab_->session().Upsert(kObject, keys, values);
+    return lab_->session().Upsert(lab_->object(), keys, values);
   }
 
   std::unique_ptr<LabEngine> lab_;
@@ -110,7 +110,8 @@ TEST_F(FullNumaNodeTest, WritesAreRefusedAndReadsGoOn) {
   EXPECT_EQ(CountCorrectKeys(elsewhere), kBatchKeys);
   // And room that is made is used again.
   for (uint64_t batch = 0; batch < stored / 2; ++batch) {
-    ASSERT_TRUE(lab_->session().Erase(kObject, KeysIn(small_starts_, batch * kBatchKeys)).ok());
+    ASSERT_TRUE(
+        lab_->session().Erase(lab_->object(), KeysIn(small_starts_, batch * kBatchKeys)).ok());
   }
   EXPECT_TRUE(Upsert(KeysIn(small_starts_, 0)).ok());
   EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, 0)), kBatchKeys);

@@ -37,6 +37,7 @@ class LabEngine {
   Engine& engine() { return *engine_; }
   engine::EngineImpl& impl() { return *engine_; }
   Session& session() { return *session_; }
+  const Object& object() const { return object_; }
   const topology::Topology& topology() const { return topology_; }
   uint32_t OsIndex(NumaNodeId id) const { return topology_.numa_nodes()[id.value].os_index; }
 
@@ -53,6 +54,7 @@ class LabEngine {
   topology::Topology topology_;
   std::unique_ptr<engine::EngineImpl> engine_;
   std::unique_ptr<Session> session_;
+  Object object_;
 };
 
 inline absl::StatusOr<std::unique_ptr<LabEngine>> LabEngine::Open(const Options& options) {
@@ -68,6 +70,9 @@ inline absl::StatusOr<std::unique_ptr<LabEngine>> LabEngine::Open(const Options&
   const absl::Status created = lab->engine_->Create(kObject, {}).status();
   if (!created.ok()) return created;
   lab->session_ = lab->engine_->NewSession();
+  auto object = lab->session_->Open(kObject);
+  if (!object.ok()) return object.status();
+  lab->object_ = *std::move(object);
   return lab;
 }
 
@@ -90,13 +95,13 @@ absl::Status ForEachBatch(uint64_t first, uint64_t count, Batch batch) {
 
 inline absl::Status LabEngine::Upsert(uint64_t first, uint64_t count) {
   return ForEachBatch(first, count, [&](const auto& keys, const auto& numbers) {
-    return session_->Upsert(kObject, keys, numbers);
+    return session_->Upsert(object_, keys, numbers);
   });
 }
 
 inline absl::Status LabEngine::Erase(uint64_t first, uint64_t count) {
   return ForEachBatch(
-      first, count, [&](const auto& keys, const auto&) { return session_->Erase(kObject, keys); });
+      first, count, [&](const auto& keys, const auto&) { return session_->Erase(object_, keys); });
 }
 
 inline absl::StatusOr<uint64_t> LabEngine::CountCorrect(uint64_t first, uint64_t count) {
@@ -106,7 +111,7 @@ inline absl::StatusOr<uint64_t> LabEngine::CountCorrect(uint64_t first, uint64_t
         std::vector<uint64_t> values(keys.size());
         std::vector<uint8_t> found(keys.size());
         const absl::Status looked_up =
-            session_->Lookup(kObject, keys, absl::MakeSpan(values), absl::MakeSpan(found));
+            session_->Lookup(object_, keys, absl::MakeSpan(values), absl::MakeSpan(found));
         for (size_t i = 0; i < keys.size(); ++i)
           correct += found[i] == 1 && values[i] == numbers[i];
         return looked_up;

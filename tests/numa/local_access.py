@@ -25,9 +25,9 @@ SHAPE = "4x2"
 # A cache that the partition of an AEU does not fit, as a real one has it with real data.
 CACHE = {"cache_kib": 256, "cache_ways": 8}
 # The phases of local_access.cc.
-LOCAL = {"upserts": 1, "look-ups": 2}
-INTERLEAVED = {"upserts": 3, "look-ups": 4}
-BLIND = {"upserts": 5, "look-ups": 6}
+LOCAL = {"upserts": 1, "lookups": 2}
+INTERLEAVED = {"upserts": 3, "lookups": 4}
+BLIND = {"upserts": 5, "lookups": 6}
 GOAL = 0.995
 EXPLAINED_SITES = 1 << 16
 EXPLAINED_LINES = 25

@@ -15,7 +15,7 @@
 namespace eris::numa_lab {
 
 inline constexpr uintptr_t kPageBytes = 4096;
-inline constexpr int kAbsent = -1;  // nothing has been written there yet
+inline constexpr int kAbsent = -1;  // nothing was ever written there
 
 // The NumaNode (the system's number) of each 4 KiB page of [begin, end), kAbsent, or a negative
 // errno. `begin` and `end` are page aligned.

@@ -116,7 +116,7 @@ TEST_F(PlacementTest, EveryAeuRunsNextToItsMemory) {
       keys.push_back(object->partition_starts[i] + (KeyOf(k) >> 8));
     }
     const auto before = PinnedThreads();
-    ASSERT_TRUE(lab_->session().Upsert(kObject, keys, keys).ok());
+    ASSERT_TRUE(lab_->session().Upsert(lab_->object(), keys, keys).ok());
     uint64_t longest_ns = 0;
     uint32_t cpu = 0;
     for (const auto& [thread, now] : PinnedThreads()) {
@@ -143,15 +143,15 @@ TEST_F(PlacementTest, EveryIncomingBufferLiesOnItsAeusNumaNode) {
     keys.push_back(KeyOf(i));
     values.push_back(KeyOf(i + 1));
   }
-  ASSERT_TRUE(lab_->session().Upsert(kObject, keys, values).ok());
-  auto join = lab_->session().OpenJoin(kObject, kObject, {});
+  ASSERT_TRUE(lab_->session().Upsert(lab_->object(), keys, values).ok());
+  auto join = lab_->session().OpenJoin(lab_->object(), lab_->object(), {});
   ASSERT_TRUE(join.ok()) << join.status();
   uint64_t rows = 0;
   for (;;) {
     auto chunk = (*join)->Next();
     ASSERT_TRUE(chunk.ok()) << chunk.status();
     if (!*chunk) break;
-    rows += (*chunk)->join_keys().size();
+    rows += (*chunk)->rows();
   }
   EXPECT_EQ(rows, keys.size() - 1);
 
@@ -192,7 +192,7 @@ TEST_F(PlacementTest, WhatAnAeuStoresLiesOnItsNumaNode) {
       keys.push_back(object->partition_starts[i] + (KeyOf(k) >> 8));
       values.push_back(kTag + (uint64_t{object->partition_owners[i].value} << kAeuShift) + k);
     }
-    ASSERT_TRUE(lab_->session().Upsert(kObject, keys, values).ok());
+    ASSERT_TRUE(lab_->session().Upsert(lab_->object(), keys, values).ok());
   }
 
   const EngineStats stats = lab_->engine().Stats();

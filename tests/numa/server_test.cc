@@ -131,35 +131,36 @@ class ServerTest : public testing::Test {
 
 TEST_F(ServerTest, AnswersClientsFromMemoryThatLiesWhereItBelongs) {
   constexpr uint64_t kKeys = 200'000;
-  ASSERT_TRUE(client_->Create(kObject, {.expected = {0, kKeys}}).ok());
+  const absl::StatusOr<ObjectInfo> object = client_->Create(kObject, {.expected = {0, kKeys}});
+  ASSERT_TRUE(object.ok()) << object.status();
   std::vector<uint64_t> keys(kKeys), values(kKeys);
   std::iota(keys.begin(), keys.end(), 0);
   for (uint64_t i = 0; i < kKeys; ++i) values[i] = i * 3;
-  ASSERT_TRUE(client_->Upsert(kObject, keys, values).ok());
+  ASSERT_TRUE(client_->Write(*object, WriteMode::kUpsert, keys, values).ok());
 
-  const absl::StatusOr<client::LookupResult> found = client_->Lookup(kObject, keys);
+  const absl::StatusOr<client::LookupResult> found = client_->Lookup(*object, keys);
   ASSERT_TRUE(found.ok()) << found.status();
   for (uint64_t i = 0; i < kKeys; ++i) {
     ASSERT_TRUE(found->found[i]) << i;
-    ASSERT_EQ(found->values[i], i * 3) << i;
+    ASSERT_EQ(found->rows.Uint64s(0)[i], i * 3) << i;
   }
   // Small calls, one after the other: each wakes an AEU that sleeps.
   for (uint64_t i = 0; i < 200; ++i) {
-    const auto one = client_->Lookup(kObject, {&keys[i * 997], 1});
+    const auto one = client_->Lookup(*object, {keys[i * 997]});
     ASSERT_TRUE(one.ok()) << one.status();
-    ASSERT_EQ(one->values[0], i * 997 * 3);
+    ASSERT_EQ(one->rows.Uint64s(0)[0], i * 997 * 3);
   }
   uint64_t scanned = 0;
-  const auto scan = client_->Scan(kObject, {.lo = 1000, .hi = kKeys});
-  client::ScanRows rows;
+  const auto scan = client_->Scan(*object, {.range = {.lo = 1000, .hi = kKeys}});
+  client::OwnedRows rows;
   for (;;) {
     const absl::StatusOr<bool> more = scan->Next(rows);
     ASSERT_TRUE(more.ok()) << more.status();
     if (!*more) break;
-    for (const uint64_t key : rows.keys) ASSERT_EQ(key, 1000 + scanned++);
+    for (const uint64_t key : rows.Uint64s(0)) ASSERT_EQ(key, 1000 + scanned++);
   }
   EXPECT_EQ(scanned, kKeys - 1000);
-  ASSERT_TRUE(client_->Erase(kObject, {keys.data(), 1000}).ok());
+  ASSERT_TRUE(client_->Write(*object, WriteMode::kErase, KeyColumns(keys.data(), 1000)).ok());
 
   const absl::StatusOr<EngineStats> stats = client_->Stats();
   ASSERT_TRUE(stats.ok()) << stats.status();

@@ -135,8 +135,13 @@ void Must(const absl::Status& status) {
 // there; its callbacks are.
 class Seat {
  public:
-  Seat(engine::EngineImpl& engine, uint32_t cpu, std::atomic<size_t>& finished)
-      : cpu_(cpu), aeu_(AeuOn(engine, cpu)), session_(engine.NewSession()), finished_(finished) {
+  Seat(engine::EngineImpl& engine, const Object& object, uint32_t cpu,
+       std::atomic<size_t>& finished)
+      : cpu_(cpu),
+        aeu_(AeuOn(engine, cpu)),
+        session_(engine.NewSession()),
+        object_(object),
+        finished_(finished) {
     for (uint64_t i = 0; i < kInFlight; ++i) {
       calls_.push_back(std::make_unique<Call>(uint64_t{cpu} << 8 | i));
     }
@@ -198,11 +203,11 @@ class Seat {
     call.free.store(false, std::memory_order_relaxed);
     CountInto(phase);
     const auto sent =
-        session_->LookupAsync(kObject, call.batches.Next(), [&call](const BatchResult& result) {
+        session_->LookupAsync(object_, call.batches.Next(), [&call](const BatchResult& result) {
           Must(result.status);
-          std::memcpy(call.batches.values().data(), result.values.data(),
+          std::memcpy(call.batches.values().data(), result.columns[0].values.data(),
                       kBatchKeys * sizeof(uint64_t));
-          call.batches.Check(Bits{result.present});
+          call.batches.Check(Bits{result.existed});
           call.free.store(true, std::memory_order_release);
         });
     CountInto(uint8_t{0});
@@ -217,7 +222,7 @@ class Seat {
     }
     call.free.store(false, std::memory_order_relaxed);
     Must(session_
-             ->UpsertAsync(kObject, keys, values,
+             ->UpsertAsync(object_, keys, values,
                            [&call](const BatchResult& result) {
                              Must(result.status);
                              call.free.store(true, std::memory_order_release);
@@ -228,6 +233,7 @@ class Seat {
   const uint32_t cpu_;
   aeu::Aeu& aeu_;
   const std::unique_ptr<Session> session_;
+  const Object& object_;  // set before the first step that needs it
   std::vector<std::unique_ptr<Call>> calls_;
   std::atomic<size_t>& finished_;
 };
@@ -241,9 +247,10 @@ void RunEris() {
   std::atomic<size_t> finished{0};
   std::atomic<bool> served{false};
   size_t seats = 0;
+  Object object;
   enum Step { kServe, kLoad, kWarm, kCount };
   Crew crew([&](uint32_t cpu) -> Crew::Step {
-    const auto seat = std::make_shared<Seat>(*engine, cpu, finished);
+    const auto seat = std::make_shared<Seat>(*engine, object, cpu, finished);
     return [&, seat](int step) {
       if (step == kServe) return seat->Serve(served);
       if (step == kLoad) {
@@ -264,6 +271,7 @@ void RunEris() {
     caller.join();
   };
   served_call([&] { Must(engine->Create(kObject, {}).status()); });
+  object = Must(engine->NewSession()->Open(kObject));
   for (const Step step : {kLoad, kWarm, kCount}) {
     finished.store(0);
     crew.Run(step);

@@ -6,6 +6,8 @@
 
 #include "base/check.h"
 #include "memory/memory_manager.h"
+#include "storage/ordered_partition.h"
+#include "tests/support/extract.h"
 
 namespace eris::aeu {
 namespace {
@@ -35,7 +37,7 @@ std::unique_ptr<storage::Partition> NewPartition(const Range& range, ObjectSlot&
 }
 
 std::unique_ptr<storage::Partition> Split(storage::Partition& partition, const Key& key) {
-  auto upper = partition.SplitAt(key);
+  auto upper = partition.ordered()->SplitAt(key);
   ERIS_CHECK(upper.ok());
   return *std::move(upper);
 }
@@ -52,7 +54,7 @@ ObjectSlot& AeuTestPeer::MakeSlot(Aeu& aeu, const routing::InstallSegment& insta
   if (aeu.slots_.size() <= route.slot()) aeu.slots_.resize(route.slot() + 1);
   auto& slot = aeu.slots_[route.slot()];
   if (slot == nullptr) {
-    const bool copies_bytes = install.value_type == ValueType::kBytes;
+    const bool copies_bytes = install.value_type == ColumnType::kString;
     slot = std::make_unique<ObjectSlot>(route.object(), route, *install.manager->NewCache(),
                                         copies_bytes, PartitionSpec(install));
     aeu.byte_objects_ += copies_bytes;
@@ -77,7 +79,7 @@ bool AeuTestPeer::TakeRange(ObjectSlot& slot, const Range& range, bool leave_emp
   if (cut_above) above = Split(partition, *range.hi);
   if (cut_below) piece = Split(partition, range.lo);
   storage::Partition& given = cut_below ? *piece : partition;
-  ERIS_CHECK(given.Extract(~uint32_t{0}, rows).ok());
+  ERIS_CHECK(test::Extract(given, ~uint32_t{0}, rows).ok());
   ERIS_CHECK(rows.covers == range);
   if (leave_rows) {
     ERIS_CHECK(given.Ingest(rows).ok());
@@ -137,7 +139,7 @@ bool AeuTestPeer::MergeRanges(ObjectSlot& slot, size_t index) {
   storage::Partition& high = *ranges[index + 1].partition;
   if (low.range().Empty() || high.range().Empty() || low.range().hi != high.range().lo)
     return false;
-  ERIS_CHECK(low.Absorb(high).ok());
+  ERIS_CHECK(low.ordered()->Absorb(*high.ordered()).ok());
   ranges.erase(ranges.begin() + static_cast<ptrdiff_t>(index) + 1);
   return true;
 }

@@ -26,8 +26,8 @@ enum class Event : uint8_t {
   kDuplicateKeys,  // of one batch
   kCancels,
   kPortDeaths,
-  kPortDeathsBuffered,     // with commands not sent over yet
-  kPortDeathsOutstanding,  // with requests not answered yet
+  kPortDeathsBuffered,     // with commands that are not sent over
+  kPortDeathsOutstanding,  // with requests that are not answered
   kPauses,
   kAeuFlushesFailed,  // a turn that left commands buffered
   kMoves,

@@ -55,7 +55,7 @@ CommandHeader HeaderOf(const SimJoin& join, const routing::RangeTable& table) {
 }
 
 void GiveBlock(SimJoinPart& part, routing::JoinBlock& block) {
-  part.GiveBlock(&block);
+  part.GiveChunk(&block);
   ++part.with_aeu;
 }
 

@@ -82,7 +82,7 @@ struct SimJoin {
   std::vector<std::unique_ptr<SimJoinPart>> parts;
   std::vector<routing::JoinPart*> part_list;
   std::vector<std::unique_ptr<SimJoinBlock>> blocks;
-  std::vector<SimJoinBlock*> begun, answered;  // not taken note of yet
+  std::vector<SimJoinBlock*> begun, answered;  // still to be taken note of
   Waiting waiting;
   routing::RangeWidth width = 0;  // of what has been answered
   bool cancelled = false;

@@ -3,7 +3,7 @@
 // engine's part is the simulation's own), on how a client takes its answers, or on what a turn
 // knows at its points (aeu/turn_points.h), between which others move.
 //
-// Of the rule of snapshots (docs/snapshots.md), what may be wrong and where it is found:
+// Of the rule of snapshots (docs/internals/snapshots.md), what may be wrong and where it is found:
 //   E read before the cut            kEpochBeforeCut; E_BEFORE_CUT in tests/models/snapshot.pml
 //   registry read before E           kRegistryBeforeEpoch; REGISTRY_BEFORE_E in the model
 //   a second drain under the old E   kSecondDrain; SECOND_DRAIN in the model
@@ -42,25 +42,25 @@ enum class PlantedBug : uint8_t {
   kLeaveVersions,          // a hand-over leaves the versions of its rows behind
   kEndSnapshotEarly,       // a scan's snapshot ends before its parts have been answered
   kPublishUnacknowledged,  // a table is published before the target has acknowledged its range
-  kDropStubEarly,        // the source forgets where the range has gone, which is not installed yet
-  kTwoPublishers,        // a table is derived from an older one than that in force
-  kLoseRowsAtSplit,      // a source without memory refuses after it has cut the range off
-  kTakeChunkBack,        // a chunk that is installed is taken back, too
-  kHandOverBehindKeys,   // a chunk is installed behind the keys that came behind it
-  kLeaveChunkVersions,   // a chunk leaves the versions of its rows behind
-  kSendPastRefused,      // a client sends on while earlier batches wait to be sent again
-  kSendAgainUnsorted,    // a client sends refused batches again in another order
-  kTablesMixed,          // a client goes by a newer table while batches by an older are out
-  kForgetTakenIn,        // an AEU takes commands of older tables than it took the range in by
-  kForgetPrepared,       // what a hash has made ready to leave is forgotten in every turn
-  kHandOverLost,         // a range never arrives: its transfer would wait for ever
-  kLeaveOtherVersions,   // a chunk of byte strings or two-part keys leaves its versions behind
-  kDropEndsOthers,       // an object's drop ends what other objects' transfers have under way
-  kSkipBackwardRow,      // a backward scan whose part has moved goes on one key too far
-  kSkipResumedRow,       // a scan that goes on behind its limit leaves a key out
-  kNarrowFilter,         // a filter leaves its lowest value out
-  kLoseCredit,           // a batch that is sent again counts as under way for ever
-  kScanPastGate,         // a scan of a table begins in the middle of a step
+  kDropStubEarly,          // the source forgets where the range has gone, before it is installed
+  kTwoPublishers,          // a table is derived from an older one than that in force
+  kLoseRowsAtSplit,        // a source without memory refuses after it has cut the range off
+  kTakeChunkBack,          // a chunk that is installed is taken back, too
+  kHandOverBehindKeys,     // a chunk is installed behind the keys that came behind it
+  kLeaveChunkVersions,     // a chunk leaves the versions of its rows behind
+  kSendPastRefused,        // a client sends on while earlier batches wait to be sent again
+  kSendAgainUnsorted,      // a client sends refused batches again in another order
+  kTablesMixed,            // a client goes by a newer table while batches by an older are out
+  kForgetTakenIn,          // an AEU takes commands of older tables than it took the range in by
+  kForgetPrepared,         // what a hash has made ready to leave is forgotten in every turn
+  kHandOverLost,           // a range never arrives: its transfer would wait for ever
+  kLeaveOtherVersions,     // a chunk of byte strings or two-part keys leaves its versions behind
+  kDropEndsOthers,         // an object's drop ends what other objects' transfers have under way
+  kSkipBackwardRow,        // a backward scan whose part has moved goes on one key too far
+  kSkipResumedRow,         // a scan that goes on behind its limit leaves a key out
+  kNarrowFilter,           // a filter leaves its lowest value out
+  kLoseCredit,             // a batch that is sent again counts as under way for ever
+  kScanPastGate,           // a scan of a table begins in the middle of a step
   kRowsDieLater,         // a chunk's rows die later at the source than they are born at the target
   kTearRow,              // a row of a chunk on its way gets a cell of another value
   kLoseTableRow,         // a row of a table's chunk is lost on its way

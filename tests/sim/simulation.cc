@@ -31,7 +31,7 @@ routing::InstallSegment SimObject::Install() const {
                  : form == Form::kTable ? ObjectKind::kTable
                  : heap()               ? ObjectKind::kHeapTable
                                         : ObjectKind::kIndex;
-  install.value_type = form == Form::kBytes ? ValueType::kBytes : ValueType::kUint64;
+  install.value_type = form == Form::kBytes ? ColumnType::kString : ColumnType::kUint64;
   install.two_parts = form == Form::kTwoParts;
   if (is_table()) install.layout = &layout();
   install.seed = world.route.object().value;

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "aeu/turn_points.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "routing/join_part.h"
 #include "routing/transfer_step.h"
 #include "tests/sim/coverage.h"
@@ -85,7 +85,7 @@ struct SimSnapshot {
   bool may_age = false;  // it was begun long ago by the time that snapshots age
 };
 
-// A range that has changed hands and stands in no table yet.
+// A range that has changed hands before a table says so.
 struct Move {
   storage::Range range;
   AeuId to;
@@ -228,7 +228,7 @@ struct Scan {
   uint32_t client = 0;
   test::TestScanPart part;
   std::vector<uint32_t> seen;  // rows of each chunk that have been taken note of
-  storage::Range rest;         // not answered yet
+  storage::Range rest;         // still to be answered
   storage::Range asked;        // of the part that is out
   bool wide = false;           // ... goes beyond the partition: its end will be told to have moved
   std::optional<uint64_t> rows_left;
@@ -294,7 +294,7 @@ class Simulation {
     std::unique_ptr<routing::Port> port;
     uint32_t session = 1;                                      // a new one with each Port
     std::vector<SessionOrder> orders;                          // by object
-    std::vector<std::unique_ptr<routing::ObjectRoute>> views;  // by object; nullptr: none yet
+    std::vector<std::unique_ptr<routing::ObjectRoute>> views;  // by object; nullptr: none so far
     std::unique_ptr<Scan> scan;
     std::unique_ptr<SimTableScan> table_scan;
     std::unique_ptr<SimJoin> join;

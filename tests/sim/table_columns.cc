@@ -9,11 +9,11 @@ namespace eris::sim {
 namespace {
 
 std::shared_ptr<const storage::TableLayout> MakeLayout(uint32_t key_columns) {
-  TableSchema schema{.columns = {{.name = "head", .type = ColumnType::kUint64},
-                                 {.name = "tail", .type = ColumnType::kUint64},
-                                 {.name = "value", .type = ColumnType::kUint64},
-                                 {.name = "twin", .type = ColumnType::kUint64},
-                                 {.name = "text", .type = ColumnType::kString}}};
+  Schema schema{.columns = {{.name = "head", .type = ColumnType::kUint64},
+                            {.name = "tail", .type = ColumnType::kUint64},
+                            {.name = "value", .type = ColumnType::kUint64},
+                            {.name = "twin", .type = ColumnType::kUint64},
+                            {.name = "text", .type = ColumnType::kString}}};
   for (uint32_t i = 0; i < key_columns; ++i) schema.key.push_back(i);
   auto layout = storage::TableLayout::Create(schema);
   ERIS_CHECK(layout.ok());

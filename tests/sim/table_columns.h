@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "eris/table.h"
+#include "eris/schema.h"
 #include "storage/key.h"
 #include "storage/table/output_columns.h"
 #include "storage/table/table_layout.h"

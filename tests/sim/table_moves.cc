@@ -28,7 +28,7 @@ constexpr size_t kSnapshotsMax = 4;
 constexpr size_t kStepsMax = 2;
 constexpr uint32_t kAmountColumn = 2;
 
-TableSchema Schema() {
+Schema Schema() {
   return {.columns = {{.name = "head", .type = ColumnType::kUint64},
                       {.name = "tail", .type = ColumnType::kInt32},
                       {.name = "amount", .type = ColumnType::kInt64},
@@ -435,7 +435,7 @@ void TableMoves::Read(Owner& owner, const Snapshot& snapshot, Scan& scan, ScanPa
                       uint32_t rows_max) {
   ERIS_CHECK(part.mask.Allocate());
   if (scan.adds && part.run == nullptr) {
-    TableQuery query;
+    Query query;
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "count"},
                         {AggregateFunction::kSum, expressions::Column("amount"), "sum"}};
     auto plan = storage::TablePlan::Create(layout_, query);

@@ -24,7 +24,7 @@ namespace {
 std::shared_ptr<const storage::TablePlan> PlanOf(const SimObject& object, bool adds,
                                                  const ValueRange& values,
                                                  std::vector<NamedExpression> columns) {
-  TableQuery query;
+  Query query;
   query.columns = std::move(columns);
   if (values != ValueRange{}) {
     query.filter = expressions::Column("value") >= expressions::Literal(values.lo) &&

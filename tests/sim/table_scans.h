@@ -120,7 +120,7 @@ struct SimTableScan {
   routing::TableScanTarget target;
   std::vector<AeuId> into_holders;
   uint64_t head_added = 0;                      // to the first column of each row
-  std::vector<SimTableChunk*> begun, answered;  // not taken note of yet
+  std::vector<SimTableChunk*> begun, answered;  // still to be taken note of
   bool all_written = true;
 
   std::vector<uint64_t> seen;  // by key, or append: its rows, as bits

@@ -44,12 +44,11 @@ class Accounts final : public Load {
         for (uint64_t i = 0; i < kAccounts; ++i)
           rows.push_back({{SpreadKey(i, writer), 0}, kMoney});
       }
-      std::vector<uint8_t> existed;
-      AnyObject object(world_.engine(), kind, AccountsName(kind));
-      const absl::Status put = object.Put(rows, existed);
+      const absl::Status put = AnyObject(world_.engine(), kind, AccountsName(kind)).Put(rows);
       if (!put.ok()) world_.Fault("accounts: " + put.ToString());
     }
     world_.CreateMovable(AnyKind::kHeapTable, kNotes);
+    notes_ = test::Open(world_.engine(), kNotes);
   }
   std::vector<std::function<void()>> Threads() override {
     std::vector<std::function<void()>> threads;
@@ -79,7 +78,6 @@ class Accounts final : public Load {
     for (const AnyKind kind : kKinds) {
       objects.push_back(std::make_unique<AnyObject>(world_.engine(), kind, AccountsName(kind)));
     }
-    AnyObject notes(world_.engine(), AnyKind::kHeapTable, kNotes);
     std::vector<std::vector<uint64_t>> money(kKindCount, std::vector<uint64_t>(kAccounts, kMoney));
     const auto put = [&](size_t kind, uint64_t account) {
       std::vector<uint8_t> existed;
@@ -105,19 +103,19 @@ class Accounts final : public Load {
         if (world_.faults() > 0) return;
         absl::SleepFor(absl::Milliseconds(1));
       }
-      Note(writer, notes);
+      Note(writer, objects[0]->session());
       world_.Count(Figure::kTransfers);
     }
   }
 
-  void Note(uint32_t writer, AnyObject& notes) {
+  void Note(uint32_t writer, Session& session) {
     std::shared_lock<std::shared_mutex> lock(heap_mu_);
     Writer& mine = writers_[writer];
     const uint64_t number = mine.acknowledged.load(std::memory_order_relaxed);  // own
     if (number >= kNotesMax) return;
     mine.sent.store(number + 1, std::memory_order_release);
-    std::vector<uint8_t> existed;
-    const absl::Status status = notes.Put({{{number, 0}, writer}}, existed);
+    test::AnyBatch rows(AnyKind::kHeapTable, AnyRows{{{number, 0}, writer}});
+    const absl::Status status = session.Write(notes_, rows.write(WriteMode::kAppend)).status;
     world_.OkOrRefused(status, "accounts: a note");
     if (status.ok()) {
       mine.acknowledged.store(number + 1, std::memory_order_release);
@@ -207,12 +205,13 @@ class Accounts final : public Load {
     const absl::Status dropped = world_.engine().Drop(kNotes);
     if (!dropped.ok()) world_.Fault("accounts: " + dropped.ToString());
     AnyObject notes(world_.engine(), AnyKind::kHeapTable, kNotes);
-    absl::Status created = notes.Create({});
+    absl::Status created = notes.Create(test::OptionsOf(AnyKind::kHeapTable));
     while (absl::IsResourceExhausted(created)) {
       absl::SleepFor(absl::Milliseconds(10));
-      created = notes.Create({});
+      created = notes.Create(test::OptionsOf(AnyKind::kHeapTable));
     }
-    if (!created.ok()) world_.Fault("accounts: " + created.ToString());
+    if (!created.ok()) return world_.Fault("accounts: " + created.ToString());
+    notes_ = test::Open(world_.engine(), kNotes);
     for (Writer& writer : writers_) {
       writer.sent.store(0, std::memory_order_release);
       writer.acknowledged.store(0, std::memory_order_release);
@@ -221,6 +220,7 @@ class Accounts final : public Load {
 
   World& world_;
   std::shared_mutex heap_mu_;  // shared: a note is written; exclusive: the heap is replaced
+  Object notes_;               // with that lock
   Writer writers_[kWriters];
 };
 

@@ -19,6 +19,7 @@ constexpr size_t kKindCount = std::size(kKinds);
 constexpr uint32_t kSessions = 3;
 constexpr size_t kUnderWay = 20;
 constexpr uint64_t kKeys = 16;
+constexpr uint64_t kSecond = 5;  // of keys with two parts
 
 std::string AddersName(AnyKind kind) { return "adders-" + test::NameOf(kind); }
 uint64_t KeyOf(uint64_t number) { return SpreadKey(number, 7); }
@@ -62,29 +63,26 @@ class Adders final : public Load {
   void AddAll(uint32_t number) {
     const auto session = world_.engine().NewSession();
     std::mt19937_64 random(world_.SeedOf(absl::StrCat("adder ", number)));
+    std::vector<Object> objects;
+    for (const AnyKind kind : kKinds) objects.push_back(test::Open(*session, AddersName(kind)));
     std::vector<uint64_t> last(kKindCount * kKeys, 0);  // sums that this session was told
     Calls calls(kUnderWay,
                 [&](const Adds& adds, const BatchResult& result) { Take(adds, result, last); });
     while (!world_.Ending()) {
       Adds adds{.kind = random() % kKindCount};
-      std::vector<uint64_t> firsts;
+      test::AnyBatch rows(kKinds[adds.kind]);
       for (uint64_t n = 1 + random() % 8; n > 0; --n) {
         adds.numbers.push_back(random() % kKeys);
         adds.amounts.push_back(1 + random() % 100);
-        firsts.push_back(KeyOf(adds.numbers.back()));
+        rows.Add({KeyOf(adds.numbers.back()), kSecond}, adds.amounts.back());
       }
       Calls::Call* const call = calls.Enter(std::move(adds));
-      const std::vector<uint64_t> seconds(firsts.size(), 5);
-      const bool two = kKinds[call->sent.kind] == AnyKind::kTwoParts;
-      const WriteBatch batch{.mode = WriteMode::kAdd,
-                             .keys = two ? KeyColumns(firsts, seconds) : KeyColumns(firsts),
-                             .values = call->sent.amounts};
-      const absl::Status sent = session
-                                    ->WriteAsync(AddersName(kKinds[call->sent.kind]), batch,
-                                                 [&calls, call](BatchResult result) {
-                                                   calls.Done(call, std::move(result));
-                                                 })
-                                    .status();
+      const absl::Status sent =
+          session
+              ->WriteAsync(
+                  objects[call->sent.kind], rows.write(WriteMode::kAdd),
+                  [&calls, call](BatchResult result) { calls.Done(call, std::move(result)); })
+              .status();
       if (!sent.ok()) {
         BatchResult refused;
         refused.status = sent;
@@ -96,14 +94,14 @@ class Adders final : public Load {
 
   // In the order of sending.
   void Take(const Adds& adds, const BatchResult& result, std::vector<uint64_t>& last) {
-    if (!world_.OkOrRefused(result.status, "adders") || result.executed.empty()) return;
+    if (!world_.OkOrRefused(result.status, "adders") || result.refused == result.count) return;
     for (size_t i = 0; i < adds.numbers.size(); ++i) {
-      if ((result.executed[i / 8] >> (i % 8) & 1) == 0) {
+      if (!BitAt(result.executed, i, result.status.ok())) {
         world_.Count(Figure::kRefused);
         continue;
       }
       uint64_t sum = 0;
-      std::memcpy(&sum, result.values.data() + 8 * i, 8);
+      std::memcpy(&sum, result.columns[0].values.data() + 8 * i, 8);
       uint64_t& before = last[adds.kind * kKeys + adds.numbers[i]];
       if (sum < before + adds.amounts[i]) {
         world_.Fault(absl::StrCat("adders: a sum of ", sum, " after ", before, " and ",
@@ -120,7 +118,7 @@ class Adders final : public Load {
   std::vector<uint64_t> Values(size_t kind, const std::shared_ptr<Snapshot>& snapshot) {
     AnyObject object(world_.engine(), kKinds[kind], AddersName(kKinds[kind]));
     std::vector<uint64_t> values(kKeys, 0);
-    const uint64_t second = kKinds[kind] == AnyKind::kTwoParts ? 5 : 0;
+    const uint64_t second = kKinds[kind] == AnyKind::kTwoParts ? kSecond : 0;
     if (!object.scans()) {
       std::vector<test::AnyKey> keys;
       for (uint64_t i = 0; i < kKeys; ++i) keys.push_back({KeyOf(i), second});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/stress/session_model.h"
+#include "tests/stress/world.h"
 #include "tests/support/any_object.h"
 
 namespace eris::stress {
@@ -21,15 +22,49 @@ inline constexpr uint64_t kSeldomKeys = 8000;
 inline constexpr uint64_t kSessionKeys = kHotKeys + kSeldomKeys;
 inline constexpr uint64_t kBatchKeys = 16;
 
+// REQUIRES: a write.
+inline WriteMode ModeOf(Verb verb) {
+  constexpr WriteMode kModes[] = {WriteMode::kUpsert,
+                                  WriteMode::kErase,
+                                  WriteMode{},
+                                  WriteMode::kInsertIfAbsent,
+                                  WriteMode::kReplaceIfPresent,
+                                  WriteMode::kCompareAndSet,
+                                  WriteMode::kAdd};
+  return kModes[static_cast<size_t>(verb)];
+}
 // Whether a kind of object has the operation.
 inline bool Has(test::AnyKind kind, Verb verb) {
-  if (kind == test::AnyKind::kTable) return verb <= Verb::kLookup;
-  return kind != test::AnyKind::kBytes || verb != Verb::kAdd;
+  return verb == Verb::kLookup || test::Takes(kind, ModeOf(verb));
 }
+
+// A batch as a session sends it, in the columns of a kind. Owns them.
+class SentRows {
+ public:
+  // The keys are those of `owner`.
+  SentRows(test::AnyKind kind, const Batch& batch, uint64_t owner)
+      : verb_(batch.verb), rows_(kind), expected_(kind) {
+    for (size_t i = 0; i < batch.numbers.size(); ++i) {
+      rows_.Add({SpreadKey(batch.numbers[i], owner), 5},
+                batch.values.empty() ? 0 : batch.values[i]);
+    }
+    for (const uint64_t value : batch.expected) expected_.Add({}, value);
+  }
+  RowBatch keys() { return rows_.keys(); }
+  WriteBatch write() {
+    WriteBatch batch = rows_.write(ModeOf(verb_));
+    if (verb_ == Verb::kCompareAndSet) batch.expected = expected_.values();
+    return batch;
+  }
+
+ private:
+  const Verb verb_;
+  test::AnyBatch rows_, expected_;
+};
 
 class Draw {
  public:
-  // `streamed`: conditional writes alone, as a stream of writes takes them.
+  // `streamed`: writes alone, as a stream of them takes them.
   Draw(test::AnyKind kind, uint64_t seed, bool streamed)
       : kind_(kind), streamed_(streamed), random_(seed), last_(kSessionKeys, 0) {}
 
@@ -56,7 +91,7 @@ class Draw {
         Verb::kCompareAndSet, Verb::kCompareAndSet};
     for (;;) {
       const Verb verb = kDrawn[random_() % std::size(kDrawn)];
-      if (Has(kind_, verb) && (!streamed_ || verb > Verb::kLookup)) return verb;
+      if (Has(kind_, verb) && (!streamed_ || verb != Verb::kLookup)) return verb;
     }
   }
   // `last_` is what the key holds if nothing is refused; 0: it is absent.

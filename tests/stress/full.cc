@@ -92,16 +92,19 @@ class Full final : public Load {
   // Until some of it is refused.
   void PutBallast(const std::string& where) {
     const auto session = world_.engine().NewSession();
-    absl::Status status = world_.engine()
-                              .Create(kBallast, {.split_points = {uint64_t{1} << 63},
-                                                 .value_type = ValueType::kBytes})
-                              .status();
-    const std::string value(kBallastBytes, 'b');
-    for (uint64_t first = 0; status.ok() && !Ending(); first += 16) {
-      std::vector<uint64_t> keys;
-      for (uint64_t i = first; i < first + 16; ++i) keys.push_back(KeyOf(i));
-      const std::vector<absl::string_view> values(keys.size(), value);
-      status = session->UpsertBytes(kBallast, keys, values);
+    CreateOptions options = test::OptionsOf(AnyKind::kBytes);
+    options.split_points = {uint64_t{1} << 63};
+    absl::Status status = world_.engine().Create(kBallast, options).status();
+    if (status.ok()) {
+      const Object ballast = test::Open(*session, kBallast);
+      const test::StringsColumn values(
+          std::vector<std::string>(16, std::string(kBallastBytes, 'b')));
+      for (uint64_t first = 0; status.ok() && !Ending(); first += 16) {
+        std::vector<uint64_t> keys;
+        for (uint64_t i = first; i < first + 16; ++i) keys.push_back(KeyOf(i));
+        const ColumnView columns[] = {test::ColumnOf(keys), values.view()};
+        status = session->Write(ballast, {.rows = {keys.size(), columns}}).status;
+      }
     }
     world_.OkOrRefused(status, where + ", ballast");
   }
@@ -110,8 +113,7 @@ class Full final : public Load {
   bool Put(AnyObject& object, uint64_t first, uint64_t count, const std::string& where) {
     AnyRows rows;
     for (uint64_t i = first; i < first + count; ++i) rows.push_back({{KeyOf(i), 0}, ValueOf(i)});
-    std::vector<uint8_t> existed;
-    const absl::Status status = object.Put(rows, existed);
+    const absl::Status status = object.Put(rows);
     world_.OkOrRefused(status, where);
     return status.ok();
   }

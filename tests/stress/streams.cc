@@ -21,22 +21,10 @@ namespace {
 
 using test::AnyKind;
 
-constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kHash};
+constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kHash,
+                              AnyKind::kBytes, AnyKind::kTable,    AnyKind::kSigned};
 constexpr uint32_t kUnderWay = 16;
 constexpr uint64_t kFirstNumber = 1000;  // their keys are none of the sessions'
-
-WriteMode ModeOf(Verb verb) {
-  switch (verb) {
-    case Verb::kInsert:
-      return WriteMode::kInsertIfAbsent;
-    case Verb::kReplace:
-      return WriteMode::kReplaceIfPresent;
-    case Verb::kAdd:
-      return WriteMode::kAdd;
-    default:
-      return WriteMode::kCompareAndSet;
-  }
-}
 
 class Streams final : public Load {
  public:
@@ -63,11 +51,13 @@ class Streams final : public Load {
 
  private:
   void Run(uint32_t stream_number) {
-    const AnyKind kind = kKinds[stream_number % std::size(kKinds)];
+    const AnyKind kind = kKinds[(stream_number + world_.options().seed) % std::size(kKinds)];
     const std::string name = PipelineName(kind);
     const std::string where = absl::StrCat("stream ", stream_number, " on ", name);
     auto client = client::Client::Connect({.server = server_->address(), .own_connection = true});
     if (!client.ok()) return world_.Fault(where + ": " + client.status().ToString());
+    const auto object = (*client)->Get(name);
+    if (!object.ok()) return world_.Fault(where + ": " + object.status().ToString());
     PipelineCheck check(world_, where);
     Draw draw(kind, world_.SeedOf(where), /*streamed=*/true);
     base::Mutex mu;
@@ -81,25 +71,17 @@ class Streams final : public Load {
                                    batch = std::move(sent.front());
                                    sent.pop_front();
                                  }
-                                 check.Take(batch, AnswersOf(batch, status, result, where));
+                                 check.Take(batch, AnswersOf(kind, batch, status, result, where));
                                });
-    const KeyTypes types =
-        kind == AnyKind::kTwoParts ? KeyTypes(KeyType::kUint64, KeyType::kUint64) : KeyTypes();
     while (!world_.Ending()) {
       const Batch batch = draw.Next();
-      std::vector<uint64_t> firsts;
-      for (const uint64_t number : batch.numbers) {
-        firsts.push_back(SpreadKey(number, kFirstNumber + stream_number));
-      }
-      const std::vector<uint64_t> seconds(firsts.size(), 5);
+      SentRows rows(kind, batch, kFirstNumber + stream_number);
       {
         base::MutexLock lock(&mu);
         sent.push_back(batch);
       }
-      const absl::Status status =
-          stream.Send(name, ModeOf(batch.verb),
-                      kind == AnyKind::kTwoParts ? KeyColumns(firsts, seconds) : KeyColumns(firsts),
-                      batch.values, batch.expected, types);
+      const WriteBatch write = rows.write();
+      const absl::Status status = stream.Send(*object, write.mode, write.rows, write.expected);
       if (!status.ok()) {
         world_.Fault(where + ": " + status.ToString());
         break;
@@ -109,7 +91,7 @@ class Streams final : public Load {
     if (!finished.ok()) world_.Fault(where + ": " + finished.ToString());
   }
 
-  Answers AnswersOf(const Batch& batch, const absl::Status& status,
+  Answers AnswersOf(AnyKind kind, const Batch& batch, const absl::Status& status,
                     const client::WriteResult& result, const std::string& where) {
     // An answer without columns: none was executed, for want of memory or room for it.
     Answers answers{std::vector<Answer>(batch.numbers.size())};
@@ -119,8 +101,12 @@ class Streams final : public Load {
     }
     world_.OkOrRefused(result.refusal, where);
     for (size_t i = 0; i < batch.numbers.size(); ++i) {
-      answers.keys[i] = {result.executed[i], result.existed[i], result.applied[i],
-                         result.values[i]};
+      Answer& one = answers.keys[i];
+      one = {.executed = result.executed[i], .existed = result.existed[i]};
+      if (!one.executed || batch.verb <= Verb::kLookup) continue;  // no conditional write
+      one.applied = result.applied[i];
+      if (one.existed || batch.verb == Verb::kAdd)
+        one.value = test::AnyValueAt(kind, test::ViewOf(result.values.columns[0]), i);
     }
     return answers;
   }

@@ -1,6 +1,6 @@
 // All kinds of objects at once, under every load of loads.h, for a time or a number of batches.
 //
-//   stress_run [--seconds 60] [--batches 0] [--seed 1] [--aeus 4] [--sessions 5] [--streams 2]
+//   stress_run [--seconds 60] [--batches 0] [--seed 1] [--aeus 4] [--sessions 6] [--streams 2]
 //              [--memory-mib 160] [--small-buffers 0|1] [--balancer 0|1] [--report-seconds 60]
 //              [--loads pipelines,streams,adders,accounts,full,comings,moves] [--finds]
 //

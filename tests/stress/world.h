@@ -25,8 +25,8 @@ struct StressOptions {
   uint64_t batches = 0;  // of the pipelines and streams together; 0: no bound
   uint64_t seed = 1;
   uint32_t aeus = 4;
-  uint32_t sessions = 5;  // of the pipelines: session i works on kind i % 5
-  uint32_t streams = 2;
+  uint32_t sessions = 6;  // of the pipelines: session i works on kind i % 6
+  uint32_t streams = 2;   // stream i on kind (seed + i) % 6
   uint64_t memory_mib = 160;
   bool small_buffers = false;
   bool balancer = false;

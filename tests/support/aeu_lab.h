@@ -106,7 +106,7 @@ class AeuLab {
     while (reply.answered == 0) Step(owner.value);
     return reply.state_column[0];
   }
-  // Buffers and copies over; the AEU has not seen it yet.
+  // Buffers and copies over; the AEU sees it in its next turn.
   void SendDrop(const routing::ObjectRoute& route, AeuId owner, TestReply& reply) {
     ERIS_CHECK(TrySend(owner, route, routing::CommandType::kDrop, &reply, &TestReply::Answered,
                        routing::DropSegment{}));

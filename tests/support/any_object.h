@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,187 +18,306 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "eris/engine.h"
-#include "tests/support/table_rows.h"
+#include "eris/key_encoding.h"
+#include "tests/support/objects.h"
 
 namespace eris::test {
 
-enum class AnyKind { kIndex, kBytes, kTwoParts, kHash, kTable, kHeapTable };
+// kSigned: an index whose keys are i64, here by their encoded numbers. kBytes: an index of strings.
+enum class AnyKind { kIndex, kSigned, kBytes, kTwoParts, kHash, kTable, kHeapTable };
 
 inline std::string NameOf(AnyKind kind) {
-  constexpr const char* kNames[] = {"Index", "Bytes", "TwoParts", "Hash", "Table", "HeapTable"};
+  constexpr const char* kNames[] = {"Index", "Signed", "Bytes",    "TwoParts",
+                                    "Hash",  "Table",  "HeapTable"};
   return kNames[static_cast<int>(kind)];
+}
+// Names a test's parameter.
+inline constexpr auto kNameOfKind = [](const auto& of) { return NameOf(of.param); };
+inline constexpr AnyKind kAllKinds[] = {AnyKind::kIndex,    AnyKind::kSigned, AnyKind::kBytes,
+                                        AnyKind::kTwoParts, AnyKind::kHash,   AnyKind::kTable,
+                                        AnyKind::kHeapTable};
+// Those that say yes to `has`.
+template <class Has>
+std::vector<AnyKind> KindsThat(Has has) {
+  std::vector<AnyKind> kinds;
+  std::copy_if(std::begin(kAllKinds), std::end(kAllKinds), std::back_inserter(kinds), has);
+  return kinds;
+}
+inline bool IsTable(AnyKind kind) { return kind == AnyKind::kTable || kind == AnyKind::kHeapTable; }
+// Its rows are scanned in the order of their keys, and its ranges move by links, too.
+inline bool IsIndex(AnyKind kind) { return kind != AnyKind::kHash && !IsTable(kind); }
+inline bool HasKeys(AnyKind kind) { return kind != AnyKind::kHeapTable; }
+inline bool HasStrings(AnyKind kind) { return kind == AnyKind::kBytes || IsTable(kind); }
+inline bool Takes(AnyKind kind, WriteMode mode) {
+  if (!HasKeys(kind)) return mode == WriteMode::kAppend;
+  if (IsTable(kind)) return mode == WriteMode::kUpsert || mode == WriteMode::kErase;
+  return mode != WriteMode::kAppend && (mode != WriteMode::kAdd || kind != AnyKind::kBytes);
+}
+inline std::vector<AnyKind> KindsThatTake(WriteMode mode) {
+  return KindsThat([mode](AnyKind kind) { return Takes(kind, mode); });
+}
+inline WriteMode PutMode(AnyKind kind) {
+  return HasKeys(kind) ? WriteMode::kUpsert : WriteMode::kAppend;
+}
+
+// What stands for a value as a string: of different lengths, an empty one, and some that are long.
+inline std::string TextOf(uint64_t value) {
+  if (value == 0) return "";
+  const uint64_t spaces = value % 1024 == 77 ? 20'000 : value % 16 == 0 ? 300 : value % 16;
+  return absl::StrCat(value, std::string(spaces, ' '));
+}
+inline uint64_t ValueOf(const std::string& text) {
+  const uint64_t value = text.empty() ? 0 : std::stoull(text);
+  ERIS_CHECK(text == TextOf(value));
+  return value;
+}
+
+// Index and hash: key columns and a value. Tables: a key, a value, and its text.
+inline Schema SchemaOf(AnyKind kind) {
+  switch (kind) {
+    case AnyKind::kSigned:
+      return KeyValueSchema(ColumnType::kInt64);
+    case AnyKind::kBytes:
+      return KeyValueSchema(ColumnType::kUint64, ColumnType::kString);
+    case AnyKind::kTwoParts:
+      return KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64});
+    case AnyKind::kTable:
+    case AnyKind::kHeapTable: {
+      Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
+                                {.name = "value", .type = ColumnType::kUint64},
+                                {.name = "text", .type = ColumnType::kString}}};
+      if (kind == AnyKind::kTable) schema.key = {0};
+      return schema;
+    }
+    default:
+      return KeyValueSchema();
+  }
+}
+inline CreateOptions OptionsOf(AnyKind kind) {
+  CreateOptions options{.schema = SchemaOf(kind)};
+  if (kind == AnyKind::kHash) options.kind = ObjectKind::kHash;
+  if (kind == AnyKind::kTable) options.kind = ObjectKind::kTable;
+  if (kind == AnyKind::kHeapTable) options.kind = ObjectKind::kHeapTable;
+  return options;
 }
 
 using AnyKey = std::pair<uint64_t, uint64_t>;
 using AnyRows = std::vector<std::pair<AnyKey, uint64_t>>;
+
+// Rows in the columns of a kind. Owns them; its batches are good until the next Add.
+class AnyBatch {
+ public:
+  explicit AnyBatch(AnyKind kind) : kind_(kind) {}
+  AnyBatch(AnyKind kind, const AnyRows& rows) : AnyBatch(kind) {
+    for (const auto& [key, value] : rows) Add(key, value);
+  }
+  AnyBatch(AnyKind kind, const std::vector<AnyKey>& keys) : AnyBatch(kind) {
+    for (const AnyKey& key : keys) Add(key, 0);
+  }
+  void Add(const AnyKey& key, uint64_t value) {
+    firsts_.push_back(kind_ == AnyKind::kSigned ? static_cast<uint64_t>(Int64FromKey(key.first))
+                                                : key.first);
+    seconds_.push_back(key.second);
+    values_.push_back(value);
+    if (HasStrings(kind_)) texts_.Add(TextOf(value));
+  }
+  RowBatch keys() { return Batch(true, false); }
+  RowBatch values() { return Batch(false, true); }
+  RowBatch rows() { return Batch(true, true); }
+  // Of erases the keys.
+  WriteBatch write(WriteMode mode) {
+    return {.mode = mode, .rows = mode == WriteMode::kErase ? keys() : rows()};
+  }
+
+ private:
+  RowBatch Batch(bool with_keys, bool with_values) {
+    columns_.clear();
+    if (with_keys) {
+      columns_.push_back(ColumnOf(firsts_));
+      if (kind_ == AnyKind::kTwoParts) columns_.push_back(ColumnOf(seconds_));
+    }
+    if (with_values) {
+      if (kind_ != AnyKind::kBytes) columns_.push_back(ColumnOf(values_));
+      if (HasStrings(kind_)) columns_.push_back(texts_.view());
+    }
+    return {firsts_.size(), columns_};
+  }
+
+  const AnyKind kind_;
+  std::vector<uint64_t> firsts_, seconds_, values_;
+  StringsColumn texts_;
+  std::vector<ColumnView> columns_;
+};
+
+// An answer, row by row; of appends only how many were refused. Values are 0 where there is none.
+struct AnyAnswer {
+  absl::Status status;
+  std::vector<uint8_t> existed{}, applied{}, executed{};
+  std::vector<uint64_t> values{};
+  uint64_t refused = 0;
+};
+
+inline uint64_t AnyValueAt(AnyKind kind, const ColumnView& column, uint64_t row) {
+  return kind == AnyKind::kBytes ? ValueOf(StringAt(column, row))
+                                 : ReadAt<uint64_t>(column.values, row);
+}
+inline AnyAnswer AnswerOf(AnyKind kind, bool lookup, BatchResult result, size_t rows) {
+  AnyAnswer answer{.status = std::move(result.status)};
+  answer.values.resize(rows);
+  answer.refused = result.refused;
+  if (!answer.status.ok() && result.refused == 0) return answer;
+  answer.existed = FlagsOf(result.existed, rows);
+  answer.applied = FlagsOf(result.applied, rows);
+  answer.executed = FlagsOf(result.executed, rows, answer.status.ok());
+  for (size_t i = 0; !result.columns.empty() && i < rows; ++i) {
+    if (answer.executed[i] == 0 || (lookup && answer.existed[i] == 0)) continue;
+    answer.values[i] = AnyValueAt(kind, ViewOf(result.columns[0]), i);
+    if (!lookup || !IsTable(kind)) continue;
+    ERIS_CHECK(StringAt(ViewOf(result.columns[1]), i) == TextOf(answer.values[i]));
+  }
+  return answer;
+}
 
 class AnyObject {
  public:
   // Told of each call of the engine when it begins and when it has returned: tests may tell its
   // memory from that of this class.
   using Around = std::function<void(bool begins)>;
+  enum class Way { kWaiting, kAsync };
 
+  // The object may be created later.
   AnyObject(Engine& engine, AnyKind kind, std::string name)
       : engine_(engine), kind_(kind), name_(std::move(name)), session_(engine.NewSession()) {}
 
   void SetAround(Around around) { around_ = std::move(around); }
   const std::string& name() const { return name_; }
   bool scans() const { return kind_ != AnyKind::kHash; }
-  bool has_keys() const { return kind_ != AnyKind::kHeapTable; }
-  bool links() const {
-    return kind_ == AnyKind::kIndex || kind_ == AnyKind::kBytes || kind_ == AnyKind::kTwoParts;
-  }
-  bool is_table() const { return kind_ == AnyKind::kTable || kind_ == AnyKind::kHeapTable; }
+  bool has_keys() const { return HasKeys(kind_); }
+  bool links() const { return IsIndex(kind_); }
+  bool is_table() const { return IsTable(kind_); }
+  Session& session() { return *session_; }
+  // REQUIRES: Create or Ready has succeeded.
+  const Object& object() const { return object_; }
 
   absl::Status Create(const std::vector<uint64_t>& split_points) {
-    switch (kind_) {
-      case AnyKind::kTable:
-        return CreateTable({.split_points = split_points});
-      case AnyKind::kHeapTable:
-        return CreateTable({});
-      default:
-        break;
-    }
-    CreateOptions options{.split_points = split_points};
-    if (kind_ == AnyKind::kHash) options.kind = ObjectKind::kHash;
-    if (kind_ == AnyKind::kTwoParts) options.key_type = {KeyType::kUint64, KeyType::kUint64};
-    if (kind_ == AnyKind::kBytes) options.value_type = ValueType::kBytes;
+    CreateOptions options = OptionsOf(kind_);
+    if (has_keys()) options.split_points = split_points;
+    return Create(options);
+  }
+  absl::Status Create(const CreateOptions& options) {
+    object_ = {};
     return Call([&] { return engine_.Create(name_, options).status(); });
   }
+  // Opens the object unless it is open.
+  absl::Status Ready() {
+    if (object_) return absl::OkStatus();
+    auto object = Call([&] { return session_->Open(name_); });
+    if (object.ok()) object_ = *std::move(object);
+    return object.status();
+  }
 
-  // Distinct keys; new ones of a heap table. existed[i]: key i was there.
+  // `expected`: of kCompareAndSet, values.
+  AnyAnswer Write(WriteMode mode, const AnyRows& rows, const std::vector<uint64_t>& expected = {},
+                  Way way = Way::kWaiting) {
+    if (absl::Status ready = Ready(); !ready.ok()) return {.status = std::move(ready)};
+    AnyBatch given(kind_, rows), wanted(kind_);
+    for (const uint64_t value : expected) wanted.Add({}, value);
+    WriteBatch batch = given.write(mode);
+    if (!expected.empty()) batch.expected = wanted.values();
+    return Answer(
+        rows.size(), way, false, [&] { return session_->Write(object_, batch); },
+        [&](auto done) { return session_->WriteAsync(object_, batch, std::move(done)); });
+  }
+  AnyAnswer Lookup(const std::vector<AnyKey>& keys, Way way = Way::kWaiting) {
+    if (absl::Status ready = Ready(); !ready.ok()) return {.status = std::move(ready)};
+    AnyBatch given(kind_, keys);
+    const LookupBatch batch{.keys = given.keys()};
+    return Answer(
+        keys.size(), way, true, [&] { return session_->Lookup(object_, batch); },
+        [&](auto done) { return session_->LookupAsync(object_, batch, std::move(done)); });
+  }
+
+  // Distinct keys; new rows of a heap table.
+  absl::Status Put(const AnyRows& rows) { return Write(PutMode(kind_), rows).status; }
+  // existed[i]: key i was there.
   absl::Status Put(const AnyRows& rows, std::vector<uint8_t>& existed) {
-    existed.assign(rows.size(), 0);
-    if (is_table()) {
-      Rows batch(Schema().columns);
-      for (const auto& [key, value] : rows) batch.Add({key.first, value, TextOf(value)});
-      const RowBatch given = batch.batch();
-      if (!has_keys()) return Call([&] { return session_->AppendRows(name_, given); });
-      return Call([&] { return session_->UpsertRows(name_, given, absl::MakeSpan(existed)); });
-    }
-    std::vector<uint64_t> firsts, seconds, values;
-    std::vector<std::string> texts;
-    for (const auto& [key, value] : rows) {
-      firsts.push_back(key.first), seconds.push_back(key.second), values.push_back(value);
-      texts.push_back(TextOf(value));
-    }
-    if (kind_ != AnyKind::kBytes) {
-      return Call([&] {
-        return session_->Upsert(name_, KeysOf(firsts, seconds), values, absl::MakeSpan(existed));
-      });
-    }
-    const std::vector<absl::string_view> views(texts.begin(), texts.end());
-    return Call(
-        [&] { return session_->UpsertBytes(name_, firsts, views, absl::MakeSpan(existed)); });
+    AnyAnswer answer = Write(PutMode(kind_), rows);
+    existed = std::move(answer.existed);
+    existed.resize(rows.size());
+    return answer.status;
+  }
+  absl::Status Erase(const std::vector<AnyKey>& keys) {
+    std::vector<uint8_t> existed;
+    return Erase(keys, existed);
   }
   absl::Status Erase(const std::vector<AnyKey>& keys, std::vector<uint8_t>& existed) {
-    existed.assign(keys.size(), 0);
-    if (is_table()) {
-      Rows batch({Schema().columns[0]});
-      for (const AnyKey& key : keys) batch.Add({key.first});
-      const RowBatch given = batch.batch();
-      return Call([&] { return session_->EraseRows(name_, given, absl::MakeSpan(existed)); });
-    }
-    std::vector<uint64_t> firsts, seconds;
-    for (const AnyKey& key : keys) firsts.push_back(key.first), seconds.push_back(key.second);
-    return Call(
-        [&] { return session_->Erase(name_, KeysOf(firsts, seconds), absl::MakeSpan(existed)); });
+    AnyRows rows;
+    for (const AnyKey& key : keys) rows.emplace_back(key, 0);
+    AnyAnswer answer = Write(WriteMode::kErase, rows);
+    existed = std::move(answer.existed);
+    existed.resize(keys.size());
+    return answer.status;
   }
   absl::Status Get(const std::vector<AnyKey>& keys, std::vector<std::optional<uint64_t>>& values) {
+    const AnyAnswer answer = Lookup(keys);
     values.assign(keys.size(), std::nullopt);
-    std::vector<uint8_t> found(keys.size());
-    std::vector<uint64_t> firsts, seconds, out(keys.size());
-    for (const AnyKey& key : keys) firsts.push_back(key.first), seconds.push_back(key.second);
-    absl::Status status;
-    if (is_table()) {
-      Rows batch({Schema().columns[0]});
-      for (const uint64_t first : firsts) batch.Add({first});
-      std::vector<ColumnBuffers> columns;
-      const RowBatch given = batch.batch();
-      const std::vector<std::string> asked = {"value"};
-      status = Call([&] {
-        return session_->LookupRows(name_, given, asked, columns, absl::MakeSpan(found));
-      });
-      for (size_t i = 0; status.ok() && i < keys.size(); ++i) {
-        if (!found[i]) continue;
-        out[i] = std::get<uint64_t>(ValueAt(ViewOf(columns[0]), Schema().columns[1], i));
-      }
-    } else if (kind_ == AnyKind::kBytes) {
-      BytesColumn column;
-      status =
-          Call([&] { return session_->LookupBytes(name_, firsts, column, absl::MakeSpan(found)); });
-      for (size_t i = 0; status.ok() && i < keys.size(); ++i) {
-        if (found[i]) out[i] = ValueOf(column[i]);
-      }
-    } else {
-      status = Call([&] {
-        return session_->Lookup(name_, KeysOf(firsts, seconds), absl::MakeSpan(out),
-                                absl::MakeSpan(found));
-      });
+    for (size_t i = 0; i < answer.existed.size(); ++i) {
+      if (answer.existed[i]) values[i] = answer.values[i];
     }
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (found[i]) values[i] = out[i];
-    }
-    return status;
+    return answer.status;
   }
 
-  // Every row as of the snapshot (nullptr: now); of tables sorted, of others as the scan gives
-  // them. Not of a hash.
-  absl::StatusOr<AnyRows> All(std::shared_ptr<Snapshot> snapshot = nullptr,
-                              ScanDirection direction = ScanDirection::kForward) {
+  // Query::columns that ask for the keys alone; values are then 0.
+  std::vector<NamedExpression> KeysAlone() const {
+    std::vector<NamedExpression> columns;
+    const Schema schema = SchemaOf(kind_);
+    for (const uint32_t column : schema.key) {
+      const std::string& name = schema.columns[column].name;
+      columns.push_back({expressions::Column(name), name});
+    }
+    return columns;
+  }
+  // The rows of a scan; of tables sorted, of others as they come. `resumed`: a new scan goes on
+  // behind each chunk. `chunks`, if given: how many there were.
+  absl::StatusOr<AnyRows> Read(Query query, bool resumed = false, int* chunks = nullptr) {
+    if (absl::Status ready = Ready(); !ready.ok()) return ready;
     AnyRows rows;
-    if (is_table()) {
-      TableQuery query;
-      query.snapshot = std::move(snapshot);
-      auto scan = Call([&] { return session_->OpenTableScan(name_, query); });
+    for (bool more = true; more;) {
+      more = false;
+      auto scan = Call([&] { return session_->OpenScan(object_, query); });
       if (!scan.ok()) return scan.status();
-      std::vector<Row> read;
       for (;;) {
         auto chunk = Call([&] { return (*scan)->Next(absl::Now() + absl::Seconds(60)); });
         if (!chunk.ok()) return chunk.status();
         if (*chunk == nullptr) break;
-        ::eris::test::AppendRows(**chunk, read);
-      }
-      for (const Row& row : read) {
-        const auto value = std::get<uint64_t>(row[1]);
-        if (std::get<std::string>(row[2]) != TextOf(value)) {
-          return absl::InternalError("a row's columns are of several rows");
-        }
-        rows.push_back({{std::get<uint64_t>(row[0]), 0}, value});
-      }
-      std::sort(rows.begin(), rows.end());
-      return rows;
-    }
-    auto scan = Call(
-        [&] { return session_->OpenScan(name_, {.direction = direction, .snapshot = snapshot}); });
-    if (!scan.ok()) return scan.status();
-    for (;;) {
-      auto chunk = Call([&] { return (*scan)->Next(absl::Now() + absl::Seconds(60)); });
-      if (!chunk.ok()) return chunk.status();
-      if (!*chunk) return rows;
-      const auto keys = (*chunk)->keys();
-      for (size_t i = 0; i < keys.size(); ++i) {
-        const uint64_t second = kind_ == AnyKind::kTwoParts ? (*chunk)->second_keys()[i] : 0;
-        const uint64_t value =
-            kind_ == AnyKind::kBytes ? ValueOf((*chunk)->bytes(i)) : (*chunk)->values()[i];
-        rows.push_back({{keys[i], second}, value});
+        if (chunks != nullptr) ++*chunks;
+        AppendRows(**chunk, rows);
+        if (!resumed) continue;
+        query.resume = (*chunk)->resume();
+        if (query.limit > 0) query.limit -= (*chunk)->rows();
+        more = !query.resume.empty();
+        break;
       }
     }
+    if (is_table()) std::sort(rows.begin(), rows.end());
+    return rows;
   }
-
-  Session& session() { return *session_; }
-
-  // A table's columns, and what stands in "text" beside a value: of different lengths, short ones,
-  // and some that are long.
-  static TableSchema SchemaOf(bool clustered) {
-    TableSchema schema{.columns = {{.name = "key", .type = ColumnType::kUint64},
-                                   {.name = "value", .type = ColumnType::kUint64},
-                                   {.name = "text", .type = ColumnType::kString}}};
-    if (clustered) schema.key = {0};
-    return schema;
+  // Every row as of the snapshot (nullptr: now). Not of a hash.
+  absl::StatusOr<AnyRows> All(std::shared_ptr<Snapshot> snapshot = nullptr,
+                              ScanDirection direction = ScanDirection::kForward) {
+    return Read({.direction = direction, .snapshot = std::move(snapshot)});
   }
-  static std::string TextOf(uint64_t value) {
-    return absl::StrCat(value, std::string(value % 16 == 0 ? 300 : value % 16, ' '));
+  void AppendRows(const Chunk& chunk, AnyRows& rows) const {
+    const size_t keys = kind_ == AnyKind::kTwoParts ? 2 : 1;
+    for (uint64_t i = 0; i < chunk.rows(); ++i) {
+      AnyKey key{ReadAt<uint64_t>(chunk.column(0).values, i), 0};
+      if (kind_ == AnyKind::kSigned) key.first = KeyFromInt64(static_cast<int64_t>(key.first));
+      if (keys == 2) key.second = ReadAt<uint64_t>(chunk.column(1).values, i);
+      uint64_t value = 0;
+      if (chunk.schema().columns.size() > keys) value = AnyValueAt(kind_, chunk.column(keys), i);
+      if (is_table()) ERIS_CHECK(chunk.String(2, i) == TextOf(value));
+      rows.emplace_back(key, value);
+    }
   }
 
  private:
@@ -215,20 +335,12 @@ class AnyObject {
     const Ends ends(around_);
     return call();
   }
-  absl::Status CreateTable(const TableOptions& options) {
-    const TableSchema schema = Schema();
-    return Call([&] { return engine_.CreateTable(name_, schema, options).status(); });
-  }
-  TableSchema Schema() const { return SchemaOf(kind_ == AnyKind::kTable); }
-  static uint64_t ValueOf(absl::string_view text) {
-    const uint64_t value = std::stoull(std::string(text));
-    ERIS_CHECK(text == TextOf(value));
-    return value;
-  }
-  KeyColumns KeysOf(const std::vector<uint64_t>& firsts,
-                    const std::vector<uint64_t>& seconds) const {
-    if (kind_ == AnyKind::kTwoParts) return {firsts, seconds};
-    return firsts;
+  template <class Waiting, class Start>
+  AnyAnswer Answer(size_t rows, Way way, bool lookup, Waiting waiting, Start start) {
+    if (way == Way::kWaiting) return AnswerOf(kind_, lookup, Call(waiting), rows);
+    absl::StatusOr<BatchResult> result = Await(start);
+    if (!result.ok()) return {.status = result.status()};
+    return AnswerOf(kind_, lookup, *std::move(result), rows);
   }
 
   Engine& engine_;
@@ -236,6 +348,7 @@ class AnyObject {
   const std::string name_;
   Around around_{};
   std::unique_ptr<Session> session_;
+  Object object_{};
 };
 
 }  // namespace eris::test

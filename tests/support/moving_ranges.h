@@ -68,7 +68,7 @@ class MovingRanges {
     }
   }
 
-  // A piece of a range changes hands; no table says so yet.
+  // A piece of a range changes hands; no table says so before Publish.
   void MoveSome() {
     const auto aeus = engine_->aeu_count();
     const auto from = static_cast<uint32_t>(random_() % aeus);

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/check.h"
 #include "eris/expression.h"
-#include "eris/table.h"
-#include "eris/table_query.h"
+#include "eris/query.h"
+#include "eris/schema.h"
+#include "tests/support/objects.h"
 
 namespace eris::test {
 
@@ -101,13 +101,6 @@ class Rows {
   uint64_t rows_ = 0;
 };
 
-template <class T>
-T ReadAt(const void* values, uint64_t row) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(values) + row * sizeof value, sizeof value);
-  return value;
-}
-
 // Of an i128 that fits 64 bits.
 inline Value ValueAt(const ColumnView& view, const ColumnSchema& column, uint64_t row) {
   if (view.validity != nullptr && (view.validity[row >> 3] >> (row & 7) & 1) == 0) return {};
@@ -130,13 +123,12 @@ inline Value ValueAt(const ColumnView& view, const ColumnSchema& column, uint64_
       return low;
     }
     case ColumnType::kString:
-      return std::string(static_cast<const char*>(view.values) + view.offsets[row],
-                         view.offsets[row + 1] - view.offsets[row]);
+      return StringAt(view, row);
   }
   return {};
 }
 
-inline void AppendRows(const TableChunk& chunk, std::vector<Row>& rows) {
+inline void AppendRows(const Chunk& chunk, std::vector<Row>& rows) {
   const auto& columns = chunk.schema().columns;
   for (uint64_t row = 0; row < chunk.rows(); ++row) {
     Row values;
@@ -147,30 +139,12 @@ inline void AppendRows(const TableChunk& chunk, std::vector<Row>& rows) {
   }
 }
 
-inline ColumnView ViewOf(const ColumnBuffers& buffers) {
-  return {.values = buffers.values.data(),
-          .validity = buffers.validity.empty()
-                          ? nullptr
-                          : reinterpret_cast<const uint8_t*>(buffers.validity.data()),
-          .offsets = buffers.offsets.empty()
-                         ? nullptr
-                         : reinterpret_cast<const uint32_t*>(buffers.offsets.data())};
-}
-
-// Every row of the scan, sorted; `status` is set where it ends with an error.
-inline std::vector<Row> ReadAll(TableScan& scan, absl::Status* status = nullptr) {
+// Every row of the scan; `status` is set where it ends with an error.
+inline std::vector<Row> ReadAll(Scan& scan, absl::Status* status = nullptr) {
   std::vector<Row> rows;
-  for (;;) {
-    auto chunk = scan.Next(absl::Now() + absl::Seconds(60));
-    if (!chunk.ok()) {
-      if (status == nullptr) ERIS_CHECK(false);
-      *status = chunk.status();
-      break;
-    }
-    if (*chunk == nullptr) break;
-    ERIS_CHECK((*chunk)->rows() > 0);
-    AppendRows(**chunk, rows);
-  }
+  const absl::Status end = ForEachChunk(scan, [&](const Chunk& chunk) { AppendRows(chunk, rows); });
+  ERIS_CHECK(end.ok() || status != nullptr);
+  if (status != nullptr) *status = end;
   return rows;
 }
 

@@ -38,7 +38,7 @@ class TransferDriver {
 
   TransferDriver(AeuLab& lab, routing::ObjectRoute& route) : lab_(lab), route_(route) {}
 
-  // The source has not seen it yet.
+  // The source sees it in its next turn.
   std::unique_ptr<TestStep> Give(const Transfer& transfer) {
     auto step = std::make_unique<TestStep>();
     step->source = {transfer.from};
@@ -57,7 +57,7 @@ class TransferDriver {
   void Publish(const TestStep& step) {
     lab_.Publish(route_, route_.Pin()->With(step.covers, step.target));
   }
-  // The source has not seen it yet; its answer comes to `reply`.
+  // The source sees it in its next turn; its answer comes to `reply`.
   void SendConclude(TestStep& step, TestReply& reply) {
     const routing::TransferSegment segment{.step = &step};
     ERIS_CHECK(lab_.TrySend(step.source, route_, routing::CommandType::kConclude, &reply,

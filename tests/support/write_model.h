@@ -7,9 +7,19 @@
 #include <optional>
 #include <type_traits>
 
+#include "eris/batch.h"
 #include "storage/batch.h"
 
 namespace eris::test {
+
+// REQUIRES: a mode of objects with a key.
+inline storage::Operation OperationOf(WriteMode mode) {
+  using storage::Operation;
+  constexpr Operation kOperations[] = {Operation::kInsertIfAbsent, Operation::kReplaceIfPresent,
+                                       Operation::kCompareAndSet,  Operation::kAdd,
+                                       Operation::kUpsert,         Operation::kErase};
+  return kOperations[static_cast<int>(mode) - 1];
+}
 
 struct ModelAnswer {
   storage::KeyState state = storage::KeyState::kAbsent;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """./dev soak [hours]: what takes longer than ./dev test may, in turn, from where the last soak stopped.
 
-A piece of each kind takes a few minutes. docs/soak.md has a line for each kind and soak, which is written after
+A piece of each kind takes a few minutes. docs/lab/soak.md has a line for each kind and soak, which is written after
 every piece; what the lines add up to is where the next soak goes on, on whatever machine.
 """
 import argparse
@@ -14,7 +14,7 @@ import time
 
 from stages import ROOT, Stages, jobs
 
-PAGE = ROOT / "docs/soak.md"
+PAGE = ROOT / "docs/lab/soak.md"
 SLICES = 8  # the whole of a tree is run in so many pieces
 SEEDS = 40_000
 ROUNDS = 10
@@ -55,8 +55,8 @@ KINDS = {
 }
 HEAD = """# Soak
 
-What `./dev soak [hours]` has run: searches and loads that are too long for `./dev test`. Each soak goes on where the last one stopped, so
-amounts of a kind add up. A tree's tests are run in eighths.
+`./dev soak [hours]` runs searches and loads that are too long for `./dev test`. Each soak goes on where the last one stopped, so the amounts
+of a kind add up. A tree's tests are run in eighths.
 
 | what | `./dev test` | before | why less |
 |---|---|---|---|
@@ -68,7 +68,7 @@ amounts of a kind add up. A tree's tests are run in eighths.
 | the weak-memory explorer under the address sanitizer | no | yes | clang 14 has no std::source_location; without a sanitizer it runs |
 | loads of 512 MiB under the address sanitizer | no | no | they compare resident memory |
 
-No other test has left: `tools/dev/test_cases.py 0dedaa8` lists the cases that are gone by name, and all of them have a successor.
+No other test has left `./dev test`. `tools/dev/test_cases.py 0dedaa8` lists the cases that are gone by name; all of them have a successor.
 
 | date | commit | cpu | kind | amount | seconds | failed |
 |---|---|---|---|---|---|---|
@@ -143,7 +143,7 @@ def main():
         print("interrupted; the next soak goes on here")
     stages.summary()
     failed = sum(row[2] for row in done.values())
-    print(f"{sum(1 for _ in done)} kinds ran, {failed} pieces failed; docs/soak.md has a line for each kind")
+    print(f"{sum(1 for _ in done)} kinds ran, {failed} pieces failed; docs/lab/soak.md has a line for each kind")
     return 1 if failed else 0
 
 

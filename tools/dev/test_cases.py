@@ -4,7 +4,7 @@
     tools/dev/test_cases.py OLD [NEW]      commits; NEW: the working tree
 
 A case is a TEST of C++ or a test_ method of Python, with the file it is in. What only moved to another file is not told. How
-much of what has no natural end runs (seeds, rounds, seconds) is in docs/soak.md, not here. Exit code 1 when a case is gone.
+much of what has no natural end runs (seeds, rounds, seconds) is in docs/lab/soak.md, not here. Exit code 1 when a case is gone.
 """
 import collections
 import pathlib

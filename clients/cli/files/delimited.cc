@@ -1,19 +1,12 @@
 #include "clients/cli/files/delimited.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cli/text/interrupt.h"
 
 namespace eris::cli {
 namespace {
-
-constexpr size_t kReadBytes = 256 << 10;
 
 // The usual record has no quote: one pass over one line.
 void SplitPlain(absl::string_view line, const DelimitedFormat& format,
@@ -105,69 +98,6 @@ SplitResult SplitRecord(absl::string_view text, bool at_end, const DelimitedForm
     }
     consumed = std::min(at + 1, text.size());
     return SplitResult::kRecord;
-  }
-}
-
-DelimitedReader::DelimitedReader(int fd, const DelimitedFormat& format)
-    : fd_(fd), format_(format) {}
-
-absl::Status DelimitedReader::Fill() {
-  if (absl::Status status = AwaitReadable(fd_); !status.ok()) return status;
-  buffer_.erase(0, begin_);
-  begin_ = 0;
-  const size_t old_size = buffer_.size();
-  buffer_.resize(old_size + kReadBytes);
-  ssize_t got;
-  do {
-    got = read(fd_, buffer_.data() + old_size, kReadBytes);
-  } while (got < 0 && errno == EINTR);
-  buffer_.resize(old_size + std::max<ssize_t>(got, 0));
-  if (got < 0) return absl::UnavailableError(absl::StrCat("cannot read: ", std::strerror(errno)));
-  if (got == 0) at_end_ = true;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<DelimitedReader::Result> DelimitedReader::Next(
-    std::vector<absl::string_view>& fields, std::string& reason) {
-  for (;;) {
-    const absl::string_view text = absl::string_view(buffer_).substr(begin_);
-    if (text.empty() && at_end_) return Result::kEnd;
-    if (in_bad_line_ && !text.empty()) {
-      const size_t newline = text.find('\n');
-      in_bad_line_ = newline == text.npos;
-      if (!in_bad_line_) ++next_line_;
-      Take(in_bad_line_ ? text.size() : newline + 1);
-      continue;
-    }
-    // The byte order mark that some programs write.
-    constexpr absl::string_view kMark = "\xef\xbb\xbf";
-    if (bytes_ == 0 && absl::StartsWith(text, kMark)) {
-      Take(kMark.size());
-      continue;
-    }
-    size_t consumed = 0;
-    SplitResult result =
-        text.empty() ? SplitResult::kNeedMore
-                     : SplitRecord(text, at_end_, format_, fields, scratch_, consumed, reason);
-    if (result == SplitResult::kNeedMore) {
-      if (text.size() <= kRecordBytesMax) {
-        const absl::Status status = Fill();
-        if (!status.ok()) return status;
-        continue;
-      }
-      // Give up its first line (or what there is of it) and go on behind.
-      reason = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
-      in_bad_line_ = text.find('\n') == text.npos;
-      consumed = std::min(text.find('\n'), text.size() - 1) + 1;
-      result = SplitResult::kBad;
-    }
-    const absl::string_view record = text.substr(0, consumed);
-    line_ = next_line_;
-    next_line_ += std::count(record.begin(), record.end(), '\n');
-    Take(consumed);
-    if (result == SplitResult::kBad) return Result::kBad;
-    if (record.find_first_not_of("\r\n") == record.npos) continue;
-    return Result::kRecord;
   }
 }
 

@@ -15,7 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "eris/key_text.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 
@@ -199,6 +199,39 @@ inline bool ParseDateField(absl::string_view text, int32_t& days) {
     }
   }
   return ParseDate(text, days);
+}
+
+namespace internal {
+
+template <class T, class Parse>
+bool StoreAt(char* to, Parse parse) {
+  T value{};
+  const bool good = parse(value);
+  std::memcpy(to, &value, sizeof(value));
+  return good;
+}
+
+}  // namespace internal
+
+// A value of a column of fixed width, which is stored at `to` in any case.
+inline bool StoreField(ColumnType type, uint8_t scale, absl::string_view text, char* to) {
+  switch (type) {
+    case ColumnType::kInt32:
+      return internal::StoreAt<int32_t>(to, [&](int32_t& v) { return ParseField(text, v); });
+    case ColumnType::kInt64:
+      return internal::StoreAt<int64_t>(to, [&](int64_t& v) { return ParseField(text, v); });
+    case ColumnType::kUint64:
+      return internal::StoreAt<uint64_t>(to, [&](uint64_t& v) { return ParseField(text, v); });
+    case ColumnType::kFloat64:
+      return internal::StoreAt<double>(to, [&](double& v) { return ParseField(text, v); });
+    case ColumnType::kDate:
+      return internal::StoreAt<int32_t>(to, [&](int32_t& v) { return ParseDateField(text, v); });
+    case ColumnType::kDecimal:
+      return internal::StoreAt<int64_t>(
+          to, [&](int64_t& v) { return ParseDecimalField(text, scale, v); });
+    default:
+      return false;
+  }
 }
 
 }  // namespace eris::cli

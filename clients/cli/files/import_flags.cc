@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace eris::cli {
 
@@ -32,10 +33,16 @@ absl::StatusOr<DelimitedFormat> ImportFlags::Delimited() const {
   return delimited;
 }
 
-void SayExpectIsIdle(const ImportFlags& flags) {
-  if (flags.expect.empty()) return;
-  std::fprintf(stderr, "eris: --expect %s does nothing: %s exists, and keeps its bounds\n",
-               flags.expect.c_str(), flags.object.c_str());
+std::vector<std::string> ImportFlags::KeyColumns(size_t parts) const {
+  std::vector<std::string> columns;
+  if (key.empty()) {
+    for (size_t i = 1; i <= parts; ++i) columns.push_back(absl::StrCat(i));
+    return columns;
+  }
+  for (const absl::string_view column : absl::StrSplit(key, ',')) {
+    columns.emplace_back(absl::StripAsciiWhitespace(column));
+  }
+  return columns;
 }
 
 InputFile::~InputFile() {

@@ -1,17 +1,17 @@
-// What `eris import` was told, and the file that it reads: shared by the imports into indexes and
-// into tables. One thread.
+// What `eris import` was told, and the file that it reads. One thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
 #define ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
-#include "clients/cli/text/cli.h"
+#include "clients/cli/files/object_flags.h"
 
 namespace eris::cli {
 
@@ -25,23 +25,22 @@ struct ImportFlags {
   std::string delimiter;
   std::optional<bool> header;
   std::string table;
-  std::string key;    // empty: column 1; of a table none
-  std::string value;  // empty: the first column that is no key
-  bool create = true;
+  std::string key;     // empty: the first columns; of a new table none
+  std::string value;   // empty: the first column that is no key
+  ObjectFlags create;  // of an object that is missing; what is given of one that is there must fit
+  bool create_missing = true;
   bool keep = false;  // an object that a failed import has created
-  std::string kind;   // empty: the object's, index for a new one
-  std::string expect;
-  std::string key_type;  // empty: the object's, u64 for each column of a new one
   std::string on_error = "abort";
   bool progress = true;
   uint32_t batch = 32768;
   uint32_t in_flight = 8;
-  std::string schema;  // not empty: into a table
   bool dry_run = false;
 
   bool IsTbl() const;
   // Errors: InvalidArgument (the delimiter).
   absl::StatusOr<DelimitedFormat> Delimited() const;
+  // The key columns that the flag names, or the first ones.
+  std::vector<std::string> KeyColumns(size_t parts) const;
 };
 
 // The file, or standard input for "-".
@@ -64,17 +63,6 @@ class InputFile {
   bool seekable_ = false;
   uint64_t bytes_ = 0;
 };
-
-// Says on stderr that --expect does nothing, if it is given: the object exists.
-void SayExpectIsIdle(const ImportFlags& flags);
-
-// Into a table, which is created if it is missing and flags.schema says what it is. Returns the
-// exit code.
-int RunImportIntoTable(const Cli& cli, const ImportFlags& flags, const InputFile& input,
-                       client::Client& client);
-
-// Reads a file by flags.schema as an import would, and sends nothing. Returns the exit code.
-int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input);
 
 }  // namespace eris::cli
 

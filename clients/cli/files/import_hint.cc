@@ -14,26 +14,26 @@ namespace eris::cli {
 namespace {
 
 // The narrowest type of keys that has this one.
-std::optional<KeyType> KeyTypeOf(absl::string_view text) {
+std::optional<ColumnType> KeyTypeOf(absl::string_view text) {
   uint64_t key = 0;
-  for (const KeyType type : {KeyType::kUint64, KeyType::kInt64, KeyType::kDate}) {
+  for (const ColumnType type : {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kDate}) {
     if (ParseKeyText(type, text, key)) return type;
   }
   // Names such as "inf" are rather text.
   const bool number = !text.empty() && !absl::ascii_isalpha(text.back());
-  if (number && ParseKeyText(KeyType::kFloat64, text, key)) return KeyType::kFloat64;
+  if (number && ParseKeyText(ColumnType::kFloat64, text, key)) return ColumnType::kFloat64;
   return std::nullopt;
 }
 
 // The type of a table's column that may be meant.
 std::string ColumnTypeOf(absl::string_view text) {
-  const std::optional<KeyType> type = KeyTypeOf(text);
+  const std::optional<ColumnType> type = KeyTypeOf(text);
   if (!type) return "string";
-  if (*type == KeyType::kDate) return "date";
-  if (*type != KeyType::kFloat64) return "int64";
+  if (*type == ColumnType::kDate) return "date";
+  if (*type != ColumnType::kFloat64) return "int64";
   const size_t point = text.find('.');
   const bool exponent = text.find_first_of("eE") != text.npos;
-  if (point == text.npos || exponent) return "double";
+  if (point == text.npos || exponent) return "float64";
   return absl::StrCat("decimal(", text.size() - point - 1, ")");
 }
 
@@ -80,7 +80,7 @@ std::string TableHint(const std::vector<std::string>& names,
 }
 
 std::string KeyHint(const KeyTypes& types, bool second_part, absl::string_view key) {
-  const std::optional<KeyType> type = KeyTypeOf(key);
+  const std::optional<ColumnType> type = KeyTypeOf(key);
   if (!type) return "";
   KeyTypes meant = types;
   (second_part ? *meant.second : meant.first) = *type;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "eris/key_text.h"
+#include "clients/cli/files/key_bounds.h"
 
 namespace eris::cli {
 namespace {
@@ -46,16 +46,16 @@ bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_
 }  // namespace
 
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
-                                                 const DelimitedFormat& format, size_t key_column,
-                                                 size_t records_max, KeyType type) {
+                                                 const DelimitedFormat& format, size_t key_field,
+                                                 size_t records_max, const ColumnSchema& column) {
   std::vector<uint64_t> keys;
   std::vector<absl::string_view> fields;
   std::string buffer(kWindowBytes, '\0'), scratch, reason;
   auto take = [&](absl::string_view text, bool at_end, size_t& consumed) {
     uint64_t key = 0;
     const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
-    if (result == SplitResult::kRecord && key_column < fields.size() &&
-        ParseKeyText(type, fields[key_column], key)) {
+    if (result == SplitResult::kRecord && key_field < fields.size() &&
+        ParseWord(column, fields[key_field], key)) {
       keys.push_back(key);
     }
     return result != SplitResult::kNeedMore;

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/files/delimited.h"
-#include "eris/types.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 
@@ -17,13 +17,13 @@ namespace eris::cli {
 // 20 % by which an AEU's share may pass the mean.
 inline constexpr size_t kSampleRecordsMax = 100'000;
 
-// Keys, encoded (column `key_column`, from 0) of up to `records_max` records at even distances in
-// the file. Records that do not parse are passed over: loading will name them. `fd` must be
-// seekable; its position stays. Errors: Unavailable (reading failed).
+// Keys, as words (key_bounds.h), of the field `key_field`, from 0, which is `column`, of up to
+// `records_max` records at even distances in the file. Records that do not parse are passed over:
+// loading will name them. `fd` must be seekable; its position stays. Errors: Unavailable (reading
+// failed).
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
-                                                 const DelimitedFormat& format, size_t key_column,
-                                                 size_t records_max,
-                                                 KeyType type = KeyType::kUint64);
+                                                 const DelimitedFormat& format, size_t key_field,
+                                                 size_t records_max, const ColumnSchema& column);
 
 // Bounds that cut the distinct keys of the sample into `partitions` equal runs: partitions - 1 of
 // them, strictly ascending; fewer when there are too few distinct keys. `others`: bounds of objects

@@ -24,7 +24,7 @@ void AppendQuoted(absl::string_view text, std::string& out) {
 
 }  // namespace
 
-void RowText::Head(const TableSchema& schema) {
+void RowText::Head(const Schema& schema) {
   if (std::exchange(begun_, true) || tbl_) return;
   line_.clear();
   for (const ColumnSchema& column : schema.columns) {
@@ -53,7 +53,7 @@ absl::Status RowText::AddString(const ColumnSchema& column, absl::string_view te
   return absl::OkStatus();
 }
 
-absl::Status RowText::Add(const TableSchema& schema, const client::OwnedRows& rows) {
+absl::Status RowText::Add(const Schema& schema, const client::OwnedRows& rows) {
   Head(schema);
   for (uint64_t row = 0; row < rows.rows && output_.open(); ++row) {
     line_.clear();

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/row_sink.h"
-#include "clients/table_rows.h"
-#include "eris/table.h"
+#include "clients/rows.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 
@@ -23,13 +23,13 @@ class RowText final : public RowSink {
 
   // Errors: InvalidArgument, of .tbl alone: a string that it cannot hold (with '|' or a line end,
   // or an empty one where it would be read as a null), naming column and row.
-  absl::Status Add(const TableSchema& schema, const client::OwnedRows& rows) override;
-  void End(const TableSchema& schema) override { Head(schema); }
+  absl::Status Add(const Schema& schema, const client::OwnedRows& rows) override;
+  void End(const Schema& schema) override { Head(schema); }
 
   uint64_t rows() const { return rows_; }
 
  private:
-  void Head(const TableSchema& schema);
+  void Head(const Schema& schema);
   absl::Status AddString(const ColumnSchema& column, absl::string_view text);
 
   Output& output_;

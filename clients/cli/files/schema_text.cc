@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/files/tpch_tables.h"
@@ -21,18 +22,16 @@
 namespace eris::cli {
 namespace {
 
-constexpr std::pair<absl::string_view, ColumnType> kTypes[] = {
-    {"int32", ColumnType::kInt32},   {"int64", ColumnType::kInt64},
-    {"uint64", ColumnType::kUint64}, {"double", ColumnType::kFloat64},
-    {"date", ColumnType::kDate},     {"decimal", ColumnType::kDecimal},
-    {"string", ColumnType::kString},
-};
+constexpr ColumnType kTypes[] = {ColumnType::kInt32,   ColumnType::kInt64, ColumnType::kUint64,
+                                 ColumnType::kFloat64, ColumnType::kDate,  ColumnType::kDecimal,
+                                 ColumnType::kString};
 
 absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
   const auto refuse = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "column '", text, "' of the schema: ", why, "; expected NAME:TYPE with a type of int32, ",
-        "int64, uint64, double, date, decimal(SCALE), string, and ? behind it if there are nulls"));
+    return absl::InvalidArgumentError(absl::StrCat("column '", text, "' of the schema: ", why,
+                                                   "; expected NAME:TYPE with a type of int32, ",
+                                                   "int64, uint64, float64, date, decimal(SCALE), "
+                                                   "string, and ? behind it if there are nulls"));
   };
   const size_t colon = text.rfind(':');
   if (colon == text.npos) return refuse("has no ':'");
@@ -51,10 +50,11 @@ absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
     scale = number;
     type = type.substr(0, open);
   }
-  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                         [&](const auto& one) { return one.first == type; });
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](ColumnType one) {
+    return type == ColumnTypeName(one);
+  });
   if (found == std::end(kTypes)) return refuse(absl::StrCat("'", type, "' is no type"));
-  column.type = found->second;
+  column.type = *found;
   if (scale.has_value() != (column.type == ColumnType::kDecimal)) {
     return refuse(scale ? "only a decimal has a scale" : "a decimal has a scale: decimal(2)");
   }
@@ -62,7 +62,7 @@ absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
   return column;
 }
 
-std::string NamesText(const TableSchema& schema) {
+std::string NamesText(const Schema& schema) {
   constexpr size_t kNamesMax = 32;
   std::string text;
   for (size_t i = 0; i < std::min(schema.columns.size(), kNamesMax); ++i) {
@@ -73,7 +73,7 @@ std::string NamesText(const TableSchema& schema) {
 }
 
 // As the engine does, so that it can be said without a server.
-absl::Status CheckSchema(const TableSchema& schema) {
+absl::Status CheckSchema(const Schema& schema) {
   if (schema.columns.size() > kTableColumnsMax) {
     return absl::InvalidArgumentError(absl::StrCat("a table of ", schema.columns.size(),
                                                    " columns, must have 1 to ", kTableColumnsMax));
@@ -117,7 +117,7 @@ absl::Status CheckSchema(const TableSchema& schema) {
 
 }  // namespace
 
-absl::Status SetKey(absl::string_view key, TableSchema& schema) {
+absl::Status SetKey(absl::string_view key, Schema& schema) {
   schema.key.clear();
   if (key == "none") return absl::OkStatus();
   for (const absl::string_view part : absl::StrSplit(key, ',')) {
@@ -137,8 +137,8 @@ absl::Status SetKey(absl::string_view key, TableSchema& schema) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<TableSchema> ParseSchema(absl::string_view text, absl::string_view key) {
-  TableSchema schema;
+absl::StatusOr<Schema> ParseSchema(absl::string_view text, absl::string_view key) {
+  Schema schema;
   if (absl::string_view name = text; absl::ConsumePrefix(&name, "tpch:")) {
     schema = TpchSchema(name);
     if (schema.columns.empty()) {
@@ -158,19 +158,38 @@ absl::StatusOr<TableSchema> ParseSchema(absl::string_view text, absl::string_vie
   return schema;
 }
 
-std::string ColumnTypeText(const ColumnSchema& column) {
-  std::string text = column.type == ColumnType::kInt128
-                         ? absl::StrCat("decimal128(", uint32_t{column.scale}, ")")
-                         : "";
-  for (const auto& [name, type] : kTypes) {
-    if (type == column.type) text = std::string(name);
+absl::StatusOr<KeyTypes> ParseKeyTypes(absl::string_view text) {
+  const size_t comma = text.find(',');
+  const bool two = comma != text.npos;
+  const auto read = [&](absl::string_view part) {
+    return KeyTypeFromName(absl::StripAsciiWhitespace(part));
+  };
+  const std::optional<ColumnType> first = read(text.substr(0, comma));
+  const std::optional<ColumnType> second = two ? read(text.substr(comma + 1)) : std::nullopt;
+  if (!first || two != second.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text,
+                     "' is no type of keys: uint64, int64, float64 or date, or two of them as in "
+                     "uint64,date"));
   }
-  if (column.type == ColumnType::kDecimal) absl::StrAppend(&text, "(", uint32_t{column.scale}, ")");
+  return KeyTypes(*first, second);
+}
+
+std::string CheckKeyTypes(const std::string& text) {
+  return std::string(ParseKeyTypes(text).status().message());
+}
+
+std::string ColumnTypeText(const ColumnSchema& column) {
+  const bool sum = column.type == ColumnType::kInt128;
+  std::string text = sum ? "decimal128" : ColumnTypeName(column.type);
+  if (sum || column.type == ColumnType::kDecimal) {
+    absl::StrAppend(&text, "(", uint32_t{column.scale}, ")");
+  }
   if (column.nullable) text += '?';
   return text;
 }
 
-std::string SchemaText(const TableSchema& schema) {
+std::string SchemaText(const Schema& schema) {
   std::string text;
   for (const ColumnSchema& column : schema.columns) {
     absl::StrAppend(&text, text.empty() ? "" : ",", column.name, ":", ColumnTypeText(column));
@@ -178,7 +197,7 @@ std::string SchemaText(const TableSchema& schema) {
   return text;
 }
 
-std::string TableKeyText(const TableSchema& schema) {
+std::string KeyNamesText(const Schema& schema) {
   std::string text;
   for (const uint32_t column : schema.key) {
     absl::StrAppend(&text, text.empty() ? "" : ",", schema.columns[column].name);
@@ -186,7 +205,7 @@ std::string TableKeyText(const TableSchema& schema) {
   return text;
 }
 
-std::string TableKeyTypesText(const TableSchema& schema) {
+std::string KeyTypesText(const Schema& schema) {
   std::string text;
   for (const uint32_t column : schema.key) {
     absl::StrAppend(&text, text.empty() ? "" : ",", ColumnTypeText(schema.columns[column]));
@@ -194,19 +213,30 @@ std::string TableKeyTypesText(const TableSchema& schema) {
   return text.empty() ? "-" : text;
 }
 
-std::string ColumnRangeText(const ColumnSchema& column) {
+std::string KeyForm(const Schema& schema) {
+  return absl::StrCat(schema.key.size(), ": ",
+                      absl::StrReplaceAll(KeyNamesText(schema), {{",", "/"}}), " (",
+                      KeyTypesText(schema), ")");
+}
+
+std::string ValuesText(const Schema& schema) {
+  const size_t count = schema.columns.size() - schema.key.size();
+  for (uint32_t i = 0; count == 1 && i < schema.columns.size(); ++i) {
+    if (std::count(schema.key.begin(), schema.key.end(), i) == 0) {
+      return ColumnTypeText(schema.columns[i]);
+    }
+  }
+  return absl::StrCat(count, " columns");
+}
+
+std::string ColumnRangeText(const ColumnSchema& column, bool key, uint64_t string_bytes_max) {
   switch (column.type) {
     case ColumnType::kInt32:
       return absl::StrCat("number from ", std::numeric_limits<int32_t>::min(), " to ",
                           std::numeric_limits<int32_t>::max());
-    case ColumnType::kInt64:
-      return std::string(KeyTypeRange(KeyType::kInt64));
-    case ColumnType::kUint64:
-      return std::string(KeyTypeRange(KeyType::kUint64));
     case ColumnType::kFloat64:
-      return "number within the range of 64-bit floats";
-    case ColumnType::kDate:
-      return std::string(KeyTypeRange(KeyType::kDate));
+      if (!key) return "number within the range of 64-bit floats";
+      return std::string(KeyTypeRange(column.type));
     case ColumnType::kDecimal: {
       std::string text = "decimal from ";
       client::AppendDecimal(std::numeric_limits<int64_t>::min(), column.scale, &text);
@@ -215,8 +245,10 @@ std::string ColumnRangeText(const ColumnSchema& column) {
       absl::StrAppend(&text, " with ", uint32_t{column.scale}, " digits behind the point");
       return text;
     }
+    case ColumnType::kString:
+      return absl::StrCat("string of at most ", string_bytes_max, " bytes");
     default:
-      return absl::StrCat("string of at most ", kTableStringBytesMax, " bytes");
+      return std::string(KeyTypeRange(column.type));
   }
 }
 

@@ -61,8 +61,8 @@ ColumnSchema TpchColumn(std::string name) {
 
 }  // namespace
 
-TableSchema TpchSchema(absl::string_view table) {
-  TableSchema schema;
+Schema TpchSchema(absl::string_view table) {
+  Schema schema;
   for (std::string& name : TpchColumns(table)) {
     schema.columns.push_back(TpchColumn(std::move(name)));
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "eris/table.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 
@@ -14,7 +14,7 @@ namespace eris::cli {
 std::vector<std::string> TpchColumns(absl::string_view table);
 
 // With the primary key. No columns for a name that is no TPC-H table.
-TableSchema TpchSchema(absl::string_view table);
+Schema TpchSchema(absl::string_view table);
 
 // "dir/orders.tbl.3" -> "orders"; any other name up to its first point.
 absl::string_view TableOfPath(absl::string_view path);

@@ -15,13 +15,13 @@ namespace eris::cli {
 namespace {
 
 // A range without a bound on a side, or of an object that has none, shows "-" there.
-std::string LoText(const KeyRange& range, KeyType type) {
+std::string LoText(const KeyRange& range, ColumnType type) {
   return range.lo == 0 ? "-" : KeyText(type, range.lo);
 }
-std::string HiText(const KeyRange& range, KeyType type) {
+std::string HiText(const KeyRange& range, ColumnType type) {
   return range.hi ? KeyText(type, *range.hi) : "-";
 }
-Json RangeJson(const KeyRange& range, KeyType type) {
+Json RangeJson(const KeyRange& range, ColumnType type) {
   return {{"lo", range.lo == 0 ? Json(nullptr) : Json(KeyText(type, range.lo))},
           {"hi", range.hi ? Json(KeyText(type, *range.hi)) : Json(nullptr)}};
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/text/parse.h"
 #include "clients/load/key_picker.h"
+#include "eris/batch.h"
 #include "eris/types.h"
 
 namespace eris::cli {

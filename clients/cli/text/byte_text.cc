@@ -9,9 +9,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/text/parse.h"
 #include "clients/json.h"
-#include "eris/types.h"
+#include "eris/batch.h"
 
 namespace eris::cli {
 namespace {
@@ -119,20 +118,6 @@ std::string ToJsonMember(ByteFormat format, absl::string_view name, absl::string
   const std::string shown = format == ByteFormat::kText ? std::string(bytes.data(), bytes.size())
                                                         : ShowBytes(format, bytes);
   return absl::StrCat(Json(name).Dump(), ": ", Json(shown).Dump());
-}
-
-absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, KeyType type) {
-  text = absl::StripLeadingAsciiWhitespace(text);
-  const size_t separator = text.find_first_of("= \t");
-  if (separator == absl::string_view::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", Head(text), "' is no pair; expected key=value or 'key value'"));
-  }
-  const absl::StatusOr<ObjectKey> key = ParseKey(text.substr(0, separator), type);
-  if (!key.ok()) return key.status();
-  absl::string_view value = text.substr(separator + 1);
-  if (text[separator] != '=') value = absl::StripLeadingAsciiWhitespace(value);
-  return BytePair{key->first, value};
 }
 
 }  // namespace eris::cli

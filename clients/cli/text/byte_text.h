@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "eris/types.h"
 
 namespace eris::cli {
 
@@ -29,14 +28,6 @@ std::string ShowBytes(ByteFormat format, absl::string_view bytes);
 // Members of a JSON object: "NAME": "..." with the text or what stands for it; of text that is no
 // UTF-8 "NAME_base64": "...".
 std::string ToJsonMember(ByteFormat format, absl::string_view name, absl::string_view bytes);
-
-// One pair of put, cut but not decoded: "7=text" or "7 text". The value after = is as it stands;
-// after blanks the first ones are left out.
-struct BytePair {
-  uint64_t key = 0;
-  absl::string_view value;
-};
-absl::StatusOr<BytePair> ParseBytePair(absl::string_view text, KeyType type = KeyType::kUint64);
 
 }  // namespace eris::cli
 

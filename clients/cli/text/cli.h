@@ -6,11 +6,23 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "clients/cli/text/flags.h"
 #include "clients/eris_client.h"
 
 namespace eris::cli {
+
+inline bool IsTable(const ObjectInfo& info) {
+  return info.kind == ObjectKind::kTable || info.kind == ObjectKind::kHeapTable;
+}
+// For verbs that are for keys and values. Errors: InvalidArgument, saying what to do `instead`.
+inline absl::Status CheckNoTable(const ObjectInfo& info, absl::string_view instead) {
+  if (!IsTable(info)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(info.name, " is a table; ", instead));
+}
 
 struct Cli {
   std::string server = "127.0.0.1:7411";
@@ -24,7 +36,7 @@ struct Cli {
     return client::Client::Connect({.server = server, .timeout = timeout()});
   }
 
-  // A connection for one object: its types of keys say how their text is read and shown.
+  // A connection for one object: its schema says how text is read and shown.
   struct ObjectClient {
     std::unique_ptr<client::Client> client;
     ObjectInfo info;

@@ -19,8 +19,8 @@ class OutputFile {
   ~OutputFile();
 
   // From here on signals are caught if there is something to remove (CatchInterrupts).
-  // A regular file, or one that is not there yet, is written beside its place, where links lead to
-  // it; anything else (a pipe, a device, a link to nothing) directly. Blocks as opening a pipe
+  // A regular or a new file is written under a temporary name, in the folder to which its links
+  // lead; anything else (a pipe, a device, a link to nothing) directly. Blocks as opening a pipe
   // does. Errors: InvalidArgument.
   absl::Status Open(const std::string& path);
   std::FILE* file() const { return file_; }  // null unless Open was ok

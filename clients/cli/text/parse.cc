@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "clients/cli/text/byte_text.h"
 #include "eris/key_text.h"
 
@@ -31,79 +30,7 @@ std::string CheckName(const std::string& text) {
 std::string CheckU64(const std::string& text) {
   uint64_t value = 0;
   if (ParseU64(text, value)) return "";
-  return absl::StrCat("'", text, "' is no ", KeyTypeRange(KeyType::kUint64));
-}
-
-absl::StatusOr<uint64_t> ParseValue(absl::string_view text) {
-  return KeyFromText(KeyType::kUint64, text);
-}
-
-namespace {
-
-// Cuts `text` at the first of `separators`; false: there is none.
-bool Cut(absl::string_view text, const char* separators, absl::string_view& left,
-         absl::string_view& right) {
-  const size_t separator = text.find_first_of(separators);
-  if (separator == absl::string_view::npos) return false;
-  left = text.substr(0, separator);
-  right = absl::StripLeadingAsciiWhitespace(text.substr(separator + 1));
-  return true;
-}
-
-absl::Status NoPair(absl::string_view text, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no pair; expected ", expected));
-}
-
-}  // namespace
-
-absl::StatusOr<std::pair<ObjectKey, uint64_t>> ParseKeyValue(absl::string_view text,
-                                                             const KeyTypes& types) {
-  text = absl::StripAsciiWhitespace(text);
-  absl::string_view left, right;
-  if (!Cut(text, "= \t", left, right)) return NoPair(text, "key=value or 'key value'");
-  const absl::StatusOr<ObjectKey> key = ParseKey(left, types);
-  if (!key.ok()) return key.status();
-  const absl::StatusOr<uint64_t> value = ParseValue(right);
-  if (!value.ok()) return value.status();
-  return std::pair(*key, *value);
-}
-
-absl::StatusOr<uint64_t> ParseDelta(absl::string_view text) {
-  uint64_t delta = 0;
-  if (ParseU64(text, delta)) return delta;
-  constexpr uint64_t kLowest = uint64_t{1} << 63;
-  if (!text.empty() && text[0] == '-' && ParseU64(text.substr(1), delta) && delta <= kLowest) {
-    return 0 - delta;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", text, "' is no number from -9223372036854775808 to 18446744073709551615"));
-}
-
-absl::StatusOr<KeyWrite> ParseWrite(WriteMode mode, absl::string_view text, const KeyTypes& types) {
-  text = absl::StripAsciiWhitespace(text);
-  const bool compares = mode == WriteMode::kCompareAndSet;
-  absl::string_view key_text, expected_text, value_text;
-  bool pair = Cut(text, "= \t", key_text, value_text);
-  if (pair && compares) pair = Cut(value_text, ": \t", expected_text, value_text);
-  if (!pair) {
-    return NoPair(text, compares                  ? "key=expected:value or 'key expected value'"
-                        : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
-                                                  : "key=value or 'key value'");
-  }
-  const absl::StatusOr<ObjectKey> key = ParseKey(key_text, types);
-  if (!key.ok()) return key.status();
-  const absl::StatusOr<uint64_t> expected = compares ? ParseValue(expected_text) : 0;
-  if (!expected.ok()) return expected.status();
-  const absl::StatusOr<uint64_t> value =
-      mode == WriteMode::kAdd ? ParseDelta(value_text) : ParseValue(value_text);
-  if (!value.ok()) return value.status();
-  return KeyWrite{.key = *key, .value = *value, .expected = *expected};
-}
-
-absl::StatusOr<ObjectKind> ParseKind(absl::string_view text) {
-  if (text == "index") return ObjectKind::kIndex;
-  if (text == "hash") return ObjectKind::kHash;
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no kind: index or hash"));
+  return absl::StrCat("'", text, "' is no ", KeyTypeRange(ColumnType::kUint64));
 }
 
 std::string KindName(ObjectKind kind) {
@@ -118,32 +45,6 @@ std::string KindName(ObjectKind kind) {
       return "heap table";
   }
   return absl::StrCat("kind ", static_cast<int>(kind));
-}
-
-std::string ValueTypeName(ValueType type) { return type == ValueType::kBytes ? "bytes" : "u64"; }
-
-absl::StatusOr<KeyRange> ParseRange(absl::string_view text, KeyType type) {
-  const size_t colon = text.find(':');
-  KeyRange range;
-  uint64_t hi = 0;
-  if (colon == absl::string_view::npos || !ParseKeyText(type, text.substr(0, colon), range.lo) ||
-      (colon + 1 < text.size() && !ParseKeyText(type, text.substr(colon + 1), hi))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no range; expected LO:HI (HI not included) or LO:, each a ",
-                     KeyTypeRange(type)));
-  }
-  if (colon + 1 < text.size()) range.hi = hi;
-  return range;
-}
-
-absl::StatusOr<std::vector<uint64_t>> ParseKeyList(absl::string_view text, KeyType type) {
-  std::vector<uint64_t> keys;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const absl::StatusOr<uint64_t> key = KeyFromText(type, absl::StripAsciiWhitespace(part));
-    if (!key.ok()) return key.status();
-    keys.push_back(*key);
-  }
-  return keys;
 }
 
 absl::StatusOr<uint64_t> ParseBytes(absl::string_view text) {

@@ -3,8 +3,8 @@
 #define ERIS_CLIENTS_CLI_TEXT_ROW_SINK_H_
 
 #include "absl/status/status.h"
-#include "clients/table_rows.h"
-#include "eris/table.h"
+#include "clients/rows.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 
@@ -13,9 +13,9 @@ class RowSink {
   virtual ~RowSink() = default;
   // `rows` has the columns of `schema`, the same each time. Errors: InvalidArgument (a value that
   // the form cannot hold).
-  virtual absl::Status Add(const TableSchema& schema, const client::OwnedRows& rows) = 0;
+  virtual absl::Status Add(const Schema& schema, const client::OwnedRows& rows) = 0;
   // Without any rows: the head alone.
-  virtual void End(const TableSchema& schema) = 0;
+  virtual void End(const Schema& schema) = 0;
 };
 
 }  // namespace eris::cli

@@ -105,7 +105,7 @@ class JoinRunnerTest : public testing::Test {
   // A block for one part.
   TestBlock& Give(uint32_t part, uint32_t rows) {
     TestBlock& block = blocks_.emplace_back(rows);
-    parts_[part].GiveBlock(&block);
+    parts_[part].GiveChunk(&block);
     return block;
   }
   struct Command {

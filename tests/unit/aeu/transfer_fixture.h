@@ -55,7 +55,7 @@ inline Kind U64() { return {.name = "u64", .like = {}}; }
 inline std::vector<Kind> Kinds() {
   Kind bytes{.name = "bytes", .like = {}}, two_part{.name = "two_part", .like = {}};
   Kind hash{.name = "hash", .like = {}, .links = false};
-  bytes.like.value_type = ValueType::kBytes;
+  bytes.like.value_type = ColumnType::kString;
   two_part.like.two_parts = true;
   hash.like.kind = ObjectKind::kHash;
   hash.like.seed = 77;
@@ -88,7 +88,7 @@ class TransferTest : public testing::Test {
     return ranges;
   }
   bool two_parts() const { return kind_.like.two_parts; }
-  bool byte_strings() const { return kind_.like.value_type == ValueType::kBytes; }
+  bool byte_strings() const { return kind_.like.value_type == ColumnType::kString; }
 
   struct Sent {
     explicit Sent(std::vector<std::pair<uint64_t, uint64_t>> sent_keys)

@@ -118,8 +118,8 @@ TEST_F(HandOverTest, AJoinWaitsForTheConclusion) {
     lab().Step(0);
     LabJoinBlock first(256), second(256);
     LabJoinPart part;
-    part.GiveBlock(&first);
-    part.GiveBlock(&second);
+    part.GiveChunk(&first);
+    part.GiveChunk(&second);
     routing::JoinPart* const parts[] = {&part};
     const routing::JoinSegment segment{.range = Of(50, 350),
                                        .inner = route_,

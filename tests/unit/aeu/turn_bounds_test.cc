@@ -119,7 +119,7 @@ TEST_F(TurnBoundsTest, ARoundThatIsWantedAgainComesToTheRangesBefore) {
 }
 
 TEST_F(TurnBoundsTest, ManyObjectsThatWereWrittenToAreMaintainedInManyTurns) {
-  Create({.range = {}, .value_type = ValueType::kBytes});
+  Create({.range = {}, .value_type = ColumnType::kString});
   const std::vector<uint64_t> values(20, 1 | 3 << 1);  // of three bytes, in the word
   lab_[0].SetWorkClock([] { return uint64_t{0}; });
   WriteAll(values);

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-client::Transfer Copy(KeyRange range, KeyType type) {
+client::Transfer Copy(KeyRange range, ColumnType type) {
   return {.record = {.id = 9,
                      .object = "orders",
                      .kind = TransferKind::kCopy,
@@ -30,8 +30,8 @@ client::Transfer Copy(KeyRange range, KeyType type) {
 }
 
 TEST(BalancerTextTest, TransferIsALineWithItsRangeInKeysOfItsType) {
-  const std::string text = ToText(std::vector{Copy({.lo = KeyFromInt64(-5)}, KeyType::kInt64),
-                                              Copy({.hi = KeyFromDate(0)}, KeyType::kDate)});
+  const std::string text = ToText(std::vector{Copy({.lo = KeyFromInt64(-5)}, ColumnType::kInt64),
+                                              Copy({.hi = KeyFromDate(0)}, ColumnType::kDate)});
   EXPECT_THAT(text, HasSubstr("-5           -"));
   EXPECT_THAT(text, HasSubstr("-  1970-01-01"));
   EXPECT_THAT(text, HasSubstr("copy"));
@@ -42,7 +42,7 @@ TEST(BalancerTextTest, TransferIsALineWithItsRangeInKeysOfItsType) {
 }
 
 TEST(BalancerTextTest, TransferThatDidNotEndWellSaysWhy) {
-  client::Transfer transfer = Copy({}, KeyType::kUint64);
+  client::Transfer transfer = Copy({}, ColumnType::kUint64);
   transfer.record.outcome = TransferOutcome::kRefused;
   transfer.record.reason = "no memory";
   EXPECT_THAT(ToText(std::vector{transfer}), HasSubstr("refused: no memory\n"));
@@ -96,7 +96,7 @@ TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
   EXPECT_THAT(text, Not(HasSubstr("paused")));
   EXPECT_THAT(text, Not(HasSubstr("moving now")));
   balance.status.paused = true;
-  balance.status.running = {Copy({}, KeyType::kUint64).record};
+  balance.status.running = {Copy({}, ColumnType::kUint64).record};
   EXPECT_THAT(ToText(balance, false), HasSubstr("paused; enabled"));
   EXPECT_THAT(ToText(balance, false), HasSubstr("moving now\n"));
   EXPECT_THAT(ToText(balance, false), Not(HasSubstr("progress")));
@@ -105,7 +105,7 @@ TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
 TEST(BalancerTextTest, AStallSaysWhoIsWaitedFor) {
   client::Balance balance;
   TransferRecord& record = balance.status.running.emplace_back();
-  record = Copy({}, KeyType::kUint64).record;
+  record = Copy({}, ColumnType::kUint64).record;
   record.id = 7;
   record.from = AeuId{3};
   record.to = AeuId{4};

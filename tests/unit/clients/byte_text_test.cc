@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "eris/types.h"
+#include "eris/batch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/clients/temp_file.h"
@@ -60,15 +60,6 @@ TEST(ByteTextTest, JsonIsExact) {
   EXPECT_EQ(ToJsonMember(ByteFormat::kText, "value", "a\"\n"), "\"value\": \"a\\\"\\n\"");
   EXPECT_EQ(ToJsonMember(ByteFormat::kText, "value", "\xff"), "\"value_base64\": \"/w==\"");
   EXPECT_EQ(ToJsonMember(ByteFormat::kHex, "value", "\xff"), "\"value\": \"ff\"");
-}
-
-TEST(ByteTextTest, PairIsCutAtTheFirstSeparator) {
-  EXPECT_EQ(ParseBytePair("7= a=b ")->value, " a=b ");
-  EXPECT_EQ(ParseBytePair("7 \t {\"a\"=1} ")->value, "{\"a\"=1} ");
-  EXPECT_EQ(ParseBytePair(" 18446744073709551615=")->key, ~uint64_t{0});
-  EXPECT_EQ(ParseBytePair("7=")->value, "");
-  EXPECT_FALSE(ParseBytePair("7").ok());
-  EXPECT_FALSE(ParseBytePair("x=7").ok());
 }
 
 }  // namespace

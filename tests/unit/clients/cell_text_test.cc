@@ -1,16 +1,15 @@
 #include "clients/cli/files/cell_text.h"
 
-#include <cstring>
 #include <limits>
 #include <string>
 
 #include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/cli/table_verbs.h"
 #include "eris/key_encoding.h"
+#include "eris/key_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/unit/clients/output_text.h"
 
 namespace eris::cli {
 namespace {
@@ -55,161 +54,58 @@ TEST(CellTextTest, OtherValues) {
 }
 
 TEST(CellTextTest, KeysAreReadByTheirColumns) {
-  const TableSchema schema = *ParseSchema("a:int64,b:date,c:decimal(2),d:int32", "d,b,c");
+  const Schema schema = *ParseSchema("a:int64,b:date,c:decimal(2),d:int32", "d,b,c");
   client::OwnedRows keys;
-  ASSERT_TRUE(AddKeyRow(schema, "7/1994-01-01/-0.5", keys).ok());
-  ASSERT_TRUE(AddKeyRow(schema, "-1/1970-01-02/3", keys).ok());
+  ASSERT_TRUE(AddKey(schema, "7/1994-01-01/-0.5", keys).ok());
+  ASSERT_TRUE(AddKey(schema, "-1/1970-01-02/3", keys).ok());
   EXPECT_EQ(keys.rows, 2u);
   EXPECT_EQ(keys.Get<int32_t>(0, 1), -1);
   EXPECT_EQ(keys.Get<int32_t>(1, 0), 8766);
   EXPECT_EQ(keys.Get<int64_t>(2, 0), -50);
   EXPECT_EQ(keys.Get<int64_t>(2, 1), 300);
-  EXPECT_THAT(std::string(AddKeyRow(schema, "7/1994-01-01", keys).message()),
-              HasSubstr("2 parts, the key has 3 (d/b/c)"));
-  EXPECT_THAT(std::string(AddKeyRow(schema, "7/x/1", keys).message()),
-              HasSubstr("'x' of key column b is no date"));
+  EXPECT_EQ(KeyTextOf(schema, keys, 0), "7/1994-01-01/-0.50");
+  EXPECT_EQ(AddKey(schema, "7/1994-01-01", keys).message(),
+            "'7/1994-01-01' has 2 parts, the key has 3: d/b/c (int32,date,decimal(2))");
+  EXPECT_EQ(AddKey(schema, "7/8/1", keys).message(),
+            "'8' is no date YYYY-MM-DD from -5877641-06-23 to 5881580-07-11 (column b of '7/8/1')");
+  EXPECT_THAT(std::string(AddKey(schema, "/1970-01-01/1", keys).message()),
+              HasSubstr("'' is no number from -2147483648"));
+  EXPECT_FALSE(AddKey(schema, "7/ 1970-01-01/1", keys).ok());
 }
 
-TEST(CellTextTest, BoundsAreValuesOfTheFirstKeyColumn) {
-  const TableSchema dates = *ParseSchema("a:date,b:int64", "a");
-  const auto range = ParseTableBounds(dates, "1970-01-01:1970-01-11", "");
-  ASSERT_TRUE(range.ok()) << range.status();
-  EXPECT_EQ(range->start, Value(Date{0}));
-  EXPECT_EQ(range->end, Value(Date{10}));
-  const TableSchema numbers = *ParseSchema("a:date,b:int32", "b");
-  const auto points = ParseTableBounds(numbers, "", "-5,5");
-  ASSERT_TRUE(points.ok()) << points.status();
-  EXPECT_EQ(points->splits, (std::vector<Value>{int64_t{-5}, int64_t{5}}));
-  EXPECT_FALSE(ParseTableBounds(*ParseSchema("a:int64", ""), "1:2", "").ok());
-  EXPECT_FALSE(ParseTableBounds(*ParseSchema("a:decimal(2)", "a"), "1:2", "").ok());
-  EXPECT_TRUE(ParseTableBounds(*ParseSchema("a:decimal(2)", "a"), "", "").ok());
-}
-
-TEST(CellTextTest, BoundsFromASampleAreValuesOfTheColumn) {
-  const ColumnSchema narrow{.name = "a", .type = ColumnType::kInt32};
-  std::vector<uint64_t> sample;
-  for (const int64_t one : {int64_t{-5}, int64_t{1} << 32, int64_t{7}, -(int64_t{1} << 40),
-                            int64_t{20}, int64_t{1} << 50}) {
-    sample.push_back(KeyFromInt64(one));
-  }
-  EXPECT_EQ(SampledBounds(narrow, sample, 3), (std::vector<Value>{int64_t{7}, int64_t{20}}));
-  const ColumnSchema wide{.name = "a", .type = ColumnType::kInt64};
-  EXPECT_EQ(SampledBounds(wide, sample, 2), (std::vector<Value>{int64_t{20}}));
-}
-
-TEST(CellTextTest, QueriesNameTheFlagThatIsWrong) {
-  const auto error = [](const TableScanFlags& flags) {
-    return std::string(QueryOf(flags, 0).status().message());
-  };
-  EXPECT_TRUE(QueryOf({.filter = "a < 1", .aggregates = "count(*)", .group_by = "a"}, 3).ok());
-  EXPECT_THAT(error({.filter = "a <"}), HasSubstr("--filter: at character 4"));
-  EXPECT_THAT(error({.columns = "a b"}), HasSubstr("--columns: at character 3"));
-  EXPECT_THAT(error({.aggregates = "a"}), HasSubstr("--agg: at character 1"));
-  EXPECT_THAT(error({.aggregates = "count(*)", .group_by = "a+b"}), HasSubstr("--group-by:"));
-  EXPECT_THAT(error({.group_by = "a"}), HasSubstr("without --agg"));
-}
-
-class CellPrinterTest : public ::testing::Test {
- protected:
-  CellPrinterTest() {
-    rows_.rows = 2;
-    rows_.columns.resize(2);
-    const int64_t numbers[] = {12345, -1};
-    rows_.columns[0].values.assign(reinterpret_cast<const char*>(numbers), sizeof(numbers));
-    rows_.columns[0].validity = std::string(1, '\1');
-    rows_.columns[1].values = "a\"b\n";
-    const uint32_t offsets[] = {0, 3, 4};
-    rows_.columns[1].offsets.assign(reinterpret_cast<const char*>(offsets), sizeof(offsets));
-  }
-  std::string Printed(bool json, bool any) {
-    return OutputText([&](Output& output) {
-      CellPrinter printer(output, json);
-      if (any) printer.Add(schema_, rows_, nullptr);
-      if (second_ != nullptr) printer.Add(schema_, *second_, &present_);
-      printer.End(schema_);
-    });
-  }
-  static void SetStrings(const std::vector<std::string>& strings, client::OwnedRows& rows) {
-    rows.rows = strings.size();
-    rows.columns = std::vector<ColumnBuffers>(2);
-    rows.columns[0].values.assign(strings.size() * sizeof(int64_t), '\0');
-    uint32_t end = 0;
-    rows.columns[1].offsets.assign(sizeof(end), '\0');
-    for (const std::string& one : strings) {
-      rows.columns[1].values += one;
-      end += static_cast<uint32_t>(one.size());
-      rows.columns[1].offsets.append(reinterpret_cast<const char*>(&end), sizeof(end));
+// No text of one part has the separator in it, so that every pair is read as it was written.
+TEST(CellTextTest, KeysOfAllTypesGoRound) {
+  constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
+                                   ColumnType::kDate};
+  for (const ColumnType first : kTypes) {
+    for (const ColumnType second : kTypes) {
+      const Schema schema = KeyValueSchema({first, second});
+      for (const uint64_t a : {LowestKey(first), HighestKey(first), LowestKey(first) + 12345}) {
+        for (const uint64_t b : {LowestKey(second), HighestKey(second), LowestKey(second) + 99}) {
+          const std::string text = absl::StrCat(KeyText(first, a), "/", KeyText(second, b));
+          client::OwnedRows rows;
+          const absl::Status status = AddKey(schema, text, rows);
+          ASSERT_TRUE(status.ok()) << status;
+          EXPECT_EQ(KeyTextOf(schema, rows, 0), text);
+        }
+      }
     }
   }
-  TableSchema schema_ = *ParseSchema("n:int64?,text:string", "");
-  client::OwnedRows rows_;
-  const client::OwnedRows* second_ = nullptr;  // a chunk with missing rows
-  client::RowBits present_;
-};
-
-TEST_F(CellPrinterTest, TableHasAlignedColumns) {
-  EXPECT_EQ(Printed(false, true),
-            "    n  text\n"
-            "12345  a\"b\n"
-            "    -  \\n\n");
-  EXPECT_EQ(Printed(false, false), "n  text\n");
 }
 
-TEST_F(CellPrinterTest, WidthsAreOfCharactersAndOfTheFirstRowsTogether) {
-  std::swap(schema_.columns[0], schema_.columns[1]);
-  SetStrings({"gr\xc3\xbc\xc3\x9f", "a"}, rows_);
-  std::swap(rows_.columns[0], rows_.columns[1]);
-  client::OwnedRows wider;
-  SetStrings({"longer words", std::string(70, 'x'), "b"}, wider);
-  std::swap(wider.columns[0], wider.columns[1]);
-  second_ = &wider;
-  present_ = client::RowBits(std::string(1, '\7'), 3);
-  EXPECT_EQ(Printed(false, true),
-            "text          n\n"
-            "gr\xc3\xbc\xc3\x9f          0\n"
-            "a             0\n"
-            "longer words  0\n" +
-                std::string(70, 'x') + "  0\n" + "b             0\n");
-}
-
-TEST_F(CellPrinterTest, WidthsGrowBehindTheFirstRows) {
-  std::swap(schema_.columns[0], schema_.columns[1]);
-  SetStrings(std::vector<std::string>(CellPrinter::kRowsBeforeHead, "word"), rows_);
-  std::swap(rows_.columns[0], rows_.columns[1]);
-  client::OwnedRows wider;
-  SetStrings({"longer words", "b"}, wider);
-  std::swap(wider.columns[0], wider.columns[1]);
-  second_ = &wider;
-  present_ = client::RowBits(std::string(1, '\3'), 2);
-  const std::string text = Printed(false, true);
-  EXPECT_EQ(text.substr(0, 16), "text  n\nword  0\n");
-  EXPECT_EQ(text.substr(text.size() - 32), "longer words  0\nb             0\n");
-}
-
-TEST_F(CellPrinterTest, LongStringTakesFromTheBlanksBehindIt) {
-  schema_ = *ParseSchema("text:string,wide_name:int64,last:string", "");
-  const std::string longest(63, 'x');
-  SetStrings({longest, std::string(60, 'y')}, rows_);
-  rows_.columns = {rows_.columns[1], rows_.columns[0], rows_.columns[1]};
-  EXPECT_EQ(Printed(false, true), "text" + std::string(58, ' ') + "wide_name  last\n" + longest +
-                                      "       0  " + longest + "\n" + std::string(60, 'y') +
-                                      "          0  " + std::string(60, 'y') + "\n");
-}
-
-TEST_F(CellPrinterTest, MissingRowsAreLeftOutOrNull) {
-  second_ = &rows_;
-  present_ = client::RowBits(std::string(1, '\1'), 2);
-  EXPECT_EQ(Printed(false, false), "    n  text\n12345  a\"b\n");
-  EXPECT_EQ(Printed(true, false), "[\n  {\"n\": \"12345\", \"text\": \"a\\\"b\"},\n  null\n]\n");
-}
-
-TEST_F(CellPrinterTest, JsonIsAnArrayOfObjects) {
-  EXPECT_EQ(Printed(true, true), R"([
-  {"n": "12345", "text": "a\"b"},
-  {"n": null, "text": "\n"}
-]
-)");
-  EXPECT_EQ(Printed(true, false), "[]\n");
+TEST(CellTextTest, WhatIsNoKeyIsRefusedWithTheTypes) {
+  const auto said = [](const KeyTypes& types, const char* text) {
+    client::OwnedRows rows;
+    return std::string(AddKey(KeyValueSchema(types), text, rows).message());
+  };
+  EXPECT_EQ(said({}, "-1"), "'-1' is no number from 0 to 18446744073709551615");
+  EXPECT_EQ(said({}, ""), "'' is no number from 0 to 18446744073709551615");
+  EXPECT_EQ(said({}, "7/8"), "'7/8' has 2 parts, the key has 1: key (uint64)");
+  EXPECT_EQ(said({ColumnType::kUint64, ColumnType::kDate}, "7"),
+            "'7' has 1 part, the key has 2: key/second_key (uint64,date)");
+  EXPECT_THAT(said(ColumnType::kFloat64, "nan"),
+              HasSubstr("'nan' is no number within the range of 64-bit floats"));
+  EXPECT_THAT(said(ColumnType::kDate, "2023-02-29"), HasSubstr("'2023-02-29' is no date"));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 namespace eris::cli {
 namespace {
 
+ColumnSchema ColumnOf(ColumnType type) { return {.name = "k", .type = type}; }
+
 // Keys per partition over their mean.
 double LargestShare(const std::vector<uint64_t>& keys, const std::vector<uint64_t>& points) {
   std::vector<size_t> counts(points.size() + 1);
@@ -39,7 +41,8 @@ TEST(SplitPointsTest, FewerKeysThanPartitionsGiveFewerPointsAscending) {
 
 TEST(SampleKeysTest, SmallFileIsReadWholly) {
   const TempFile file("k,v\n3,1\nbad,1\n7,1\n5,1");
-  const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000);
+  const auto keys =
+      SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000, ColumnOf(ColumnType::kUint64));
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(*keys, (std::vector<uint64_t>{3, 7, 5}));
 }
@@ -57,7 +60,8 @@ TEST(SplitPointsTest, CutsOfOthersAreTakenWhereTheyGiveEqualShares) {
 
 TEST(SampleKeysTest, KeysAreReadByTheirType) {
   const TempFile file("day,mm\n1970-01-03,1\n12,1\n1969-12-31,1\n");
-  const auto keys = SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000, KeyType::kDate);
+  const auto keys =
+      SampleKeys(file.fd(), file.bytes(), {}, 0, 100'000, ColumnOf(ColumnType::kDate));
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(*keys, (std::vector<uint64_t>{KeyFromDate(2), KeyFromDate(-1)}));
 }
@@ -73,7 +77,8 @@ TEST(SampleKeysTest, BoundsFromASampleOfASkewedFileGiveEveryPartitionItsShare) {
     text += std::to_string(keys.back()) + "|" + std::string(random() % 30, 'x') + "|\n";
   }
   const TempFile file(text);
-  const auto sample = SampleKeys(file.fd(), file.bytes(), {'|', false, true}, 0, 20'000);
+  const auto sample = SampleKeys(file.fd(), file.bytes(), {'|', false, true}, 0, 20'000,
+                                 ColumnOf(ColumnType::kUint64));
   ASSERT_TRUE(sample.ok()) << sample.status();
   EXPECT_LE(sample->size(), 20'000u);
   for (const size_t partitions : {2, 7, 8, 64}) {

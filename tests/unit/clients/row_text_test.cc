@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/files/cell_text.h"
+#include "clients/cli/files/row_file.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/cli/files/table_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"
@@ -24,7 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string Written(const TableSchema& schema, const client::OwnedRows& rows, bool tbl,
+std::string Written(const Schema& schema, const client::OwnedRows& rows, bool tbl,
                     absl::Status* error = nullptr) {
   return OutputText([&](Output& output) {
     RowText text(output, tbl);
@@ -34,12 +33,12 @@ std::string Written(const TableSchema& schema, const client::OwnedRows& rows, bo
   });
 }
 
-client::OwnedRows ReadBack(const TableSchema& schema, const std::string& text, bool tbl) {
+client::OwnedRows ReadBack(const Schema& schema, const std::string& text, bool tbl) {
   const TempFile temp(text);
-  TableFileFormat format;
+  RowFileFormat format;
   format.delimited = tbl ? DelimitedFormat{'|', false, true} : DelimitedFormat{};
   format.header = tbl ? std::optional<bool>(false) : std::nullopt;
-  TableFile file(temp.fd(), "f", format, schema);
+  RowFile file(temp.fd(), "f", format, schema);
   EXPECT_TRUE(file.Open().ok());
   client::OwnedRows rows;
   std::string complaint;
@@ -47,7 +46,7 @@ client::OwnedRows ReadBack(const TableSchema& schema, const std::string& text, b
     complaint = bad;
     return false;
   });
-  EXPECT_TRUE(result.ok() && *result == TableFile::Result::kEnd) << complaint;
+  EXPECT_TRUE(result.ok() && *result == RowFile::Result::kEnd) << complaint;
   return rows;
 }
 
@@ -70,7 +69,7 @@ void AddStrings(const std::vector<std::optional<std::string>>& values, ColumnBuf
 }
 
 TEST(RowTextTest, CsvHasAHeaderNullsAndQuotes) {
-  TableSchema schema = *ParseSchema("n:int32,b:string?", "");
+  Schema schema = *ParseSchema("n:int32,b:string?", "");
   schema.columns[1].name = "a,b";
   client::OwnedRows rows{.rows = 5, .columns = std::vector<ColumnBuffers>(2)};
   for (const int32_t n : {1, 2, 3, 4, 5}) AppendValue(n, rows.columns[0].values);
@@ -82,7 +81,7 @@ TEST(RowTextTest, CsvHasAHeaderNullsAndQuotes) {
 }
 
 TEST(RowTextTest, TblRefusesWhatItCannotHold) {
-  const TableSchema schema = *ParseSchema("a:string?", "");
+  const Schema schema = *ParseSchema("a:string?", "");
   for (const char* bad : {"", "a|b", "a\nb"}) {
     client::OwnedRows rows{.rows = 2, .columns = std::vector<ColumnBuffers>(1)};
     AddStrings({"fine", bad}, rows.columns[0]);
@@ -99,8 +98,8 @@ TEST(RowTextTest, RowsComeBackBitForBit) {
   SCOPED_TRACE(test::SeedText(seed));
   std::mt19937_64 random(seed);
   constexpr uint64_t kRows = 3000;
-  const TableSchema schema = *ParseSchema(
-      "s:string?,d:double?,i:int32,l:int64,u:uint64,day:date,m:decimal(4)?,t:string", "");
+  const Schema schema = *ParseSchema(
+      "s:string?,d:float64?,i:int32,l:int64,u:uint64,day:date,m:decimal(4)?,t:string", "");
   for (const bool tbl : {false, true}) {
     client::OwnedRows rows{.rows = kRows, .columns = std::vector<ColumnBuffers>(8)};
     const std::string letters = tbl ? std::string("ab,\"\r\0 \xc3\xbc\xff", 10)
@@ -158,7 +157,7 @@ TEST(RowTextTest, RowsComeBackBitForBit) {
 }
 
 TEST(RowTextTest, NullsOfASingleColumnComeBack) {
-  const TableSchema schema = *ParseSchema("a:string?", "");
+  const Schema schema = *ParseSchema("a:string?", "");
   client::OwnedRows rows{.rows = 4, .columns = std::vector<ColumnBuffers>(1)};
   AddStrings({std::nullopt, "", "x", std::nullopt}, rows.columns[0]);
   const client::OwnedRows back = ReadBack(schema, Written(schema, rows, false), false);

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "clients/cli/files/table_file.h"
+#include "clients/cli/files/row_file.h"
 #include "clients/cli/files/tpch_tables.h"
 #include "gtest/gtest.h"
 #include "tests/unit/clients/temp_file.h"
@@ -29,14 +29,14 @@ std::string Text(const SampleScale& scale, bool orders) {
 
 client::OwnedRows Read(const std::string& text, const char* table) {
   const TempFile temp(text);
-  TableFile file(temp.fd(), table, {.delimited = {'|', false, true}}, TpchSchema(table));
+  RowFile file(temp.fd(), table, {.delimited = {'|', false, true}}, TpchSchema(table));
   EXPECT_TRUE(file.Open().ok());
   client::OwnedRows rows;
   const auto result = file.Read(1'000'000, rows, [](const std::string& complaint) {
     ADD_FAILURE() << complaint;
     return true;
   });
-  EXPECT_TRUE(result.ok() && *result == TableFile::Result::kEnd);
+  EXPECT_TRUE(result.ok() && *result == RowFile::Result::kEnd);
   return rows;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/hand_engine.h"
+#include "tests/support/objects.h"
 #include "tests/support/seed.h"
 
 namespace eris {
@@ -29,11 +30,7 @@ struct Outcome {
 class AsyncCallTest : public testing::Test {
  protected:
   AsyncCallTest() {
-    EXPECT_TRUE(
-        engine_.While([&] {
-                 return engine_->Create("o", {.expected = {0, 2000}}).status();
-               })
-            .ok());
+    object_ = engine_.While([&] { return test::Create(*engine_, "o", {.expected = {0, 2000}}); });
     session_ = engine_->NewSession();
   }
   void Settle() {
@@ -43,12 +40,13 @@ class AsyncCallTest : public testing::Test {
   test::HandEngine engine_{2,
                            [](Options& options) { options.session_in_flight_bytes_max = 60'000; }};
   std::unique_ptr<Session> session_;
+  Object object_;
   const std::vector<uint64_t> keys_{1, 1500};
 };
 
 TEST_F(AsyncCallTest, TheCallbackComesAfterTheLastAeuAndOnce) {
   Outcome outcome;
-  ASSERT_TRUE(session_->UpsertAsync("o", keys_, keys_, outcome.Callback()).ok());
+  ASSERT_TRUE(session_->UpsertAsync(object_, keys_, keys_, outcome.Callback()).ok());
   engine_->aeu({0}).Step({});
   EXPECT_EQ(outcome.calls.load(), 0);
   engine_->aeu({1}).Step({});
@@ -57,12 +55,12 @@ TEST_F(AsyncCallTest, TheCallbackComesAfterTheLastAeuAndOnce) {
   EXPECT_EQ(outcome.calls.load(), 1);
   EXPECT_TRUE(outcome.result.status.ok());
   EXPECT_EQ(outcome.result.count, 2u);
-  EXPECT_EQ(outcome.result.present, std::string(1, '\0'));
+  EXPECT_EQ(outcome.result.existed, std::string(1, '\0'));
 }
 
 TEST_F(AsyncCallTest, CancelledBeforeAnyAeuHasBegunNothingChanges) {
   Outcome outcome;
-  auto call = session_->UpsertAsync("o", keys_, keys_, outcome.Callback());
+  auto call = session_->UpsertAsync(object_, keys_, keys_, outcome.Callback());
   ASSERT_TRUE(call.ok());
   (*call)->Cancel(absl::DeadlineExceededError("late"));
   (*call)->Cancel(absl::CancelledError("again"));
@@ -76,13 +74,13 @@ TEST_F(AsyncCallTest, CancelledBeforeAnyAeuHasBegunNothingChanges) {
   EXPECT_EQ(outcome.calls.load(), 1);
   std::vector<uint8_t> existed(2, 9);
   EXPECT_TRUE(
-      engine_.While([&] { return session_->Erase("o", keys_, absl::MakeSpan(existed)); }).ok());
+      engine_.While([&] { return session_->Erase(object_, keys_, absl::MakeSpan(existed)); }).ok());
   EXPECT_EQ(existed, std::vector<uint8_t>(2, 0));
 }
 
 TEST_F(AsyncCallTest, CancelledBetweenTwoAeusTheRequestEndsWithTheSecond) {
   Outcome outcome;
-  auto call = session_->UpsertAsync("o", keys_, keys_, outcome.Callback());
+  auto call = session_->UpsertAsync(object_, keys_, keys_, outcome.Callback());
   ASSERT_TRUE(call.ok());
   engine_->aeu({0}).Step({});
   (*call)->Cancel(absl::CancelledError("enough"));
@@ -94,7 +92,7 @@ TEST_F(AsyncCallTest, CancelledBetweenTwoAeusTheRequestEndsWithTheSecond) {
 
 TEST_F(AsyncCallTest, CancelledAfterTheEndNothingMoreIsCalled) {
   Outcome outcome;
-  auto call = session_->LookupAsync("o", keys_, outcome.Callback());
+  auto call = session_->LookupAsync(object_, keys_, outcome.Callback());
   ASSERT_TRUE(call.ok());
   engine_.StepUntil([&] { return outcome.calls.load() > 0; });
   (*call)->Cancel(absl::CancelledError("too late"));
@@ -108,7 +106,7 @@ TEST_F(AsyncCallTest, CancellingWhileAnswersComeCallsOnce) {
   std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 300; ++round) {
     Outcome outcome;
-    auto call = session_->UpsertAsync("o", keys_, keys_, outcome.Callback());
+    auto call = session_->UpsertAsync(object_, keys_, keys_, outcome.Callback());
     ASSERT_TRUE(call.ok()) << call.status();  // credit has come back
     std::atomic<bool> go{false};
     std::thread canceller([&, spins = random() % 2000] {
@@ -130,9 +128,9 @@ TEST_F(AsyncCallTest, CreditComesBackThoughTheHandleIsKept) {
   const std::vector<uint64_t> keys(1000, 3);
   for (int round = 0; round < 5; ++round) {
     Outcome outcome;
-    auto call = session_->LookupAsync("o", keys, outcome.Callback());
+    auto call = session_->LookupAsync(object_, keys, outcome.Callback());
     ASSERT_TRUE(call.ok()) << call.status();
-    EXPECT_EQ(session_->LookupAsync("o", keys, outcome.Callback()).status().code(),
+    EXPECT_EQ(session_->LookupAsync(object_, keys, outcome.Callback()).status().code(),
               absl::StatusCode::kResourceExhausted);
     engine_.StepUntil([&] { return outcome.calls.load() > 0; });
     kept.push_back(*std::move(call));
@@ -145,14 +143,13 @@ TEST_F(AsyncCallTest, CreditComesBackThoughTheHandleIsKept) {
 
 TEST_F(AsyncCallTest, WhatFindsNoBufferWithinTheBoundIsRefused) {
   test::HandEngine engine{2, [](Options& options) { options.send_wait_ms_max = 1; }};
-  ASSERT_TRUE(engine.While([&] {
-                      return engine->Create("o", {.expected = {0, 2000}}).status();
-                    })
-                  .ok());
+  const Object object = engine.While([&] {
+    return test::Create(*engine, "o", {.expected = {0, 2000}});
+  });
   auto session = engine->NewSession();
   const std::vector<uint64_t> keys(20'000, 5);  // more than AEU 0's half holds
   Outcome outcome;
-  ASSERT_TRUE(session->LookupAsync("o", keys, outcome.Callback()).ok());
+  ASSERT_TRUE(session->LookupAsync(object, keys, outcome.Callback()).ok());
   engine.StepUntil([&] { return outcome.calls.load() > 0; });
   EXPECT_EQ(outcome.result.status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_GT(outcome.result.refused, 0u);
@@ -162,12 +159,12 @@ TEST_F(AsyncCallTest, WhatFindsNoBufferWithinTheBoundIsRefused) {
 TEST_F(AsyncCallTest, CloseCallsWhatIsOwed) {
   Outcome outcomes[10];
   for (Outcome& outcome : outcomes) {
-    ASSERT_TRUE(session_->UpsertAsync("o", keys_, keys_, outcome.Callback()).ok());
+    ASSERT_TRUE(session_->UpsertAsync(object_, keys_, keys_, outcome.Callback()).ok());
   }
   engine_.Close();
   for (Outcome& outcome : outcomes) EXPECT_EQ(outcome.calls.load(), 1);
   Outcome late;
-  EXPECT_EQ(session_->UpsertAsync("o", keys_, keys_, late.Callback()).status().code(),
+  EXPECT_EQ(session_->UpsertAsync(object_, keys_, keys_, late.Callback()).status().code(),
             absl::StatusCode::kUnavailable);
   EXPECT_EQ(late.calls.load(), 0);
 }

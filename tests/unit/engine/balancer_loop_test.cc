@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/moving/transfer_executor.h"
+#include "engine/objects/object_kinds.h"
 
 namespace eris::engine {
 namespace {
@@ -38,7 +39,8 @@ class BalancerLoopTest : public testing::Test {
     object_ = std::make_shared<ObjectEntry>(
         "o", ObjectKind::kIndex, place->slot, place->id,
         std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0, 1'000},
-                                              std::vector<AeuId>{AeuId{0}, AeuId{1}}));
+                                              std::vector<AeuId>{AeuId{0}, AeuId{1}}),
+        *LayoutOf(ObjectKind::kIndex, KeyValueSchema()));
     core_.catalogue.Publish(*place, object_);
   }
   balancer::LoadSample Sample() {

@@ -52,18 +52,22 @@ TEST(InitialStartsTest, AnyExpectedRangeFallsIntoEvenPieces) {
 }
 
 TEST(InitialStartsTest, TypedRangesFallIntoEvenPiecesOfTheirKeys) {
-  const auto starts =
-      InitialStarts({.expected = Int64Range(-100, 100), .key_type = KeyType::kInt64}, 4);
+  const auto starts = InitialStarts(
+      {.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(-100, 100)}, 4);
   EXPECT_EQ(*starts, (Starts{0, KeyFromInt64(-50), KeyFromInt64(0), KeyFromInt64(50)}));
-  EXPECT_EQ(*InitialStarts({.key_type = KeyType::kInt64}, 2), (Starts{0, KeyFromInt64(0)}));
+  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(ColumnType::kInt64)}, 2),
+            (Starts{0, KeyFromInt64(0)}));
   // Not even a piece of it lies among the NaNs.
-  const auto floats = *InitialStarts({.key_type = KeyType::kFloat64}, 1000);
+  const auto floats = *InitialStarts({.schema = KeyValueSchema(ColumnType::kFloat64)}, 1000);
   ASSERT_EQ(floats.size(), 1000u);
-  EXPECT_GT(floats[1], LowestKey(KeyType::kFloat64));
-  EXPECT_LT(floats.back(), HighestKey(KeyType::kFloat64));
-  EXPECT_EQ(*InitialStarts({.key_type = KeyType::kFloat64}, 2), (Starts{0, KeyFromFloat64(0)}));
-  EXPECT_EQ(*InitialStarts({.expected = DateRange(0, std::nullopt), .key_type = KeyType::kDate}, 2),
-            (Starts{0, KeyFromDate(1 << 30)}));
+  EXPECT_GT(floats[1], LowestKey(ColumnType::kFloat64));
+  EXPECT_LT(floats.back(), HighestKey(ColumnType::kFloat64));
+  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(ColumnType::kFloat64)}, 2),
+            (Starts{0, KeyFromFloat64(0)}));
+  EXPECT_EQ(
+      *InitialStarts(
+          {.schema = KeyValueSchema(ColumnType::kDate), .expected = DateRange(0, std::nullopt)}, 2),
+      (Starts{0, KeyFromDate(1 << 30)}));
 }
 
 TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
@@ -72,33 +76,37 @@ TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
     EXPECT_EQ(status.code(), kInvalid);
     return std::string(status.message());
   };
-  EXPECT_EQ(message({.expected = Int64Range(5, -5), .key_type = KeyType::kInt64}),
+  EXPECT_EQ(message({.schema = KeyValueSchema(ColumnType::kInt64), .expected = Int64Range(5, -5)}),
             "the expected range [5, -5) holds no key");
   EXPECT_EQ(
-      message({.split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}, .key_type = KeyType::kInt64}),
+      message({.schema = KeyValueSchema(ColumnType::kInt64),
+               .split_points = {KeyFromInt64(-3), KeyFromInt64(-4)}}),
       "split points must be above -9223372036854775808, up to 9223372036854775807 and strictly "
       "ascending: -4 comes after -3");
-  EXPECT_EQ(message({.split_points = {0}, .key_type = KeyType::kFloat64}),
+  EXPECT_EQ(message({.schema = KeyValueSchema(ColumnType::kFloat64), .split_points = {0}}),
             "split points must be above -inf, up to inf and strictly ascending: key 0 comes after "
             "-inf");
   EXPECT_EQ(
-      message({.split_points = {uint64_t{1} << 32}, .key_type = KeyType::kDate}),
+      message({.schema = KeyValueSchema(ColumnType::kDate), .split_points = {uint64_t{1} << 32}}),
       "split points must be above -5877641-06-23, up to 5881580-07-11 and strictly ascending: "
       "key 4294967296 comes after -5877641-06-23");
-  EXPECT_EQ(message({.expected = {uint64_t{1} << 40, std::nullopt}, .key_type = KeyType::kDate}),
+  EXPECT_EQ(message({.schema = KeyValueSchema(ColumnType::kDate),
+                     .expected = {uint64_t{1} << 40, std::nullopt}}),
             "the expected range begins at key 1099511627776, which is no date YYYY-MM-DD from "
             "-5877641-06-23 to 5881580-07-11");
 }
 
 TEST(InitialStartsTest, OfTwoPartKeysTheFirstsAreCut) {
-  const KeyTypes keys = {KeyType::kInt64, KeyType::kDate};
-  EXPECT_EQ(*InitialStarts({.expected = Int64Range(-100, 100), .key_type = keys}, 2),
+  const KeyTypes keys = {ColumnType::kInt64, ColumnType::kDate};
+  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema(keys), .expected = Int64Range(-100, 100)}, 2),
             (Starts{0, KeyFromInt64(0)}));
-  EXPECT_EQ(*InitialStarts({.key_type = {KeyType::kDate, KeyType::kUint64}}, 4),
-            *InitialStarts({.key_type = KeyType::kDate}, 4));
+  EXPECT_EQ(*InitialStarts({.schema = KeyValueSchema({ColumnType::kDate, ColumnType::kUint64})}, 4),
+            *InitialStarts({.schema = KeyValueSchema(ColumnType::kDate)}, 4));
   const KeyRange inside{.lo = 1, .hi = 5, .lo_second = 1};
-  EXPECT_EQ(InitialStarts({.expected = inside, .key_type = keys}, 2).status().code(), kInvalid);
-  EXPECT_EQ(InitialStarts({.expected = {.lo = 1, .hi = 5, .hi_second = 1}, .key_type = keys}, 2)
+  EXPECT_EQ(InitialStarts({.schema = KeyValueSchema(keys), .expected = inside}, 2).status().code(),
+            kInvalid);
+  EXPECT_EQ(InitialStarts(
+                {.schema = KeyValueSchema(keys), .expected = {.lo = 1, .hi = 5, .hi_second = 1}}, 2)
                 .status()
                 .code(),
             kInvalid);
@@ -133,37 +141,39 @@ TEST(InitialStartsTest, BadInputIsRefused) {
   EXPECT_EQ(InitialStarts({.split_points = points}, 2)->size(), kPartitionsMax);
 }
 
-TableSchema KeyOf(ColumnType type) {
-  return {.columns = {{.name = "k", .type = type}, {.name = "l", .type = ColumnType::kInt32}},
-          .key = {0, 1}};
+// Of a clustered table.
+absl::StatusOr<Starts> TableStarts(ColumnType type, CreateOptions options) {
+  options.kind = ObjectKind::kTable;
+  options.schema = {.columns = {{.name = "k", .type = type, .scale = 2},
+                                {.name = "l", .type = ColumnType::kInt32}},
+                    .key = {0, 1}};
+  return InitialStarts(options, 2);
 }
 
 TEST(InitialTableStartsTest, AHeapTableHasANumberedPartitionPerAeuAndNoBounds) {
-  const TableSchema heap = {.columns = KeyOf(ColumnType::kInt64).columns};
-  EXPECT_EQ(*InitialTableStarts(heap, {}, 3), (std::vector<uint64_t>{0, 1, 2}));
-  EXPECT_EQ(InitialTableStarts(heap, {.expected = {0, 9}}, 3).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(InitialTableStarts(heap, {.split_points = {9}}, 3).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  CreateOptions heap{.kind = ObjectKind::kHeapTable,
+                     .schema = {.columns = {{.name = "v", .type = ColumnType::kInt64}}}};
+  EXPECT_EQ(*InitialStarts(heap, 3), (Starts{0, 1, 2}));
+  heap.expected = {0, 9};
+  EXPECT_EQ(InitialStarts(heap, 3).status().code(), kInvalid);
+  heap.expected = {};
+  heap.split_points = {9};
+  EXPECT_EQ(InitialStarts(heap, 3).status().code(), kInvalid);
 }
 
 TEST(InitialTableStartsTest, BoundsAreTheFirstEightBytesOfTheKey) {
-  const TableSchema i64 = KeyOf(ColumnType::kInt64);
+  constexpr auto kType = ColumnType::kInt64;
   constexpr uint64_t kZero = uint64_t{1} << 63;  // of i64
-  EXPECT_EQ(*InitialTableStarts(i64, {}, 2), (std::vector<uint64_t>{0, kZero}));
-  EXPECT_EQ(*InitialTableStarts(i64, {.expected = {kZero + 1, kZero + 6'000'001}}, 2),
-            (std::vector<uint64_t>{0, kZero + 3'000'001}));
-  EXPECT_EQ(*InitialTableStarts(i64, {.split_points = {7, 9}}, 2),
-            (std::vector<uint64_t>{0, 7, 9}));
-  EXPECT_EQ(InitialTableStarts(i64, {.split_points = {9, 7}}, 2).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(*TableStarts(kType, {}), (Starts{0, kZero}));
+  EXPECT_EQ(*TableStarts(kType, {.expected = {kZero + 1, kZero + 6'000'001}}),
+            (Starts{0, kZero + 3'000'001}));
+  EXPECT_EQ(*TableStarts(kType, {.split_points = {7, 9}}), (Starts{0, 7, 9}));
+  EXPECT_EQ(TableStarts(kType, {.split_points = {9, 7}}).status().code(), kInvalid);
 }
 
 TEST(InitialTableStartsTest, BoundsAreNamedAsValuesOfTheColumn) {
   const auto message = [](ColumnType type, uint64_t first, uint64_t second) {
-    const TableSchema schema{.columns = {{.name = "k", .type = type, .scale = 2}}, .key = {0}};
-    return std::string(
-        InitialTableStarts(schema, {.split_points = {first, second}}, 2).status().message());
+    return std::string(TableStarts(type, {.split_points = {first, second}}).status().message());
   };
   EXPECT_EQ(message(ColumnType::kInt32, KeyFromDate(7) << 32, KeyFromDate(-5) << 32),
             "split points must be above -2147483648, up to 2147483647 and strictly ascending: -5 "
@@ -177,16 +187,14 @@ TEST(InitialTableStartsTest, BoundsAreNamedAsValuesOfTheColumn) {
   EXPECT_THAT(message(ColumnType::kFloat64, KeyFromFloat64(1.5), KeyFromFloat64(-2)),
               HasSubstr("-2 comes after 1.5"));
   EXPECT_THAT(message(ColumnType::kUint64, 7, 5), HasSubstr("5 comes after 7"));
-  const TableSchema dates{.columns = {{.name = "k", .type = ColumnType::kDate}}, .key = {0}};
-  EXPECT_THAT(std::string(InitialTableStarts(
-                              dates, {.expected = {KeyFromDate(1) << 32, KeyFromDate(0) << 32}}, 2)
-                              .status()
-                              .message()),
-              HasSubstr("[1970-01-02, 1970-01-01) holds no key"));
+  const KeyRange inverted{KeyFromDate(1) << 32, KeyFromDate(0) << 32};
+  EXPECT_THAT(
+      std::string(TableStarts(ColumnType::kDate, {.expected = inverted}).status().message()),
+      HasSubstr("[1970-01-02, 1970-01-01) holds no key"));
 }
 
 TEST(InitialTableStartsTest, DatesAreExpectedInTwoCenturies) {
-  const std::vector<uint64_t> starts = *InitialTableStarts(KeyOf(ColumnType::kDate), {}, 2);
+  const Starts starts = *TableStarts(ColumnType::kDate, {});
   ASSERT_EQ(starts.size(), 2u);
   // 2000, in the word's upper half; to the day, for the years are not equally long.
   const uint64_t year_2000 = KeyFromDate(10957) << 32;

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
@@ -21,31 +22,39 @@ class BytesTurnTest : public testing::Test {
  protected:
   BytesTurnTest() : session_(engine_->NewSession()) {
     for (uint64_t key = 0; key < kKeys; ++key) keys_.push_back(key);
-    EXPECT_TRUE(
-        engine_.While([&] { return engine_->Create("b", {.value_type = ValueType::kBytes}); })
-            .ok());
-    const std::string value(kValueBytes, 'v');
-    const std::vector<absl::string_view> values(kKeys, value);
-    EXPECT_TRUE(engine_.While([&] { return session_->UpsertBytes("b", keys_, values); }).ok());
+    const CreateOptions options{.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString)};
+    object_ = engine_.While([&] { return test::Create(*engine_, "b", options); });
+    EXPECT_TRUE(engine_.While([&] { return Upsert('v', absl::InfiniteFuture()); }).ok());
+  }
+  // Strings of that letter, which are gone when it returns.
+  absl::Status Upsert(char letter, absl::Time deadline) {
+    const test::StringsColumn strings(
+        std::vector<std::string>(kKeys, std::string(kValueBytes, letter)));
+    const ColumnView columns[] = {test::ColumnOf(keys_), strings.view()};
+    return session_->Write(object_, {.rows = {kKeys, columns}}, deadline).status;
+  }
+  BatchResult Lookup(absl::Time deadline) {
+    const ColumnView keys = test::ColumnOf(keys_);
+    return session_->Lookup(object_, {.keys = {kKeys, {&keys, 1}}}, deadline);
   }
   uint64_t KeysDone() { return engine_->aeu({0}).counters().keys.Read(); }
 
   test::HandEngine engine_{1};
   std::unique_ptr<Session> session_;
   std::vector<uint64_t> keys_;
+  Object object_;
 };
 
 TEST_F(BytesTurnTest, TurnEndsSoonAfterItHasCopiedEnough) {
   constexpr int kRequests = 8;
   std::atomic<int> answered{0};
   for (int i = 0; i < kRequests; ++i) {
-    ASSERT_TRUE(session_
-                    ->LookupBytesAsync("b", keys_, kBatchValueBytesMax,
-                                       [&](const BatchResult& result) {
-                                         EXPECT_EQ(result.values.size(), kKeys * kValueBytes);
-                                         answered.fetch_add(1);
-                                       })
-                    .ok());
+    const ColumnView keys = test::ColumnOf(keys_);
+    const auto done = [&](const BatchResult& result) {
+      EXPECT_EQ(result.columns[0].values.size(), kKeys * kValueBytes);
+      answered.fetch_add(1);
+    };
+    ASSERT_TRUE(session_->LookupAsync(object_, {.keys = {kKeys, {&keys, 1}}}, done).ok());
   }
   uint64_t before = KeysDone();
   for (int i = 0; i < kRequests; ++i) {
@@ -57,27 +66,16 @@ TEST_F(BytesTurnTest, TurnEndsSoonAfterItHasCopiedEnough) {
 }
 
 TEST_F(BytesTurnTest, RequestGivenUpBeforeItsTurnIsReadFromItsOwnCopy) {
-  {
-    const std::string value(kValueBytes, 'n');
-    const std::vector<absl::string_view> values(kKeys, value);
-    const absl::Status status =
-        session_->UpsertBytes("b", keys_, values, {}, absl::Now() + absl::Milliseconds(1));
-    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  }  // the caller's bytes are gone
-  std::vector<uint8_t> found(kKeys);
-  BytesColumn column;
-  EXPECT_EQ(session_
-                ->LookupBytes("b", keys_, column, absl::MakeSpan(found), {},
-                              absl::Now() + absl::Milliseconds(1))
-                .code(),
-            absl::StatusCode::kDeadlineExceeded);
+  const auto soon = [] { return absl::Now() + absl::Milliseconds(1); };
+  EXPECT_EQ(Upsert('n', soon()).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Lookup(soon()).status.code(), absl::StatusCode::kDeadlineExceeded);
   while (engine_.StepAll()) {
   }
-  EXPECT_TRUE(
-      engine_
-          .While([&] { return session_->LookupBytes("b", keys_, column, absl::MakeSpan(found)); })
-          .ok());
-  for (size_t i = 0; i < kKeys; ++i) EXPECT_EQ(column[i].size(), kValueBytes);
+  const BatchResult result = engine_.While([&] { return Lookup(absl::InfiniteFuture()); });
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  for (const std::string& string : test::StringsOf(result.columns[0])) {
+    EXPECT_EQ(string.size(), kValueBytes);
+  }
 }
 
 }  // namespace

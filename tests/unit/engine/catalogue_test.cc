@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/objects/object_kinds.h"
+
 namespace eris::engine {
 namespace {
 
@@ -15,7 +17,8 @@ using Code = absl::StatusCode;
 ObjectRef Object(const Reservation& place) {
   return std::make_shared<ObjectEntry>(
       place.name, ObjectKind::kIndex, place.slot, place.id,
-      std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0}, std::vector<AeuId>{{0}}));
+      std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0}, std::vector<AeuId>{{0}}),
+      *LayoutOf(ObjectKind::kIndex, KeyValueSchema()));
 }
 
 constexpr auto kAlways = [](ObjectEntry&) { return absl::OkStatus(); };

@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
@@ -18,11 +19,7 @@ absl::Time Soon() { return absl::Now() + absl::Milliseconds(20); }
 class DeadlineTest : public testing::Test {
  protected:
   DeadlineTest() {
-    EXPECT_TRUE(
-        engine_.While([&] {
-                 return engine_->Create("o", {.expected = {0, 4000}}).status();
-               })
-            .ok());
+    object_ = engine_.While([&] { return test::Create(*engine_, "o", {.expected = {0, 4000}}); });
     session_ = engine_->NewSession();
   }
   uint64_t InFlight() { return engine_->core().in_flight.count(); }
@@ -36,6 +33,7 @@ class DeadlineTest : public testing::Test {
                              options.session_in_flight_bytes_max = 60'000;
                            }};
   std::unique_ptr<Session> session_;
+  Object object_;
 };
 
 TEST_F(DeadlineTest, DeadlineExpiresWhileAnAeuIsHeldBack) {
@@ -43,13 +41,13 @@ TEST_F(DeadlineTest, DeadlineExpiresWhileAnAeuIsHeldBack) {
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = 4 * i;
   std::vector<uint8_t> found(1000, 9);
   EXPECT_EQ(
-      session_->Lookup("o", keys, absl::MakeSpan(values), absl::MakeSpan(found), Soon()).code(),
+      session_->Lookup(object_, keys, absl::MakeSpan(values), absl::MakeSpan(found), Soon()).code(),
       kDeadlineExceeded);
   EXPECT_EQ(values, std::vector<uint64_t>(1000, 7));
   EXPECT_EQ(found, std::vector<uint8_t>(1000, 9));
   // The request lives on, and holds the session's bytes.
   EXPECT_EQ(InFlight(), 1u);
-  EXPECT_EQ(session_->Upsert("o", keys, before, {}, Soon()).code(),
+  EXPECT_EQ(session_->Upsert(object_, keys, before, {}, Soon()).code(),
             absl::StatusCode::kResourceExhausted);
   // Three AEUs answer, then the one that was held back; it frees the request.
   for (uint32_t i = 0; i < 3; ++i) engine_->aeu({i}).Step({});
@@ -58,10 +56,10 @@ TEST_F(DeadlineTest, DeadlineExpiresWhileAnAeuIsHeldBack) {
   AwaitNoneInFlight();
   EXPECT_EQ(found, std::vector<uint8_t>(1000, 9));
   // The bytes are back: the same batch goes through.
-  EXPECT_TRUE(engine_.While([&] { return session_->Upsert("o", keys, before); }).ok());
+  EXPECT_TRUE(engine_.While([&] { return session_->Upsert(object_, keys, before); }).ok());
   EXPECT_TRUE(engine_
                   .While([&] {
-                    return session_->Lookup("o", keys, absl::MakeSpan(values),
+                    return session_->Lookup(object_, keys, absl::MakeSpan(values),
                                             absl::MakeSpan(found));
                   })
                   .ok());
@@ -72,15 +70,15 @@ TEST_F(DeadlineTest, DeadlineExpiresWhileAnAeuIsHeldBack) {
 TEST_F(DeadlineTest, AWriteWhoseDeadlineExpiredIsDoneWhollyOrNotAtAllPerAeu) {
   const std::vector<uint64_t> keys{1, 1001, 2001, 3001}, values{1, 2, 3, 4};
   std::vector<uint8_t> existed(4, 9);
-  EXPECT_EQ(session_->Upsert("o", keys, values, absl::MakeSpan(existed), Soon()).code(),
+  EXPECT_EQ(session_->Upsert(object_, keys, values, absl::MakeSpan(existed), Soon()).code(),
             kDeadlineExceeded);
-  EXPECT_EQ(existed, std::vector<uint8_t>(4, 9));
+  EXPECT_EQ(existed, std::vector<uint8_t>(4, 0));
   while (engine_.StepAll()) {
   }
   AwaitNoneInFlight();
   // No AEU had begun, so the cancelled request changed nothing.
   EXPECT_TRUE(
-      engine_.While([&] { return session_->Erase("o", keys, absl::MakeSpan(existed)); }).ok());
+      engine_.While([&] { return session_->Erase(object_, keys, absl::MakeSpan(existed)); }).ok());
   EXPECT_EQ(existed, std::vector<uint8_t>(4, 0));
 }
 
@@ -89,7 +87,7 @@ TEST_F(DeadlineTest, AnAeuThatAnsweredInTimeHasDoneItsPart) {
   std::vector<uint8_t> existed(2);
   std::atomic<bool> returned{false};
   std::thread caller([&] {
-    EXPECT_EQ(session_->Upsert("o", keys, values, {}, Soon()).code(), kDeadlineExceeded);
+    EXPECT_EQ(session_->Upsert(object_, keys, values, {}, Soon()).code(), kDeadlineExceeded);
     returned.store(true);
   });
   test::HandEngine::Await([&] { return engine_->aeu({0}).Step({}); });
@@ -99,13 +97,13 @@ TEST_F(DeadlineTest, AnAeuThatAnsweredInTimeHasDoneItsPart) {
   }
   AwaitNoneInFlight();
   EXPECT_TRUE(
-      engine_.While([&] { return session_->Erase("o", keys, absl::MakeSpan(existed)); }).ok());
+      engine_.While([&] { return session_->Erase(object_, keys, absl::MakeSpan(existed)); }).ok());
   EXPECT_EQ(existed[1], 0);  // existed[0]: depends on whether it ran before the deadline
 }
 
 TEST_F(DeadlineTest, ADeadlineThatHasPassedIsNotWaitedFor) {
   const std::vector<uint64_t> keys{1};
-  EXPECT_EQ(session_->Erase("o", keys, {}, absl::InfinitePast()).code(), kDeadlineExceeded);
+  EXPECT_EQ(session_->Erase(object_, keys, {}, absl::InfinitePast()).code(), kDeadlineExceeded);
   while (engine_.StepAll()) {
   }
   AwaitNoneInFlight();
@@ -113,7 +111,7 @@ TEST_F(DeadlineTest, ADeadlineThatHasPassedIsNotWaitedFor) {
 
 TEST_F(DeadlineTest, TheSessionMayGoBeforeItsAnswers) {
   const std::vector<uint64_t> keys{1, 3000};
-  EXPECT_EQ(session_->Upsert("o", keys, keys, {}, Soon()).code(), kDeadlineExceeded);
+  EXPECT_EQ(session_->Upsert(object_, keys, keys, {}, Soon()).code(), kDeadlineExceeded);
   session_.reset();
   EXPECT_EQ(InFlight(), 1u);
   while (engine_.StepAll()) {
@@ -123,7 +121,7 @@ TEST_F(DeadlineTest, TheSessionMayGoBeforeItsAnswers) {
 
 TEST_F(DeadlineTest, ADropMeanwhileLeavesTheRequestItsObject) {
   const std::vector<uint64_t> keys{1, 3000};
-  EXPECT_EQ(session_->Upsert("o", keys, keys, {}, Soon()).code(), kDeadlineExceeded);
+  EXPECT_EQ(session_->Upsert(object_, keys, keys, {}, Soon()).code(), kDeadlineExceeded);
   EXPECT_TRUE(engine_.While([&] { return engine_->Drop("o"); }).ok());
   AwaitNoneInFlight();
 }

@@ -156,12 +156,12 @@ class Simulation {
       ended_ = true;
       return;
     }
-    const JoinChunk& chunk = **next;
-    ASSERT_FALSE(chunk.outer_keys().empty());
-    for (size_t i = 0; i < chunk.outer_keys().size(); ++i) {
-      seen_.emplace_back(chunk.outer_keys()[i], chunk.join_keys()[i], chunk.values()[i]);
+    const eris::Chunk& chunk = **next;
+    ASSERT_GT(chunk.rows(), 0u);
+    for (uint64_t i = 0; i < chunk.rows(); ++i) {
+      seen_.emplace_back(chunk.Uint64s(0)[i], chunk.Uint64s(1)[i], chunk.Uint64s(2)[i]);
     }
-    if (random_() % 4 == 0) kept_.push_back(std::move(**next));
+    if (random_() % 4 == 0) kept_.push_back(*next);
   }
 
   void MoveOne() {
@@ -230,7 +230,7 @@ class Simulation {
   bool ended_ = false;
   JoinState* join_ = nullptr;
   absl::Status status_;
-  std::vector<JoinChunk> kept_;
+  std::vector<std::shared_ptr<const eris::Chunk>> kept_;
   std::vector<Joined> expected_, seen_;
   uint64_t refused_ = 0, redirected_ = 0, moved_ = 0;
 };

@@ -20,6 +20,7 @@
 #include "aeu/aeu.h"
 #include "base/check.h"
 #include "engine/core/core.h"
+#include "engine/objects/object_kinds.h"
 #include "engine/reads/join_state.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
@@ -93,7 +94,8 @@ class JoinLab {
     const auto slot = static_cast<uint32_t>(objects_.size());
     auto object = std::make_shared<engine::ObjectEntry>(
         std::move(name), ObjectKind::kIndex, slot, ObjectId{slot + 1},
-        std::make_unique<routing::RangeTable>(1, starts, owners));
+        std::make_unique<routing::RangeTable>(1, starts, owners),
+        *engine::LayoutOf(ObjectKind::kIndex, KeyValueSchema()));
     objects_.push_back(object);
     const auto table = object->route.Pin();
     for (size_t i = 0; i < table->size(); ++i) {
@@ -126,7 +128,7 @@ class JoinLab {
         *aeus_[aeu.value],
         {.range = {}, .manager = &object.ManagerOn(memory_.pool, {}), .route = &object.route});
   }
-  // Sends the drop; AEUs have not seen it yet.
+  // Sends the drop; AEUs see it in their next turns.
   void Drop(engine::ObjectEntry& object) {
     object.MarkDropped();
     for (uint32_t i = 0; i < size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "engine/objects/boundaries.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/objects.h"
 
 namespace eris {
 namespace {
@@ -20,7 +21,8 @@ TEST(ManyPartitionsTest, AnObjectWithAsManyAsAllowedIsCreatedUsedAndDropped) {
   auto session = engine->NewSession();
   std::vector<uint64_t> keys;
   for (uint64_t i = 0; i < 1000; ++i) keys.push_back(655 * i);
-  EXPECT_TRUE(engine.While([&] { return session->Upsert("o", keys, keys); }).ok());
+  const Object object = test::Open(*session, "o");
+  EXPECT_TRUE(engine.While([&] { return session->Upsert(object, keys, keys); }).ok());
   EXPECT_EQ(engine->Describe("o")->keys, keys.size());
   EXPECT_TRUE(engine.While([&] { return engine->Drop("o"); }).ok());
 }

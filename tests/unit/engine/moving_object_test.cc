@@ -307,19 +307,19 @@ TEST_P(MovingIndexesTest, JoinsAndAggregatesAreExact) {
       return round >= 12 && status.copies > 20 && status.links > 20;
     };
     for (int round = 0; !enough(round); ++round) {
-      auto join = object_.session().OpenJoin("o", "i", {});
+      auto join = object_.session().OpenJoin(object_.object(), inner.object(), {});
       ASSERT_TRUE(join.ok()) << join.status();
       std::multimap<uint64_t, uint64_t> seen;
       for (;;) {
         const auto chunk = (*join)->Next();
         ASSERT_TRUE(chunk.ok()) << chunk.status();
-        if (!*chunk) break;
-        const auto keys = (*chunk)->outer_keys();
-        for (size_t i = 0; i < keys.size(); ++i) seen.emplace(keys[i], (*chunk)->values()[i]);
+        if (*chunk == nullptr) break;
+        const auto keys = (*chunk)->Uint64s(0), values = (*chunk)->Uint64s(2);
+        for (size_t i = 0; i < keys.size(); ++i) seen.emplace(keys[i], values[i]);
       }
       ASSERT_TRUE(seen == joined) << seen.size() << " rows of " << joined.size();
       for (int i = 0; i < 5; ++i) {
-        const auto aggregate = object_.session().Aggregate("o", {});
+        const auto aggregate = object_.session().Aggregate(object_.object(), {});
         ASSERT_TRUE(aggregate.ok()) << aggregate.status();
         ASSERT_EQ(aggregate->count, kRows);
         ASSERT_TRUE((Wide{aggregate->sum_high} << 64 | aggregate->sum_low) == sum);

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/moving_ranges.h"
+#include "tests/support/objects.h"
 #include "tests/support/seed.h"
 
 namespace eris {
@@ -39,6 +40,7 @@ class OrderedScanTest : public testing::Test {
         test::MovingRanges::Options{
             .keys = kKeys, .move_one_in = 4, .publish_one_in = 6, .budget = {.scan_ns = 0}});
     session_ = engine_->NewSession();
+    object_ = test::Open(*session_, "o");
     for (uint64_t key = 0; key < kKeys; ++key) {
       if (random_() % 4 != 0) rows_.emplace_back(key, random_() % 100);
     }
@@ -47,7 +49,7 @@ class OrderedScanTest : public testing::Test {
       for (size_t j = i; j < std::min(i + 200, rows_.size()); ++j) {
         keys.push_back(rows_[j].first), values.push_back(rows_[j].second);
       }
-      EXPECT_TRUE(engine_.While([&] { return session_->Upsert("o", keys, values); }).ok());
+      EXPECT_TRUE(engine_.While([&] { return session_->Upsert(object_, keys, values); }).ok());
     }
   }
   ~OrderedScanTest() override {
@@ -96,42 +98,44 @@ class OrderedScanTest : public testing::Test {
       kAeus, [](Options& options) { options.session_in_flight_bytes_max = 12 << 10; }};
   std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
+  Object object_;
   Rows rows_;
 };
 
 TEST_F(OrderedScanTest, EachRowComesOnceInOrderWhileRangesMove) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   for (int round = 0; round < 60; ++round) {
-    ScanOptions options{.range = AnyRange(), .values = AnyValues()};
+    Query options{.range = AnyRange(), .values = AnyValues()};
     if (random_() % 3 != 0) options.direction = ScanDirection::kBackward;
-    options.keys_only = random_() % 4 == 0;
+    const bool keys_only = random_() % 4 == 0;
+    if (keys_only) options.columns = {{expressions::Column("key"), ""}};
     if (random_() % 2 == 0) options.limit = 1 + random_() % 500;
     Rows expected = Expected(options.range, options.values);
     if (options.direction == ScanDirection::kBackward) {
       std::reverse(expected.begin(), expected.end());
     }
     if (options.limit > 0 && expected.size() > options.limit) expected.resize(options.limit);
-    auto scan = session_->OpenScan("o", options);
+    auto scan = session_->OpenScan(object_, options);
     ASSERT_TRUE(scan.ok()) << scan.status();
     Rows rows;
     for (bool over = false; !over;) {
       std::atomic<bool> done{false};
-      absl::StatusOr<std::optional<ScanChunk>> next;
+      Scan::NextResult next;
       (*scan)->NextAsync([&](auto chunk) {
         next = std::move(chunk);
         done.store(true);
       });
       StepUntil([&] { return done.load(); });
       ASSERT_TRUE(next.ok()) << next.status();
-      over = !*next;
+      over = *next == nullptr;
       if (over) break;
-      const ScanChunk& chunk = **next;
-      ASSERT_FALSE(chunk.keys().empty());
-      ASSERT_EQ(chunk.values().size(), options.keys_only ? 0 : chunk.keys().size());
-      for (size_t i = 0; i < chunk.keys().size(); ++i) {
-        const uint64_t value = options.keys_only ? expected[rows.size()].second : chunk.values()[i];
-        rows.emplace_back(chunk.keys()[i], value);
-        ASSERT_LE(rows.size(), expected.size());
+      const Chunk& chunk = **next;
+      ASSERT_GT(chunk.rows(), 0u);
+      ASSERT_EQ(chunk.schema().columns.size(), keys_only ? 1u : 2u);
+      for (uint64_t i = 0; i < chunk.rows(); ++i) {
+        ASSERT_LT(rows.size(), expected.size());
+        const uint64_t value = keys_only ? expected[rows.size()].second : chunk.Uint64s(1)[i];
+        rows.emplace_back(chunk.Uint64s(0)[i], value);
       }
     }
     ASSERT_EQ(rows, expected) << "round " << round;
@@ -150,7 +154,7 @@ TEST_F(OrderedScanTest, EachRowCountsOnceWhileRangesMove) {
     }
     std::atomic<bool> done{false};
     absl::StatusOr<RangeAggregate> got;
-    const auto pending = session_->AggregateAsync("o", options, [&](auto aggregate) {
+    const auto pending = session_->AggregateAsync(object_, options, [&](auto aggregate) {
       got = std::move(aggregate);
       done.store(true);
     });
@@ -169,7 +173,7 @@ TEST_F(OrderedScanTest, CancelCallsBackOnceAndNothingIsLeft) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<int> calls{0};
     absl::StatusOr<RangeAggregate> got;
-    const auto pending = session_->AggregateAsync("o", {}, [&](auto aggregate) {
+    const auto pending = session_->AggregateAsync(object_, {}, [&](auto aggregate) {
       got = std::move(aggregate);
       calls.fetch_add(1);
     });
@@ -192,21 +196,22 @@ TEST_F(OrderedScanTest, AggregatesUnderWayAreBoundedByTheSessionsBytes) {
   absl::Status status;
   // 12 KiB in flight, and three partitions of 512 bytes each.
   while (status.ok() && started < 1000) {
-    status = session_->AggregateAsync("o", {.count_only = true}, [&](auto) { calls.fetch_add(1); })
-                 .status();
+    status =
+        session_->AggregateAsync(object_, {.count_only = true}, [&](auto) { calls.fetch_add(1); })
+            .status();
     started += status.ok();
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_EQ(started, (12 << 10) / (3 * 512));
   engine_.StepUntil([&] { return calls.load() == started; });
   engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
-  EXPECT_TRUE(engine_.While([&] { return session_->Aggregate("o", {}); }).ok());
+  EXPECT_TRUE(engine_.While([&] { return session_->Aggregate(object_, {}); }).ok());
 }
 
 TEST_F(OrderedScanTest, ADeadlineEndsTheWaitOfAnAggregate) {
-  const auto late = session_->Aggregate("o", {}, absl::Now() + absl::Milliseconds(10));
+  const auto late = session_->Aggregate(object_, {}, absl::Now() + absl::Milliseconds(10));
   EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
-  const auto got = engine_.While([&] { return session_->Aggregate("o", {}); });
+  const auto got = engine_.While([&] { return session_->Aggregate(object_, {}); });
   ASSERT_TRUE(got.ok()) << got.status();
   EXPECT_EQ(got->count, rows_.size());
 }
@@ -214,7 +219,7 @@ TEST_F(OrderedScanTest, ADeadlineEndsTheWaitOfAnAggregate) {
 TEST_F(OrderedScanTest, AnAggregateOfADroppedObjectIsNotFound) {
   std::atomic<bool> done{false};
   absl::StatusOr<RangeAggregate> got;
-  const auto pending = session_->AggregateAsync("o", {}, [&](auto aggregate) {
+  const auto pending = session_->AggregateAsync(object_, {}, [&](auto aggregate) {
     got = std::move(aggregate);
     done.store(true);
   });
@@ -234,20 +239,20 @@ TEST_F(OrderedScanTest, AnAggregateOfADroppedObjectIsNotFound) {
   });
   engine_.StepUntil([&] { return dropped.load(); });
   waiter.join();
-  EXPECT_EQ(session_->AggregateAsync("o", {}, [](auto) {}).status().code(),
+  EXPECT_EQ(session_->AggregateAsync(object_, {}, [](auto) {}).status().code(),
             absl::StatusCode::kNotFound);
 }
 
 TEST_F(OrderedScanTest, CloseWaitsForAnAggregateAndCallsItBack) {
   std::atomic<int> calls{0};
-  const auto pending = session_->AggregateAsync("o", {}, [&](auto aggregate) {
+  const auto pending = session_->AggregateAsync(object_, {}, [&](auto aggregate) {
     EXPECT_TRUE(aggregate.ok()) << aggregate.status();
     calls.fetch_add(1);
   });
   ASSERT_TRUE(pending.ok());
   engine_.Close();
   EXPECT_EQ(calls.load(), 1);
-  EXPECT_EQ(session_->Aggregate("o", {}).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(session_->Aggregate(object_, {}).status().code(), absl::StatusCode::kUnavailable);
   (*pending)->Cancel(absl::AbortedError("too late"));
   EXPECT_EQ(calls.load(), 1);
 }

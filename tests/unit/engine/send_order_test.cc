@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/moving_ranges.h"
+#include "tests/support/objects.h"
 #include "tests/support/seed.h"
 
 namespace eris::engine {
@@ -26,11 +27,7 @@ constexpr uint64_t kKeys = 600;
 class SendOrderTest : public testing::Test {
  protected:
   SendOrderTest() : random_(test::Seed()) {
-    EXPECT_TRUE(
-        engine_.While([&] {
-                 return engine_->Create("o", {.expected = {0, kKeys}}).status();
-               })
-            .ok());
+    object_ = engine_.While([&] { return test::Create(*engine_, "o", {.expected = {0, kKeys}}); });
     moving_.emplace(engine_, random_, "o", test::MovingRanges::Options{.keys = kKeys});
     session_ = engine_->NewSession();
   }
@@ -54,7 +51,7 @@ class SendOrderTest : public testing::Test {
   void SendRefused(uint64_t key, uint64_t value, std::atomic<int>& ended, absl::Status& status) {
     const std::vector<uint64_t> keys{key}, values{value};
     ASSERT_TRUE(session_
-                    ->UpsertAsync("o", keys, values,
+                    ->UpsertAsync(object_, keys, values,
                                   [&](BatchResult result) {
                                     status = result.status;
                                     ended.fetch_add(1);
@@ -68,6 +65,7 @@ class SendOrderTest : public testing::Test {
   test::HandEngine engine_{3};
   std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
+  Object object_;
 };
 
 TEST_F(SendOrderTest, WhatIsHeldGoesWhenATableSaysWhereItsKeysAre) {
@@ -78,10 +76,10 @@ TEST_F(SendOrderTest, WhatIsHeldGoesWhenATableSaysWhereItsKeysAre) {
   SendRefused(key, 1, ended, first);
   const std::vector<uint64_t> keys{key, kKeys + 1}, values{2, 3};
   ASSERT_TRUE(session_
-                  ->UpsertAsync("o", keys, values,
+                  ->UpsertAsync(object_, keys, values,
                                 [&](BatchResult result) {
                                   second = result.status;
-                                  EXPECT_EQ(result.present[0] & 1, 1) << "before the first";
+                                  EXPECT_EQ(result.existed[0] & 1, 1) << "before the first";
                                   ended.fetch_add(1);
                                 })
                   .ok());
@@ -95,7 +93,8 @@ TEST_F(SendOrderTest, WhatIsHeldGoesWhenATableSaysWhereItsKeysAre) {
   const std::vector<uint64_t> one{key};
   EXPECT_TRUE(engine_
                   .While([&] {
-                    return session_->Lookup("o", one, absl::MakeSpan(found), absl::MakeSpan(there));
+                    return session_->Lookup(object_, one, absl::MakeSpan(found),
+                                            absl::MakeSpan(there));
                   })
                   .ok());
   EXPECT_EQ(found[0], 2u);
@@ -110,7 +109,7 @@ TEST_F(SendOrderTest, ADeadlinePassesWhileACallIsHeld) {
   // Its columns are gone when the call returns.
   auto keys = std::make_unique<std::vector<uint64_t>>(1, key);
   EXPECT_TRUE(absl::IsDeadlineExceeded(
-      session_->Erase("o", *keys, {}, absl::Now() + absl::Milliseconds(20))));
+      session_->Erase(object_, *keys, {}, absl::Now() + absl::Milliseconds(20))));
   keys.reset();
   moving_->Publish();
   engine_.StepUntil([&] { return ended.load() == 1 && InFlight() == 0; });
@@ -120,7 +119,8 @@ TEST_F(SendOrderTest, ADeadlinePassesWhileACallIsHeld) {
   const std::vector<uint64_t> one{key};
   EXPECT_TRUE(engine_
                   .While([&] {
-                    return session_->Lookup("o", one, absl::MakeSpan(found), absl::MakeSpan(there));
+                    return session_->Lookup(object_, one, absl::MakeSpan(found),
+                                            absl::MakeSpan(there));
                   })
                   .ok());
   EXPECT_EQ(there[0], 1) << "the erase was given up";
@@ -134,7 +134,7 @@ TEST_F(SendOrderTest, ADropAnswersWhatIsHeld) {
   SendRefused(key, 1, ended, first);
   const std::vector<uint64_t> keys{key};
   ASSERT_TRUE(session_
-                  ->EraseAsync("o", keys,
+                  ->EraseAsync(object_, keys,
                                [&](BatchResult result) {
                                  second = result.status;
                                  ended.fetch_add(1);
@@ -153,7 +153,7 @@ TEST_F(SendOrderTest, TheSessionMayGoWhileItsCallsAreHeld) {
   const uint64_t key = MoveAKeyAway();
   SendRefused(key, 1, ended, first);
   const std::vector<uint64_t> keys{key};
-  const auto pending = session_->EraseAsync("o", keys, [&](BatchResult result) {
+  const auto pending = session_->EraseAsync(object_, keys, [&](BatchResult result) {
     second = result.status;
     ended.fetch_add(1);
   });
@@ -175,12 +175,12 @@ TEST_F(SendOrderTest, ACallbackMayWaitForACallOfItsSession) {
       std::atomic<bool> done{false};
       const std::vector<uint64_t> keys{random() % kKeys}, values{round};
       EXPECT_TRUE(session_
-                      ->UpsertAsync("o", keys, values,
+                      ->UpsertAsync(object_, keys, values,
                                     [&](BatchResult) {
                                       std::vector<uint64_t> found(1);
                                       std::vector<uint8_t> there(1);
                                       EXPECT_TRUE(session_
-                                                      ->Lookup("o", keys, absl::MakeSpan(found),
+                                                      ->Lookup(object_, keys, absl::MakeSpan(found),
                                                                absl::MakeSpan(there))
                                                       .ok());
                                       EXPECT_EQ(found[0], round);

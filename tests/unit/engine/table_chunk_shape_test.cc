@@ -15,8 +15,8 @@
 namespace eris::engine {
 namespace {
 
-TableSchema RandomSchema(std::mt19937_64& random) {
-  TableSchema schema;
+Schema RandomSchema(std::mt19937_64& random) {
+  Schema schema;
   const uint64_t columns = 1 + random() % (random() % 8 == 0 ? kTableColumnsMax : 12);
   for (uint64_t i = 0; i < columns; ++i) {
     schema.columns.push_back({.name = absl::StrCat("c", i),
@@ -33,7 +33,7 @@ TEST(TableChunkShapeTest, ArraysOfAnySchemaLieInTheMemoryAndApart) {
   std::mt19937_64 random(seed);
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(test::SeedText(seed));
-    const TableSchema schema = RandomSchema(random);
+    const Schema schema = RandomSchema(random);
     const uint64_t limit = random() % 2 == 0 ? 0 : 1 + random() % 100'000;
     const bool with_states = random() % 2 == 0;
     const size_t bytes_max = random() % 2 == 0 ? kTableChunkBytes : random() % kTableChunkBytes;
@@ -77,14 +77,14 @@ TEST(TableChunkShapeTest, ArraysOfAnySchemaLieInTheMemoryAndApart) {
 }
 
 TEST(TableChunkShapeTest, NarrowRowsFillAMebibyte) {
-  const TableSchema schema = {.columns = {{.name = "a", .type = ColumnType::kUint64}}};
+  const Schema schema = {.columns = {{.name = "a", .type = ColumnType::kUint64}}};
   const TableChunkShape shape = TableChunkShape::Of(schema, 0, false, kTableChunkBytes);
   EXPECT_LE(shape.bytes, kTableChunkBytes);
   EXPECT_GT(shape.bytes, kTableChunkBytes * 9 / 10);
 }
 
-TableSchema Numbers(size_t columns) {
-  TableSchema schema;
+Schema Numbers(size_t columns) {
+  Schema schema;
   for (size_t i = 0; i < columns; ++i) {
     schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});
   }
@@ -102,7 +102,7 @@ TEST(TableChunkPlanTest, FewPartsGetTwoChunksOfAPieceEach) {
 
 TEST(TableChunkPlanTest, HoweverManyPartsEachGetsAChunkWithinAQuarterOfWhatIsLeft) {
   for (const size_t columns : {1, 4, 16}) {
-    const TableSchema schema = Numbers(columns);
+    const Schema schema = Numbers(columns);
     for (const uint32_t parts : {2u, 16u, 33u, 64u, 512u, 1000u}) {
       for (const uint32_t left : {4u, 8u, 17u, 64u}) {
         for (const uint64_t limit : {0u, 1u, 100u, 50'000u, 10'000'000u}) {
@@ -132,7 +132,7 @@ TEST(TableChunkPlanTest, AScanOf512PartsHasTwoChunksForEach) {
 }
 
 TEST(TableChunkPlanTest, TheLongestStringsFitAndFewerPartsRun) {
-  TableSchema schema;
+  Schema schema;
   for (int i = 0; i < 3; ++i) {
     schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kString});
   }

@@ -14,6 +14,7 @@
 #include "storage/table/table_partition.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/moving_ranges.h"
+#include "tests/support/objects.h"
 #include "tests/support/seed.h"
 #include "tests/support/table_rows.h"
 
@@ -29,7 +30,7 @@ constexpr uint64_t kSeconds = 12;
 
 using Pair = std::pair<uint64_t, uint64_t>;
 
-const TableSchema kSchema = {
+const Schema kSchema = {
     .columns = {{.name = "first", .type = ColumnType::kUint64},
                 {.name = "second", .type = ColumnType::kUint64},
                 {.name = "text", .type = ColumnType::kString, .nullable = true}},
@@ -39,10 +40,9 @@ const std::vector<ColumnSchema> kKeyColumns = {kSchema.columns[0], kSchema.colum
 class TableResendTest : public testing::Test {
  protected:
   TableResendTest() : random_(test::Seed()) {
-    TableOptions options;
+    CreateOptions options{.kind = ObjectKind::kTable, .schema = kSchema};
     for (uint64_t at = 5; at < kFirsts; at += 5) options.split_points.push_back(at);
-    EXPECT_TRUE(
-        engine_.While([&] { return engine_->CreateTable("t", kSchema, options).status(); }).ok());
+    table_ = engine_.While([&] { return test::Create(*engine_, "t", options); });
     const auto layout = (*engine_->core().catalogue.Find("t"))->layout;
     const auto make = [layout](const storage::Range& range, memory::LocalCache& cache) {
       return *storage::TablePartition::Create(range, cache, layout);
@@ -57,6 +57,7 @@ class TableResendTest : public testing::Test {
   test::HandEngine engine_{kAeus};
   std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
+  Object table_;
 };
 
 // Calls that wait, against a map: one caller's operations on a key have one order.
@@ -74,7 +75,6 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
       }
       Rows key_rows(kKeyColumns);
       for (const auto& [first, second] : keys) key_rows.Add({first, second});
-      std::vector<uint8_t> existed(keys.size());
       const auto expect = [&](bool right, const char* what) {
         if (!right) error = absl::StrCat(what, " in round ", round);
       };
@@ -87,30 +87,33 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
             if (random() % 5 != 0) texts.back() = absl::StrCat("round ", round, " ", texts.size());
             rows.Add({first, second, texts.back()});
           }
-          expect(session_->UpsertRows("t", rows.batch(), absl::MakeSpan(existed)).ok(), "upsert");
+          const BatchResult result = session_->Write(table_, {.rows = rows.batch()});
+          expect(result.status.ok(), "upsert");
           for (size_t i = 0; i < keys.size(); ++i) {
-            expect(existed[i] == !model.insert_or_assign(keys[i], texts[i]).second, "existed");
+            const bool there = !model.insert_or_assign(keys[i], texts[i]).second;
+            expect(BitAt(result.existed, i) == there, "existed");
           }
           break;
         }
-        case 1:
-          expect(session_->EraseRows("t", key_rows.batch(), absl::MakeSpan(existed)).ok(), "erase");
+        case 1: {
+          const BatchResult result =
+              session_->Write(table_, {.mode = WriteMode::kErase, .rows = key_rows.batch()});
+          expect(result.status.ok(), "erase");
           for (size_t i = 0; i < keys.size(); ++i) {
-            expect(existed[i] == model.erase(keys[i]), "erased");
+            expect(BitAt(result.existed, i) == (model.erase(keys[i]) > 0), "erased");
           }
           break;
+        }
         default: {
-          std::vector<ColumnBuffers> out;
-          const std::vector<std::string> asked = {"text"};
-          expect(
-              session_->LookupRows("t", key_rows.batch(), asked, out, absl::MakeSpan(existed)).ok(),
-              "look-up");
+          const BatchResult result = session_->Lookup(table_, {.keys = key_rows.batch()});
+          expect(result.status.ok(), "lookup");
           for (size_t i = 0; i < keys.size(); ++i) {
             const auto found = model.find(keys[i]);
-            expect(existed[i] == (found != model.end()), "found");
+            expect(BitAt(result.existed, i) == (found != model.end()), "found");
             Value want;
             if (found != model.end()) want = found->second;
-            expect(test::ValueAt(test::ViewOf(out[0]), kSchema.columns[2], i) == want, "text");
+            expect(test::ValueAt(test::ViewOf(result.columns[0]), kSchema.columns[2], i) == want,
+                   "text");
           }
         }
       }
@@ -119,7 +122,7 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
   EXPECT_EQ(error, "");
   EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
   moving_->Settle();
-  auto scan = session_->OpenTableScan("t", {});
+  auto scan = session_->OpenScan(table_, {});
   ASSERT_TRUE(scan.ok());
   std::vector<Row> want;
   for (const auto& [key, text] : model) want.push_back({key.first, key.second, text});
@@ -127,23 +130,26 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
 }
 
 TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
-  const TableSchema heap = {.columns = kSchema.columns};
-  EXPECT_TRUE(engine_.While([&] { return engine_->CreateTable("h", heap).status(); }).ok());
+  const Schema heap = {.columns = kSchema.columns};
+  const Object from = engine_.While([&] {
+    return test::Create(*engine_, "h", {.kind = ObjectKind::kHeapTable, .schema = heap});
+  });
   Rows rows(heap.columns);
   for (uint64_t i = 0; i < kFirsts; ++i) {
     for (uint64_t j = 0; j < kSeconds; ++j) rows.Add({i, j, absl::StrCat(i, " ", j)});
   }
-  EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("h", rows.batch()); }).ok());
+  const WriteBatch batch{.mode = WriteMode::kAppend, .rows = rows.batch()};
+  EXPECT_TRUE(engine_.While([&] { return session_->Write(from, batch); }).status.ok());
   absl::StatusOr<uint64_t> written = 0;
   for (int round = 0; round < 30; ++round) {
-    moving_->While([&] { written = session_->ScanInto("h", {}, "t"); });
+    moving_->While([&] { written = session_->ScanInto(from, {}, table_); });
     ASSERT_TRUE(written.ok()) << written.status() << " " << test::SeedText(test::Seed());
     EXPECT_EQ(*written, kFirsts * kSeconds);
   }
   moving_->Settle();
   EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
-  auto copy = session_->OpenTableScan("t", {});
-  auto original = session_->OpenTableScan("h", {});
+  auto copy = session_->OpenScan(table_, {});
+  auto original = session_->OpenScan(from, {});
   ASSERT_TRUE(copy.ok() && original.ok());
   EXPECT_EQ(test::Sorted(engine_.While([&] { return test::ReadAll(**copy); })),
             test::Sorted(engine_.While([&] { return test::ReadAll(**original); })));

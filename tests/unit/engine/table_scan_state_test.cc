@@ -1,6 +1,6 @@
-// Table scans with AEUs stepped by hand: passes that scans share, attach to and fall out of, ends
-// of every kind at every moment, rows that go into other objects, and everything given back after
-// each.
+// Table scans with AEUs stepped by hand: passes that scans share, attach to and fall out of, rows
+// that go into other objects, and what tokens and groups come to. What all readers promise:
+// reader_test.cc.
 #include "engine/reads/table_scan_state.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +17,7 @@
 #include "engine/core/snapshot.h"
 #include "storage/table/append_pieces.h"
 #include "tests/support/hand_engine.h"
+#include "tests/support/objects.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 #include "tests/support/table_rows.h"
@@ -33,22 +34,27 @@ constexpr uint32_t kAeus = 2;
 constexpr uint64_t kRows = 900'000;                        // more than the chunks of one scan hold
 constexpr uint64_t kBlocks = kRows / storage::kBlockRows;  // and some that are not full
 
-const TableSchema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
-                                       {.name = "group", .type = ColumnType::kInt32}}};
+const Schema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
+                                  {.name = "group", .type = ColumnType::kInt32}}};
 
 class TableScanStateTest : public testing::Test {
  protected:
   TableScanStateTest() : random_(test::Seed()) {
     session_ = engine_->NewSession();
-    Create("h", kHeap);
+    heap_ = Create("h", kHeap);
     for (Rows* rows : AllRows()) Append(*rows);
   }
   ~TableScanStateTest() override { ExpectNothingLeft(); }
 
-  void Create(absl::string_view name, const TableSchema& schema, const TableOptions& options = {}) {
+  Object Create(const char* name, const Schema& schema, const KeyRange& expected = {}) {
+    const CreateOptions options{
+        .kind = schema.has_key() ? ObjectKind::kTable : ObjectKind::kHeapTable,
+        .schema = schema,
+        .expected = expected};
     const absl::Status status =
-        engine_.While([&] { return engine_->CreateTable(name, schema, options).status(); });
+        engine_.While([&] { return engine_->Create(name, options).status(); });
     EXPECT_TRUE(status.ok()) << status;
+    return test::Open(*session_, name);
   }
   static Rows RowsFrom(uint64_t first, uint64_t count) {
     Rows rows(kHeap.columns);
@@ -70,28 +76,30 @@ class TableScanStateTest : public testing::Test {
     Rows rows = RowsFrom(first, count);
     Append(rows);
   }
-  void Append(Rows& rows) {
-    const absl::Status status =
-        engine_.While([&] { return session_->AppendRows("h", rows.batch()); });
+  void Append(Rows& rows) { Append(heap_, rows); }
+  void Append(const Object& object, Rows& rows) {
+    const absl::Status status = engine_.While([&] {
+      return session_->Write(object, {.mode = WriteMode::kAppend, .rows = rows.batch()}).status;
+    });
     EXPECT_TRUE(status.ok()) << status;
   }
-  std::unique_ptr<TableScan> Open(const TableQuery& query = {}) {
-    auto scan = session_->OpenTableScan("h", query);
+  std::unique_ptr<Scan> Open(const Query& query = {}) {
+    auto scan = session_->OpenScan(heap_, query);
     EXPECT_TRUE(scan.ok()) << scan.status();
     return *std::move(scan);
   }
-  static TableQuery Count() {
-    TableQuery query;
+  static Query Count() {
+    Query query;
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"},
                         {AggregateFunction::kSum, Column("id"), "sum"}};
     return query;
   }
   // One turn of AEU `aeu` that runs as few blocks as a turn can.
   void StepBlock(uint32_t aeu = 0) { engine_->aeu({aeu}).Step({.scan_ns = 0}); }
-  std::vector<Row> ReadAll(TableScan& scan, absl::Status* status = nullptr) {
+  std::vector<Row> ReadAll(Scan& scan, absl::Status* status = nullptr) {
     return engine_.While([&] { return test::ReadAll(scan, status); });
   }
-  void ExpectWhole(TableScan& scan) {
+  void ExpectWhole(Scan& scan) {
     const std::vector<Row> rows = ReadAll(scan);
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(test::TextOf(rows[0]), absl::StrCat(kRows, "|", kRows * (kRows - 1) / 2, "|"));
@@ -110,7 +118,7 @@ class TableScanStateTest : public testing::Test {
   }
   void ExpectNothingLeft() {
     engine_.StepUntil([&] {
-      return engine_->core().in_flight.count() == 0 && engine_->core().table_scans.size() == 0;
+      return engine_->core().in_flight.count() == 0 && engine_->core().scans.size() == 0;
     });
     EXPECT_EQ(engine_->core().table_chunks->in_use(), 0u);
     EXPECT_EQ(Running(), 0u);
@@ -121,10 +129,11 @@ class TableScanStateTest : public testing::Test {
   test::HandEngine engine_{kAeus,
                            [](Options& options) { options.version_bytes_max = uint64_t{1} << 30; }};
   std::unique_ptr<Session> session_;
+  Object heap_;
 };
 
 TEST_F(TableScanStateTest, ScansThatBeginTogetherReadEachBlockOnce) {
-  std::vector<std::unique_ptr<TableScan>> scans;
+  std::vector<std::unique_ptr<Scan>> scans;
   for (int i = 0; i < 8; ++i) scans.push_back(Open(Count()));
   const uint64_t blocks = Blocks(), runs = BlockRuns();
   for (auto& scan : scans) ExpectWhole(*scan);
@@ -153,15 +162,15 @@ TEST_F(TableScanStateTest, ALateScanAttachesWhereThePassIsAndWrapsAround) {
 
 TEST_F(TableScanStateTest, ScansThatComeAndGoAtAnyMomentSeeEachRowOnce) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
-  std::vector<std::unique_ptr<TableScan>> scans;
-  std::vector<std::unique_ptr<TableScan>> readers;
+  std::vector<std::unique_ptr<Scan>> scans;
+  std::vector<std::unique_ptr<Scan>> readers;
   for (int round = 0; round < 60; ++round) {
     switch (random_() % 4) {
       case 0:
         scans.push_back(Open(Count()));
         break;
       case 1: {
-        TableQuery query;
+        Query query;
         query.columns = {{Column("id"), "id"}};
         if (readers.size() < 4) readers.push_back(Open(query));
         break;
@@ -236,14 +245,6 @@ TEST_F(TableScanStateTest, ADropEndsScansThatHaveBegunAndThoseThatHaveNot) {
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
 }
 
-TEST_F(TableScanStateTest, AnEngineThatClosesEndsItsScans) {
-  auto scan = Open();
-  StepBlock(0);
-  engine_.Close();
-  EXPECT_EQ(scan->Next().status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(session_->OpenTableScan("h", {}).status().code(), absl::StatusCode::kUnavailable);
-}
-
 TEST_F(TableScanStateTest, RowsWrittenAfterTheScanBeganAreNotInIt) {
   auto scan = Open(Count());
   StepBlock(0);
@@ -252,7 +253,7 @@ TEST_F(TableScanStateTest, RowsWrittenAfterTheScanBeganAreNotInIt) {
 }
 
 TEST_F(TableScanStateTest, ALimitEndsTheScanAndWhatIsBehindIsNotRead) {
-  TableQuery query;
+  Query query;
   query.limit = 100;
   auto scan = Open(query);
   const uint64_t blocks = Blocks();
@@ -263,7 +264,7 @@ TEST_F(TableScanStateTest, ALimitEndsTheScanAndWhatIsBehindIsNotRead) {
 }
 
 TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
-  TableQuery query;
+  Query query;
   query.snapshot = *engine_->TakeSnapshot();
   std::string token;
   {
@@ -274,23 +275,23 @@ TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
   }
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   query.resume = token;
-  EXPECT_TRUE(session_->OpenTableScan("h", query).ok());
+  EXPECT_TRUE(session_->OpenScan(heap_, query).ok());
   for (size_t i = 0; i < token.size(); ++i) {
     query.resume = token;
     query.resume[i] = static_cast<char>(query.resume[i] ^ 4);
-    EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid) << i;
+    EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), kInvalid) << i;
     query.resume = token.substr(0, i);
     if (i == 0) continue;
-    EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid) << i;
+    EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), kInvalid) << i;
   }
   query.resume = token;
-  Create("other", kHeap);
-  EXPECT_EQ(session_->OpenTableScan("other", query).status().code(), kInvalid);
+  const Object other = Create("other", kHeap);
+  EXPECT_EQ(session_->OpenScan(other, query).status().code(), kInvalid);
   query.snapshot = nullptr;
-  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid);
+  EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), kInvalid);
   // Places that no AEU has given are safe, if of no use.
   query.snapshot = *engine_->TakeSnapshot();
-  auto resume = *engine::FromToken(token);
+  auto resume = *engine::TableResumeFrom(token);
   resume.snapshot = query.snapshot->epoch();
   for (engine::TablePartState& part : resume.parts) {
     part.done = false;
@@ -305,7 +306,7 @@ TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
   backwards.parts[0].cursor.began = {1, 1, 0};
   backwards.parts[0].cursor.wrapped = false;
   query.resume = engine::ToToken(backwards);
-  EXPECT_EQ(session_->OpenTableScan("h", query).status().code(), kInvalid);
+  EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), kInvalid);
   query.resume = engine::ToToken(resume);
   auto scan = Open(query);
   EXPECT_LE(ReadAll(*scan).size(), kRows);
@@ -313,7 +314,7 @@ TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
 
 // A token names the members of its moment; those that have been added since are asked, too.
 TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
-  TableQuery query;
+  Query query;
   query.snapshot = *engine_->TakeSnapshot();
   std::string token;
   {
@@ -322,7 +323,7 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
     ASSERT_TRUE(chunk.ok());
     token = (*chunk)->resume();
   }
-  const auto all = *engine::FromToken(token);
+  const auto all = *engine::TableResumeFrom(token);
   ASSERT_EQ(all.parts.size(), kAeus);
   uint64_t rows = 0;
   for (uint32_t i = 0; i < kAeus; ++i) {
@@ -340,8 +341,7 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
     auto other = all;
     other.parts = std::move(parts);
     query.resume = engine::ToToken(other);
-    EXPECT_EQ(session_->OpenTableScan("h", query).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), absl::StatusCode::kInvalidArgument);
   };
   refused({});
   refused({all.parts[0], all.parts[1], {.owner = AeuId{kAeus}, .cursor = {}}});
@@ -350,13 +350,13 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
 }
 
 TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing) {
-  const TableSchema target = {.columns = {{.name = "id", .type = ColumnType::kUint64},
-                                          {.name = "group", .type = ColumnType::kInt32}},
-                              .key = {0}};
-  Create("t", target, {.expected = {0, kRows}});
+  const Schema target = {.columns = {{.name = "id", .type = ColumnType::kUint64},
+                                     {.name = "group", .type = ColumnType::kInt32}},
+                         .key = {0}};
+  const Object into = Create("t", target, {0, kRows});
   std::optional<absl::StatusOr<uint64_t>> end;
   std::atomic<bool> done{false};
-  auto pending = session_->ScanIntoAsync("h", {}, "t", [&](absl::StatusOr<uint64_t> rows) {
+  auto pending = session_->ScanIntoAsync(heap_, {}, into, [&](absl::StatusOr<uint64_t> rows) {
     end = std::move(rows);
     done.store(true);
   });
@@ -373,14 +373,14 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing
 TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   for (const bool heap : {true, false}) {
-    TableSchema target = kHeap;
+    Schema target = kHeap;
     if (!heap) target.key = {0};
     const char* const name = heap ? "th" : "tc";
-    Create(name, target);
+    const Object into = Create(name, target);
     for (int round = 0; round < test::Fewer(10, 3); ++round) {
       std::atomic<bool> done{false};
       absl::Status status;
-      auto pending = session_->ScanIntoAsync("h", {}, name, [&](absl::StatusOr<uint64_t> rows) {
+      auto pending = session_->ScanIntoAsync(heap_, {}, into, [&](absl::StatusOr<uint64_t> rows) {
         status = rows.status();
         done.store(true);
       });
@@ -398,54 +398,76 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
 }
 
 TEST_F(TableScanStateTest, NullsDoNotGoWhereTheTargetHasNone) {
-  TableSchema nullable = kHeap;
+  Schema nullable = kHeap;
   nullable.columns[1].nullable = true;
-  Create("n", nullable);
-  Create("t", kHeap);
+  const Object from = Create("n", nullable), to = Create("t", kHeap);
   Rows rows(nullable.columns);
   rows.Add({uint64_t{1}, int64_t{2}});
-  EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("n", rows.batch()); }).ok());
-  auto written = engine_.While([&] { return session_->ScanInto("n", {}, "t"); });
+  Append(from, rows);
+  auto written = engine_.While([&] { return session_->ScanInto(from, {}, to); });
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(*written, 1u);
   rows.Add({uint64_t{2}, Value{}});
-  EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("n", rows.batch()); }).ok());
-  written = engine_.While([&] { return session_->ScanInto("n", {}, "t"); });
+  Append(from, rows);
+  written = engine_.While([&] { return session_->ScanInto(from, {}, to); });
   EXPECT_EQ(written.status().code(), absl::StatusCode::kInvalidArgument) << written.status();
+}
+
+TEST_F(TableScanStateTest, ATargetThatDoesNotFitIsRefused) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const Schema pair_schema = {.columns = {{.name = "k", .type = ColumnType::kUint64},
+                                          {.name = "v", .type = ColumnType::kUint64}}};
+  const Object pairs = Create("pairs", pair_schema);
+  const auto index = [&](const char* name, const Schema& schema) {
+    EXPECT_TRUE(engine_.While([&] { return engine_->Create(name, {.schema = schema}); }).ok());
+    return test::Open(*session_, name);
+  };
+  const Object numbers = index("i", KeyValueSchema());
+  const auto code = [&](const Object& from, const Object& to, const Query& query = {}) {
+    return engine_.While([&] { return session_->ScanInto(from, query, to).status().code(); });
+  };
+  EXPECT_EQ(code(pairs, numbers), absl::StatusCode::kOk);
+  EXPECT_EQ(code(heap_, numbers), kInvalid);
+  EXPECT_EQ(code(pairs, pairs), kInvalid);
+  EXPECT_EQ(code(pairs, heap_), kInvalid);
+  EXPECT_EQ(code(numbers, pairs), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code(pairs, numbers, {.limit = 7}), kInvalid);
+  EXPECT_EQ(code(pairs, numbers, Count()), kInvalid);
+  for (const Schema& schema : {KeyValueSchema(ColumnType::kInt64),
+                               KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64}),
+                               KeyValueSchema(ColumnType::kUint64, ColumnType::kString)}) {
+    const std::string name =
+        absl::StrCat("i", schema.columns.size(), static_cast<int>(schema.columns[0].type),
+                     static_cast<int>(schema.columns.back().type));
+    EXPECT_EQ(code(pairs, index(name.c_str(), schema)), absl::StatusCode::kFailedPrecondition);
+  }
 }
 
 // A piece of many rows would be a long step of one AEU.
 TEST_F(TableScanStateTest, LongStringsAreAppendedAndSentOnInPiecesOfFewRows) {
-  const TableSchema long_rows = {.columns = {{.name = "s", .type = ColumnType::kString}}};
-  for (const char* const name : {"long", "copy"}) Create(name, long_rows);
+  const Schema long_rows = {.columns = {{.name = "s", .type = ColumnType::kString}}};
+  const Object from = Create("long", long_rows), copy = Create("copy", long_rows);
   Rows rows(long_rows.columns);
   for (int i = 0; i < 200; ++i) rows.Add({std::string(60'000, 'a')});
-  EXPECT_TRUE(engine_.While([&] { return session_->AppendRows("long", rows.batch()); }).ok());
-  TableQuery query;
+  Append(from, rows);
+  Query query;
   query.aggregates = {{AggregateFunction::kCount, Column("s"), "n"}};
-  const auto expect_spread = [&](const char* name) {
+  const auto expect_spread = [&](const Object& object) {
     const auto scanned = [&](uint32_t aeu) {
       return engine_->aeu({aeu}).counters().rows_scanned.Read();
     };
     const uint64_t before[] = {scanned(0), scanned(1)};
-    auto scan = session_->OpenTableScan(name, query);
+    auto scan = session_->OpenScan(object, query);
     ASSERT_TRUE(scan.ok()) << scan.status();
     EXPECT_EQ(test::TextOf(ReadAll(**scan)[0]), "200|");
     EXPECT_GT(scanned(0) - before[0], 50u);
     EXPECT_GT(scanned(1) - before[1], 50u);
   };
-  expect_spread("long");
-  auto written = engine_.While([&] { return session_->ScanInto("long", {}, "copy"); });
+  expect_spread(from);
+  auto written = engine_.While([&] { return session_->ScanInto(from, {}, copy); });
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(*written, 200u);
-  expect_spread("copy");
-}
-
-TEST_F(TableScanStateTest, ADeadlineLeavesTheScanAndLaterCallsGoOn) {
-  auto scan = Open(Count());
-  EXPECT_EQ(scan->Next(absl::Now() + absl::Milliseconds(2)).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
-  ExpectWhole(*scan);
+  expect_spread(copy);
 }
 
 // More AEUs than the pool of answers has pieces for.
@@ -456,16 +478,19 @@ class ManyAeusTest : public testing::Test {
 
   ManyAeusTest() {
     session_ = engine_->NewSession();
+    const CreateOptions options{.kind = ObjectKind::kHeapTable, .schema = kHeap};
     const absl::Status created =
-        engine_.While([&] { return engine_->CreateTable("h", kHeap).status(); });
+        engine_.While([&] { return engine_->Create("h", options).status(); });
     EXPECT_TRUE(created.ok()) << created;
+    heap_ = test::Open(*session_, "h");
     // Each batch has a piece for each AEU.
     constexpr uint64_t kBatch = kMany * storage::kAppendRowsMax;
     for (uint64_t first = 0; first < kMany * kRowsEach; first += kBatch) {
       Rows rows(kHeap.columns);
       for (uint64_t i = first; i < first + kBatch; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
-      const absl::Status status =
-          engine_.While([&] { return session_->AppendRows("h", rows.batch()); });
+      const absl::Status status = engine_.While([&] {
+        return session_->Write(heap_, {.mode = WriteMode::kAppend, .rows = rows.batch()}).status;
+      });
       EXPECT_TRUE(status.ok()) << status;
     }
   }
@@ -474,7 +499,7 @@ class ManyAeusTest : public testing::Test {
   uint32_t OpenAndCount() {
     std::vector<uint64_t> before;
     for (uint32_t i = 0; i < kMany; ++i) before.push_back(Scanned(i));
-    auto scan = session_->OpenTableScan("h", query_);
+    auto scan = session_->OpenScan(heap_, query_);
     EXPECT_TRUE(scan.ok()) << scan.status();
     scans_.push_back(*std::move(scan));
     while (engine_.StepAll()) {
@@ -487,8 +512,9 @@ class ManyAeusTest : public testing::Test {
   // 16 pieces.
   test::HandEngine engine_{kMany, [](Options& options) { options.scan_chunks_max = 32; }};
   std::unique_ptr<Session> session_;
-  TableQuery query_;
-  std::vector<std::unique_ptr<TableScan>> scans_;
+  Object heap_;
+  Query query_;
+  std::vector<std::unique_ptr<Scan>> scans_;
 };
 
 TEST_F(ManyAeusTest, EachWorksOnAScanAndReadersThatPauseLeaveRoomForOthers) {
@@ -518,15 +544,18 @@ class ManyGroupsTest : public testing::Test {
 
   ManyGroupsTest() {
     session_ = engine_->NewSession();
+    const CreateOptions options{.kind = ObjectKind::kHeapTable, .schema = kHeap};
     const absl::Status created =
-        engine_.While([&] { return engine_->CreateTable("h", kHeap).status(); });
+        engine_.While([&] { return engine_->Create("h", options).status(); });
     EXPECT_TRUE(created.ok()) << created;
+    heap_ = test::Open(*session_, "h");
     constexpr uint64_t kPiece = storage::kAppendRowsMax;
     for (uint64_t first = 0; first < kGroups; first += kPiece) {
       Rows rows(kHeap.columns);
       for (uint64_t i = 0; i < kMany * kPiece; ++i) rows.Add({first + i % kPiece, int64_t{3}});
-      const absl::Status status =
-          engine_.While([&] { return session_->AppendRows("h", rows.batch()); });
+      const absl::Status status = engine_.While([&] {
+        return session_->Write(heap_, {.mode = WriteMode::kAppend, .rows = rows.batch()}).status;
+      });
       EXPECT_TRUE(status.ok()) << status;
     }
     query_.group_by = {"id"};
@@ -537,11 +566,11 @@ class ManyGroupsTest : public testing::Test {
   }
   ~ManyGroupsTest() override {
     scan_.reset();
-    engine_.StepUntil([&] { return engine_->core().table_scans.size() == 0; });
+    engine_.StepUntil([&] { return engine_->core().scans.size() == 0; });
     EXPECT_EQ(engine_->core().run_memory->used(), 0u);
   }
   void Open() {
-    auto scan = session_->OpenTableScan("h", query_);
+    auto scan = session_->OpenScan(heap_, query_);
     ASSERT_TRUE(scan.ok()) << scan.status();
     scan_ = *std::move(scan);
   }
@@ -552,8 +581,9 @@ class ManyGroupsTest : public testing::Test {
                              options.process_memory_bytes = uint64_t{1} << 30;
                            }};
   std::unique_ptr<Session> session_;
-  TableQuery query_;
-  std::unique_ptr<TableScan> scan_;
+  Object heap_;
+  Query query_;
+  std::unique_ptr<Scan> scan_;
 };
 
 TEST_F(ManyGroupsTest, WhatPartsHaveAddedUpIsMergedAsTheyEnd) {

@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "aeu/clock.h"
+#include "engine/objects/object_kinds.h"
 
 namespace eris::engine {
 namespace {
@@ -212,7 +213,8 @@ class TransferExecutorTest : public testing::Test {
     auto entry = std::make_unique<ObjectEntry>(
         "o", kind, 0, ObjectId{1},
         std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0, 1'000},
-                                              std::vector<AeuId>{AeuId{0}, AeuId{0}}));
+                                              std::vector<AeuId>{AeuId{0}, AeuId{0}}),
+        *LayoutOf(kind, KeyValueSchema()));
     entry->AddMember({0});
     return entry;
   }
@@ -521,7 +523,7 @@ TEST_F(TransferExecutorTest, OfATableNoScanOfALaterSnapshotBeginsWithinAStep) {
       std::make_unique<ObjectEntry>("t", ObjectKind::kTable, 0, ObjectId{1},
                                     std::make_unique<routing::RangeTable>(
                                         1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout);
+                                    *layout);
   const TransferExecutor::Result result = Run(Copy(Keys(0)));
   ASSERT_TRUE(result.status.ok()) << result.status;
   aeus_.JoinBeginner();
@@ -542,7 +544,7 @@ TEST_F(TransferExecutorTest, OfATablesFirstChunkSoMuchIsMadeReadyAndNoMore) {
       std::make_unique<ObjectEntry>("t", ObjectKind::kTable, 0, ObjectId{1},
                                     std::make_unique<routing::RangeTable>(
                                         1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout);
+                                    *layout);
   executor_.SetBudget(1'000'000, 0);
   {
     base::MutexLock lock(&object_->publisher_mu());
@@ -563,7 +565,7 @@ TEST_F(TransferExecutorTest, OfATablesFirstChunkSoMuchIsMadeReadyAndNoMore) {
 
 // Columns of numbers are as wide as they are, however long a row may be.
 TEST_F(TransferExecutorTest, OfATableOfManyColumnsAllOfAChunkIsMadeReady) {
-  TableSchema schema{.key = {0}};
+  Schema schema{.key = {0}};
   for (int i = 0; i < 200; ++i) {
     schema.columns.push_back({.name = absl::StrCat("c", i), .type = ColumnType::kUint64});
   }
@@ -573,7 +575,7 @@ TEST_F(TransferExecutorTest, OfATableOfManyColumnsAllOfAChunkIsMadeReady) {
       std::make_unique<ObjectEntry>("t", ObjectKind::kTable, 0, ObjectId{1},
                                     std::make_unique<routing::RangeTable>(
                                         1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout);
+                                    *layout);
   {
     base::MutexLock lock(&object_->publisher_mu());
     ChunkSize& size = object_->chunk_size();
@@ -590,12 +592,11 @@ TEST_F(TransferExecutorTest, OfAHeapTableSoManyRowsMoveAndTheTargetBecomesAHolde
       storage::TableLayout::Create({.columns = {{.name = "v", .type = ColumnType::kUint64}}});
   ASSERT_TRUE(layout.ok()) << layout.status();
   const std::vector<AeuId> holders{AeuId{0}};
-  object_ =
-      std::make_unique<ObjectEntry>("h", ObjectKind::kHeapTable, 0, ObjectId{1},
-                                    std::make_unique<routing::RangeTable>(
-                                        1, std::vector<uint64_t>{0}, std::vector<AeuId>{AeuId{0}}),
-                                    KeyTypes{}, ValueType::kUint64, *layout,
-                                    std::make_unique<routing::BitmapTable>(1, kAeus, holders));
+  object_ = std::make_unique<ObjectEntry>(
+      "h", ObjectKind::kHeapTable, 0, ObjectId{1},
+      std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0},
+                                            std::vector<AeuId>{AeuId{0}}),
+      *layout, std::make_unique<routing::BitmapTable>(1, kAeus, holders));
   PlannedTransfer transfer = Copy({});
   transfer.rows = 1'000;
   EXPECT_TRUE(Run(transfer).status.ok());

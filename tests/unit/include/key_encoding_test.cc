@@ -68,8 +68,8 @@ TEST(KeyEncodingTest, FloatsKeepTheirOrderAtTheExtremes) {
       EXPECT_LT(KeyFromFloat64(numbers[i - 1]), KeyFromFloat64(numbers[i])) << numbers[i];
     }
   }
-  EXPECT_EQ(KeyFromFloat64(-Doubles::infinity()), LowestKey(KeyType::kFloat64));
-  EXPECT_EQ(KeyFromFloat64(Doubles::infinity()), HighestKey(KeyType::kFloat64));
+  EXPECT_EQ(KeyFromFloat64(-Doubles::infinity()), LowestKey(ColumnType::kFloat64));
+  EXPECT_EQ(KeyFromFloat64(Doubles::infinity()), HighestKey(ColumnType::kFloat64));
 }
 
 TEST(KeyEncodingTest, NeighboursAroundZeroAreAdjacentKeys) {
@@ -84,7 +84,7 @@ TEST(KeyEncodingTest, DatesKeepTheirOrderAtTheExtremes) {
   const std::vector<int32_t> days = {kDateMin, kDateMin + 1, -1, 0, 1, 19'782, kDateMax};
   for (size_t i = 0; i < days.size(); ++i) {
     EXPECT_EQ(DateFromKey(KeyFromDate(days[i])), days[i]);
-    EXPECT_LE(KeyFromDate(days[i]), HighestKey(KeyType::kDate));
+    EXPECT_LE(KeyFromDate(days[i]), HighestKey(ColumnType::kDate));
     if (i > 0) {
       EXPECT_LT(KeyFromDate(days[i - 1]), KeyFromDate(days[i])) << days[i];
     }

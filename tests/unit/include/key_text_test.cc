@@ -12,52 +12,52 @@ namespace eris {
 namespace {
 
 TEST(KeyTextTest, NamesGoRound) {
-  for (const KeyType type : kKeyTypes) EXPECT_EQ(KeyTypeFromName(KeyTypeName(type)), type);
+  for (const ColumnType type : kKeyTypes) EXPECT_EQ(KeyTypeFromName(KeyTypeName(type)), type);
   EXPECT_EQ(KeyTypeFromName("u32"), std::nullopt);
   EXPECT_EQ(KeyTypeFromName(""), std::nullopt);
 }
 
 TEST(KeyTextTest, ExtremesAreReadAndShown) {
-  const std::pair<KeyType, const char*> extremes[] = {
-      {KeyType::kUint64, "0"},
-      {KeyType::kUint64, "18446744073709551615"},
-      {KeyType::kInt64, "-9223372036854775808"},
-      {KeyType::kInt64, "-1"},
-      {KeyType::kInt64, "9223372036854775807"},
-      {KeyType::kFloat64, "-inf"},
-      {KeyType::kFloat64, "-1.7976931348623157e+308"},
-      {KeyType::kFloat64, "-2.2250738585072014e-308"},
-      {KeyType::kFloat64, "-5e-324"},
-      {KeyType::kFloat64, "0"},
-      {KeyType::kFloat64, "0.1"},
-      {KeyType::kFloat64, "inf"},
-      {KeyType::kDate, "-5877641-06-23"},
-      {KeyType::kDate, "-0001-12-31"},
-      {KeyType::kDate, "0000-02-29"},
-      {KeyType::kDate, "1970-01-01"},
-      {KeyType::kDate, "2024-02-29"},
-      {KeyType::kDate, "10000-01-01"},
-      {KeyType::kDate, "5881580-07-11"},
+  const std::pair<ColumnType, const char*> extremes[] = {
+      {ColumnType::kUint64, "0"},
+      {ColumnType::kUint64, "18446744073709551615"},
+      {ColumnType::kInt64, "-9223372036854775808"},
+      {ColumnType::kInt64, "-1"},
+      {ColumnType::kInt64, "9223372036854775807"},
+      {ColumnType::kFloat64, "-inf"},
+      {ColumnType::kFloat64, "-1.7976931348623157e+308"},
+      {ColumnType::kFloat64, "-2.2250738585072014e-308"},
+      {ColumnType::kFloat64, "-5e-324"},
+      {ColumnType::kFloat64, "0"},
+      {ColumnType::kFloat64, "0.1"},
+      {ColumnType::kFloat64, "inf"},
+      {ColumnType::kDate, "-5877641-06-23"},
+      {ColumnType::kDate, "-0001-12-31"},
+      {ColumnType::kDate, "0000-02-29"},
+      {ColumnType::kDate, "1970-01-01"},
+      {ColumnType::kDate, "2024-02-29"},
+      {ColumnType::kDate, "10000-01-01"},
+      {ColumnType::kDate, "5881580-07-11"},
   };
   for (const auto& [type, text] : extremes) {
     const absl::StatusOr<uint64_t> key = KeyFromText(type, text);
     ASSERT_TRUE(key.ok()) << key.status();
     EXPECT_EQ(KeyText(type, *key), text);
   }
-  EXPECT_EQ(*KeyFromText(KeyType::kDate, "1970-01-02"), KeyFromDate(1));
-  EXPECT_EQ(*KeyFromText(KeyType::kDate, "-5877641-06-23"), LowestKey(KeyType::kDate));
-  EXPECT_EQ(*KeyFromText(KeyType::kDate, "5881580-07-11"), HighestKey(KeyType::kDate));
-  EXPECT_EQ(*KeyFromText(KeyType::kFloat64, "-0.0"), KeyFromFloat64(0));
-  EXPECT_EQ(*KeyFromText(KeyType::kFloat64, "1e2"), KeyFromFloat64(100));
+  EXPECT_EQ(*KeyFromText(ColumnType::kDate, "1970-01-02"), KeyFromDate(1));
+  EXPECT_EQ(*KeyFromText(ColumnType::kDate, "-5877641-06-23"), LowestKey(ColumnType::kDate));
+  EXPECT_EQ(*KeyFromText(ColumnType::kDate, "5881580-07-11"), HighestKey(ColumnType::kDate));
+  EXPECT_EQ(*KeyFromText(ColumnType::kFloat64, "-0.0"), KeyFromFloat64(0));
+  EXPECT_EQ(*KeyFromText(ColumnType::kFloat64, "1e2"), KeyFromFloat64(100));
 }
 
 TEST(KeyTextTest, WhatIsNoKeyIsRefusedWithTheTextAndTheRange) {
-  const std::pair<KeyType, std::vector<std::string>> refused[] = {
-      {KeyType::kUint64, {"", "-1", "+1", "1.0", " 1", "1 ", "18446744073709551616"}},
-      {KeyType::kInt64, {"", "-", "+1", "1.0", "9223372036854775808", "-9223372036854775809"}},
-      {KeyType::kFloat64,
+  const std::pair<ColumnType, std::vector<std::string>> refused[] = {
+      {ColumnType::kUint64, {"", "-1", "+1", "1.0", " 1", "1 ", "18446744073709551616"}},
+      {ColumnType::kInt64, {"", "-", "+1", "1.0", "9223372036854775808", "-9223372036854775809"}},
+      {ColumnType::kFloat64,
        {"", "nan", "-nan", "NaN", "+1", "1e999", "-1e999", "1e-999", "1,5", "1x", "0x1p3", " 1"}},
-      {KeyType::kDate,
+      {ColumnType::kDate,
        {"",
         "2024-02-30",
         "2023-02-29",
@@ -96,9 +96,9 @@ TEST(KeyTextTest, RandomKeysGoRound) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   std::mt19937_64 random(test::Seed());
   for (int i = 0; i < 100'000; ++i) {
-    for (const KeyType type : kKeyTypes) {
+    for (const ColumnType type : kKeyTypes) {
       uint64_t key = random() >> (random() % 64);
-      if (type == KeyType::kDate) key &= HighestKey(type);
+      if (type == ColumnType::kDate) key &= HighestKey(type);
       if (key < LowestKey(type) || key > HighestKey(type)) continue;
       const std::string text = KeyText(type, key);
       uint64_t back = 0;
@@ -125,8 +125,8 @@ TEST(KeyTextTest, DatesAreTheDaysOfTheGregorianCalendar) {
 }
 
 TEST(KeyTextTest, KeysThatNoNumberHasShowAsSuch) {
-  EXPECT_EQ(KeyText(KeyType::kDate, uint64_t{1} << 32), "key 4294967296");
-  EXPECT_EQ(KeyText(KeyType::kFloat64, 0), "key 0");
+  EXPECT_EQ(KeyText(ColumnType::kDate, uint64_t{1} << 32), "key 4294967296");
+  EXPECT_EQ(KeyText(ColumnType::kFloat64, 0), "key 0");
 }
 
 }  // namespace

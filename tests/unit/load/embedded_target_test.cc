@@ -34,8 +34,8 @@ class EmbeddedTargetTest : public testing::Test {
     plan.verify = true;
     return plan;
   }
-  RunResult Run(const char* name) {
-    const Plan plan = PlanOf(name);
+  RunResult Run(const char* name) { return Run(PlanOf(name)); }
+  RunResult Run(const Plan& plan) {
     std::atomic<bool> stop = false;
     auto result = RunLoad(
         plan, keys_,
@@ -65,24 +65,15 @@ TEST_F(EmbeddedTargetTest, EveryWorkloadVerifies) {
 TEST_F(EmbeddedTargetTest, AWrongValueAndAMissingKeyAreFound) {
   Run("load");
   auto session = engine_->NewSession();
-  ASSERT_TRUE(session->Erase("bench", {keys_.Key(100)}).ok());
+  const auto bench = session->Open("bench");
+  ASSERT_TRUE(bench.ok()) << bench.status();
+  ASSERT_TRUE(session->Erase(*bench, {keys_.Key(100)}).ok());
   Plan plan = PlanOf("scan");
   plan.workload.scan_rows = 0;
   plan.requests = 2;
-  const auto wrong = [&] {
-    std::atomic<bool> stop = false;
-    auto result = RunLoad(
-        plan, keys_,
-        [&](uint32_t, AnswerSink& sink) {
-          return std::make_unique<EmbeddedTarget>(*engine_, plan.object, plan.slots(), sink);
-        },
-        stop, [](const Interval&) {});
-    return result->tally.All().wrong;
-  };
-  EXPECT_EQ(wrong(), 2u);  // missing in each of the two scans
-  const std::vector<uint64_t> key = {keys_.Key(200)}, value = {1};
-  ASSERT_TRUE(session->Upsert("bench", key, value).ok());
-  EXPECT_EQ(wrong(), 4u);
+  EXPECT_EQ(Run(plan).tally.All().wrong, 2u);  // missing in each of the two scans
+  ASSERT_TRUE(session->Upsert(*bench, {keys_.Key(200)}, {1}).ok());
+  EXPECT_EQ(Run(plan).tally.All().wrong, 4u);
 }
 
 TEST_F(EmbeddedTargetTest, AnObjectThatIsNotThereFailsTheRun) {

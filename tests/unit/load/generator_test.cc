@@ -50,9 +50,7 @@ class SlowTarget final : public Target {
     sink_.OnAnswer(request,
                    {.status = status,
                     .values = {reinterpret_cast<const char*>(values_.data()), values_.size() * 8},
-                    .present = {},
-                    .all_present = true,
-                    .applied = {}});
+                    .all_present = true});
   }
   void Cancel() override {
     status = absl::CancelledError("");

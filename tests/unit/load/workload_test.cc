@@ -15,10 +15,10 @@ TEST(WorkloadTest, OperationsComeUpByTheirPercentages) {
     EXPECT_EQ(sum, 100u) << name;
     std::array<int, kOperations> picks{};
     Random random(5);
-    constexpr int kPicks = 100'000;
-    for (int i = 0; i < kPicks; ++i) ++picks[static_cast<size_t>(workload.Pick(random.Below(100)))];
+    constexpr int kDraws = 100'000;
+    for (int i = 0; i < kDraws; ++i) ++picks[static_cast<size_t>(workload.Pick(random.Below(100)))];
     for (size_t i = 0; i < kOperations; ++i) {
-      EXPECT_NEAR(100.0 * picks[i] / kPicks, workload.percent[i], 0.5) << name << ", " << i;
+      EXPECT_NEAR(100.0 * picks[i] / kDraws, workload.percent[i], 0.5) << name << ", " << i;
       EXPECT_EQ(picks[i] == 0, workload.percent[i] == 0) << name << ", " << i;
     }
   }

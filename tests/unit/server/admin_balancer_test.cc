@@ -40,18 +40,24 @@ class AdminBalancerTest : public RpcTest {
     auto connected = client::Client::Connect({.server = server->address()});
     EXPECT_TRUE(connected.ok()) << connected.status();
     client_ = *std::move(connected);
-    EXPECT_TRUE(engine.Create("signed", {.key_type = KeyType::kInt64}).ok());
-    EXPECT_TRUE(engine.Create("days", {.key_type = KeyType::kDate}).ok());
-    EXPECT_TRUE(engine.Create("pairs", {.key_type = {KeyType::kInt64, KeyType::kDate}}).ok());
+    EXPECT_TRUE(engine.Create("signed", {.schema = KeyValueSchema(ColumnType::kInt64)}).ok());
+    EXPECT_TRUE(engine.Create("days", {.schema = KeyValueSchema(ColumnType::kDate)}).ok());
+    EXPECT_TRUE(engine
+                    .Create("pairs", {.schema = KeyValueSchema(
+                                          KeyTypes(ColumnType::kInt64, ColumnType::kDate))})
+                    .ok());
   }
 
   // A key of one int32 column: it stands at the top of the engine's word.
   void CreateTables() {
-    TableSchema clustered{.columns = {{.name = "a", .type = ColumnType::kInt32},
-                                      {.name = "b", .type = ColumnType::kInt32}},
-                          .key = {0, 1}};
-    EXPECT_TRUE(engine.CreateTable("narrow", clustered, {}).ok());
-    EXPECT_TRUE(engine.CreateTable("heap", {.columns = clustered.columns}, {}).ok());
+    Schema clustered{.columns = {{.name = "a", .type = ColumnType::kInt32},
+                                 {.name = "b", .type = ColumnType::kInt32}},
+                     .key = {0, 1}};
+    EXPECT_TRUE(engine.Create("narrow", {.kind = ObjectKind::kTable, .schema = clustered}).ok());
+    EXPECT_TRUE(engine
+                    .Create("heap", {.kind = ObjectKind::kHeapTable,
+                                     .schema = {.columns = clustered.columns}})
+                    .ok());
   }
 
   static v1::MoveRangeRequest MoveOf(const std::string& object, uint64_t lo, uint64_t hi,
@@ -249,16 +255,17 @@ TEST_F(AdminBalancerTest, MovesReachTheEngineInItsKeys) {
   EXPECT_EQ(engine.last_move().to, AeuId{1});
   EXPECT_EQ(engine.last_move().kind, TransferKind::kLink);
   const KeyRange range = Int64Range(-9, 4);
-  ASSERT_TRUE(balancer.Move("signed", range, AeuId{0}, std::nullopt, KeyType::kInt64).ok());
+  ASSERT_TRUE(balancer.Move("signed", range, AeuId{0}, std::nullopt, ColumnType::kInt64).ok());
   EXPECT_EQ(engine.last_move().range, range);
   EXPECT_EQ(engine.last_move().kind, std::nullopt);
-  ASSERT_TRUE(balancer.Presplit("pairs", range, 2, KeyType::kInt64).ok());
+  ASSERT_TRUE(balancer.Presplit("pairs", range, 2, ColumnType::kInt64).ok());
   EXPECT_EQ(engine.last_move().range, range);
   EXPECT_EQ(engine.last_move().parts, 2u);
-  ASSERT_TRUE(balancer.Move("narrow", range, AeuId{0}, TransferKind::kCopy, KeyType::kInt64).ok());
+  ASSERT_TRUE(
+      balancer.Move("narrow", range, AeuId{0}, TransferKind::kCopy, ColumnType::kInt64).ok());
   EXPECT_EQ(engine.last_move().range,
             (KeyRange{.lo = KeyFromDate(-9) << 32, .hi = KeyFromDate(4) << 32}));
-  ASSERT_TRUE(balancer.Presplit("narrow", {.hi = range.hi}, 1, KeyType::kInt64).ok());
+  ASSERT_TRUE(balancer.Presplit("narrow", {.hi = range.hi}, 1, ColumnType::kInt64).ok());
   EXPECT_EQ(engine.last_move().range, (KeyRange{.lo = 0, .hi = KeyFromDate(4) << 32}));
 }
 

@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "eris/key_encoding.h"
 #include "gmock/gmock.h"
 #include "tests/unit/server/rpc_fixture.h"
+#include "wire/objects.h"
 
 namespace eris::server {
 namespace {
@@ -17,7 +19,7 @@ using CatalogServiceTest = RpcTest;
 TEST_F(CatalogServiceTest, CreatedObjectIsDescribedListedAndDropped) {
   v1::CreateObjectRequest request;
   request.set_name("lines");
-  request.add_split_points(100);
+  request.add_split_keys()->set_u64(100);
   v1::CreateObjectResponse created;
   grpc::ClientContext create;
   ASSERT_TRUE(catalog->CreateObject(&create, request, &created).ok());
@@ -71,24 +73,43 @@ TEST_F(CatalogServiceTest, ADropMayExpectTheObjectAndWhatWasWritten) {
   EXPECT_FALSE(engine.Describe("orders").ok());
 }
 
-TEST_F(CatalogServiceTest, EachKindIsCreatedAndShown) {
-  for (const auto& [asked, shown] : std::vector<std::pair<v1::ObjectKind, v1::ObjectKind>>{
-           {v1::OBJECT_KIND_UNSPECIFIED, v1::OBJECT_KIND_INDEX},
-           {v1::OBJECT_KIND_INDEX, v1::OBJECT_KIND_INDEX},
-           {v1::OBJECT_KIND_HASH, v1::OBJECT_KIND_HASH}}) {
+TEST_F(CatalogServiceTest, EachKindIsCreatedAndShownWithItsSchema) {
+  const Schema heap{.columns = {{.name = "n", .type = ColumnType::kInt32, .nullable = true}}};
+  const Schema table{.columns = {{.name = "d", .type = ColumnType::kDecimal, .scale = 2}},
+                     .key = {0}};
+  const KeyTypes pair{ColumnType::kInt64, ColumnType::kFloat64};
+  for (const CreateOptions& options : std::vector<CreateOptions>{
+           {},
+           {.schema = KeyValueSchema(pair), .split_points = {KeyFromInt64(-5)}},
+           {.schema = KeyValueSchema(ColumnType::kDate, ColumnType::kString)},
+           {.kind = ObjectKind::kHash},
+           {.kind = ObjectKind::kTable, .schema = table, .expected = Int64Range(-5, 5)},
+           {.kind = ObjectKind::kHeapTable, .schema = heap}}) {
     v1::CreateObjectRequest request;
-    request.set_name("kind " + std::to_string(asked));
-    request.set_kind(asked);
+    request.set_name("another " + std::to_string(engine.List().size()));
+    ASSERT_TRUE(wire::FillCreateOptions(options, &request).ok());
     v1::CreateObjectResponse created;
     grpc::ClientContext create;
     ASSERT_TRUE(catalog->CreateObject(&create, request, &created).ok());
-    EXPECT_EQ(created.object().kind(), shown);
+    EXPECT_EQ(engine.last_create().expected, options.expected);
+    EXPECT_EQ(engine.last_create().split_points, options.split_points);
     v1::GetObjectRequest get_request;
     get_request.set_name(request.name());
     v1::GetObjectResponse got;
     grpc::ClientContext get;
     ASSERT_TRUE(catalog->GetObject(&get, get_request, &got).ok());
-    EXPECT_EQ(got.object().kind(), shown);
+    v1::ListObjectsResponse listed;
+    grpc::ClientContext list;
+    ASSERT_TRUE(catalog->ListObjects(&list, {}, &listed).ok());
+    EXPECT_EQ(listed.objects(listed.objects_size() - 2).name(), request.name());
+    for (const v1::Object& object :
+         {created.object(), got.object(), listed.objects(listed.objects_size() - 2)}) {
+      const auto info = wire::ObjectFrom(object);
+      ASSERT_TRUE(info.ok()) << info.status();
+      EXPECT_EQ(info->kind, options.kind);
+      EXPECT_EQ(info->schema, options.schema);
+      EXPECT_EQ(info->partition_starts.size(), options.split_points.size() + 1);
+    }
   }
 }
 
@@ -108,6 +129,8 @@ TEST_F(CatalogServiceTest, BadInputGetsItsStatus) {
   request.set_name("new");
   request.set_kind(static_cast<v1::ObjectKind>(17));
   EXPECT_THAT(create(request).error_message(), HasSubstr("kind is 17"));
+  request.set_kind(v1::OBJECT_KIND_TABLE);
+  EXPECT_THAT(create(request).error_message(), HasSubstr("a table needs one"));
   request.clear_kind();
   request.mutable_expected()->set_lo(2);
   request.mutable_expected()->set_hi(1);
@@ -132,11 +155,11 @@ class SmallBudgetCatalogTest : public RpcTest {
   SmallBudgetCatalogTest() : RpcTest(SmallBudget()) {}
 };
 
-// One byte each on the wire, eight in memory; up to a thousand such calls may wait.
-TEST_F(SmallBudgetCatalogTest, SplitPointsCountInTheBudgetAsTheyAreInMemory) {
+// Two bytes each on the wire, many in memory; up to a thousand such calls may wait.
+TEST_F(SmallBudgetCatalogTest, SplitKeysCountInTheBudgetAsTheyAreInMemory) {
   v1::CreateObjectRequest request;
   request.set_name("split");
-  for (int i = 0; i < 200'000; ++i) request.add_split_points(1);
+  for (int i = 0; i < 20'000; ++i) request.add_split_keys();
   grpc::ClientContext context;
   v1::CreateObjectResponse response;
   const grpc::Status status = catalog->CreateObject(&context, request, &response);

@@ -20,30 +20,6 @@ void ExpectRefused(const grpc::Status& status, grpc::StatusCode code, const std:
   EXPECT_THAT(status.error_message(), HasSubstr(text));
 }
 
-TEST_F(DataServiceTest, UpsertLookupEraseAnswerByPosition) {
-  v1::UpsertResponse upserted;
-  ASSERT_TRUE(Upsert(UpsertOf({5, 7, ~uint64_t{0}}, {50, 70, 1}), &upserted).ok());
-  EXPECT_EQ(upserted.existed(), std::string(1, '\0'));
-  ASSERT_TRUE(Upsert(UpsertOf({6, 7}, {60, 71}), &upserted).ok());
-  EXPECT_EQ(upserted.existed(), "\x02");
-
-  v1::LookupResponse found;
-  ASSERT_TRUE(Lookup(LookupOf({7, 8, 5, ~uint64_t{0}}), &found).ok());
-  EXPECT_EQ(found.values().type(), v1::COLUMN_TYPE_UINT64);
-  EXPECT_EQ(found.values().validity(), "\x0d");
-  const auto values = Elements(found.values());
-  ASSERT_EQ(values.size(), 4u);
-  EXPECT_EQ(values[0], 71u);
-  EXPECT_EQ(values[2], 50u);
-  EXPECT_EQ(values[3], 1u);
-
-  v1::EraseResponse erased;
-  ASSERT_TRUE(Erase(EraseOf({8, 7}), &erased).ok());
-  EXPECT_EQ(erased.existed(), "\x02");
-  ASSERT_TRUE(Lookup(LookupOf({7}), &found).ok());
-  EXPECT_EQ(found.values().validity(), std::string(1, '\0'));
-}
-
 // The bits of a column of up to eight keys.
 std::string Bits(int bits) { return std::string(1, static_cast<char>(bits)); }
 
@@ -53,32 +29,32 @@ TEST_F(DataServiceTest, ConditionalWritesAnswerByPosition) {
       Write(WriteOf(v1::WRITE_MODE_INSERT_IF_ABSENT, {5, 7, 5}, {50, 70, 51}), &written).ok());
   EXPECT_EQ(written.applied(), Bits(0b011));
   EXPECT_EQ(written.existed(), Bits(0b100));
-  EXPECT_EQ(written.values().type(), v1::COLUMN_TYPE_UINT64);
-  EXPECT_THAT(Elements(written.values()), ElementsAre(0, 0, 50));
+  EXPECT_EQ(written.columns(0).type(), v1::COLUMN_TYPE_UINT64);
+  EXPECT_THAT(Elements(written.columns(0)), ElementsAre(0, 0, 50));
   EXPECT_EQ(written.executed(), "");
   EXPECT_FALSE(written.has_refusal());
 
   ASSERT_TRUE(Write(WriteOf(v1::WRITE_MODE_REPLACE_IF_PRESENT, {5, 6}, {52, 60}), &written).ok());
   EXPECT_EQ(written.applied(), Bits(0b01));
   EXPECT_EQ(written.existed(), Bits(0b01));
-  EXPECT_THAT(Elements(written.values()), ElementsAre(50, 0));
+  EXPECT_THAT(Elements(written.columns(0)), ElementsAre(50, 0));
 
   ASSERT_TRUE(
       Write(WriteOf(v1::WRITE_MODE_COMPARE_AND_SET, {5, 7, 6}, {53, 71, 1}, {52, 71, 0}), &written)
           .ok());
   EXPECT_EQ(written.applied(), Bits(0b001));
   EXPECT_EQ(written.existed(), Bits(0b011));
-  EXPECT_THAT(Elements(written.values()), ElementsAre(52, 70, 0));
+  EXPECT_THAT(Elements(written.columns(0)), ElementsAre(52, 70, 0));
 
   ASSERT_TRUE(Write(WriteOf(v1::WRITE_MODE_ADD, {7, 9, 9}, {~uint64_t{0}, 4, 5}), &written).ok());
   EXPECT_EQ(written.applied(), Bits(0b111));
   EXPECT_EQ(written.existed(), Bits(0b101));
-  EXPECT_THAT(Elements(written.values()), ElementsAre(69, 4, 9));
+  EXPECT_THAT(Elements(written.columns(0)), ElementsAre(69, 4, 9));
 
   v1::LookupResponse found;
   ASSERT_TRUE(Lookup(LookupOf({5, 6, 7, 9}), &found).ok());
-  EXPECT_EQ(found.values().validity(), Bits(0b1101));
-  EXPECT_EQ(Elements(found.values())[0], 53u);
+  EXPECT_EQ(found.found(), Bits(0b1101));
+  EXPECT_EQ(Elements(found.columns(0))[0], 53u);
 }
 
 TEST_F(DataServiceTest, WriteThatSomeKeysAreRefusedOfTellsWhichTookEffect) {
@@ -87,7 +63,7 @@ TEST_F(DataServiceTest, WriteThatSomeKeysAreRefusedOfTellsWhichTookEffect) {
   ASSERT_TRUE(Write(WriteOf(v1::WRITE_MODE_ADD, {1, 2, 3}, {10, 20, 30}), &written).ok());
   EXPECT_EQ(written.executed(), Bits(0b101));
   EXPECT_EQ(written.applied(), Bits(0b101));
-  EXPECT_THAT(Elements(written.values()), ElementsAre(10, 0, 30));
+  EXPECT_THAT(Elements(written.columns(0)), ElementsAre(10, 0, 30));
   EXPECT_EQ(written.refusal().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(written.refusal().message(), HasSubstr("no memory"));
   // None took effect: the call itself fails.
@@ -102,20 +78,21 @@ TEST_F(DataServiceTest, BadWritesGetTheirStatusAndChangeNothing) {
   ExpectRefused(Write(request), grpc::StatusCode::NOT_FOUND, "nothing");
   request = WriteOf(v1::WRITE_MODE_ADD, {1}, {1});
   request.clear_mode();
-  ExpectRefused(Write(request), kInvalid, "mode is 0, must be 1 to 4");
-  request.set_mode(static_cast<v1::WriteMode>(5));
-  ExpectRefused(Write(request), kInvalid, "mode is 5, must be 1 to 4");
+  ExpectRefused(Write(request), kInvalid, "mode is 0, must be 1 to 7");
+  request.set_mode(static_cast<v1::WriteMode>(8));
+  ExpectRefused(Write(request), kInvalid, "mode is 8, must be 1 to 7");
   request.set_mode(static_cast<v1::WriteMode>(-1));
-  ExpectRefused(Write(request), kInvalid, "mode is -1, must be 1 to 4");
-  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {}, {})), kInvalid, "keys: no elements");
+  ExpectRefused(Write(request), kInvalid, "mode is -1, must be 1 to 7");
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {}, {})), kInvalid,
+                "column columns.key: no elements");
   ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {1, 2}, {1})), kInvalid,
-                "keys has 2 elements, column values 1: must be equal");
+                "column columns.value: data of 8 bytes, must be 16 for 2 rows");
   ExpectRefused(Write(WriteOf(v1::WRITE_MODE_COMPARE_AND_SET, {1, 2}, {1, 2}, {1})), kInvalid,
-                "keys has 2 elements, column expected 1: must be equal");
+                "columns have 2 rows, expected 1: must be equal");
   ExpectRefused(Write(WriteOf(v1::WRITE_MODE_COMPARE_AND_SET, {1, 2}, {1, 2})), kInvalid,
-                "column expected: type is 0");
+                "expected: 0 columns, must be 1 (value COLUMN_TYPE_UINT64)");
   ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, {1}, {1}, {1, 2})), kInvalid,
-                "column expected: 16 bytes, must be unset for mode WRITE_MODE_ADD");
+                "expected: 1 columns, must be unset for mode WRITE_MODE_ADD");
   std::vector<uint64_t> many(kBatchKeysMax + 1);
   ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, many, many)), kInvalid,
                 "1048577 elements, a batch has at most 1048576");
@@ -138,7 +115,7 @@ TEST_F(DataServiceTest, WriteStreamGoesOnAfterARefusal) {
   for (uint64_t i = 0; i < 50; ++i) {
     ASSERT_TRUE(stream->Read(&response));
     EXPECT_EQ(response.status().code(), 0);
-    EXPECT_THAT(Elements(response.response().values()), ElementsAre(i + 1, 0));
+    EXPECT_THAT(Elements(response.response().columns(0)), ElementsAre(i + 1, 0));
     EXPECT_EQ(response.response().refusal().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
     ASSERT_TRUE(stream->Read(&response));
     EXPECT_EQ(response.status().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -153,12 +130,12 @@ TEST_F(DataServiceTest, WriteStreamGoesOnAfterARefusal) {
 TEST_F(DataServiceTest, LargestBatchGoesThrough) {
   std::vector<uint64_t> keys(kBatchKeysMax);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
-  const grpc::Status status = Upsert(UpsertOf(keys, keys));
+  const grpc::Status status = Write(UpsertOf(keys, keys));
   ASSERT_TRUE(status.ok()) << status.error_message();
   v1::LookupResponse found;
   ASSERT_TRUE(Lookup(LookupOf(keys), &found).ok());
-  EXPECT_EQ(Elements(found.values()), keys);
-  EXPECT_EQ(found.values().validity(), std::string(kBatchKeysMax / 8, '\xff'));
+  EXPECT_EQ(Elements(found.columns(0)), keys);
+  EXPECT_EQ(found.found(), std::string(kBatchKeysMax / 8, '\xff'));
   keys.push_back(0);
   ExpectRefused(Lookup(LookupOf(keys)), grpc::StatusCode::INVALID_ARGUMENT, "1048577 elements");
 }
@@ -173,21 +150,8 @@ TEST_F(DataServiceTest, BadInputGetsItsStatusAndChangesNothing) {
   ExpectRefused(Lookup(unknown), grpc::StatusCode::INVALID_ARGUMENT, "100000 bytes");
 
   ExpectRefused(Lookup(LookupOf({})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
-  ExpectRefused(Erase(EraseOf({})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
-  ExpectRefused(Upsert(UpsertOf({}, {})), grpc::StatusCode::INVALID_ARGUMENT, "no elements");
-  ExpectRefused(Upsert(UpsertOf({1, 2}, {1})), grpc::StatusCode::INVALID_ARGUMENT, "must be equal");
-  auto request = UpsertOf({1}, {1});
-  request.mutable_keys()->mutable_data()->push_back('x');
-  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "keys: 9 bytes");
-  request = UpsertOf({1}, {1});
-  request.mutable_values()->mutable_data()->pop_back();
-  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "values: 7 bytes");
-  request = UpsertOf({1}, {1});
-  request.mutable_keys()->clear_type();
-  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "type is 0");
-  request = UpsertOf({1}, {1});
-  request.mutable_keys()->set_validity("\x01");
-  ExpectRefused(Upsert(request), grpc::StatusCode::INVALID_ARGUMENT, "validity");
+  ExpectRefused(Write(UpsertOf({1, 2}, {1})), grpc::StatusCode::INVALID_ARGUMENT,
+                "must be 16 for 2 rows");
   EXPECT_EQ(engine.Describe("orders")->keys, 0u);
 }
 
@@ -212,8 +176,8 @@ TEST_F(DataServiceTest, ClientThatVanishesInABatchLeavesNothingBehind) {
   engine.Hold();
   grpc::ClientContext context;
   std::thread client([&] {
-    v1::UpsertResponse response;
-    EXPECT_EQ(data->Upsert(&context, UpsertOf({1}, {1}), &response).error_code(),
+    v1::WriteResponse response;
+    EXPECT_EQ(data->Write(&context, UpsertOf({1}, {1}), &response).error_code(),
               grpc::StatusCode::CANCELLED);
   });
   EXPECT_TRUE(engine.AwaitHeld(1));
@@ -239,25 +203,25 @@ TEST_F(DataServiceTest, StreamAnswersInOrderAndGoesOnAfterAFailedRequest) {
   for (int round = 0; round < 100; ++round) {
     ASSERT_TRUE(stream->Read(&response));
     EXPECT_EQ(response.status().code(), 0);
-    EXPECT_EQ(response.response().values().validity(), "\x01");
-    EXPECT_EQ(Elements(response.response().values())[0], 11u);
+    EXPECT_EQ(response.response().found(), "\x01");
+    EXPECT_EQ(Elements(response.response().columns(0))[0], 11u);
     ASSERT_TRUE(stream->Read(&response));
     EXPECT_EQ(response.status().code(),
               round % 2 == 0 ? grpc::StatusCode::NOT_FOUND : grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_FALSE(response.has_response());
     ASSERT_TRUE(stream->Read(&response));
-    EXPECT_THAT(Elements(response.response().values()), ElementsAre(21));
+    EXPECT_THAT(Elements(response.response().columns(0)), ElementsAre(21));
   }
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_TRUE(stream->Finish().ok());
 }
 
-TEST_F(DataServiceTest, UpsertStreamKeepsTheOrderOfWritesToOneKey) {
+TEST_F(DataServiceTest, WriteStreamKeepsTheOrderOfWritesToOneKey) {
   grpc::ClientContext context;
-  auto stream = data->UpsertStream(&context);
+  auto stream = data->WriteStream(&context);
   for (uint64_t i = 0; i < 200; ++i) ASSERT_TRUE(stream->Write(UpsertOf({1}, {i})));
   stream->WritesDone();
-  v1::UpsertStreamResponse response;
+  v1::WriteStreamResponse response;
   for (int i = 0; i < 200; ++i) {
     ASSERT_TRUE(stream->Read(&response));
     EXPECT_EQ(response.response().existed(), std::string(1, i == 0 ? '\0' : '\x01'));
@@ -266,7 +230,7 @@ TEST_F(DataServiceTest, UpsertStreamKeepsTheOrderOfWritesToOneKey) {
   EXPECT_TRUE(stream->Finish().ok());
   v1::LookupResponse found;
   ASSERT_TRUE(Lookup(LookupOf({1}), &found).ok());
-  EXPECT_THAT(Elements(found.values()), ElementsAre(199));
+  EXPECT_THAT(Elements(found.columns(0)), ElementsAre(199));
 }
 
 TEST_F(DataServiceTest, StreamWithoutARequestEndsWithOk) {
@@ -371,7 +335,7 @@ TEST_F(DataServiceTest, AggregatesAnswerCountAndFigures) {
   EXPECT_EQ(sum.count(), 10u);
   EXPECT_FALSE(sum.has_min());
 
-  ASSERT_TRUE(Upsert(UpsertOf({0, 1}, {~uint64_t{0}, ~uint64_t{0}})).ok());
+  ASSERT_TRUE(Write(UpsertOf({0, 1}, {~uint64_t{0}, ~uint64_t{0}})).ok());
   ASSERT_TRUE(Aggregate(AggregateOf(0, 2), &sum).ok());
   EXPECT_EQ(sum.sum_high(), 1u);
   EXPECT_EQ(sum.sum_low(), ~uint64_t{1});

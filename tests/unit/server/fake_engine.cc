@@ -1,23 +1,8 @@
 #include "tests/unit/server/fake_engine.h"
 
 #include <chrono>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
-
-namespace eris {
-
-ScanChunk::ScanChunk(std::shared_ptr<Buffer> buffer) : buffer_(std::move(buffer)) {}
-ScanChunk::ScanChunk(ScanChunk&&) noexcept = default;
-ScanChunk& ScanChunk::operator=(ScanChunk&&) noexcept = default;
-ScanChunk::~ScanChunk() = default;
-absl::Span<const uint64_t> ScanChunk::keys() const { return buffer_->keys; }
-absl::Span<const uint64_t> ScanChunk::second_keys() const { return buffer_->second_keys; }
-absl::Span<const uint64_t> ScanChunk::values() const { return buffer_->values; }
-absl::string_view ScanChunk::bytes(size_t) const { return {}; }
-const std::optional<KeyRange>& ScanChunk::rest() const { return buffer_->rest; }
-
-}  // namespace eris
 
 namespace eris::server {
 namespace {
@@ -44,42 +29,47 @@ class FakePending final : public Pending {
   const std::shared_ptr<FakeEngine::Request> request_;
 };
 
-bool FakeEngine::Contains(const KeyRange& range, const Key& key) {
-  return key >= Key(range.lo, range.lo_second) &&
-         (!range.hi || key < Key(*range.hi, range.hi_second));
+// The rows of all objects, by id.
+class FakeSnapshot final : public Snapshot {
+ public:
+  explicit FakeSnapshot(std::atomic<int>* held) : held_(*held) {
+    held_.fetch_add(1, std::memory_order_relaxed);  // relaxed, here and below: a count for tests
+  }
+  ~FakeSnapshot() override { held_.fetch_sub(1, std::memory_order_relaxed); }
+  uint64_t epoch() const override { return 1; }
+  bool aborted() const override { return false; }
+
+  std::map<ObjectId, std::shared_ptr<const FakeRows>> rows;
+
+ private:
+  std::atomic<int>& held_;
+};
+
+std::shared_ptr<const FakeRows> RowsIn(const Snapshot& snapshot, ObjectId object) {
+  const auto& rows = static_cast<const FakeSnapshot&>(snapshot).rows;
+  const auto found = rows.find(object);
+  return found == rows.end() ? std::make_shared<const FakeRows>() : found->second;
 }
 
-// The key was there before.
-bool FakeEngine::WriteOne(Rows& rows, const Key& key, size_t i, WriteMode mode,
-                          const std::vector<uint64_t>& values,
-                          const std::vector<uint64_t>& expected, BatchResult& result) {
-  const auto set = [&](std::string& bits) {
-    bits[i >> 3] = static_cast<char>(bits[i >> 3] | (1 << (i & 7)));
-  };
-  result.applied.resize(result.present.size());
-  result.executed.resize(result.present.size());
-  if (refused_keys_.contains(key.first)) {
-    ++result.refused;
-    result.status = absl::ResourceExhaustedError("the fake has no memory for some keys");
-    return false;
-  }
-  set(result.executed);
-  const auto row = rows.find(key);
-  const bool there = row != rows.end();
-  uint64_t answer = there ? row->second : 0;
-  bool applies = true;
-  if (mode == WriteMode::kInsertIfAbsent) applies = !there;
-  if (mode == WriteMode::kReplaceIfPresent) applies = there;
-  if (mode == WriteMode::kCompareAndSet) applies = there && row->second == expected[i];
-  const uint64_t stored = mode == WriteMode::kAdd ? answer + values[i] : values[i];
-  if (mode == WriteMode::kAdd) answer = stored;
-  if (applies) {
-    rows[key] = stored;
-    set(result.applied);
-  }
-  std::memcpy(result.values.data() + 8 * i, &answer, 8);
-  return there;
+std::shared_ptr<Snapshot> FakeEngine::Snap() {
+  auto snapshot = std::make_shared<FakeSnapshot>(&snapshots_held_);
+  for (const auto& [name, entry] : objects_) snapshot->rows[entry.info.id] = entry.rows;
+  return snapshot;
 }
+
+FakeRows& FakeEngine::Writable(Entry& entry) {
+  if (entry.rows.use_count() > 1) entry.rows = std::make_shared<FakeRows>(*entry.rows);
+  return *entry.rows;
+}
+
+absl::StatusOr<FakeEngine::Entry*> FakeEngine::Find(const Object& object) {
+  const auto found = objects_.find(object.name());
+  if (found == objects_.end() || found->second.info.id != object.id())
+    return Unknown(object.name());
+  return &found->second;
+}
+
+absl::Status FakeEngine::Check() const { return closed_ ? Closing() : refuse_; }
 
 void FakeEngine::RefuseKeys(std::set<uint64_t> keys) {
   base::MutexLock lock(&mu_);
@@ -106,18 +96,20 @@ absl::StatusOr<ObjectInfo> FakeEngine::Create(absl::string_view name,
   base::MutexLock lock(&mu_);
   auto [where, added] = objects_.try_emplace(std::string(name));
   if (!added) return absl::AlreadyExistsError(absl::StrCat("object ", name, " exists"));
-  where->second.info.name = std::string(name);
-  where->second.info.id = ObjectId{next_id_++};
-  where->second.info.key_type = options.key_type;
-  where->second.info.kind = options.kind;
-  where->second.info.partition_starts = {0};
-  for (uint64_t point : options.split_points) {
-    where->second.info.partition_starts.push_back(point);
+  last_create_ = options;
+  ObjectInfo& info = where->second.info;
+  info.name = std::string(name);
+  info.id = ObjectId{next_id_++};
+  info.schema = options.schema;
+  info.kind = options.kind;
+  info.partition_starts = {0};
+  for (uint64_t point : options.split_points) info.partition_starts.push_back(point);
+  for (uint32_t i = 0; i < info.partition_starts.size(); ++i) {
+    info.partition_owners.push_back(AeuId{i});
   }
-  for (uint32_t i = 0; i < where->second.info.partition_starts.size(); ++i) {
-    where->second.info.partition_owners.push_back(AeuId{i});
-  }
-  return where->second.info;
+  where->second.handle =
+      Object(std::make_shared<Object::State>(info.name, info.id, info.kind, info.schema));
+  return info;
 }
 
 std::shared_ptr<Pending> FakeEngine::Take(std::shared_ptr<Request> request) {
@@ -130,30 +122,13 @@ std::shared_ptr<Pending> FakeEngine::Take(std::shared_ptr<Request> request) {
   return std::make_shared<FakePending>(this, std::move(request));
 }
 
-absl::StatusOr<ObjectInfo> FakeEngine::CreateTable(absl::string_view name,
-                                                   const TableSchema& schema,
-                                                   const TableOptions& options) {
-  absl::StatusOr<ObjectInfo> info = Create(name, {.split_points = options.split_points});
-  if (!info.ok()) return info;
-  base::MutexLock lock(&mu_);
-  ObjectInfo& kept = objects_[std::string(name)].info;
-  kept.kind = schema.clustered() ? ObjectKind::kTable : ObjectKind::kHeapTable;
-  tables_[std::string(name)].schema = schema;
-  last_table_options_ = options;
-  return kept;
-}
-
 absl::StatusOr<std::shared_ptr<Snapshot>> FakeEngine::TakeSnapshot() {
   base::MutexLock lock(&mu_);
   if (!refuse_.ok()) return refuse_;
-  return std::make_shared<FakeSnapshot>(tables_, &snapshots_held_);
+  return Snap();
 }
 
-uint64_t FakeEngine::table_rows(const std::string& name) const {
-  base::MutexLock lock(&mu_);
-  return tables_.at(name).rows.size();
-}
-TableQuery FakeEngine::last_query() const {
+Query FakeEngine::last_query() const {
   base::MutexLock lock(&mu_);
   return last_query_;
 }
@@ -161,23 +136,18 @@ bool FakeEngine::last_query_had_snapshot() const {
   base::MutexLock lock(&mu_);
   return last_query_had_snapshot_;
 }
-void FakeEngine::Remember(const TableQuery& query) {
+void FakeEngine::Remember(const Query& query) {
   last_query_ = query;
   last_query_had_snapshot_ = query.snapshot != nullptr;
   last_query_.snapshot.reset();
 }
-TableOptions FakeEngine::last_table_options() const {
+CreateOptions FakeEngine::last_create() const {
   base::MutexLock lock(&mu_);
-  return last_table_options_;
-}
-void FakeEngine::RefuseRowsFrom(uint32_t row) {
-  base::MutexLock lock(&mu_);
-  refused_from_ = row;
+  return last_create_;
 }
 
 absl::Status FakeEngine::Drop(absl::string_view name) {
   base::MutexLock lock(&mu_);
-  tables_.erase(std::string(name));
   return objects_.erase(std::string(name)) == 1 ? absl::OkStatus() : Unknown(name);
 }
 
@@ -193,7 +163,7 @@ absl::StatusOr<ObjectInfo> FakeEngine::Describe(absl::string_view name) {
   const auto found = objects_.find(std::string(name));
   if (found == objects_.end()) return Unknown(name);
   ObjectInfo info = found->second.info;
-  info.keys = found->second.rows.size();
+  info.keys = found->second.rows->size();
   return info;
 }
 

@@ -16,26 +16,14 @@
 
 #include "base/mutex.h"
 #include "eris/engine.h"
-#include "tests/unit/server/fake_tables.h"
-
-namespace eris {
-
-// The fake's own: the real one belongs to the engine, which is not linked here.
-class ScanChunk::Buffer {
- public:
-  std::vector<uint64_t> keys;
-  std::vector<uint64_t> second_keys;
-  std::vector<uint64_t> values;
-  std::optional<KeyRange> rest;
-  std::function<void()> on_destroy;
-  ~Buffer() {
-    if (on_destroy) on_destroy();
-  }
-};
-
-}  // namespace eris
+#include "tests/unit/server/fake_rows.h"
 
 namespace eris::server {
+
+inline bool Contains(const KeyRange& range, const FakeKey& key) {
+  return key >= FakeKey(range.lo, range.lo_second) &&
+         (!range.hi || key < FakeKey(*range.hi, range.hi_second));
+}
 
 class FakeEngine final : public Engine {
  public:
@@ -43,8 +31,6 @@ class FakeEngine final : public Engine {
   ~FakeEngine() override;
 
   absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) override;
-  absl::StatusOr<ObjectInfo> CreateTable(absl::string_view name, const TableSchema& schema,
-                                         const TableOptions& options) override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   absl::Status Drop(absl::string_view name) override;
   // Of an object that has other than `rows` rows: FailedPrecondition. No write is counted.
@@ -82,7 +68,7 @@ class FakeEngine final : public Engine {
   void ReleaseHeld();
   // Refuses the following requests with `status`, as a full incoming buffer would.
   void RefuseWith(absl::Status status);
-  // Write refuses these (first parts of) keys from now on, as at the memory limit, and executes the
+  // Writes refuse these (first parts of) keys from now on, as at the memory limit, and execute the
   // others.
   void RefuseKeys(std::set<uint64_t> keys);
 
@@ -98,14 +84,11 @@ class FakeEngine final : public Engine {
   }
   static bool Await(const std::function<bool()>& condition);
 
-  // Of tables: rows in all, snapshots alive, what was asked last.
-  uint64_t table_rows(const std::string& name) const;
+  // Snapshots alive, those of scans too; what was asked last.
   int snapshots_held() const { return snapshots_held_.load(std::memory_order_relaxed); }
-  TableQuery last_query() const;  // without its snapshot, which it would keep
+  Query last_query() const;  // without its snapshot, which it would keep
   bool last_query_had_snapshot() const;
-  TableOptions last_table_options() const;
-  // Row writes beyond so many rows of a request are refused, as at the memory limit.
-  void RefuseRowsFrom(uint32_t row);
+  CreateOptions last_create() const;
 
   // Of the balancer. While held, calls that move wait as for a long copy, for a pause or their
   // deadline.
@@ -132,12 +115,14 @@ class FakeEngine final : public Engine {
   friend class FakeSession;
   friend class FakeScan;
   friend class FakePending;
-  friend class FakeTableScan;
-  using Key = std::pair<uint64_t, uint64_t>;  // of one-part keys the second is 0
-  using Rows = std::map<Key, uint64_t>;
-  struct Object {
+  friend class FakeSnapshot;
+  // Shared with snapshots; a write copies them first.
+  using SharedRows = std::shared_ptr<FakeRows>;
+  struct Entry {
     ObjectInfo info;
-    Rows rows;
+    Object handle;
+    SharedRows rows = std::make_shared<FakeRows>();
+    uint64_t appended = 0;
   };
   // A request taken: `run` completes it for real, `fail` with a status. Exactly one is called,
   // once.
@@ -149,31 +134,34 @@ class FakeEngine final : public Engine {
 
   absl::Status MoveNow(const Move& move);
   absl::Status AwaitMove(const Move& move, const bool& stopped);
-  void Remember(const TableQuery& query) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Remember(const Query& query) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Takes a request, or completes it at once. `request` is neither held nor ended.
   std::shared_ptr<Pending> Take(std::shared_ptr<Request> request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RunCompletions();
-  static bool Contains(const KeyRange& range, const Key& key);
-  bool WriteOne(Rows& rows, const Key& key, size_t i, WriteMode mode,
-                const std::vector<uint64_t>& values, const std::vector<uint64_t>& expected,
-                BatchResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Errors: NotFound, also where another object has the name.
+  absl::StatusOr<Entry*> Find(const Object& object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What refuses a request before it is taken.
+  absl::Status Check() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static FakeRows& Writable(Entry& entry);
+  FakeRow WriteOne(Entry& entry, WriteMode mode, size_t i, FakeRow cells,
+                   const std::vector<FakeRow>& expected, BatchResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::shared_ptr<Snapshot> Snap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Post(std::function<void()> completion) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable base::Mutex mu_;
   base::CondVar changed_;
-  std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Entry> objects_ ABSL_GUARDED_BY(mu_);
   uint32_t next_id_ ABSL_GUARDED_BY(mu_) = 1;
   bool hold_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   bool stop_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status refuse_ ABSL_GUARDED_BY(mu_);
   std::set<uint64_t> refused_keys_ ABSL_GUARDED_BY(mu_);
-  FakeTableMap tables_ ABSL_GUARDED_BY(mu_);
-  uint32_t refused_from_ ABSL_GUARDED_BY(mu_) = ~0u;
-  TableQuery last_query_ ABSL_GUARDED_BY(mu_);
+  Query last_query_ ABSL_GUARDED_BY(mu_);
   bool last_query_had_snapshot_ ABSL_GUARDED_BY(mu_) = false;
-  TableOptions last_table_options_ ABSL_GUARDED_BY(mu_);
+  CreateOptions last_create_ ABSL_GUARDED_BY(mu_);
   // Shared: counted by snapshots, read by tests.
   std::atomic<int> snapshots_held_{0};
   std::deque<std::shared_ptr<Request>> held_ ABSL_GUARDED_BY(mu_);

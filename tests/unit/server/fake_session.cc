@@ -1,140 +1,97 @@
 // Sessions of the fake engine, and their scans.
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tests/unit/server/fake_engine.h"
 
 namespace eris::server {
 
+std::shared_ptr<const FakeRows> RowsIn(const Snapshot& snapshot, ObjectId object);
+
 namespace {
-absl::Status Unknown(absl::string_view name) {
-  return absl::NotFoundError(absl::StrCat("no object ", name));
+
+absl::Status Blocks() { return absl::UnimplementedError("the server does not block"); }
+
+void Set(std::string& bits, size_t i) { bits[i >> 3] |= static_cast<char>(1 << (i & 7)); }
+
+std::vector<uint32_t> AllColumns(const Schema& schema) {
+  std::vector<uint32_t> columns(schema.columns.size());
+  for (uint32_t i = 0; i < columns.size(); ++i) columns[i] = i;
+  return columns;
 }
-absl::Status Closing() { return absl::UnavailableError("the engine is closing"); }
+
+// Rows of a batch, whose columns are those of the schema; `views` are kept with what they point to.
+struct Rows {
+  Rows(const RowBatch& batch, const Schema& schema, std::vector<uint32_t> which)
+      : count(batch.rows), views(batch.columns.begin(), batch.columns.end()) {
+    for (const uint32_t i : which) types.push_back(schema.columns[i].type);
+  }
+  FakeRow operator[](uint64_t row) const {
+    FakeRow cells;
+    for (size_t i = 0; i < types.size(); ++i) cells.push_back(CellOf(types[i], views[i], row));
+    return cells;
+  }
+  std::vector<FakeRow> All() const {
+    std::vector<FakeRow> all;
+    for (uint64_t row = 0; row < count; ++row) all.push_back((*this)[row]);
+    return all;
+  }
+
+  uint64_t count;
+  std::vector<ColumnView> views;
+  std::vector<ColumnType> types;
+};
+
+// The rows when the request runs: from the memory that the holder keeps, or copied before.
+std::function<std::vector<FakeRow>()> ReadLater(Rows rows, std::shared_ptr<const void> holder) {
+  if (holder != nullptr) return [rows = std::move(rows), holder] { return rows.All(); };
+  return [all = rows.All()] { return all; };
+}
+
 }  // namespace
 
+// A scan of any object, of what its snapshot has.
 class FakeScan final : public Scan {
  public:
-  FakeScan(FakeEngine* engine, std::string object, const ScanOptions& options)
+  FakeScan(FakeEngine* engine, Object object, const Query& query,
+           std::shared_ptr<Snapshot> snapshot)
       : engine_(engine),
         object_(std::move(object)),
-        options_(options),
-        rest_(options.range),
-        left_(options.limit) {}
+        query_(query),
+        snapshot_(std::move(snapshot)),
+        rows_(RowsIn(*snapshot_, object_.id())),
+        left_(query.limit == 0 ? ~uint64_t{0} : query.limit) {
+    const Schema& schema = object_.schema();
+    if (!query.aggregates.empty()) {
+      schema_.columns = {{.name = query.aggregates[0].name, .type = ColumnType::kUint64}};
+      return;
+    }
+    if (query.columns.empty()) columns_ = AllColumns(schema);
+    for (const NamedExpression& column : query.columns) {
+      uint32_t i = 0;
+      while (schema.columns[i].name != column.expression.column) ++i;
+      columns_.push_back(i);
+    }
+    for (const uint32_t i : columns_) schema_.columns.push_back(schema.columns[i]);
+    if (query.resume.empty()) return;
+    const std::vector<std::string> parts = absl::StrSplit(query.resume, '/');
+    behind_.emplace(std::stoull(parts[0]), std::stoull(parts[1]));
+  }
   ~FakeScan() override {
     Cancel();
     base::MutexLock lock(&engine_->mu_);
     --engine_->scans_open_;
   }
-  absl::StatusOr<std::optional<ScanChunk>> Next(absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
+  const Schema& schema() const override { return schema_; }
+  std::shared_ptr<Snapshot> snapshot() const override { return snapshot_; }
+  NextResult Next(absl::Time) override { return Blocks(); }
   void NextAsync(Callback done) override {
     auto callback = std::make_shared<Callback>(std::move(done));
     auto request = std::make_shared<FakeEngine::Request>();
     request->run = [this, callback] { std::move (*callback)(Slice()); };
-    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
-    base::MutexLock lock(&engine_->mu_);
-    if (cancelled_) {
-      request->ended = true;
-      engine_->Post([request] { request->fail(absl::CancelledError("scan cancelled")); });
-      return;
-    }
-    if (engine_->hold_) {
-      under_way_ = request;
-      engine_->held_.push_back(request);
-      return;
-    }
-    request->ended = true;
-    engine_->Post([request] { request->run(); });
-  }
-  void Cancel() override {
-    base::MutexLock lock(&engine_->mu_);
-    cancelled_ = true;
-    auto request = std::move(under_way_);
-    if (request == nullptr || request->ended) return;
-    request->ended = true;
-    std::erase(engine_->held_, request);
-    engine_->Post([request] { request->fail(absl::CancelledError("scan cancelled")); });
-  }
-
- private:
-  absl::StatusOr<std::optional<ScanChunk>> Slice() {
-    base::MutexLock lock(&engine_->mu_);
-    const auto found = engine_->objects_.find(object_);
-    if (found == engine_->objects_.end()) return Unknown(object_);
-    auto buffer = std::make_shared<ScanChunk::Buffer>();
-    const auto& rows = found->second.rows;
-    const bool two_parts = found->second.info.key_type.two_parts();
-    if (!rest_) return std::optional<ScanChunk>();
-    // All that is left, in the scan's order.
-    std::vector<std::pair<FakeEngine::Key, uint64_t>> left;
-    for (const auto& row : rows) {
-      if (FakeEngine::Contains(*rest_, row.first) &&
-          (!options_.values || options_.values->Contains(row.second))) {
-        left.push_back(row);
-      }
-    }
-    const bool backward = options_.direction == ScanDirection::kBackward;
-    if (backward) std::reverse(left.begin(), left.end());
-    size_t count = std::min(left.size(), engine_->rows_per_chunk);
-    if (left_ != 0) count = std::min<size_t>(count, left_);
-    if (count == 0) return std::optional<ScanChunk>();
-    for (size_t i = 0; i < count; ++i) {
-      buffer->keys.push_back(left[i].first.first);
-      if (two_parts) buffer->second_keys.push_back(left[i].first.second);
-      if (!options_.keys_only) buffer->values.push_back(left[i].second);
-    }
-    const bool limit_reached = left_ == count;
-    if (left_ != 0) left_ -= count;
-    if (count == left.size() || limit_reached) {
-      rest_.reset();
-    } else if (backward) {
-      const auto [first, second] = left[count].first;
-      const bool next_first = !two_parts || second == ~uint64_t{0};
-      rest_->hi = next_first ? first + 1 : first;
-      rest_->hi_second = next_first ? 0 : second + 1;
-    } else {
-      std::tie(rest_->lo, rest_->lo_second) = left[count].first;
-    }
-    buffer->rest = rest_;
-    ++engine_->chunks_out_;
-    buffer->on_destroy = [engine = engine_] {
-      base::MutexLock destroy_lock(&engine->mu_);
-      --engine->chunks_out_;
-    };
-    return std::optional<ScanChunk>(ScanChunk(std::move(buffer)));
-  }
-
-  FakeEngine* const engine_;
-  const std::string object_;
-  const ScanOptions options_;
-  std::optional<KeyRange> rest_;
-  uint64_t left_;
-  bool cancelled_ = false;  // guarded by the engine's mutex, as the next
-  std::shared_ptr<FakeEngine::Request> under_way_;
-};
-
-class FakeTableScan final : public TableScan {
- public:
-  FakeTableScan(FakeEngine* engine, std::shared_ptr<FakeSnapshot> snapshot, FakeTableRows rows)
-      : engine_(engine), snapshot_(std::move(snapshot)), rows_(std::move(rows)) {}
-  ~FakeTableScan() override {
-    Cancel();
-    base::MutexLock lock(&engine_->mu_);
-    --engine_->scans_open_;
-  }
-  const TableSchema& schema() const override { return rows_.schema(); }
-  std::shared_ptr<Snapshot> snapshot() const override { return snapshot_; }
-  NextResult Next(absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  void NextAsync(Callback done) override {
-    auto callback = std::make_shared<Callback>(std::move(done));
-    auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [this, callback] { std::move (*callback)(rows_.Next(engine_->rows_per_chunk)); };
     request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
     base::MutexLock lock(&engine_->mu_);
     if (cancelled_) {
@@ -155,9 +112,61 @@ class FakeTableScan final : public TableScan {
   }
 
  private:
+  bool Gives(const FakeKey& key, const FakeRow& row) const {
+    if (!Contains(query_.range, key)) return false;
+    return !query_.values || query_.values->Contains(FakeValue<uint64_t>(*row.back()));
+  }
+
+  // Adds rows in the scan's order, as many as fit a chunk; true: more are left.
+  template <class Iterator>
+  bool Collect(Iterator from, Iterator to, std::vector<FakeRow>& out) {
+    for (; from != to; ++from) {
+      FakeRow row = Unpack(object_.schema(), from->first, from->second);
+      if (!Gives(from->first, row)) continue;
+      if (out.size() >= engine_->rows_per_chunk || left_ == 0) return left_ != 0;
+      FakeRow& picked = out.emplace_back();
+      for (const uint32_t i : columns_) picked.push_back(row[i]);
+      behind_ = from->first;
+      --left_;
+    }
+    return false;
+  }
+
+  NextResult Slice() {
+    base::MutexLock lock(&engine_->mu_);
+    if (const auto entry = engine_->Find(object_); !entry.ok()) return entry.status();
+    std::vector<FakeRow> rows;
+    bool more = false;
+    if (!query_.aggregates.empty()) {
+      if (left_ != 0) rows = {{FakeBytes<uint64_t>(rows_->size())}};
+      left_ = 0;
+    } else if (query_.direction == ScanDirection::kForward) {
+      more = Collect(behind_ ? rows_->upper_bound(*behind_) : rows_->begin(), rows_->end(), rows);
+    } else {
+      const auto from = behind_ ? rows_->lower_bound(*behind_) : rows_->end();
+      more = Collect(std::make_reverse_iterator(from), rows_->rend(), rows);
+    }
+    if (rows.empty()) return std::shared_ptr<const Chunk>();
+    // Tables do not know that nothing is left.
+    const bool resumes = more || (object_.kind() != ObjectKind::kIndex && behind_);
+    ++engine_->chunks_out_;
+    return std::make_shared<const FakeChunk>(
+        schema_, rows, resumes ? absl::StrCat(behind_->first, "/", behind_->second) : "",
+        [engine = engine_] {
+          base::MutexLock destroy_lock(&engine->mu_);
+          --engine->chunks_out_;
+        });
+  }
+
   FakeEngine* const engine_;
-  const std::shared_ptr<FakeSnapshot> snapshot_;
-  FakeTableRows rows_;
+  const Object object_;
+  const Query query_;
+  const std::shared_ptr<Snapshot> snapshot_;
+  const std::shared_ptr<const FakeRows> rows_;
+  Schema schema_;
+  std::vector<uint32_t> columns_;
+  std::optional<FakeKey> behind_;  // the row given last
+  uint64_t left_;
   bool cancelled_ = false;  // guarded by the engine's mutex, as the next
   std::shared_ptr<Pending> pending_;
 };
@@ -166,381 +175,197 @@ class FakeSession final : public Session {
  public:
   explicit FakeSession(FakeEngine* engine) : engine_(engine) {}
 
-  absl::Status Lookup(absl::string_view, const KeyColumns&, absl::Span<uint64_t>,
-                      absl::Span<uint8_t>, absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
+  absl::StatusOr<Object> Open(absl::string_view name) override {
+    base::MutexLock lock(&engine_->mu_);
+    const auto found = engine_->objects_.find(std::string(name));
+    if (found != engine_->objects_.end()) return found->second.handle;
+    return absl::NotFoundError(absl::StrCat("no object ", name));
   }
-  absl::Status Upsert(absl::string_view, const KeyColumns&, absl::Span<const uint64_t>,
-                      absl::Span<uint8_t>, absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
+  BatchResult Lookup(const Object&, const LookupBatch&, absl::Time) override {
+    return {.status = Blocks()};
   }
-  absl::Status Erase(absl::string_view, const KeyColumns&, absl::Span<uint8_t>,
-                     absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
+  BatchResult Write(const Object&, const WriteBatch&, absl::Time) override {
+    return {.status = Blocks()};
   }
-  absl::Status Write(absl::string_view, const WriteBatch&, const WriteColumns&,
-                     absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> LookupAsync(absl::string_view object,
-                                                       const KeyColumns& keys,
-                                                       Callback done) override {
-    return Begin(object, keys, std::move(done),
-                 [](auto& rows, const auto& key, size_t i, auto& result) {
-                   const auto row = rows.find(key);
-                   if (row == rows.end()) return false;
-                   std::memcpy(result.values.data() + 8 * i, &row->second, 8);
-                   return true;
-                 });
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> UpsertAsync(absl::string_view object,
-                                                       const KeyColumns& keys,
-                                                       absl::Span<const uint64_t> values,
-                                                       Callback done) override {
-    std::vector<uint64_t> copy(values.begin(), values.end());
-    return Begin(object, keys, std::move(done),
-                 [copy = std::move(copy)](auto& rows, const auto& key, size_t i, auto&) {
-                   return !rows.insert_or_assign(key, copy[i]).second;
-                 });
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> EraseAsync(absl::string_view object,
-                                                      const KeyColumns& keys,
-                                                      Callback done) override {
-    return Begin(object, keys, std::move(done),
-                 [](auto& rows, const auto& key, size_t, auto&) { return rows.erase(key) == 1; });
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> WriteAsync(absl::string_view object,
-                                                      const WriteBatch& batch,
-                                                      Callback done) override {
-    const bool compares = batch.mode == WriteMode::kCompareAndSet;
-    if (batch.expected.size() != (compares ? batch.keys.size() : 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(batch.expected.size(), " expected values for ", batch.keys.size(), " keys"));
+
+  StartedCall LookupAsync(const Object& object, const LookupBatch& batch, Callback done) override {
+    const Schema& schema = object.schema();
+    std::vector<uint32_t> columns;
+    for (uint32_t i = 0; i < schema.columns.size(); ++i) {
+      const bool asked = std::find(batch.columns.begin(), batch.columns.end(),
+                                   schema.columns[i].name) != batch.columns.end();
+      if (batch.columns.empty() ? !PartOf(schema, i) : asked) columns.push_back(i);
     }
-    std::vector<uint64_t> values(batch.values.begin(), batch.values.end());
-    std::vector<uint64_t> expected(batch.expected.begin(), batch.expected.end());
-    return Begin(object, batch.keys, std::move(done),
-                 [engine = engine_, mode = batch.mode, values = std::move(values),
-                  expected = std::move(expected)](auto& rows, const auto& key, size_t i,
-                                                  BatchResult& result) {
-                   engine->mu_.AssertHeld();  // Begin runs this under it
-                   return engine->WriteOne(rows, key, i, mode, values, expected, result);
-                 });
-  }
-  // Byte strings are tested with a real engine.
-  absl::StatusOr<ValueType> ValueTypeOf(absl::string_view) override { return ValueType::kUint64; }
-  absl::Status LookupBytes(absl::string_view, absl::Span<const uint64_t>, BytesColumn&,
-                           absl::Span<uint8_t>, absl::Span<uint8_t>, absl::Time) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::Status UpsertBytes(absl::string_view, absl::Span<const uint64_t>,
-                           absl::Span<const absl::string_view>, absl::Span<uint8_t>,
-                           absl::Time) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::Status WriteBytes(absl::string_view, const BytesWriteBatch&, const BytesWriteColumns&,
-                          absl::Time) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> LookupBytesAsync(absl::string_view,
-                                                            absl::Span<const uint64_t>, uint64_t,
-                                                            Callback) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> UpsertBytesAsync(absl::string_view,
-                                                            absl::Span<const uint64_t>,
-                                                            absl::Span<const absl::string_view>,
-                                                            Callback) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> WriteBytesAsync(absl::string_view,
-                                                           const BytesWriteBatch&,
-                                                           Callback) override {
-    return absl::UnimplementedError("the fake has no byte strings");
-  }
-  absl::StatusOr<std::unique_ptr<Scan>> OpenScan(absl::string_view object,
-                                                 const ScanOptions& options) override {
-    if (options.range.Inverted()) {
-      return absl::InvalidArgumentError("inverted range");
-    }
-    base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
-    ++engine_->scans_open_;
-    return std::make_unique<FakeScan>(engine_, std::string(object), options);
-  }
-  absl::StatusOr<RangeAggregate> Aggregate(absl::string_view, const AggregateOptions&,
-                                           absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(absl::string_view object,
-                                                          const AggregateOptions& options,
-                                                          AggregateCallback done) override {
-    base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->refuse_.ok()) return engine_->refuse_;
-    if (!engine_->objects_.contains(std::string(object))) return Unknown(object);
-    auto callback = std::make_shared<AggregateCallback>(std::move(done));
-    auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [engine = engine_, name = std::string(object), options, callback] {
-      RangeAggregate sum;
-      {
-        base::MutexLock run_lock(&engine->mu_);
-        for (const auto& [key, value] : engine->objects_[name].rows) {
-          if (!FakeEngine::Contains(options.range, key)) continue;
-          if (options.values && !options.values->Contains(value)) continue;
-          if (options.count_only) {
-            ++sum.count;
-          } else {
-            sum.Add({1, value, value, value, 0, key.first, key.first, key.second, key.second});
-          }
-        }
-      }
-      std::move (*callback)(sum);
-    };
-    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
-    return engine_->Take(std::move(request));
-  }
-  absl::StatusOr<KeyTypes> KeyTypesOf(absl::string_view object) override {
-    base::MutexLock lock(&engine_->mu_);
-    const auto found = engine_->objects_.find(std::string(object));
-    if (found == engine_->objects_.end()) return Unknown(object);
-    return found->second.info.key_type;
-  }
-  absl::StatusOr<std::shared_ptr<const TableSchema>> SchemaOf(absl::string_view table) override {
-    base::MutexLock lock(&engine_->mu_);
-    const auto found = engine_->tables_.find(std::string(table));
-    if (found != engine_->tables_.end()) {
-      return std::make_shared<const TableSchema>(found->second.schema);
-    }
-    if (!engine_->objects_.contains(std::string(table))) return Unknown(table);
-    return absl::FailedPreconditionError(absl::StrCat(table, " is no table"));
-  }
-  absl::Status AppendRows(absl::string_view, const RowBatch&, absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::Status UpsertRows(absl::string_view, const RowBatch&, absl::Span<uint8_t>,
-                          absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::Status EraseRows(absl::string_view, const RowBatch&, absl::Span<uint8_t>,
-                         absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::Status LookupRows(absl::string_view, const RowBatch&, absl::Span<const std::string>,
-                          std::vector<ColumnBuffers>&, absl::Span<uint8_t>, absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> AppendRowsAsync(absl::string_view table,
-                                                           const RowBatch& batch,
-                                                           std::shared_ptr<const void> holder,
-                                                           Callback done) override {
-    return BeginRows(table, batch, std::move(holder), std::move(done), /*keys_only=*/false,
-                     [](FakeTable& rows, FakeTable::Row row) {
-                       rows.rows.push_back(std::move(row));
-                       return false;
-                     });
-  }
-  absl::StatusOr<std::shared_ptr<Pending>> UpsertRowsAsync(absl::string_view table,
-                                                           const RowBatch& batch,
-                                                           std::shared_ptr<const void> holder,
-                                                           Callback done) override {
-    return BeginRows(table, batch, std::move(holder), std::move(done), /*keys_only=*/false,
-                     [](FakeTable& rows, FakeTable::Row row) {
-                       const auto found = rows.Find(rows.KeyOf(row));
-                       const bool existed = found != rows.rows.end();
-                       if (existed) {
-                         *found = std::move(row);
-                       } else {
-                         rows.rows.push_back(std::move(row));
+    const bool nulls = object.kind() == ObjectKind::kTable;
+    const Rows keys(batch.keys, schema, schema.key);
+    return Begin(object, keys, ReadLater(keys, batch.holder), std::move(done),
+                 [=](FakeEngine::Entry& entry, std::vector<FakeRow> rows, BatchResult& result) {
+                   const Schema& its = entry.info.schema;
+                   std::vector<ColumnType> types;
+                   for (const uint32_t c : columns) types.push_back(its.columns[c].type);
+                   std::vector<FakeRow> answers;
+                   for (size_t i = 0; i < rows.size(); ++i) {
+                     FakeRow& answer = answers.emplace_back();
+                     const FakeKey key = *KeyOf(its, rows[i], i);
+                     const auto found = entry.rows->find(key);
+                     if (found == entry.rows->end()) {
+                       for (const ColumnType type : types) {
+                         answer.emplace_back(std::string(ColumnValueBytes(type), '\0'));
+                         if (nulls) answer.back().reset();
                        }
-                       return existed;
-                     });
+                       continue;
+                     }
+                     Set(result.existed, i);
+                     const FakeRow row = Unpack(its, key, found->second);
+                     for (const uint32_t c : columns) answer.push_back(row[c]);
+                   }
+                   result.columns = ColumnsOf(types, answers);
+                 });
   }
-  absl::StatusOr<std::shared_ptr<Pending>> EraseRowsAsync(absl::string_view table,
-                                                          const RowBatch& keys,
-                                                          std::shared_ptr<const void> holder,
-                                                          Callback done) override {
-    return BeginRows(table, keys, std::move(holder), std::move(done), /*keys_only=*/true,
-                     [](FakeTable& rows, const FakeTable::Row& key) {
-                       std::string bytes;
-                       for (const auto& cell : key) bytes += *cell;
-                       const auto found = rows.Find(bytes);
-                       if (found == rows.rows.end()) return false;
-                       rows.rows.erase(found);
-                       return true;
-                     });
+
+  StartedCall WriteAsync(const Object& object, const WriteBatch& batch, Callback done) override {
+    const Schema& schema = object.schema();
+    const WriteMode mode = batch.mode;
+    const bool table =
+        object.kind() == ObjectKind::kTable || object.kind() == ObjectKind::kHeapTable;
+    if (mode < WriteMode::kUpsert && table) {
+      return absl::FailedPreconditionError("the fake's tables have no conditional writes");
+    }
+    if ((mode == WriteMode::kAppend) != !schema.has_key()) {
+      return absl::FailedPreconditionError("the mode is not of the object's kind");
+    }
+    const Rows rows(batch.rows, schema,
+                    mode == WriteMode::kErase ? schema.key : AllColumns(schema));
+    const std::vector<FakeRow> expected =
+        Rows(batch.expected, schema, {static_cast<uint32_t>(schema.columns.size() - 1)}).All();
+    return Begin(object, rows, ReadLater(rows, batch.holder), std::move(done),
+                 [engine = engine_, mode, expected](
+                     FakeEngine::Entry& entry, std::vector<FakeRow> cells, BatchResult& result) {
+                   engine->mu_.AssertHeld();  // Begin runs this under it
+                   std::vector<FakeRow> answers;
+                   for (size_t i = 0; i < cells.size(); ++i) {
+                     answers.push_back(
+                         engine->WriteOne(entry, mode, i, std::move(cells[i]), expected, result));
+                   }
+                   if (result.refused == 0) result.executed.clear();
+                   if (mode == WriteMode::kAppend) result.existed = result.executed = "";
+                   if (mode >= WriteMode::kUpsert) return;
+                   result.columns = ColumnsOf({ValueTypeOf(entry.info.schema)}, answers);
+                 });
   }
-  absl::StatusOr<std::shared_ptr<Pending>> LookupRowsAsync(absl::string_view table,
-                                                           const RowBatch& keys,
-                                                           absl::Span<const std::string> columns,
-                                                           std::shared_ptr<const void> holder,
-                                                           RowsCallback done) override {
-    const std::vector<std::string> names(columns.begin(), columns.end());
-    auto found_rows = std::make_shared<std::vector<FakeTable::Row>>();
-    auto types = std::make_shared<std::vector<ColumnType>>();
-    return BeginRows(
-        table, keys, std::move(holder),
-        [found_rows, types, done = std::move(done)](BatchResult result) mutable {
-          std::move(done)(std::move(result), FakeColumns(*types, *found_rows));
-        },
-        /*keys_only=*/true,
-        [found_rows, types, names](FakeTable& rows, const FakeTable::Row& key) {
-          types->clear();
-          std::vector<size_t> picked;
-          for (size_t i = 0; i < rows.schema.columns.size(); ++i) {
-            const std::string& name = rows.schema.columns[i].name;
-            if (!names.empty() && std::count(names.begin(), names.end(), name) == 0) continue;
-            picked.push_back(i);
-            types->push_back(rows.schema.columns[i].type);
+
+  absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
+                                                 const Query& query) override {
+    base::MutexLock lock(&engine_->mu_);
+    if (engine_->closed_) return engine_->Check();
+    if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
+    engine_->Remember(query);
+    ++engine_->scans_open_;
+    return std::make_unique<FakeScan>(engine_, object, query,
+                                      query.snapshot == nullptr ? engine_->Snap() : query.snapshot);
+  }
+
+  absl::StatusOr<RangeAggregate> Aggregate(const Object&, const AggregateOptions&,
+                                           absl::Time) override {
+    return Blocks();
+  }
+  StartedCall AggregateAsync(const Object& object, const AggregateOptions& options,
+                             AggregateCallback done) override {
+    return TakeCall<AggregateCallback>(
+        object, std::move(done),
+        [options](FakeEngine::Entry& entry) -> absl::StatusOr<RangeAggregate> {
+          RangeAggregate sum;
+          for (const auto& [key, packed] : *entry.rows) {
+            if (!Contains(options.range, key)) continue;
+            const auto value = FakeValue<uint64_t>(*Unpack(entry.info.schema, key, packed).back());
+            if (options.values && !options.values->Contains(value)) continue;
+            if (options.count_only) {
+              ++sum.count;
+            } else {
+              sum.Add({1, value, value, value, 0, key.first, key.first, key.second, key.second});
+            }
           }
-          std::string bytes;
-          for (const auto& cell : key) bytes += *cell;
-          const auto found = rows.Find(bytes);
-          FakeTable::Row& out = found_rows->emplace_back();
-          for (const size_t i : picked) {
-            out.push_back(found == rows.rows.end() ? std::nullopt : (*found)[i]);
-          }
-          return found != rows.rows.end();
+          return sum;
         });
   }
-  absl::StatusOr<std::unique_ptr<TableScan>> OpenTableScan(absl::string_view table,
-                                                           const TableQuery& query) override {
-    base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->refuse_.ok()) return engine_->refuse_;
-    if (!engine_->tables_.contains(std::string(table))) return Unknown(table);
-    engine_->Remember(query);
-    auto snapshot = std::static_pointer_cast<FakeSnapshot>(query.snapshot);
-    if (snapshot == nullptr) {
-      snapshot = std::make_shared<FakeSnapshot>(engine_->tables_, &engine_->snapshots_held_);
-    }
-    ++engine_->scans_open_;
-    FakeTableRows rows(snapshot->tables.at(std::string(table)), query);
-    return std::make_unique<FakeTableScan>(engine_, std::move(snapshot), std::move(rows));
-  }
-  absl::StatusOr<uint64_t> ScanInto(absl::string_view, const TableQuery&, absl::string_view,
+
+  absl::StatusOr<uint64_t> ScanInto(const Object&, const Query&, const Object&,
                                     absl::Time) override {
-    return absl::UnimplementedError("the server does not block");
+    return Blocks();
   }
-  absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(absl::string_view table,
-                                                         const TableQuery& query,
-                                                         absl::string_view target,
-                                                         ScanIntoCallback done) override {
-    base::MutexLock lock(&engine_->mu_);
-    if (!engine_->tables_.contains(std::string(table))) return Unknown(table);
-    if (!engine_->tables_.contains(std::string(target))) return Unknown(target);
-    engine_->Remember(query);
-    auto callback = std::make_shared<ScanIntoCallback>(std::move(done));
-    auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [engine = engine_, from = std::string(table), to = std::string(target),
-                    callback] {
-      uint64_t rows = 0;
-      {
-        base::MutexLock run_lock(&engine->mu_);
-        for (const FakeTable::Row& row : engine->tables_[from].rows) {
-          engine->tables_[to].rows.push_back(row);
-          ++rows;
-        }
-      }
-      std::move (*callback)(rows);
-    };
-    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
-    return engine_->Take(std::move(request));
+  StartedCall ScanIntoAsync(const Object& table, const Query& query, const Object& target,
+                            ScanIntoCallback done) override {
+    {
+      base::MutexLock lock(&engine_->mu_);
+      engine_->Remember(query);
+    }
+    return TakeCall<ScanIntoCallback>(
+        table, std::move(done),
+        [engine = engine_, target](FakeEngine::Entry& from) -> absl::StatusOr<uint64_t> {
+          engine->mu_.AssertHeld();  // TakeCall runs this under it
+          const auto to = engine->Find(target);
+          if (!to.ok()) return to.status();
+          for (const auto& [key, packed] : *from.rows) FakeEngine::Writable(**to)[key] = packed;
+          return from.rows->size();
+        });
   }
 
   // No service asks for joins.
-  absl::StatusOr<std::unique_ptr<Join>> OpenJoin(absl::string_view, absl::string_view,
+  absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(const Object&, const Object&,
                                                  const JoinOptions&) override {
     return absl::UnimplementedError("the fake joins nothing");
   }
 
  private:
-  // `operation` says of each row whether it was there.
-  template <class Done, class Operation>
-  absl::StatusOr<std::shared_ptr<Pending>> BeginRows(absl::string_view table, const RowBatch& batch,
-                                                     std::shared_ptr<const void> holder, Done done,
-                                                     bool keys_only, Operation operation) {
+  // `work` runs under the engine's mutex, when the request does; its result is the callback's.
+  template <class Done, class Work>
+  StartedCall TakeCall(const Object& object, Done done, Work work) {
     base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->refuse_.ok()) return engine_->refuse_;
-    const auto known = engine_->tables_.find(std::string(table));
-    if (known == engine_->tables_.end()) return Unknown(table);
-    std::vector<ColumnType> types;
-    if (keys_only) {
-      for (const uint32_t i : known->second.schema.key) {
-        types.push_back(known->second.schema.columns[i].type);
-      }
-    } else {
-      for (const ColumnSchema& column : known->second.schema.columns) types.push_back(column.type);
-    }
+    if (absl::Status refused = engine_->Check(); !refused.ok()) return refused;
+    if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
     auto callback = std::make_shared<Done>(std::move(done));
     auto request = std::make_shared<FakeEngine::Request>();
-    std::vector<ColumnView> views(batch.columns.begin(), batch.columns.end());
-    // The rows are read when the request runs, from the memory that the holder keeps.
-    request->run = [engine = engine_, name = std::string(table), count = batch.rows, types, views,
-                    holder, callback, operation] {
-      BatchResult result;
-      result.count = static_cast<uint32_t>(count);
-      result.present.resize((count + 7) / 8);
+    request->run = [engine = engine_, object, callback, work] {
+      using Result = decltype(work(std::declval<FakeEngine::Entry&>()));
+      std::optional<Result> result;
       {
         base::MutexLock run_lock(&engine->mu_);
-        FakeTable& rows = engine->tables_[name];
-        for (uint64_t i = 0; i < count; ++i) {
-          if (i >= engine->refused_from_) {
-            ++result.refused;
-            result.status = absl::ResourceExhaustedError("the fake has no memory for some rows");
-            continue;
-          }
-          FakeTable::Row row;
-          for (size_t c = 0; c < types.size(); ++c) row.push_back(FakeCell(types[c], views[c], i));
-          if (operation(rows, std::move(row))) {
-            result.present[i >> 3] = static_cast<char>(result.present[i >> 3] | (1 << (i & 7)));
-          }
-        }
+        const auto entry = engine->Find(object);
+        result.emplace(entry.ok() ? work(**entry) : Result(entry.status()));
       }
-      std::move (*callback)(std::move(result));
+      std::move (*callback)(*std::move(result));
     };
-    request->fail = [callback](absl::Status status) {
-      BatchResult result;
-      result.status = std::move(status);
-      std::move (*callback)(std::move(result));
-    };
+    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
     return engine_->Take(std::move(request));
   }
 
+  // The same for a batch, whose rows `read` has when the request runs.
   template <class Operation>
-  absl::StatusOr<std::shared_ptr<Pending>> Begin(absl::string_view object, const KeyColumns& keys,
-                                                 Callback done, Operation operation) {
+  StartedCall Begin(const Object& object, const Rows& rows,
+                    std::function<std::vector<FakeRow>()> read, Callback done,
+                    Operation operation) {
+    const Schema& schema = object.schema();
+    for (uint64_t i = 0; i < rows.count && schema.has_key(); ++i) {
+      const auto key = KeyOf(schema, KeyCells(schema, rows[i]), i);
+      if (!key.ok()) return key.status();
+    }
     base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return Closing();
-    if (!engine_->refuse_.ok()) return engine_->refuse_;
-    const auto known = engine_->objects_.find(std::string(object));
-    if (known == engine_->objects_.end()) return Unknown(object);
-    if (known->second.info.key_type.two_parts() != keys.two_parts() ||
-        (keys.two_parts() && keys.first().size() != keys.second().size())) {
-      return absl::InvalidArgumentError("the fake was given keys of the wrong width");
-    }
-    std::vector<FakeEngine::Key> copy;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      copy.emplace_back(keys.first()[i], keys.two_parts() ? keys.second()[i] : 0);
-    }
+    if (absl::Status refused = engine_->Check(); !refused.ok()) return refused;
+    if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
     auto callback = std::make_shared<Callback>(std::move(done));
     auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [engine = engine_, name = std::string(object), copy = std::move(copy), callback,
-                    operation] {
+    request->run = [engine = engine_, object, read = std::move(read), callback, operation] {
       BatchResult result;
-      result.count = static_cast<uint32_t>(copy.size());
-      result.values.resize(copy.size() * 8);
-      result.present.resize((copy.size() + 7) / 8);
+      std::vector<FakeRow> cells = read();
+      result.count = static_cast<uint32_t>(cells.size());
+      result.existed.resize((cells.size() + 7) / 8);
       {
         base::MutexLock run_lock(&engine->mu_);
-        const auto found = engine->objects_.find(name);
-        if (found == engine->objects_.end()) result.status = Unknown(name);
-        for (size_t i = 0; i < copy.size() && found != engine->objects_.end(); ++i) {
-          if (operation(found->second.rows, copy[i], i, result)) {
-            result.present[i >> 3] = static_cast<char>(result.present[i >> 3] | (1 << (i & 7)));
-          }
+        const auto entry = engine->Find(object);
+        if (entry.ok()) {
+          operation(**entry, std::move(cells), result);
+        } else {
+          result.status = entry.status();
         }
       }
       std::move (*callback)(std::move(result));
@@ -560,6 +385,43 @@ std::unique_ptr<Session> FakeEngine::NewSession() {
   base::MutexLock lock(&mu_);
   ++sessions_made_;
   return std::make_unique<FakeSession>(this);
+}
+
+// Answers the value column, of conditional writes.
+FakeRow FakeEngine::WriteOne(Entry& entry, WriteMode mode, size_t i, FakeRow cells,
+                             const std::vector<FakeRow>& expected, BatchResult& result) {
+  const Schema& schema = entry.info.schema;
+  FakeKey key(entry.appended, 0);
+  if (schema.has_key()) key = *KeyOf(schema, KeyCells(schema, cells), i);
+  result.executed.resize(result.existed.size());
+  const bool conditional = mode < WriteMode::kUpsert;
+  if (conditional) result.applied.resize(result.existed.size());
+  FakeRow answer = {std::string(ColumnValueBytes(schema.columns.back().type), '\0')};
+  if (refused_keys_.contains(key.first)) {
+    ++result.refused;
+    result.status = absl::ResourceExhaustedError("the fake has no memory for some keys");
+    return answer;
+  }
+  Set(result.executed, i);
+  FakeRows& rows = Writable(entry);
+  const auto row = rows.find(key);
+  const bool there = row != rows.end();
+  if (there) answer = {Unpack(schema, key, row->second).back()};
+  if (there) Set(result.existed, i);
+  if (mode == WriteMode::kAppend) ++entry.appended;
+  if (mode == WriteMode::kErase) return rows.erase(key), answer;
+  bool applies = true;
+  if (mode == WriteMode::kInsertIfAbsent) applies = !there;
+  if (mode == WriteMode::kReplaceIfPresent) applies = there;
+  if (mode == WriteMode::kCompareAndSet) applies = there && answer == expected[i];
+  if (mode == WriteMode::kAdd) {
+    answer[0] = FakeBytes(FakeValue<uint64_t>(*answer[0]) + FakeValue<uint64_t>(*cells.back()));
+    cells.back() = answer[0];
+  }
+  if (!applies) return answer;
+  if (conditional) Set(result.applied, i);
+  rows[key] = Pack(schema, cells);
+  return answer;
 }
 
 }  // namespace eris::server

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "eris/v1/admin.pb.h"
 #include "eris/v1/catalog.pb.h"
 #include "eris/v1/data.pb.h"
-#include "eris/v1/table.pb.h"
 
 namespace eris::server {
 namespace {
@@ -56,24 +56,24 @@ std::string Field(int number, const std::string& inside) {
 }
 
 TEST(RawMessageTest, BatchTakesLittleMoreThanItsBytes) {
-  v1::UpsertRequest request;
+  v1::WriteRequest request;
   request.set_object("orders");
-  request.mutable_keys()->set_data(std::string(1 << 20, 'k'));
-  request.mutable_values()->set_data(std::string(1 << 20, 'v'));
-  const uint64_t estimate = ExpectEnough<v1::UpsertRequest>(request.SerializeAsString());
+  request.add_columns()->set_data(std::string(1 << 20, 'k'));
+  request.add_columns()->set_data(std::string(1 << 20, 'v'));
+  const uint64_t estimate = ExpectEnough<v1::WriteRequest>(request.SerializeAsString());
   EXPECT_LT(estimate, (2 << 20) + 4096);
 }
 
 TEST(RawMessageTest, MessagesThatGrowWhenTheyAreParsedAreSeenBefore) {
   constexpr size_t kCount = 20'000;
-  const std::string empty_columns =
-      Field(1, "t") + Field(2, Repeated(std::string("\x12\0", 2), kCount));
-  EXPECT_GT(ExpectEnough<v1::WriteRowsRequest>(empty_columns), 10 * empty_columns.size());
+  const std::string empty_columns = Field(1, "t") + Repeated(std::string("\x1a\0", 2), kCount);
+  EXPECT_GT(ExpectEnough<v1::WriteRequest>(empty_columns), 10 * empty_columns.size());
   const std::string arguments = Repeated(std::string("\x22\0", 2), kCount);
-  ExpectEnough<v1::ScanTableRequest>(Field(2, Field(1, arguments)));
-  ExpectEnough<v1::CreateObjectRequest>(Field(4, std::string(kCount, '\1')));
-  ExpectEnough<v1::CreateObjectRequest>(Repeated("\x20\1", kCount));  // the same, not packed
-  ExpectEnough<v1::LookupRowsRequest>(Repeated(std::string("\x1a\0", 2), kCount));  // strings
+  ExpectEnough<v1::ScanRequest>(Field(2, Field(1, arguments)));
+  ExpectEnough<v1::LocatedMemory>(Field(4, std::string(kCount, '\1')));
+  ExpectEnough<v1::LocatedMemory>(Repeated("\x20\1", kCount));  // the same, not packed
+  ExpectEnough<v1::CreateObjectRequest>(Repeated(std::string("\x2a\0", 2), kCount));
+  ExpectEnough<v1::LookupRequest>(Repeated(std::string("\x1a\0", 2), kCount));      // strings
   ExpectEnough<v1::LookupRequest>(Repeated(std::string("\xa0\x06\1", 3), kCount));  // unknown
   ExpectEnough<v1::LookupRequest>(Repeated(std::string("\xa2\x06\0", 3), kCount));
 }
@@ -82,15 +82,15 @@ TEST(RawMessageTest, DeepOnesAreFollowedAsFarAsTheyAreParsed) {
   std::string inside = Field(2, "c");
   for (int depth = 0; depth < 90; ++depth)
     inside = Field(4, inside) + Field(2, std::string(100, 'x'));
-  ExpectEnough<v1::ScanTableRequest>(Field(2, Field(1, inside)));
+  ExpectEnough<v1::ScanRequest>(Field(2, Field(1, inside)));
   for (int depth = 0; depth < 30; ++depth) inside = Field(4, inside);
-  ExpectEnough<v1::ScanTableRequest>(Field(2, Field(1, inside)), /*parses=*/false);
+  ExpectEnough<v1::ScanRequest>(Field(2, Field(1, inside)), /*parses=*/false);
 }
 
 TEST(RawMessageTest, SmallOnesCountAsTheWorst) {
-  const std::string bytes = Field(1, "t") + Field(2, Repeated(std::string("\x12\0", 2), 400));
+  const std::string bytes = Field(1, "t") + Repeated(std::string("\x1a\0", 2), 400);
   ASSERT_LT(bytes.size(), 1024u);
-  EXPECT_EQ(ExpectEnough<v1::WriteRowsRequest>(bytes), bytes.size() * 128);
+  EXPECT_EQ(ExpectEnough<v1::WriteRequest>(bytes), bytes.size() * 128);
 }
 
 TEST(RawMessageTest, GarbageIsRefusedByTheNameOfTheMessage) {
@@ -109,7 +109,7 @@ TEST(RawMessageTest, GarbageIsRefusedByTheNameOfTheMessage) {
 TEST(RawMessageTest, WhatIsWrittenIsReadBack) {
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{3} << 20}) {
     v1::LookupRequest request, back;
-    request.mutable_keys()->set_data(std::string(bytes, 'k'));
+    request.add_keys()->set_data(std::string(bytes, 'k'));
     grpc::ByteBuffer raw = WriteMessage(request);
     EXPECT_EQ(raw.Length(), request.ByteSizeLong());
     ASSERT_TRUE(ParseMessage(&raw, &back).ok());

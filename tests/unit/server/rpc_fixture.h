@@ -9,18 +9,18 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
-#include "eris/v1/table.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "server/data/columns.h"
 #include "server/rpc_server.h"
 #include "tests/unit/server/fake_engine.h"
 #include "tests/unit/server/io_thread.h"
+#include "wire/columns.h"
 
 namespace eris::server {
 
@@ -34,7 +34,6 @@ class RpcTest : public ::testing::Test {
     server = *std::move(started);
     channel = NewChannel();
     data = v1::Data::NewStub(channel);
-    tables = v1::Tables::NewStub(channel);
     catalog = v1::Catalog::NewStub(channel);
     admin = v1::Admin::NewStub(channel);
     EXPECT_TRUE(engine.Create("orders", {}).ok());
@@ -48,50 +47,27 @@ class RpcTest : public ::testing::Test {
                                      arguments);
   }
 
-  static void SetColumn(v1::Column* column, const std::vector<uint64_t>& elements) {
-    column->set_type(v1::COLUMN_TYPE_UINT64);
-    column->set_data(EncodeUint64Column(elements));
+  template <class T>
+  static void AddColumn(wire::Columns* columns, const std::vector<T>& elements) {
+    constexpr v1::ColumnType kType = std::is_same_v<T, uint64_t>  ? v1::COLUMN_TYPE_UINT64
+                                     : std::is_same_v<T, int64_t> ? v1::COLUMN_TYPE_INT64
+                                     : std::is_same_v<T, double>  ? v1::COLUMN_TYPE_FLOAT64
+                                                                  : v1::COLUMN_TYPE_DATE32;
+    v1::Column* column = columns->Add();
+    column->set_type(kType);
+    column->set_data(elements.data(), elements.size() * sizeof(T));
   }
-  static std::vector<uint64_t> Elements(const v1::Column& column) {
-    std::vector<uint64_t> elements(column.data().size() / 8);
-    std::memcpy(elements.data(), column.data().data(), elements.size() * 8);
+  template <class T = uint64_t>
+  static std::vector<T> Elements(const v1::Column& column) {
+    std::vector<T> elements(column.data().size() / sizeof(T));
+    std::memcpy(elements.data(), column.data().data(), elements.size() * sizeof(T));
     return elements;
   }
   static v1::LookupRequest LookupOf(const std::vector<uint64_t>& keys) {
     v1::LookupRequest request;
     request.set_object("orders");
-    SetColumn(request.mutable_keys(), keys);
+    AddColumn(request.mutable_keys(), keys);
     return request;
-  }
-  static v1::UpsertRequest UpsertOf(const std::vector<uint64_t>& keys,
-                                    const std::vector<uint64_t>& values) {
-    v1::UpsertRequest request;
-    request.set_object("orders");
-    SetColumn(request.mutable_keys(), keys);
-    SetColumn(request.mutable_values(), values);
-    return request;
-  }
-  static v1::EraseRequest EraseOf(const std::vector<uint64_t>& keys) {
-    v1::EraseRequest request;
-    request.set_object("orders");
-    SetColumn(request.mutable_keys(), keys);
-    return request;
-  }
-
-  grpc::Status Lookup(const v1::LookupRequest& request, v1::LookupResponse* response = nullptr) {
-    v1::LookupResponse unused;
-    grpc::ClientContext context;
-    return data->Lookup(&context, request, response == nullptr ? &unused : response);
-  }
-  grpc::Status Upsert(const v1::UpsertRequest& request, v1::UpsertResponse* response = nullptr) {
-    v1::UpsertResponse unused;
-    grpc::ClientContext context;
-    return data->Upsert(&context, request, response == nullptr ? &unused : response);
-  }
-  grpc::Status Erase(const v1::EraseRequest& request, v1::EraseResponse* response = nullptr) {
-    v1::EraseResponse unused;
-    grpc::ClientContext context;
-    return data->Erase(&context, request, response == nullptr ? &unused : response);
   }
   static v1::WriteRequest WriteOf(v1::WriteMode mode, const std::vector<uint64_t>& keys,
                                   const std::vector<uint64_t>& values,
@@ -99,10 +75,23 @@ class RpcTest : public ::testing::Test {
     v1::WriteRequest request;
     request.set_object("orders");
     request.set_mode(mode);
-    SetColumn(request.mutable_keys(), keys);
-    SetColumn(request.mutable_values(), values);
-    if (!expected.empty()) SetColumn(request.mutable_expected(), expected);
+    AddColumn(request.mutable_columns(), keys);
+    if (mode != v1::WRITE_MODE_ERASE) AddColumn(request.mutable_columns(), values);
+    if (!expected.empty()) AddColumn(request.mutable_expected(), expected);
     return request;
+  }
+  static v1::WriteRequest UpsertOf(const std::vector<uint64_t>& keys,
+                                   const std::vector<uint64_t>& values) {
+    return WriteOf(v1::WRITE_MODE_UPSERT, keys, values);
+  }
+  static v1::WriteRequest EraseOf(const std::vector<uint64_t>& keys) {
+    return WriteOf(v1::WRITE_MODE_ERASE, keys, {});
+  }
+
+  grpc::Status Lookup(const v1::LookupRequest& request, v1::LookupResponse* response = nullptr) {
+    v1::LookupResponse unused;
+    grpc::ClientContext context;
+    return data->Lookup(&context, request, response == nullptr ? &unused : response);
   }
   grpc::Status Write(const v1::WriteRequest& request, v1::WriteResponse* response = nullptr) {
     v1::WriteResponse unused;
@@ -127,7 +116,7 @@ class RpcTest : public ::testing::Test {
       keys.push_back(10 * i);
       values.push_back(10 * i + 1);
     }
-    const grpc::Status status = Upsert(UpsertOf(keys, values));
+    const grpc::Status status = Write(UpsertOf(keys, values));
     ASSERT_TRUE(status.ok()) << status.error_message();
   }
 
@@ -137,7 +126,6 @@ class RpcTest : public ::testing::Test {
   std::unique_ptr<RpcServer> server;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Data::Stub> data;
-  std::unique_ptr<v1::Tables::Stub> tables;
   std::unique_ptr<v1::Catalog::Stub> catalog;
   std::unique_ptr<v1::Admin::Stub> admin;
 };

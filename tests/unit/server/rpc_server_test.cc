@@ -48,8 +48,7 @@ class RpcServerTest : public RpcTest {
 };
 
 TEST_F(RpcServerTest, HealthKnowsEveryService) {
-  for (const char* service :
-       {"", "eris.v1.Data", "eris.v1.Tables", "eris.v1.Catalog", "eris.v1.Admin"}) {
+  for (const char* service : {"", "eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin"}) {
     const auto [status, serving] = Check(service);
     EXPECT_TRUE(status.ok()) << service << ": " << status.error_message();
     EXPECT_EQ(serving, grpc::health::v1::HealthCheckResponse::SERVING) << service;
@@ -58,8 +57,8 @@ TEST_F(RpcServerTest, HealthKnowsEveryService) {
 }
 
 TEST_F(RpcServerTest, DescriptorsForReflectionAreInTheBinary) {
-  for (const char* service : {"eris.v1.Data", "eris.v1.Tables", "eris.v1.Catalog", "eris.v1.Admin",
-                              "grpc.health.v1.Health"}) {
+  for (const char* service :
+       {"eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin", "grpc.health.v1.Health"}) {
     EXPECT_NE(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service),
               nullptr)
         << service;
@@ -148,9 +147,9 @@ TEST_F(RpcServerTest, DrainEndsAStreamAfterItsAnswers) {
 
 TEST_F(RpcServerTest, DrainEndsAnIdleStream) {
   grpc::ClientContext context;
-  auto stream = data->UpsertStream(&context);
+  auto stream = data->WriteStream(&context);
   ASSERT_TRUE(stream->Write(UpsertOf({1}, {1})));
-  v1::UpsertStreamResponse response;
+  v1::WriteStreamResponse response;
   ASSERT_TRUE(stream->Read(&response));
   auto empty = BeginDrain();
   EXPECT_FALSE(stream->Read(&response));

@@ -15,7 +15,6 @@
 #include "eris/v1/data.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/data/columns.h"
 #include "tests/support/other_main.h"
 #include "tests/unit/server/fake_engine.h"
 
@@ -101,8 +100,9 @@ grpc::Status LookupAt(const std::string& address) {
   auto stub = v1::Data::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   v1::LookupRequest request;
   request.set_object("orders");
-  request.mutable_keys()->set_type(v1::COLUMN_TYPE_UINT64);
-  request.mutable_keys()->set_data(EncodeUint64Column({1}));
+  v1::Column* keys = request.add_keys();
+  keys->set_type(v1::COLUMN_TYPE_UINT64);
+  keys->set_data(std::string(8, '\1'));
   grpc::ClientContext context;
   v1::LookupResponse response;
   return stub->Lookup(&context, request, &response);

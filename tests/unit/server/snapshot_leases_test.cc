@@ -1,10 +1,11 @@
 #include "server/guard/snapshot_leases.h"
 
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/unit/server/fake_tables.h"
 
 namespace eris::server {
 namespace {
@@ -12,11 +13,22 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = SnapshotLeases::Clock;
 
+class CountedSnapshot final : public Snapshot {
+ public:
+  explicit CountedSnapshot(std::atomic<int>* held) : held_(*held) {
+    held_.fetch_add(1, std::memory_order_relaxed);  // relaxed, here and below: a count for tests
+  }
+  ~CountedSnapshot() override { held_.fetch_sub(1, std::memory_order_relaxed); }
+  uint64_t epoch() const override { return 1; }
+  bool aborted() const override { return false; }
+
+ private:
+  std::atomic<int>& held_;
+};
+
 class SnapshotLeasesTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Snapshot> NewSnapshot() {
-    return std::make_shared<FakeSnapshot>(FakeTableMap{}, &held_);
-  }
+  std::shared_ptr<Snapshot> NewSnapshot() { return std::make_shared<CountedSnapshot>(&held_); }
   std::atomic<int> held_{0};
   std::vector<Clock::duration> armed_;
   SnapshotLeases leases_{7, [this](Clock::duration delay) { armed_.push_back(delay); }};

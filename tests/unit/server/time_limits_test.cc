@@ -27,7 +27,7 @@ TEST_F(CallLimitTest, CallWithoutADeadlineEndsAtTheServersLimit) {
   const grpc::Status read = Lookup(LookupOf({1}));
   EXPECT_EQ(read.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_EQ(read.error_message(), "the call took longer than server.call_ms_max, 50 ms");
-  for (const grpc::Status& write : {Upsert(UpsertOf({1}, {1})), Erase(EraseOf({1}))}) {
+  for (const grpc::Status& write : {Write(UpsertOf({1}, {1})), Write(EraseOf({1}))}) {
     EXPECT_EQ(write.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
     EXPECT_THAT(write.error_message(), HasSubstr("50 ms: the outcome is unknown"));
   }
@@ -63,9 +63,9 @@ TEST_F(CallLimitTest, RequestOfAStreamEndsAtTheServersLimitAndTheStreamGoesOn) {
 TEST_F(CallLimitTest, RefusedWriteOfAStreamSaysThatTheOutcomeIsUnknown) {
   engine.Hold();
   grpc::ClientContext context;
-  auto stream = data->UpsertStream(&context);
+  auto stream = data->WriteStream(&context);
   ASSERT_TRUE(stream->Write(UpsertOf({1}, {1})));
-  v1::UpsertStreamResponse response;
+  v1::WriteStreamResponse response;
   ASSERT_TRUE(stream->Read(&response));
   EXPECT_EQ(response.status().code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(response.status().message(), HasSubstr("the outcome is unknown"));
@@ -183,7 +183,7 @@ TEST_F(StallLimitTest, ClientThatReadsSlowlyButReadsKeepsItsScan) {
   v1::ScanResponse chunk;
   uint64_t rows = 0;
   while (reader->Read(&chunk)) {
-    rows += chunk.keys().data().size() / 8;
+    rows += chunk.rows();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_TRUE(reader->Finish().ok());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/extract.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {
@@ -403,7 +404,7 @@ TEST_F(BytesPartitionTest, ExtractAndIngestCarryTheStrings) {
   ASSERT_TRUE(target.ok());
   while (!partition_->range().Empty()) {
     ExchangeChunk chunk;
-    ASSERT_TRUE(partition_->Extract(1 + random_() % 300, chunk).ok());
+    ASSERT_TRUE(test::Extract(*partition_, 1 + random_() % 300, chunk).ok());
     // Refused for want of memory at any point, then taken.
     const uint64_t used = other.cache.used_bytes();
     for (const uint64_t nth : {1, 3, 20, 100}) {
@@ -429,7 +430,7 @@ TEST_F(BytesPartitionTest, ExtractStopsAtABoundOfBytes) {
   for (uint64_t key = 0; key < 40; ++key) keys.push_back(key);
   Put(*partition_, model_, keys, std::vector<std::string>(40, Value(kValueBytesMax)));
   ExchangeChunk chunk;
-  ASSERT_TRUE(partition_->Extract(40, chunk).ok());
+  ASSERT_TRUE(test::Extract(*partition_, 40, chunk).ok());
   EXPECT_EQ(chunk.keys.size(), 32u);
   EXPECT_EQ(chunk.bytes.size(), kBatchValueBytesMax);
   EXPECT_EQ(partition_->size(), 8u);

@@ -13,7 +13,9 @@
 #include "storage/hash/hash_partition.h"
 #include "storage/hash/hash_table_check.h"
 #include "storage/index/index_partition.h"
+#include "storage/ordered_partition.h"
 #include "storage/tree/tree_check.h"
+#include "tests/support/hash_rows.h"
 #include "tests/support/write_model.h"
 #include "tests/unit/storage/storage_fixture.h"
 
@@ -68,10 +70,14 @@ class ConditionalWriteTest : public testing::TestWithParam<ObjectKind> {
     return answers;
   }
   Rows AllRows() const {
+    if (const auto* hash = dynamic_cast<HashPartition*>(partition_.get())) {
+      const auto there = test::RowsOf(*hash);
+      return Rows(there.begin(), there.end());
+    }
     Column keys(partition_->size() + 1), values(partition_->size() + 1);
     ScanRows out{keys.data(), values.data(), static_cast<uint32_t>(keys.size()), 0};
     ScanCursor cursor{.rest = partition_->range()};
-    while (!cursor.done) partition_->Scan(cursor, {}, out);
+    while (!cursor.done) partition_->ordered()->Scan(cursor, {}, out);
     Rows rows;
     for (uint32_t i = 0; i < out.rows; ++i) rows.emplace_back(keys[i], values[i]);
     return rows;

@@ -17,6 +17,7 @@
 #include "storage/tree/tree_check.h"
 #include "storage/tree/tree_node.h"
 #include "tests/fuzz/tree_inventory.h"
+#include "tests/support/extract.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {
@@ -265,7 +266,7 @@ Operated ExtractCase(const char* name, std::vector<uint64_t> keys, uint32_t rows
   return {name, [keys = std::move(keys)](Parts& parts) { parts.Write(Operation::kUpsert, keys); },
           [rows](Parts& parts) {
             ExchangeChunk chunk;
-            const absl::Status status = parts[0].Extract(rows, chunk);
+            const absl::Status status = test::Extract(parts[0], rows, chunk);
             for (const uint64_t key : chunk.keys) parts.rows.erase(key);
             return RefusedOf(status);
           },

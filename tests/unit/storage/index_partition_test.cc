@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/tree/tree_check.h"
+#include "tests/support/extract.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {
@@ -27,7 +28,7 @@ std::unique_ptr<IndexPartition> Make(TreeMemory& memory, const Range& range) {
 
 // Runs one operation as a batch of a single part whose answers go to mixed-up positions.
 struct Executed {
-  Executed(Partition& partition, Operation operation, std::vector<uint64_t> keys_in,
+  Executed(OrderedPartition& partition, Operation operation, std::vector<uint64_t> keys_in,
            std::vector<uint64_t> values_in = {})
       : values(keys_in.size(), 0xdead), states(keys_in.size(), KeyState::kPending) {
     std::vector<uint32_t> positions;
@@ -49,7 +50,7 @@ struct Executed {
 
 using States = std::vector<KeyState>;
 
-Rows ScanAll(Partition& partition, const Range& range, uint32_t capacity = 100) {
+Rows ScanAll(OrderedPartition& partition, const Range& range, uint32_t capacity = 100) {
   Rows rows;
   ScanCursor cursor{.rest = range};
   while (!cursor.done) {
@@ -207,18 +208,18 @@ TEST(IndexPartitionTest, ExtractCutsTheLowEndAndTheLastChunkTakesTheRest) {
   auto partition = Make(memory, MakeRange(5));
   Executed(*partition, Operation::kUpsert, {7, 100, 2000, kKeyMax}, {1, 2, 3, 4});
   ExchangeChunk chunk;
-  ASSERT_EQ(partition->Extract(2, chunk), absl::OkStatus());
+  ASSERT_EQ(test::Extract(*partition, 2, chunk), absl::OkStatus());
   EXPECT_EQ(chunk.covers, MakeRange(5, 101));
   EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{7, 100}));
   EXPECT_EQ(chunk.values, (std::vector<uint64_t>{1, 2}));
   EXPECT_EQ(partition->range(), MakeRange(101));
   EXPECT_EQ(partition->size(), 2u);
 
-  ASSERT_EQ(partition->Extract(0, chunk), absl::OkStatus());
+  ASSERT_EQ(test::Extract(*partition, 0, chunk), absl::OkStatus());
   EXPECT_TRUE(chunk.covers.Empty());
   EXPECT_EQ(partition->range(), MakeRange(101));
 
-  ASSERT_EQ(partition->Extract(2, chunk), absl::OkStatus());
+  ASSERT_EQ(test::Extract(*partition, 2, chunk), absl::OkStatus());
   EXPECT_EQ(chunk.covers, MakeRange(101));
   EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{2000, kKeyMax}));
   EXPECT_TRUE(partition->range().Empty());
@@ -233,7 +234,7 @@ TEST(IndexPartitionTest, ExtractNeedsNoMemoryOfTheTree) {
   Executed(*partition, Operation::kUpsert, keys, keys);
   memory.cache.FailAllocationsFrom(1);
   ExchangeChunk chunk;
-  ASSERT_EQ(partition->Extract(1234, chunk), absl::OkStatus());
+  ASSERT_EQ(test::Extract(*partition, 1234, chunk), absl::OkStatus());
   EXPECT_EQ(chunk.keys.size(), 1234u);
   EXPECT_EQ(partition->size(), keys.size() - 1234);
   EXPECT_EQ(CheckTree(partition->tree()), absl::OkStatus());
@@ -312,19 +313,15 @@ TEST(IndexPartitionTest, CreateRefusesBoundariesLongerThanEightBytes) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// What is asked of every kind before rows move: an index answers at once.
-TEST(IndexPartitionTest, ItsEndsNeedNoPreparation) {
+TEST(IndexPartitionTest, ItIsLentFromItsEndsAlone) {
   TreeMemory memory;
   auto partition = *IndexPartition::Create(Range::FromPublic({100, 200}), memory.cache);
-  EXPECT_EQ(partition->PrepareExtract(Range::FromPublic({100, 150})), absl::OkStatus());
-  EXPECT_EQ(*partition->WalkLeaving(1), true);
-  EXPECT_EQ(*partition->CancelExtract(1), true);
-  EXPECT_EQ(partition->range(), Range::FromPublic({100, 200}));
-  EXPECT_EQ(partition->PrepareExtract(Range::FromPublic({150, 200})), absl::OkStatus());
+  ExchangeChunk chunk;
   for (const KeyRange bad : {KeyRange{120, 150}, KeyRange{90, 200}, KeyRange{100, 100}}) {
-    EXPECT_EQ(partition->PrepareExtract(Range::FromPublic(bad)).code(),
+    EXPECT_EQ(partition->Lend(Range::FromPublic(bad), Exchange::End::kLow, 1, chunk).code(),
               absl::StatusCode::kInvalidArgument);
   }
+  EXPECT_EQ(partition->range(), Range::FromPublic({100, 200}));
 }
 
 }  // namespace

@@ -228,17 +228,11 @@ TEST_P(ScanModelTest, AggregatesInSlicesMatchAMap) {
     }
     ScanCursor cursor{.rest = range, .query = query};
     RangeAggregate aggregate;
-    // The default of structures that have nothing better must say the same.
-    const bool by_scan = random_() % 4 == 0;
     uint64_t looked = 0;
     while (!cursor.done) {
-      if (by_scan) {
-        partition_->Partition::Aggregate(cursor, AnyBudget(), aggregate);
-      } else {
-        partition_->Aggregate(cursor, {.deadline_ns = 0}, aggregate);
-        ASSERT_LE(cursor.looked - looked, kSlackRows);
-        looked = cursor.looked;
-      }
+      partition_->Aggregate(cursor, {.deadline_ns = 0}, aggregate);
+      ASSERT_LE(cursor.looked - looked, kSlackRows);
+      looked = cursor.looked;
       if (random_() % 4 == 0) Rearrange();
     }
     ASSERT_TRUE(cursor.rest.Empty());

@@ -21,6 +21,7 @@
 #include "storage/index/index_partition.h"
 #include "storage/index/two_part_partition.h"
 #include "storage/index/versioned_partition.h"
+#include "tests/support/hash_rows.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {
@@ -112,23 +113,23 @@ class TreeLoanTest : public testing::TestWithParam<Kind> {
   // What a scan of the whole range, a count of it and size() say.
   Contents RowsOf(Partition& partition) {
     Contents rows;
+    if (hash()) {
+      for (const auto& [key, value] : test::RowsOf(static_cast<HashPartition&>(partition))) {
+        rows[{key, 0}] = value;
+      }
+      EXPECT_EQ(partition.size(), rows.size());
+      return rows;
+    }
     Strings strings;
     uint64_t keys[300], seconds[300], values[300];
     ScanCursor cursor{.rest = partition.range()};
     while (!cursor.done) {
       ScanRows out{.keys = keys,
                    .values = values,
-                   .capacity = hash() ? 100000u : 300u,
+                   .capacity = 300,
                    .seconds = two_parts() ? seconds : nullptr,
                    .bytes = bytes() ? &strings : nullptr};
-      std::vector<uint64_t> many_keys, many_values;
-      if (hash()) {
-        many_keys.resize(out.capacity);
-        many_values.resize(out.capacity);
-        out.keys = many_keys.data();
-        out.values = many_values.data();
-      }
-      partition.Scan(cursor, {}, out);
+      partition.ordered()->Scan(cursor, {}, out);
       for (uint32_t i = 0; i < out.rows; ++i) {
         rows[{out.keys[i], two_parts() ? seconds[i] : 0}] =
             bytes() ? NumberOf(BytesOf(out.values[i])) : out.values[i];
@@ -137,10 +138,8 @@ class TreeLoanTest : public testing::TestWithParam<Kind> {
     ScanCursor counted{.rest = partition.range()};
     counted.query.count_only = true;
     RangeAggregate count;
-    while (!counted.done && !hash()) partition.Aggregate(counted, {}, count);
-    if (!hash()) {
-      EXPECT_EQ(count.count, rows.size());
-    }
+    while (!counted.done) partition.ordered()->Aggregate(counted, {}, count);
+    EXPECT_EQ(count.count, rows.size());
     EXPECT_EQ(partition.size(), rows.size());
     return rows;
   }
@@ -176,8 +175,8 @@ class TreeLoanTest : public testing::TestWithParam<Kind> {
   // Of a hash: all of it is going to leave, or that end.
   void Prepare(Partition& partition, const Range& leaving) {
     if (!hash() || static_cast<HashPartition&>(partition).prepared()) return;
-    ASSERT_EQ(partition.PrepareExtract(leaving), absl::OkStatus());
-    ASSERT_TRUE(*partition.WalkLeaving(kAll));
+    ASSERT_EQ(partition.preparation()->PrepareExtract(leaving), absl::OkStatus());
+    ASSERT_TRUE(*partition.preparation()->WalkLeaving(kAll));
   }
   absl::Status Lend(Partition& partition, End from, uint32_t rows_max, ExchangeChunk& out) {
     const Range leaving = partition.range();
@@ -289,7 +288,7 @@ TEST_P(TreeLoanTest, RangesThatComeBackBringTheRowsOfTheirOwner) {
         rests += source_->Forget({}, 1);
         first_.FailAllocationsFrom(0);
         if (hash()) {
-          ASSERT_TRUE(*source_->CancelExtract(kAll));
+          ASSERT_TRUE(*source_->preparation()->CancelExtract(kAll));
         }
         ASSERT_EQ(RowsOf(*source_), RowsIn(rows, source_->range()));
         Contents news, gone;
@@ -378,18 +377,7 @@ TEST_P(TreeLoanTest, ARefusedChangeOfRangesTakesNoMemory) {
     EndTurns();
     return memory_.manager.Account().used_bytes;
   };
-  if (hash()) {
-    // A hash has no order to be cut by: each call is refused at once.
-    source_ = Make(Range::FromPublic({0, 1000}), first_);
-    target_ = Make(Range::FromPublic({1000, 2000}), first_);
-    Put(*source_, {{{0, 0}, 1}, {{999, 0}, 2}});
-    const uint64_t used_before = used();
-    EXPECT_TRUE(absl::IsFailedPrecondition(source_->SplitAt(Key{500}).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition(source_->Absorb(*target_)));
-    EXPECT_EQ(used(), used_before);
-    EXPECT_EQ(RowsOf(*source_), (Contents{{{0, 0}, 1}, {{999, 0}, 2}}));
-    return;
-  }
+  if (hash()) return;  // it is not cut
   uint32_t refused = 0;
   for (const Keys kind : {Keys::kMixed, Keys::kOneByte, Keys::kDense, Keys::kSparse}) {
     const Contents rows = SomeRows(kind, 500);
@@ -427,9 +415,10 @@ TEST_P(TreeLoanTest, ARefusedChangeOfRangesTakesNoMemory) {
           const Contents before = RowsOf(*source_);
           const uint64_t used_before = used();
           first_.FailAllocationsFrom(nth);
-          const absl::Status status = call == kSplit    ? source_->SplitAt(key_at(4)).status()
-                                      : call == kAbsorb ? source_->Absorb(*target_)
-                                                        : source_->Ingest(coming);
+          const absl::Status status =
+              call == kSplit    ? source_->ordered()->SplitAt(key_at(4)).status()
+              : call == kAbsorb ? source_->ordered()->Absorb(*target_->ordered())
+                                : source_->Ingest(coming);
           first_.FailAllocationsFrom(0);
           done = status.ok();
           if (done) continue;
@@ -459,9 +448,11 @@ TEST_P(TreeLoanTest, NoOtherChangeOfRangesWhileRowsAreLent) {
   ASSERT_EQ(Lend(*source_, End::kLow, 1, chunk), absl::OkStatus());
   EXPECT_EQ(chunk.covers, Range::FromPublic({0, 1}));
   EXPECT_TRUE(absl::IsFailedPrecondition(source_->Lend(source_->range(), End::kLow, 1, other)));
-  EXPECT_TRUE(absl::IsFailedPrecondition(source_->SplitAt(Key{500}).status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(source_->Absorb(*target_)));
-  EXPECT_TRUE(absl::IsFailedPrecondition(target_->Absorb(*source_)));
+  if (!hash()) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(source_->ordered()->SplitAt(Key{500}).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(source_->ordered()->Absorb(*target_->ordered())));
+    EXPECT_TRUE(absl::IsFailedPrecondition(target_->ordered()->Absorb(*source_->ordered())));
+  }
   other = {.covers = chunk.covers, .keys = {}, .values = {}};
   if (bytes()) other.offsets = {0};
   EXPECT_TRUE(absl::IsFailedPrecondition(source_->Ingest(other)));
@@ -505,25 +496,25 @@ TEST_P(TreeLoanTest, ANewHomeTakesAndGivesMemory) {
   Contents rows = SomeRows(Keys::kMixed, 4000);
   source_ = Make(Range{}, first_);
   Put(*source_, rows);
-  if (hash()) {
-    EXPECT_TRUE(absl::IsFailedPrecondition(source_->Rehome(second_)));
-    return;
-  }
+  EXPECT_EQ(source_->ordered() == nullptr, hash());
+  if (hash()) return;
   TreeMemory elsewhere;
-  EXPECT_TRUE(absl::IsInvalidArgument(source_->Rehome(elsewhere.cache)));
+  EXPECT_TRUE(absl::IsInvalidArgument(source_->ordered()->Rehome(elsewhere.cache)));
   // A rest of forgotten rows goes along.
   ExchangeChunk chunk;
   ASSERT_EQ(Lend(*source_, End::kLow, 2000, chunk), absl::OkStatus());
   EXPECT_TRUE(source_->Forget({}, 10));
   const Contents kept = RowsIn(rows, source_->range());
-  target_ = *source_->SplitAt(Key{std::next(kept.begin(), kept.size() / 2)->first.first});
+  target_ =
+      *source_->ordered()->SplitAt(Key{std::next(kept.begin(), kept.size() / 2)->first.first});
   const uint64_t of_first = first_.used_bytes();
-  ASSERT_EQ(source_->Rehome(second_), absl::OkStatus());
-  ASSERT_TRUE(absl::IsInvalidArgument(source_->Absorb(*target_)));
-  ASSERT_EQ(target_->Rehome(second_), absl::OkStatus());
+  ASSERT_EQ(source_->ordered()->Rehome(second_), absl::OkStatus());
+  ASSERT_TRUE(absl::IsInvalidArgument(source_->ordered()->Absorb(*target_->ordered())));
+  ASSERT_EQ(target_->ordered()->Rehome(second_), absl::OkStatus());
   EXPECT_EQ(first_.used_bytes(), of_first);
   EXPECT_EQ(second_.used_bytes(), 0u);
-  ASSERT_EQ(target_->Absorb(*source_), absl::OkStatus());  // what is left to free, too
+  ASSERT_EQ(target_->ordered()->Absorb(*source_->ordered()),
+            absl::OkStatus());  // what is left to free, too
   EXPECT_EQ(target_->range(), (Range{chunk.covers.hi.value(), std::nullopt}));
   rows = RowsIn(rows, target_->range());
   EXPECT_EQ(RowsOf(*target_), rows);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "storage/index/index_partition.h"
+#include "tests/support/extract.h"
 #include "tests/unit/storage/two_part_parts.h"
 
 namespace eris::storage {
@@ -192,7 +193,7 @@ class TwoPartModelTest : public testing::TestWithParam<Shape> {
       ExchangeChunk chunk;
       // Rows leave also without memory.
       parts_.memory.cache.ArmFailures(random_() % 2, FailureMode::kFromThen);
-      ASSERT_EQ(from.Extract(rows_max, chunk), absl::OkStatus());
+      ASSERT_EQ(test::Extract(from, rows_max, chunk), absl::OkStatus());
       parts_.memory.cache.ArmFailures(0, FailureMode::kOnce);
       ASSERT_EQ(chunk.covers.lo, range.lo);
       PairRows wanted = parts_.RowsIn(chunk.covers);
@@ -435,7 +436,7 @@ TEST(TwoPartPartitionTest, ARefusedIngestChangesNothing) {
       [](TwoPartParts& parts, uint64_t nth) {
         EXPECT_EQ(parts.Split(uint64_t{30} << 40), absl::OkStatus());
         ExchangeChunk chunk;
-        EXPECT_EQ(parts.all[1]->Extract(1000, chunk), absl::OkStatus());
+        EXPECT_EQ(test::Extract(*parts.all[1], 1000, chunk), absl::OkStatus());
         const PairRows moved = parts.RowsIn(chunk.covers);
         parts.memory.cache.ArmFailures(nth, FailureMode::kOnce);
         const absl::Status status = parts.all[0]->Ingest(chunk);
@@ -459,9 +460,9 @@ TEST(TwoPartPartitionTest, RangesAreCutBetweenFirstPartsOnly) {
       TwoPartPartition::Create(Range{Key{1, 1}, std::nullopt}, parts.memory.cache).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
       TwoPartPartition::Create(Range{Key{}, Key{1, 1}}, parts.memory.cache).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(parts.all[0]->PrepareExtract(Range{Key{}, Key{5, 1}})));
-  EXPECT_EQ(parts.all[0]->PrepareExtract(Range{Key{}, Key{5, 0}}), absl::OkStatus());
-  EXPECT_EQ(parts.all[0]->PrepareExtract(Range{Key{5, 0}, std::nullopt}), absl::OkStatus());
+  ExchangeChunk chunk;
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      parts.all[0]->Lend(Range{Key{}, Key{5, 1}}, Exchange::End::kLow, 1, chunk)));
   parts.Check();
 }
 
@@ -486,7 +487,7 @@ TEST(TwoPartPartitionTest, AGroupLeavesWholeHoweverLargeItIs) {
   parts.Put(keys);
   for (const auto& [rows, end] : {std::pair(2u, 2u), std::pair(5000u, 6u)}) {
     ExchangeChunk chunk;
-    ASSERT_EQ(parts.all[0]->Extract(100, chunk), absl::OkStatus());
+    ASSERT_EQ(test::Extract(*parts.all[0], 100, chunk), absl::OkStatus());
     EXPECT_EQ(chunk.keys.size(), rows);
     EXPECT_EQ(chunk.covers.hi, Key::FromU64(end));
     for (size_t i = 0; i < chunk.keys.size(); ++i) {

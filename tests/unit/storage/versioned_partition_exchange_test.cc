@@ -36,8 +36,8 @@ class VersionedExchangeTest : public testing::TestWithParam<ExchangeForm> {
   bool two_parts() const { return GetParam() == ExchangeForm::kTwoParts; }
   uint64_t rows_of_first() const { return two_parts() ? kSecondParts : 1; }
 
-  std::unique_ptr<Partition> Make(const Range& range) {
-    std::unique_ptr<Partition> rows;
+  std::unique_ptr<OrderedPartition> Make(const Range& range) {
+    std::unique_ptr<OrderedPartition> rows;
     if (bytes()) {
       rows = *BytesPartition::Create(range, memory_.cache);
     } else if (two_parts()) {
@@ -52,7 +52,7 @@ class VersionedExchangeTest : public testing::TestWithParam<ExchangeForm> {
   uint64_t FirstOf(uint64_t row) const { return row / rows_of_first() * 37; }
 
   // One batch on rows [from, to), each value a string of `length` where they are strings.
-  void Execute(Partition& partition, Operation operation, uint64_t from, uint64_t to,
+  void Execute(OrderedPartition& partition, Operation operation, uint64_t from, uint64_t to,
                uint64_t every = 1, size_t length = 20) {
     std::vector<uint64_t> keys, seconds, values, answers(to - from);
     std::vector<uint32_t> positions;
@@ -84,7 +84,7 @@ class VersionedExchangeTest : public testing::TestWithParam<ExchangeForm> {
   }
   void BeginSnapshot() { view_.active.push_back(view_.epoch++); }
 
-  uint64_t CountAt(Partition& partition, uint64_t snapshot) {
+  uint64_t CountAt(OrderedPartition& partition, uint64_t snapshot) {
     ScanCursor cursor{.rest = partition.range(), .snapshot = snapshot};
     cursor.query.count_only = true;
     RangeAggregate sum;
@@ -104,7 +104,7 @@ class VersionedExchangeTest : public testing::TestWithParam<ExchangeForm> {
 
   TreeMemory memory_;
   SnapshotView view_;
-  std::unique_ptr<Partition> source_;
+  std::unique_ptr<OrderedPartition> source_;
 };
 
 // A chunk of a range that was emptied under a snapshot has few rows and would have all versions.
@@ -118,7 +118,7 @@ TEST_P(VersionedExchangeTest, AChunkHasNoMoreVersionsThanItsLimitAfterAMassErase
     BeginSnapshot();
     Erase(0, kRows);
     const uint64_t version_bytes = source_->version_bytes();
-    std::unique_ptr<Partition> target;
+    std::unique_ptr<OrderedPartition> target;
     uint64_t chunks = 0;
     ExchangeChunk chunk;
     while (!source_->range().Empty()) {

@@ -67,8 +67,8 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
   bool bytes() const { return GetParam() == RowsForm::kBytes; }
   bool two_parts() const { return GetParam() == RowsForm::kTwoParts; }
 
-  std::unique_ptr<Partition> Make(const Range& range) {
-    std::unique_ptr<Partition> rows;
+  std::unique_ptr<OrderedPartition> Make(const Range& range) {
+    std::unique_ptr<OrderedPartition> rows;
     switch (GetParam()) {
       case RowsForm::kU64:
         rows = *IndexPartition::Create(range, memory_.cache);
@@ -95,7 +95,7 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
     return {head, second == 0 ? 0 : second == 1 ? kKeyMax : random_() % 6};
   }
 
-  Partition& PieceOf(uint64_t head) {
+  OrderedPartition& PieceOf(uint64_t head) {
     for (const auto& piece : pieces_) {
       if (piece->range().ContainsU64(head)) return *piece;
     }
@@ -183,7 +183,7 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
       if (random_() % 2 == 0 && found != rows_.end()) write.expected = found->second;
     }
     // By piece; within one in the order of the writes.
-    std::map<Partition*, std::vector<Write*>> by_piece;
+    std::map<OrderedPartition*, std::vector<Write*>> by_piece;
     for (Write& write : writes) {
       if (away_ && away_->ContainsU64(write.key.first)) continue;
       by_piece[&PieceOf(write.key.first)].push_back(&write);
@@ -248,7 +248,7 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
   // An end of a piece goes to the neighbour there, to a new piece, or back.
   void Lend(size_t i) {
     const bool low = random_() % 2 == 0;
-    Partition& lender = *pieces_[i];
+    OrderedPartition& lender = *pieces_[i];
     ExchangeChunk chunk;
     const Range before = lender.range();
     const uint64_t size = lender.size();
@@ -268,8 +268,8 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
     away_ = chunk.covers;
     if (random_() % 2 == 0) WriteSome();
     away_.reset();
-    std::unique_ptr<Partition> fresh;
-    Partition* target = nullptr;
+    std::unique_ptr<OrderedPartition> fresh;
+    OrderedPartition* target = nullptr;
     if (low && i > 0) target = pieces_[i - 1].get();
     if (!low && i + 1 < pieces_.size()) target = pieces_[i + 1].get();
     if (target == nullptr && !chunk.covers.Empty() && pieces_.size() < 6) {
@@ -291,7 +291,7 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
   template <class Slice>
   bool ForEachSlice(ScanCursor& cursor, const Slice& slice) {
     while (!cursor.rest.Empty() && cursor.rows_left > 0) {
-      Partition& piece =
+      OrderedPartition& piece =
           PieceOf(cursor.query.Backward() ? LastFirstPartOf(cursor.rest) : cursor.rest.lo.head);
       const Range owned = piece.range();
       ScanCursor here = cursor;
@@ -353,7 +353,7 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
     if (expected.size() > limit) expected.resize(limit);
 
     std::vector<std::pair<KeyPair, uint64_t>> given;
-    const bool scanned = ForEachSlice(cursor, [&](Partition& piece, ScanCursor& here) {
+    const bool scanned = ForEachSlice(cursor, [&](OrderedPartition& piece, ScanCursor& here) {
       uint64_t keys[40], seconds[40], values[40];
       Strings strings;
       if (random_() % 3 == 0) strings.left = 200;
@@ -383,7 +383,7 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
     counted.query.keys_only = false;
     counted.query.count_only = count_only;
     RangeAggregate aggregate;
-    const bool added = ForEachSlice(counted, [&](Partition& piece, ScanCursor& here) {
+    const bool added = ForEachSlice(counted, [&](OrderedPartition& piece, ScanCursor& here) {
       piece.Aggregate(here, {random_() % 2 == 0 ? 0 : kKeyMax}, aggregate);
     });
     if (!added) {
@@ -453,7 +453,7 @@ class VersionedPartitionTest : public testing::TestWithParam<RowsForm> {
   TreeMemory memory_;
   memory::LocalCache& second_ = *memory_.manager.NewCache();
   Random random_;
-  std::vector<std::unique_ptr<Partition>> pieces_;
+  std::vector<std::unique_ptr<OrderedPartition>> pieces_;
   Contents rows_;
   std::optional<Range> away_;          // lent, and not yet anybody's
   std::map<uint64_t, Contents> held_;  // what each snapshot shows

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "eris/table_query.h"
+#include "eris/query.h"
 #include "storage/table/exact_number.h"
 
 namespace eris::storage {
@@ -38,7 +38,7 @@ enum class Truth : uint8_t { kFalse, kTrue, kUnknown };
 class QueryOracle {
  public:
   using Row = std::vector<OracleValue>;
-  explicit QueryOracle(const TableSchema& schema) : schema_(schema) {}
+  explicit QueryOracle(const Schema& schema) : schema_(schema) {}
 
   // Whether a value asked for since the last call was outside its type.
   bool TakeOverflow() { return std::exchange(overflow_, false); }
@@ -231,7 +231,7 @@ class QueryOracle {
     return holds ? Truth::kTrue : Truth::kFalse;
   }
 
-  const TableSchema& schema_;
+  const Schema& schema_;
   bool overflow_ = false;
 };
 

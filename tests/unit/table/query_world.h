@@ -41,21 +41,21 @@ class ColumnMemory {
   std::byte* const data_;
 };
 
-inline const TableSchema& QuerySchema() {
-  static const TableSchema schema{.columns = {
-                                      {"i32", ColumnType::kInt32},
-                                      {"i32n", ColumnType::kInt32, 0, true},
-                                      {"i64", ColumnType::kInt64},
-                                      {"u64", ColumnType::kUint64},
-                                      {"f64", ColumnType::kFloat64},
-                                      {"f64n", ColumnType::kFloat64, 0, true},
-                                      {"date", ColumnType::kDate},
-                                      {"dec2", ColumnType::kDecimal, 2},
-                                      {"dec4n", ColumnType::kDecimal, 4, true},
-                                      {"few", ColumnType::kString, 0, true},
-                                      {"text", ColumnType::kString, 0, true},
-                                      {"u64n", ColumnType::kUint64, 0, true},
-                                  }};
+inline const Schema& QuerySchema() {
+  static const Schema schema{.columns = {
+                                 {"i32", ColumnType::kInt32},
+                                 {"i32n", ColumnType::kInt32, 0, true},
+                                 {"i64", ColumnType::kInt64},
+                                 {"u64", ColumnType::kUint64},
+                                 {"f64", ColumnType::kFloat64},
+                                 {"f64n", ColumnType::kFloat64, 0, true},
+                                 {"date", ColumnType::kDate},
+                                 {"dec2", ColumnType::kDecimal, 2},
+                                 {"dec4n", ColumnType::kDecimal, 4, true},
+                                 {"few", ColumnType::kString, 0, true},
+                                 {"text", ColumnType::kString, 0, true},
+                                 {"u64n", ColumnType::kUint64, 0, true},
+                             }};
   return schema;
 }
 
@@ -379,7 +379,7 @@ class QueryMaker {
 // Result columns of a schema, exactly as long as they say.
 class ResultMemory {
  public:
-  ResultMemory(const TableSchema& schema, uint32_t capacity, uint32_t string_bytes) {
+  ResultMemory(const Schema& schema, uint32_t capacity, uint32_t string_bytes) {
     for (const ColumnSchema& column : schema.columns) {
       const bool text = column.type == ColumnType::kString;
       const auto room = [&](size_t bytes) {

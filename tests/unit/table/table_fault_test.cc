@@ -13,7 +13,7 @@ namespace {
 // What goes wrong in some hundred steps; empty: nothing.
 std::string Walk(TableFault fault) {
   planted_table_fault = fault;
-  TableSchema schema;
+  Schema schema;
   for (const ColumnType type : {ColumnType::kInt64, ColumnType::kInt32, ColumnType::kFloat64}) {
     schema.columns.push_back({.name = std::to_string(schema.columns.size()), .type = type});
   }

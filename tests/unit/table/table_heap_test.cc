@@ -14,7 +14,7 @@
 namespace eris::storage {
 namespace {
 
-TableSchema Schema() {
+Schema HeapSchema() {
   return {.columns = {{.name = "n", .type = ColumnType::kInt64},
                       {.name = "s", .type = ColumnType::kString, .nullable = true},
                       {.name = "d", .type = ColumnType::kDate, .nullable = true}}};
@@ -63,7 +63,7 @@ std::vector<int64_t> NumbersOf(const std::vector<const TablePartition*>& parts, 
 }
 
 struct Heap {
-  Heap() : layout(*TableLayout::Create(Schema())) {
+  Heap() : layout(*TableLayout::Create(HeapSchema())) {
     partition =
         *TablePartition::Create(Range{Key::FromU64(3), Key::FromU64(4)}, memory.cache, layout);
   }

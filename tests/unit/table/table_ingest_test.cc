@@ -101,11 +101,11 @@ uint64_t BytesOf(const ExchangeChunk& chunk) {
 // A number, and strings: of few values, and of many that are short, long or both.
 class TableIngestCostTest : public testing::TestWithParam<bool> {
  protected:
-  static TableSchema Schema() {
-    TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
-                                   {.name = "few", .type = ColumnType::kString},
-                                   {.name = "many", .type = ColumnType::kString, .nullable = true},
-                                   {.name = "long", .type = ColumnType::kString}}};
+  static Schema IngestSchema() {
+    Schema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
+                              {.name = "few", .type = ColumnType::kString},
+                              {.name = "many", .type = ColumnType::kString, .nullable = true},
+                              {.name = "long", .type = ColumnType::kString}}};
     if (GetParam()) schema.key = {0};
     return schema;
   }
@@ -158,7 +158,7 @@ TEST_P(TableIngestCostTest, AChunkMovesNoArraysAndTakesMemoryForItselfAndABounde
   SCOPED_TRACE(SeedText());
   // What a new segment takes at most: its arrays, and those of its dictionaries.
   constexpr uint64_t kSegmentBytes = 3u << 20;
-  const auto layout = *TableLayout::Create(Schema());
+  const auto layout = *TableLayout::Create(IngestSchema());
   TreeMemory memory;
   auto table = *TablePartition::Create(NoKeys(), memory.cache, layout);
   for (int step = 0; step < 400; ++step) {

@@ -24,7 +24,7 @@ ColumnSchema Column(std::string name, T type, bool nullable = false, uint8_t sca
   return {.name = std::move(name), .type = type, .scale = scale, .nullable = nullable};
 }
 
-std::string Refusal(const TableSchema& schema) {
+std::string Refusal(const Schema& schema) {
   const auto layout = TableLayout::Create(schema);
   if (layout.ok()) return "";
   EXPECT_EQ(layout.status().code(), absl::StatusCode::kInvalidArgument);
@@ -32,11 +32,11 @@ std::string Refusal(const TableSchema& schema) {
 }
 
 TEST(TableLayoutTest, SchemasThatTablesCannotHaveAreRefused) {
-  const auto names = [](const TableSchema& schema, const std::string& what) {
+  const auto names = [](const Schema& schema, const std::string& what) {
     EXPECT_NE(Refusal(schema).find(what), std::string::npos) << Refusal(schema);
   };
   names({}, "0 columns");
-  TableSchema wide;
+  Schema wide;
   for (int i = 0; i < 257; ++i) wide.columns.push_back(Column(std::to_string(i), T::kInt32));
   names(wide, "257 columns");
   wide.columns.pop_back();
@@ -52,12 +52,12 @@ TEST(TableLayoutTest, SchemasThatTablesCannotHaveAreRefused) {
   names({.columns = {Column("a", T::kInt32, true)}, .key = {0}}, "nullable");
   names({.columns = {Column("a", T::kInt32)}, .key = {1}}, "not among");
   names({.columns = {Column("a", T::kInt32)}, .key = {0, 0}}, "twice");
-  const TableSchema five{
+  const Schema five{
       .columns = {Column("a", T::kInt32), Column("b", T::kInt32), Column("c", T::kInt32),
                   Column("d", T::kInt32), Column("e", T::kInt32)},
       .key = {0, 1, 2, 3, 4}};
   names(five, "5 columns");
-  const TableSchema long_key{
+  const Schema long_key{
       .columns = {Column("a", T::kInt64), Column("b", T::kInt64), Column("c", T::kInt32)},
       .key = {0, 1, 2}};
   names(long_key, "20 bytes");
@@ -156,7 +156,7 @@ TEST(TableLayoutTest, PackedKeysOrderAsTheirColumnsDo) {
       {T::kFloat64, T::kUint64},
   };
   for (const std::vector<T>& key : keys) {
-    TableSchema schema{.columns = {Column("other", T::kInt64)}};
+    Schema schema{.columns = {Column("other", T::kInt64)}};
     for (size_t i = key.size(); i-- > 0;) {  // the key's order is not the table's
       schema.columns.push_back(Column("k" + std::to_string(i), key[i]));
     }

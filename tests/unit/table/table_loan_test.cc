@@ -96,8 +96,6 @@ TEST_P(TableLoanTest, RangesGoThereAndBackInChunks) {
           from.range().lo < cut && from.range().ContainsU64(cut.head)) {
         (end == End::kLow ? leaving.hi : leaving.lo) = cut;
       }
-      ASSERT_TRUE(from.PrepareExtract(leaving).ok());
-      ASSERT_TRUE(*from.WalkLeaving(1));
       const Range before = from.range();
       const uint64_t size = from.size();
       const auto rows_max = static_cast<uint32_t>(
@@ -177,11 +175,11 @@ INSTANTIATE_TEST_SUITE_P(Keys, TableLoanTest,
                                          KeyTypes{ColumnType::kDate, ColumnType::kInt32},
                                          KeyTypes{ColumnType::kUint64, ColumnType::kInt32}));
 
-TableSchema OneKey(bool two_words) {
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
-                                 {.name = "n", .type = ColumnType::kInt64, .nullable = true},
-                                 {.name = "s", .type = ColumnType::kString, .nullable = true}},
-                     .key = {0}};
+Schema OneKey(bool two_words) {
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kUint64},
+                            {.name = "n", .type = ColumnType::kInt64, .nullable = true},
+                            {.name = "s", .type = ColumnType::kString, .nullable = true}},
+                .key = {0}};
   if (two_words) schema.key.push_back(3);
   schema.columns.push_back({.name = "t", .type = ColumnType::kInt32});
   return schema;
@@ -243,15 +241,12 @@ TEST(TableLoanCutTest, OnlyAnEndOfTheRangeIsLent) {
   EXPECT_EQ(code({key, std::nullopt}, End::kLow), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({Key{}, key}, End::kHigh), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({Key{5, 1}, std::nullopt}, End::kHigh), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(world.partition->PrepareExtract({Key::FromU64(1), key}).code(),
-            absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({key, std::nullopt}, End::kHigh), absl::StatusCode::kOk);
   EXPECT_EQ(world.partition->range(), (Range{Key{}, key}));
   world.partition->TakeBack();
   world.partition->TakeBack();  // nothing is lent
   EXPECT_FALSE(world.partition->Forget(world.view, 1));
   EXPECT_EQ(world.partition->range(), Range{});
-  EXPECT_EQ(world.partition->SplitAt(key).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(TableLoanCutTest, TheMemoryOfAChunkIsUsed) {

@@ -31,7 +31,7 @@ void FailEach(TableWorld& world, const std::function<bool()>& work) {
   FailEach(world, work, [&] { return world.Differences(); });
 }
 
-TableSchema Schema(bool two_words) {
+Schema MemorySchema(bool two_words) {
   return AllTypes(two_words ? std::vector{ColumnType::kUint64, ColumnType::kInt32}
                             : std::vector{ColumnType::kInt32});
 }
@@ -40,7 +40,7 @@ class TableMemoryTest : public testing::TestWithParam<bool> {};
 
 TEST_P(TableMemoryTest, RefusedWritesChangeNothing) {
   SCOPED_TRACE(SeedText());
-  TableWorld world(Schema(GetParam()), Seed());
+  TableWorld world(MemorySchema(GetParam()), Seed());
   for (int round = 0; round < 4; ++round) {
     const std::vector<Row> rows = world.RandomRows(700, 60);
     FailEach(world, [&] { return world.Put(rows) > 0; });
@@ -53,7 +53,7 @@ TEST_P(TableMemoryTest, RefusedWritesChangeNothing) {
 TEST_P(TableMemoryTest, AnEraseAlwaysWorksAndLosesTheSnapshotsItHasNoMemoryFor) {
   SCOPED_TRACE(SeedText());
   for (const bool fails : {false, true}) {
-    TableWorld world(Schema(GetParam()), Seed());
+    TableWorld world(MemorySchema(GetParam()), Seed());
     for (int round = 0; round < 4; ++round) EXPECT_EQ(world.Put(world.RandomRows(700, 60)), 0u);
     world.TakeSnapshot();
     const uint64_t held = world.held[0].epoch;
@@ -74,9 +74,9 @@ TEST_P(TableMemoryTest, AnEraseAlwaysWorksAndLosesTheSnapshotsItHasNoMemoryFor) 
 }
 
 TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
-                                 {.name = "s", .type = ColumnType::kString}},
-                     .key = {0}};
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
+                            {.name = "s", .type = ColumnType::kString}},
+                .key = {0}};
   TableWorld world(schema, 1);
   // Different ones, so that there is no dictionary.
   const auto rows_of = [](int64_t first, int64_t last, size_t bytes) {
@@ -114,9 +114,9 @@ TEST(TableVersionBytesTest, OldStringsCountWithTheirBytes) {
 // A partition whose rows have all gone is many segments still, which are not freed in one turn.
 TEST(TableEndTest, APartitionGoesWhenItsDeadSegmentsHaveBeenFreedOneByOne) {
   constexpr size_t kStringBytes = 60'000;
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
-                                 {.name = "s", .type = ColumnType::kString}},
-                     .key = {0}};
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64},
+                            {.name = "s", .type = ColumnType::kString}},
+                .key = {0}};
   TableWorld world(schema, 1);
   std::vector<Row> rows;
   for (int64_t i = 0; i < 250; ++i) {
@@ -153,7 +153,7 @@ TEST(TableEndTest, APartitionGoesWhenItsDeadSegmentsHaveBeenFreedOneByOne) {
 // the table has.
 TEST(TableCompactionTest, APieceTakesALittleMemoryHoweverLargeTheTable) {
   constexpr int64_t kRows = 20'000;
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
   for (int i = 1; i < 30; ++i) {
     schema.columns.push_back({.name = "c" + std::to_string(i), .type = ColumnType::kInt64});
   }
@@ -186,7 +186,7 @@ TEST(TableCompactionTest, APieceTakesALittleMemoryHoweverLargeTheTable) {
 
 TEST_P(TableMemoryTest, RefusedBackgroundWorkChangesNothing) {
   SCOPED_TRACE(SeedText());
-  TableWorld world(Schema(GetParam()), Seed());
+  TableWorld world(MemorySchema(GetParam()), Seed());
   for (int round = 0; round < 30; ++round) world.Put(world.RandomRows(700, 12));
   world.TakeSnapshot();
   uint64_t before = 0;
@@ -205,7 +205,7 @@ TEST_P(TableMemoryTest, RefusedBackgroundWorkChangesNothing) {
 }
 
 void RefuseTransfers(bool two_words, Partition::End end) {
-  TableWorld world(Schema(two_words), Seed());
+  TableWorld world(MemorySchema(two_words), Seed());
   for (int round = 0; round < 6; ++round) {
     world.Put(world.RandomRows(700, 60));
     if (round == 4) world.TakeSnapshot();
@@ -262,7 +262,7 @@ TEST_P(TableMemoryTest, RefusedTransfersChangeNothing) {
 INSTANTIATE_TEST_SUITE_P(Keys, TableMemoryTest, testing::Bool());
 
 TEST(TableMemoryTest, AtTheLimitReadsAndErasesGoOn) {
-  TableWorld world(Schema(true), 3, /*limit_bytes=*/16u << 20);
+  TableWorld world(MemorySchema(true), 3, /*limit_bytes=*/16u << 20);
   while (world.Put(world.RandomRows(700, 4000)) == 0) {
   }
   EXPECT_EQ(world.Differences(), "");

@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                     KeyTypes{ColumnType::kInt32, ColumnType::kDecimal, ColumnType::kDate}));
 
 TEST(TablePartitionTest, SegmentsFillToTheirLastRow) {
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
   TableWorld world(schema, 1);
   int64_t next = 0;
   for (const size_t size : {63, 1, 1, 1982, 1, 1, 63486, 1, 1, 65536, 131073}) {
@@ -120,7 +120,7 @@ TEST(TablePartitionTest, SegmentsFillToTheirLastRow) {
 }
 
 TEST(TablePartitionTest, AMaskIsMadeBlockByBlockAndKeptWhileItsSnapshotIsHeld) {
-  TableSchema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
+  Schema schema{.columns = {{.name = "k", .type = ColumnType::kInt64}}, .key = {0}};
   TableWorld world(schema, 1);
   const auto rows_of = [](int64_t first, int64_t last, int64_t step) {
     std::vector<Row> rows;

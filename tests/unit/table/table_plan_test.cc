@@ -16,25 +16,25 @@ namespace {
 using namespace expressions;  // NOLINT: as their users do
 using testing::HasSubstr;
 
-absl::StatusOr<std::shared_ptr<const TablePlan>> Plan(const TableQuery& query) {
+absl::StatusOr<std::shared_ptr<const TablePlan>> Plan(const Query& query) {
   auto layout = TableLayout::Create(QuerySchema());
   EXPECT_TRUE(layout.ok());
   return TablePlan::Create(*layout, query);
 }
-TableQuery Filtered(Expression filter) {
-  TableQuery query;
+Query Filtered(Expression filter) {
+  Query query;
   query.filter = std::move(filter);
   return query;
 }
-TableQuery Aggregated(AggregateFunction function, Expression argument) {
-  TableQuery query;
+Query Aggregated(AggregateFunction function, Expression argument) {
+  Query query;
   AggregateColumn aggregate;
   aggregate.function = function;
   aggregate.argument = std::move(argument);
   query.aggregates.push_back(std::move(aggregate));
   return query;
 }
-void Refuses(const TableQuery& query, const char* why) {
+void Refuses(const Query& query, const char* why) {
   const auto plan = Plan(query);
   ASSERT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << why;
   EXPECT_THAT(std::string(plan.status().message()), HasSubstr(why));
@@ -75,7 +75,7 @@ TEST(TablePlanTest, BoundsOfOneColumnAreOneRange) {
 }
 
 TEST(TablePlanTest, EqualValuesAreComputedOnce) {
-  TableQuery query = Aggregated(AggregateFunction::kSum, Column("i32") * Column("i64"));
+  Query query = Aggregated(AggregateFunction::kSum, Column("i32") * Column("i64"));
   query.aggregates.push_back(query.aggregates[0]);
   query.aggregates[1].function = AggregateFunction::kAverage;
   const auto plan = Plan(query);
@@ -85,7 +85,7 @@ TEST(TablePlanTest, EqualValuesAreComputedOnce) {
 }
 
 TEST(TablePlanTest, ResultColumnsHaveTheTypesThatTheHeaderSays) {
-  TableQuery query;
+  Query query;
   const auto add = [&](AggregateFunction function, const char* column) {
     query.aggregates.push_back({});
     query.aggregates.back().function = function;
@@ -100,7 +100,7 @@ TEST(TablePlanTest, ResultColumnsHaveTheTypesThatTheHeaderSays) {
   query.group_by = {"few", "dec4n"};
   const auto plan = Plan(query);
   ASSERT_TRUE(plan.ok());
-  const TableSchema& result = (*plan)->result();
+  const Schema& result = (*plan)->result();
   const std::vector<ColumnSchema> expected = {
       {"few", ColumnType::kString, 0, true},    {"dec4n", ColumnType::kDecimal, 4, true},
       {"sum", ColumnType::kInt128, 2, false},   {"sum_2", ColumnType::kFloat64, 0, false},
@@ -108,7 +108,7 @@ TEST(TablePlanTest, ResultColumnsHaveTheTypesThatTheHeaderSays) {
       {"count", ColumnType::kUint64, 0, false}, {"sum_3", ColumnType::kInt128, 0, true}};
   EXPECT_EQ(result.columns, expected);
   EXPECT_TRUE((*plan)->aggregates());
-  TableQuery whole = query;
+  Query whole = query;
   whole.group_by.clear();
   EXPECT_TRUE((*Plan(whole))->result().columns[0].nullable);  // of no row
 }
@@ -131,16 +131,16 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   Refuses(Aggregated(AggregateFunction::kSum, wide), "has scale 20, decimals at most 18");
   Refuses(Aggregated(AggregateFunction::kSum, Literal(INT64_MAX) + Literal(1)),
           "is outside its type, int64");
-  TableQuery grouped = Aggregated(AggregateFunction::kMin, Column("i32"));
+  Query grouped = Aggregated(AggregateFunction::kMin, Column("i32"));
   grouped.group_by.assign(5, "i32");
   Refuses(grouped, "groups by 5 columns, at most 4");
-  TableQuery both = Aggregated(AggregateFunction::kMin, Column("i32"));
+  Query both = Aggregated(AggregateFunction::kMin, Column("i32"));
   both.columns.push_back({Column("i32"), "x"});
   Refuses(both, "either hands out columns or aggregates");
-  TableQuery twice;
+  Query twice;
   twice.columns = {{Column("i32"), "x"}, {Column("i64"), "x"}};
   Refuses(twice, "two result columns are called x");
-  TableQuery literal;
+  Query literal;
   literal.columns = {{Literal(Value(std::string("x"))), "x"}};
   Refuses(literal, "can only be compared");
   literal.columns = {{Literal(Value()), "x"}};
@@ -213,7 +213,7 @@ TEST(TablePlanTest, LargeExpressionsThatComeAgainAreComputedOnce) {
     return self(self, depth - 1) + self(self, depth - 1);
   };
   const Expression expression = large(large, 9);
-  TableQuery query;
+  Query query;
   for (uint32_t i = 0; i < kTableColumnsMax; ++i) query.columns.push_back({expression, ""});
   const auto plan = Plan(query);
   ASSERT_TRUE(plan.ok()) << plan.status();

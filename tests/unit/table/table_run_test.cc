@@ -61,7 +61,7 @@ std::string TextOf(const QueryOracle::Row& row) {
 }
 
 // Which rows pass. False: some row's arithmetic left its type, which a run may or may not see.
-bool Pass(QueryOracle& oracle, const TableQuery& query, const QuerySegment& segment,
+bool Pass(QueryOracle& oracle, const Query& query, const QuerySegment& segment,
           std::vector<uint32_t>& out) {
   for (uint32_t i = 0; i < segment.rows(); ++i) {
     if (!segment.counts(i)) continue;
@@ -82,7 +82,7 @@ TEST(TableRunTest, RowsHandedOutAreThoseOfTheOracle) {
     SCOPED_TRACE(round);
     const Segments segments = SomeSegments(random);
     QueryMaker maker(random);
-    TableQuery query;
+    Query query;
     if (random() % 8 != 0) query.filter = maker.Condition(2);
     for (uint64_t i = random() % 4; i > 0; --i) {
       query.columns.push_back(
@@ -112,7 +112,7 @@ TEST(TableRunTest, RowsHandedOutAreThoseOfTheOracle) {
     }
     auto run = TableRun::Create(*plan);
     ASSERT_TRUE(run.ok());
-    const TableSchema& result = (*plan)->result();
+    const Schema& result = (*plan)->result();
     std::vector<std::string> got;
     bool error = false;
     for (const auto& segment : segments) {
@@ -249,7 +249,7 @@ TEST(TableRunTest, AggregatesAreThoseOfTheOracle) {
     SCOPED_TRACE(round);
     const Segments segments = SomeSegments(random);
     QueryMaker maker(random);
-    TableQuery query;
+    Query query;
     if (random() % 3 != 0) query.filter = maker.Condition(2);
     const auto& columns = QuerySchema().columns;
     std::vector<size_t> group_columns;
@@ -325,7 +325,7 @@ TEST(TableRunTest, AggregatesAreThoseOfTheOracle) {
     ASSERT_TRUE(count.ok());
     ASSERT_EQ(*count, expected.size()) << (query.filter ? ExpressionText(*query.filter) : "");
     ++compared;
-    const TableSchema& result = (*plan)->result();
+    const Schema& result = (*plan)->result();
     auto wanted = expected.begin();
     for (uint64_t first = 0; first < *count;) {
       ResultMemory memory(result, 1 + static_cast<uint32_t>(random() % 50), 200);
@@ -380,7 +380,7 @@ struct FewStrings {
 // string is written over once it has been asked, which no partition does.
 TEST(TableRunTest, StringsOfADictionaryAreAskedOnceForASegment) {
   FewStrings strings;
-  TableQuery query;
+  Query query;
   query.filter = In(Column("few"), {Value(std::string("bb")), Value(std::string("cc"))});
   query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
   const auto plan = TablePlan::Create(Layout(), query);
@@ -440,7 +440,7 @@ TEST(TableRunTest, CountsOfNullsPruneSegments) {
     columns[column].validity = bits;
     columns[column].nulls = nulls;
     view.ever = ever;
-    TableQuery query;
+    Query query;
     query.filter = filter;
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
     const auto plan = TablePlan::Create(Layout(), query);
@@ -487,7 +487,7 @@ TEST(TableRunTest, SetsPruneSegmentsThatHaveNoneOfTheirValues) {
   }
   const SegmentView view{.rows = 10, .columns = columns, .ever = 10};
   const auto looked_at = [&](const Expression& filter) {
-    TableQuery query;
+    Query query;
     query.filter = filter;
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
     const auto plan = TablePlan::Create(Layout(), query);

@@ -39,7 +39,7 @@ class HeapSink final : public BytesSink {
 
 class TableWorld {
  public:
-  TableWorld(const TableSchema& schema, uint64_t seed, uint64_t limit_bytes = uint64_t{1} << 30)
+  TableWorld(const Schema& schema, uint64_t seed, uint64_t limit_bytes = uint64_t{1} << 30)
       : memory(limit_bytes), random(seed) {
     layout = *TableLayout::Create(schema);
     partition = *TablePartition::Create(Range{}, memory.cache, layout);
@@ -348,8 +348,8 @@ class TableWorld {
 };
 
 // A schema with all types, nullable where that may be, and a key of these types before.
-inline TableSchema AllTypes(const std::vector<ColumnType>& key) {
-  TableSchema schema;
+inline Schema AllTypes(const std::vector<ColumnType>& key) {
+  Schema schema;
   const auto add = [&](ColumnType type, bool nullable) {
     schema.columns.push_back({.name = "c" + std::to_string(schema.columns.size()),
                               .type = type,

@@ -1,18 +1,23 @@
 #include "wire/keys.h"
 
-#include <limits>
+#include <cmath>
 #include <random>
+#include <string>
 
 #include "eris/key_encoding.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace eris::wire {
 namespace {
 
-constexpr KeyType kTypes[] = {KeyType::kUint64, KeyType::kInt64, KeyType::kFloat64, KeyType::kDate};
+using ::testing::HasSubstr;
+
+constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
+                                 ColumnType::kDate};
 
 // A key of the type, often one of the ends.
-uint64_t AnyKey(KeyType type, std::mt19937_64& random) {
+uint64_t AnyKey(ColumnType type, std::mt19937_64& random) {
   switch (random() % 4) {
     case 0:
       return LowestKey(type);
@@ -38,7 +43,9 @@ TEST(KeyMessagesTest, RangesOfAllPairsOfTypesGoRound) {
     FillRange(types, range, &message);
     const auto back = RangeFrom("range", types, message);
     // The lowest keys are as good as 0: nothing lies below them.
-    const auto plain = [](KeyType type, uint64_t key) { return key == LowestKey(type) ? 0 : key; };
+    const auto plain = [](ColumnType type, uint64_t key) {
+      return key == LowestKey(type) ? 0 : key;
+    };
     if (types.two_parts()) {
       range.lo_second = plain(*types.second, range.lo_second);
       range.hi_second = plain(*types.second, range.hi_second);
@@ -54,7 +61,7 @@ TEST(KeyMessagesTest, RangesOfAllPairsOfTypesGoRound) {
 }
 
 TEST(KeyMessagesTest, RangeWithoutSecondPartsStaysInTheShortForm) {
-  const KeyTypes types{KeyType::kUint64, KeyType::kInt64};
+  const KeyTypes types{ColumnType::kUint64, ColumnType::kInt64};
   v1::KeyRange message;
   FillRange(types, {5, 9}, &message);
   EXPECT_EQ(message.lo(), 5u);
@@ -69,7 +76,7 @@ TEST(KeyMessagesTest, RangeWithoutSecondPartsStaysInTheShortForm) {
 }
 
 TEST(KeyMessagesTest, ShortFormTakesSecondParts) {
-  const KeyTypes types{KeyType::kUint64, KeyType::kDate};
+  const KeyTypes types{ColumnType::kUint64, ColumnType::kDate};
   v1::KeyRange message;
   message.set_hi(9);
   message.mutable_start_second()->set_date32(1);
@@ -83,6 +90,55 @@ TEST(KeyMessagesTest, ShortFormTakesSecondParts) {
                                        "part of that bound"));
   message.set_lo(7);
   EXPECT_EQ(*RangeFrom("range", types, message), (KeyRange{7, std::nullopt, KeyFromDate(1), 0}));
+}
+
+// What the object's type says of one bound, of both forms and of second parts.
+TEST(KeyMessagesTest, OddRangesAreRefused) {
+  const auto refusal = [](const KeyTypes& types, const v1::KeyRange& range) {
+    const auto back = RangeFrom("range", types, range);
+    EXPECT_EQ(back.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(back.status().message());
+  };
+  const KeyTypes ints = ColumnType::kInt64, floats = ColumnType::kFloat64;
+  const KeyTypes pairs{ColumnType::kUint64, ColumnType::kDate};
+  v1::KeyRange range;
+  range.set_hi(10);
+  EXPECT_EQ(refusal(ints, range),
+            "range: lo and hi are for keys of type uint64; the keys of the object are int64: set "
+            "start and end");
+  range.mutable_end()->set_u64(10);
+  EXPECT_THAT(refusal({}, range), HasSubstr("not beside start and end"));
+  range.Clear();
+  range.mutable_start()->set_f64(1);
+  EXPECT_EQ(refusal(ints, range), "range.start: f64 is set, must be i64 as the keys of the object");
+  range.mutable_start()->Clear();
+  EXPECT_THAT(refusal(ints, range), HasSubstr("range.start: none is set, must be i64"));
+  range.mutable_start()->set_f64(std::nan(""));
+  EXPECT_THAT(refusal(floats, range), HasSubstr("range.start is NaN"));
+  range.mutable_start()->set_date32(1);
+  range.mutable_end()->set_date32(-1);
+  EXPECT_EQ(refusal(ColumnType::kDate, range),
+            "range is inverted: hi 1969-12-31 is below lo 1970-01-02");
+
+  range.Clear();
+  range.mutable_start_second()->set_date32(1);
+  EXPECT_THAT(refusal(pairs, range), HasSubstr("range.start_second is set without range.start"));
+  range.mutable_start()->set_u64(1);
+  EXPECT_EQ(refusal({}, range),
+            "range.start_second is set, but the keys of the object have one part (uint64)");
+  range.mutable_start_second()->set_u64(1);
+  EXPECT_THAT(refusal(pairs, range), HasSubstr("range.start_second: u64 is set, must be date32"));
+  range.mutable_start_second()->set_date32(5);
+  range.mutable_end_second()->set_date32(1);
+  EXPECT_THAT(refusal(pairs, range), HasSubstr("range.end_second is set without range.end"));
+  range.mutable_end()->set_u64(1);
+  EXPECT_EQ(refusal(pairs, range), "range is inverted: hi 1/1970-01-02 is below lo 1/1970-01-06");
+  range.clear_end_second();
+  EXPECT_THAT(refusal(pairs, range), HasSubstr("is below lo 1/1970-01-06"));
+  range.Clear();
+  range.mutable_end()->set_u64(1);
+  range.mutable_end_second();
+  EXPECT_THAT(refusal({}, range), HasSubstr("range.end_second is set, but"));
 }
 
 }  // namespace

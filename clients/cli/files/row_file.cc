@@ -1,0 +1,469 @@
+#include "clients/cli/files/row_file.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "clients/cli/files/delimiter_index.h"
+#include "clients/cli/files/field_text.h"
+#include "clients/cli/files/import_hint.h"
+#include "clients/cli/files/schema_text.h"
+#include "clients/cli/text/interrupt.h"
+#include "clients/cut_text.h"
+
+namespace eris::cli {
+namespace {
+
+// With its places it stays in a core's second cache.
+constexpr size_t kReadBytes = 256 << 10;
+constexpr size_t kPadBytes = kIndexPadBytes + 8;
+constexpr size_t kShownBytesMax = 40;
+// What a short string is copied in at once.
+constexpr size_t kCopyBytes = 32;
+static_assert(kCopyBytes <= kPadBytes);
+
+}  // namespace
+
+struct RowFile::Field {
+  static constexpr size_t kNone = FileColumns::kNone;
+  size_t column = kNone;                  // of the object; kNone: passed over
+  ColumnType type = ColumnType::kInt128;  // of no column: passed over
+  uint8_t scale = 0;
+  bool nullable = false;
+  bool key = false;
+  uint32_t width = 0;  // of a value; of strings 0
+};
+
+// Of one field each; a field that is passed over has none.
+struct RowFile::Cursors {
+  struct Cursor {
+    char* values = nullptr;  // of fixed width: of row 0
+    uint32_t* offsets = nullptr;
+    uint8_t* validity = nullptr;
+    ColumnBuffers* buffers = nullptr;
+    size_t bytes = 0;  // of strings: up to the next row's
+    size_t room = 0;   // of strings: bytes there are
+  };
+
+  Cursors(const std::vector<Field>& fields, size_t columns, uint64_t rows_max, uint64_t longest,
+          client::OwnedRows& rows)
+      : row(rows.rows), string_bytes_max(longest), cursors(fields.size()) {
+    rows.columns.resize(columns);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const Field& field = fields[i];
+      if (field.column == Field::kNone) continue;
+      Cursor& cursor = cursors[i];
+      cursor.buffers = &rows.columns[field.column];
+      ColumnBuffers& buffers = *cursor.buffers;
+      if (field.nullable) {
+        // All set where no row was null before: Finish leaves it out then.
+        if (buffers.validity.empty() && row > 0) buffers.validity.assign((row + 7) / 8, '\xff');
+        buffers.validity.resize((rows_max + 7) / 8);
+        cursor.validity = reinterpret_cast<uint8_t*>(buffers.validity.data());
+      }
+      if (field.type == ColumnType::kString) {
+        buffers.offsets.resize((rows_max + 1) * sizeof(uint32_t));
+        cursor.offsets = reinterpret_cast<uint32_t*>(buffers.offsets.data());
+        if (row == 0) cursor.offsets[0] = 0;
+        cursor.bytes = cursor.offsets[row];
+        cursor.room = buffers.values.size();
+        cursor.values = buffers.values.data();
+      } else {
+        buffers.values.resize(rows_max * field.width);
+        cursor.values = buffers.values.data();
+      }
+    }
+  }
+
+  // Makes the columns as long as their rows.
+  void Finish(const std::vector<Field>& fields, client::OwnedRows& rows) {
+    rows.rows = row;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const Field& field = fields[i];
+      if (field.column == Field::kNone) continue;
+      ColumnBuffers& buffers = *cursors[i].buffers;
+      if (field.type == ColumnType::kString) {
+        buffers.values.resize(cursors[i].bytes);
+        buffers.offsets.resize((row + 1) * sizeof(uint32_t));
+      } else {
+        buffers.values.resize(row * field.width);
+      }
+      if (!field.nullable) continue;
+      uint64_t present = 0;
+      for (uint64_t at = 0; at < row; ++at) present += cursors[i].validity[at >> 3] >> (at & 7) & 1;
+      buffers.validity.resize(present == row ? 0 : (row + 7) / 8);
+    }
+  }
+
+  // Grows a string column.
+  static void MakeRoom(Cursor& cursor, size_t bytes) {
+    std::string& values = cursor.buffers->values;
+    values.resize(cursor.bytes + bytes + std::max<size_t>(cursor.bytes / 2, 64 << 10));
+    cursor.values = values.data();
+    cursor.room = values.size();
+  }
+
+  // Stores a field of row `row`; false: it is no value of the column. kPadded: kPadBytes readable
+  // bytes follow the text.
+  template <bool kPadded>
+  bool Store(const Field& field, Cursor& cursor, const char* text, size_t length) {
+    if (field.nullable) {
+      const auto bit = static_cast<uint8_t>(1 << (row & 7));
+      uint8_t& byte = cursor.validity[row >> 3];
+      byte = static_cast<uint8_t>(length > 0 ? byte | bit : byte & ~bit);
+      if (length == 0) return StoreNothing(field, cursor);
+    }
+    if (field.type == ColumnType::kString) return StoreString<kPadded>(cursor, text, length);
+    if (field.column == Field::kNone) return true;
+    char* const to = cursor.values + row * field.width;
+    if (!StoreField(field.type, field.scale, {text, length}, to)) return false;
+    return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);
+  }
+  static bool IsNanAt(const char* at) {
+    double number;
+    std::memcpy(&number, at, sizeof(number));
+    return std::isnan(number);
+  }
+  template <bool kPadded>
+  bool StoreString(Cursor& cursor, const char* text, size_t length) {
+    if (length > string_bytes_max) return false;
+    if (cursor.room - cursor.bytes < length + kCopyBytes) MakeRoom(cursor, length + kCopyBytes);
+    if (kPadded && length <= kCopyBytes) {
+      std::memcpy(cursor.values + cursor.bytes, text, kCopyBytes);
+    } else {
+      std::memcpy(cursor.values + cursor.bytes, text, length);
+    }
+    cursor.bytes += length;
+    cursor.offsets[row + 1] = static_cast<uint32_t>(cursor.bytes);
+    return true;
+  }
+  bool StoreNothing(const Field& field, Cursor& cursor) {
+    if (field.type == ColumnType::kString) {
+      cursor.offsets[row + 1] = static_cast<uint32_t>(cursor.bytes);
+    } else {
+      std::memset(cursor.values + row * field.width, 0, field.width);
+    }
+    return true;
+  }
+
+  // Takes back what has been stored of row `row`.
+  void Undo() {
+    for (Cursor& cursor : cursors) {
+      if (cursor.offsets != nullptr) cursor.bytes = cursor.offsets[row];
+    }
+  }
+
+  uint64_t row;  // the next one
+  const uint64_t string_bytes_max;
+  std::vector<Cursor> cursors;
+};
+
+RowFile::RowFile(int fd, std::string name, const RowFileFormat& format, Schema schema)
+    : fd_(fd),
+      interrupt_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      name_(std::move(name)),
+      format_(format),
+      schema_(std::move(schema)) {}
+RowFile::~RowFile() {
+  if (interrupt_fd_ >= 0) close(interrupt_fd_);
+}
+
+void RowFile::Interrupt() {
+  const uint64_t one = 1;
+  if (interrupt_fd_ >= 0) (void)!write(interrupt_fd_, &one, sizeof(one));
+}
+
+// Which some programs write first, also where there is no header. Not of .tbl: there it is what a
+// first string begins with, which has no quotes around it.
+void RowFile::SkipByteOrderMark() {
+  constexpr absl::string_view kMark = "\xef\xbb\xbf";
+  const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
+  if (!at_start_ || !format_.delimited.quotes ||
+      (absl::StartsWith(kMark, text) && text != kMark && !at_end_))
+    return;
+  at_start_ = false;
+  if (absl::StartsWith(text, kMark)) Take(kMark.size());
+}
+
+absl::Status RowFile::Fill() {
+  if (absl::Status status = AwaitReadable(fd_, interrupt_fd_); !status.ok()) return status;
+  // What is left is the beginning of one record.
+  const size_t left = end_ - begin_;
+  if (buffer_.size() < left + kReadBytes + kPadBytes) {
+    buffer_.resize(left + left / 2 + kReadBytes + kPadBytes);
+  }
+  std::memmove(buffer_.data(), buffer_.data() + begin_, left);
+  begin_ = 0;
+  end_ = left;
+  ssize_t got;
+  do {
+    got = read(fd_, buffer_.data() + left, kReadBytes);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return absl::UnavailableError(absl::StrCat("cannot read: ", std::strerror(errno)));
+  if (got == 0) at_end_ = true;
+  end_ += static_cast<size_t>(got);
+  SkipByteOrderMark();
+  std::memset(buffer_.data() + end_, 0, kPadBytes);  // no delimiter
+  Index();
+  return absl::OkStatus();
+}
+
+void RowFile::Index() {
+  // Ends of the text, which are no delimiters, stop a record that is not whole.
+  const size_t stops = fields_.size() + 2;
+  if (places_.size() < end_ + 8 + stops) places_.resize(end_ + 8 + stops);
+  const size_t count = IndexDelimiters(buffer_.data(), begin_, end_, format_.delimited.delimiter,
+                                       format_.delimited.quotes, places_.data());
+  std::fill_n(places_.begin() + static_cast<ptrdiff_t>(count), stops, static_cast<uint32_t>(end_));
+  next_place_ = 0;
+}
+
+void RowFile::Take(size_t bytes) {
+  begin_ += bytes;
+  bytes_ += bytes;
+}
+
+void RowFile::SetFields(const FileColumns& columns) {
+  for (const FileColumns::Field& from : columns.fields) {
+    Field& field = fields_.emplace_back();
+    names_.push_back(from.name);
+    field.column = from.column;
+    if (from.column == Field::kNone) continue;
+    const ColumnSchema& column = schema_.columns[from.column];
+    field.type = column.type;
+    field.scale = column.scale;
+    field.nullable = column.nullable;
+    field.key = std::count(schema_.key.begin(), schema_.key.end(), from.column) > 0;
+    field.width = ColumnValueBytes(column.type);
+  }
+}
+
+// One record, or the first line of one that is too long.
+SplitResult RowFile::Split(absl::string_view text, size_t& consumed, std::string& problem) {
+  const SplitResult result = text.empty() ? SplitResult::kNeedMore
+                                          : SplitRecord(text, at_end_, format_.delimited, split_,
+                                                        scratch_, consumed, problem);
+  if (result != SplitResult::kNeedMore || text.size() <= kRecordBytesMax) return result;
+  problem = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
+  consumed = std::min(text.find('\n'), text.size() - 1) + 1;
+  return SplitResult::kBad;
+}
+
+absl::Status RowFile::Open() {
+  size_t passed = 0;  // bytes behind begin_ without a record: empty lines, and bad ones
+  bool may_be_header = true;
+  size_t consumed = 0;
+  // Without a header and a choice nothing is to be known of the first record.
+  for (bool look = format_.choice || format_.header != false; look;) {
+    const absl::string_view text(buffer_.data() + begin_ + passed, end_ - begin_ - passed);
+    std::string problem;
+    split_.clear();
+    const SplitResult result = Split(text, consumed, problem);
+    if (result == SplitResult::kNeedMore) {
+      look = !at_end_;
+      if (!look) break;
+      if (absl::Status status = Fill(); !status.ok()) return status;
+    } else if (result == SplitResult::kBad) {
+      if (format_.header == true && may_be_header) {
+        return absl::InvalidArgumentError(absl::StrCat(name_, " line 1: ", problem));
+      }
+      look = format_.choice.has_value() && consumed < text.size();
+      may_be_header = false;
+      passed += consumed;
+      split_.clear();
+    } else {
+      look = text.substr(0, consumed).find_first_not_of("\r\n") == text.npos;
+      if (look) passed += consumed;
+    }
+  }
+  const absl::StatusOr<FileColumns> columns =
+      FindColumns(name_, format_, schema_, split_, may_be_header);
+  if (!columns.ok()) return columns.status();
+  SetFields(*columns);
+  if (columns->header) {
+    const absl::string_view header(buffer_.data() + begin_, passed + consumed);
+    line_ += static_cast<uint64_t>(std::count(header.begin(), header.end(), '\n'));
+    Take(header.size());
+  }
+  if (!buffer_.empty()) Index();  // for as many fields as are known now
+  return absl::OkStatus();
+}
+
+size_t RowFile::FieldOf(uint32_t column) const {
+  size_t field = 0;
+  while (field + 1 < fields_.size() && fields_[field].column != column) ++field;
+  return field;
+}
+
+RowFile::Step RowFile::FastRecord(Cursors& to, std::string& complaint) {
+  const char* const text = buffer_.data();
+  const uint32_t* place = &places_[next_place_];
+  const char delimiter = format_.delimited.delimiter;
+  const size_t last = fields_.size() - 1;
+  size_t start = begin_;
+  for (size_t i = 0; i < last; ++i) {
+    const size_t end = *place++;
+    if (text[end] != delimiter ||
+        !to.Store<true>(fields_[i], to.cursors[i], text + start, end - start)) {
+      to.Undo();
+      return SlowRecord(to, complaint);
+    }
+    start = end + 1;
+  }
+  size_t end = *place++;
+  size_t next = end + 1;
+  bool plain = text[end] == '\n';
+  if (plain) {
+    if (end > start && text[end - 1] == '\r') --end;
+    // Empty lines, and a field that is only the trailing delimiter's.
+    plain = end > start || (last > 0 && !format_.delimited.trailing_delimiter);
+  } else if (text[end] == delimiter && format_.delimited.trailing_delimiter &&
+             text[end + 1] == '\n') {
+    plain = true;
+    ++place;
+    ++next;
+  }
+  if (!plain || !to.Store<true>(fields_[last], to.cursors[last], text + start, end - start)) {
+    to.Undo();
+    return SlowRecord(to, complaint);
+  }
+  next_place_ = static_cast<size_t>(place - places_.data());
+  Take(next - begin_);
+  ++line_;
+  ++to.row;
+  return Step::kRow;
+}
+
+RowFile::Step RowFile::SkipRestOfLine() {
+  const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
+  const size_t newline = text.find('\n');
+  if (newline == text.npos) {
+    Take(text.size());
+    return Step::kMore;
+  }
+  in_bad_line_ = false;
+  ++line_;
+  Take(newline + 1);
+  while (places_[next_place_] < begin_) ++next_place_;
+  return Step::kBlank;
+}
+
+// Quotes, empty lines, bad lines, and those that are not whole yet.
+RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
+  const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
+  size_t consumed = 0;
+  std::string problem;
+  const SplitResult result = Split(text, consumed, problem);
+  if (result == SplitResult::kNeedMore) return Step::kMore;
+  const absl::string_view record = text.substr(0, consumed);
+  // Of a line that was given up as too long.
+  in_bad_line_ = result == SplitResult::kBad && consumed == text.size() && !at_end_ &&
+                 record.find('\n') == text.npos;
+  const bool empty =
+      result == SplitResult::kRecord && record.find_first_not_of("\r\n") == text.npos;
+  const bool blank = empty && !(fields_.size() == 1 && fields_[0].nullable);
+  bad_field_.reset();
+  if (result == SplitResult::kRecord && !blank) problem = ReadSplit(to);
+  if (!problem.empty()) {
+    to.Undo();
+    complaint = absl::StrCat(name_, " line ", line_, ": ", problem);
+  }
+  line_ += static_cast<uint64_t>(std::count(record.begin(), record.end(), '\n'));
+  Take(consumed);
+  while (places_[next_place_] < begin_) ++next_place_;
+  if (!problem.empty()) return Step::kBad;
+  if (blank) return Step::kBlank;
+  ++to.row;
+  return Step::kRow;
+}
+
+// Stores the fields of split_; returns what is wrong with one.
+std::string RowFile::ReadSplit(Cursors& to) {
+  if (split_.size() != fields_.size()) {
+    return absl::StrCat(split_.size(), " fields, expected ", fields_.size(),
+                        DelimiterHint(split_, format_.delimited.delimiter));
+  }
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = fields_[i];
+    if (field.column == Field::kNone) continue;
+    const absl::string_view one = split_[i];
+    const bool is_string = field.type == ColumnType::kString;
+    if (one.empty() && is_string && field.nullable && one.data() >= scratch_.data() &&
+        one.data() <= scratch_.data() + scratch_.size()) {
+      // In quotes: an empty string.
+      to.cursors[i].validity[to.row >> 3] |= static_cast<uint8_t>(1 << (to.row & 7));
+      to.StoreNothing(field, to.cursors[i]);
+      continue;
+    }
+    absl::string_view readable = one;
+    if (!is_string && one.size() <= kNumberBytesMax) {
+      padded_.assign(one.data(), one.size());
+      padded_.append(kPadBytes, '\0');
+      readable = absl::string_view(padded_).substr(0, one.size());
+    }
+    if ((!is_string && one.size() > kNumberBytesMax) ||
+        !to.Store<false>(field, to.cursors[i], readable.data(), readable.size())) {
+      bad_field_ = i;
+      return Complaint(i, one);
+    }
+  }
+  return "";
+}
+
+std::string RowFile::Complaint(size_t field, absl::string_view text) const {
+  const ColumnSchema& column = schema_.columns[fields_[field].column];
+  const std::string what = ColumnRangeText(column, fields_[field].key, format_.string_bytes_max);
+  const std::string where = absl::StrCat(
+      "column ", field + 1, " (", names_[field].empty() ? column.name : names_[field], ") is ");
+  if (text.empty()) return absl::StrCat(where, "empty, and may not be null; expected a ", what);
+  return absl::StrCat(where, "'", client::CutText(text, kShownBytesMax),
+                      text.size() > kShownBytesMax ? "..." : "", "', no ", what);
+}
+
+std::string RowFile::hint() const {
+  if (!format_.choice || !bad_field_) return "";
+  const size_t column = fields_[*bad_field_].column;
+  if (column < schema_.key.size()) {
+    const std::string hint = KeyHint(KeyTypesOf(schema_), column == 1, split_[*bad_field_]);
+    if (!hint.empty()) return hint;
+  }
+  return TableHint(names_, split_, FieldOf(0));
+}
+
+absl::StatusOr<RowFile::Result> RowFile::Read(uint64_t rows_max, client::OwnedRows& rows,
+                                              OnBadLine on_bad_line, uint64_t text_bytes_max) {
+  std::string complaint;
+  Cursors to(fields_, schema_.columns.size(), rows_max, format_.string_bytes_max, rows);
+  if (to.row == 0) batch_begin_ = bytes_;
+  absl::StatusOr<Result> result = Result::kFull;
+  while (to.row < rows_max && bytes_ - batch_begin_ < text_bytes_max) {
+    const Step step = places_.empty() ? Step::kMore
+                      : in_bad_line_  ? SkipRestOfLine()
+                                      : FastRecord(to, complaint);
+    if (step == Step::kBad) {
+      if (on_bad_line(complaint)) continue;
+      result = Result::kBadLine;
+      break;
+    }
+    if (step != Step::kMore) continue;
+    if (at_end_) {
+      result = Result::kEnd;
+      break;
+    }
+    if (absl::Status status = Fill(); !status.ok()) {
+      result = std::move(status);
+      break;
+    }
+  }
+  to.Finish(fields_, rows);
+  return result;
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,114 @@
+// Files of delimited text as columns of an object: the part of `eris import` that needs no server.
+// Two passes over blocks that stay in the cache: where fields end (delimiter_index.h), then their
+// values, straight into buffers of Arrow's layout. Some 1 GB/s of text on one core. One thread at a
+// time, but for Interrupt.
+#ifndef ERIS_CLIENTS_CLI_FILES_ROW_FILE_H_
+#define ERIS_CLIENTS_CLI_FILES_ROW_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "clients/cli/files/delimited.h"
+#include "clients/cli/files/file_columns.h"
+#include "clients/rows.h"
+#include "eris/schema.h"
+
+namespace eris::cli {
+
+class RowFile {
+ public:
+  // The most text of one batch, where the server takes that much.
+  static constexpr uint64_t kBatchTextBytesMax = 8 << 20;
+
+  // `fd` stays the caller's; `name` is for messages.
+  RowFile(int fd, std::string name, const RowFileFormat& format, Schema schema);
+  RowFile(const RowFile&) = delete;
+  RowFile& operator=(const RowFile&) = delete;
+  ~RowFile();
+
+  // Settles which field is which column, if need be by the first record, and passes over a header.
+  // Errors: InvalidArgument (FindColumns), Unavailable (reading failed).
+  absl::Status Open();
+
+  enum class Result {
+    kFull,     // rows_max rows, or text_bytes_max bytes of text, are there
+    kBadLine,  // on_bad_line has said stop; rows before it are there, the next Read goes on behind
+               // it
+    kEnd,
+  };
+  // Appends rows to `rows`, which is fresh, or as an earlier call has left it; where it comes from
+  // a batch that was used, Reset it before. An empty field is null in a column that may be;
+  // in quotes it is an empty string. Empty lines are passed over, but in files of one field that
+  // may be null. Each bad line is told to `on_bad_line`, and passed over where that returns true: a
+  // Read lays out room for rows_max rows, which must not be done again for every bad line. Errors:
+  // Unavailable, Cancelled (Interrupt; CatchInterrupts).
+  using OnBadLine = absl::FunctionRef<bool(const std::string& complaint)>;
+  absl::StatusOr<Result> Read(uint64_t rows_max, client::OwnedRows& rows, OnBadLine on_bad_line,
+                              uint64_t text_bytes_max = kBatchTextBytesMax);
+  // Makes rows empty, and keeps their memory.
+  static void Reset(client::OwnedRows& rows) { rows.rows = 0; }
+  // A Read that waits for a pipe, and all later ones, end with Cancelled. Any thread.
+  void Interrupt();
+
+  uint64_t bytes_read() const { return bytes_; }  // up to the end of the last record
+  // Which field of a record the column is; after Open.
+  size_t FieldOf(uint32_t column) const;
+  // Of a choice of columns: what would help against the complaint that on_bad_line has just got, to
+  // be said behind it: flags for a new object. The reading thread.
+  std::string hint() const;
+
+ private:
+  struct Field;    // what becomes of one field of a record
+  struct Cursors;  // where the values of the next row go
+  enum class Step { kRow, kBlank, kMore, kBad };
+
+  absl::Status Fill();
+  void Index();
+  void SkipByteOrderMark();
+  SplitResult Split(absl::string_view text, size_t& consumed, std::string& problem);
+  void SetFields(const FileColumns& columns);
+  Step SkipRestOfLine();
+  Step FastRecord(Cursors& to, std::string& complaint);
+  Step SlowRecord(Cursors& to, std::string& complaint);
+  std::string ReadSplit(Cursors& to);
+  std::string Complaint(size_t field, absl::string_view text) const;
+  void Take(size_t bytes);
+
+  // Immutable after Open.
+  const int fd_;
+  const int interrupt_fd_;  // -1: cannot be interrupted
+  const std::string name_;
+  const RowFileFormat format_;
+  const Schema schema_;
+  std::vector<Field> fields_;
+  std::vector<std::string> names_;  // of fields, in the file; empty: unknown
+
+  std::vector<char> buffer_;  // the text in [begin_, end_), and a pad behind it
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  bool at_start_ = true;          // of the file: nothing has been looked at
+  bool at_end_ = false;           // of the file
+  bool in_bad_line_ = false;      // what comes up to the next line end belongs to one given up
+  std::vector<uint32_t> places_;  // of delimiters and line ends in the text, then end_ repeatedly
+  size_t next_place_ = 0;         // of the record at begin_
+  uint64_t bytes_ = 0;
+  uint64_t batch_begin_ = 0;  // bytes_ where the rows of the batch being filled begin
+  uint64_t line_ = 1;         // of the record at begin_
+  // The field of split_ that the last complaint is about; unset: it is about the whole line.
+  std::optional<size_t> bad_field_;
+  std::vector<absl::string_view> split_;
+  std::string scratch_;
+  std::string padded_;
+};
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_FILES_ROW_FILE_H_

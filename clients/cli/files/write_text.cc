@@ -1,0 +1,104 @@
+#include "clients/cli/files/write_text.h"
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "clients/cli/files/cell_text.h"
+#include "clients/cli/text/parse.h"
+#include "clients/cut_text.h"
+
+namespace eris::cli {
+namespace {
+
+// Not decoded.
+struct WriteParts {
+  absl::string_view key, expected, value;
+};
+
+// Cuts `right` at the first of `separators`, blanks behind which belong to them; false: there is
+// none.
+bool CutAt(const char* separators, bool exact, absl::string_view& left, absl::string_view& right) {
+  const size_t at = right.find_first_of(separators);
+  if (at == right.npos) return false;
+  const bool blank = absl::ascii_isspace(static_cast<unsigned char>(right[at]));
+  left = right.substr(0, at);
+  right.remove_prefix(at + 1);
+  if (blank || !exact) right = absl::StripLeadingAsciiWhitespace(right);
+  return true;
+}
+
+absl::StatusOr<WriteParts> CutWrite(WriteMode mode, bool strings, absl::string_view text) {
+  constexpr size_t kShownMax = 60;
+  const bool compares = mode == WriteMode::kCompareAndSet;
+  WriteParts parts;
+  parts.value =
+      strings ? absl::StripLeadingAsciiWhitespace(text) : absl::StripAsciiWhitespace(text);
+  if (CutAt("= \t", strings, parts.key, parts.value) &&
+      (!compares || CutAt(strings ? ":" : ": \t", strings, parts.expected, parts.value))) {
+    return parts;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", client::CutText(text, kShownMax), "' is no pair; expected ",
+                   compares                  ? "key=expected:value or 'key expected value'"
+                   : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
+                                             : "key=value or 'key value'"));
+}
+
+absl::Status AddDelta(absl::string_view text, ColumnBuffers& to) {
+  constexpr uint64_t kLowest = uint64_t{1} << 63;
+  uint64_t delta = 0;
+  if (!ParseU64(text, delta)) {
+    if (text.empty() || text[0] != '-' || !ParseU64(text.substr(1), delta) || delta > kLowest) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", text, "' is no number from -9223372036854775808 to 18446744073709551615"));
+    }
+    delta = 0 - delta;
+  }
+  to.values.append(reinterpret_cast<const char*>(&delta), sizeof(delta));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+size_t RowsToWrite::string_bytes() const {
+  size_t bytes = 0;
+  for (const client::OwnedRows* part : {&rows, &expected}) {
+    if (!part->columns.empty() && !part->columns.back().offsets.empty()) {
+      bytes += part->columns.back().values.size();
+    }
+  }
+  return bytes;
+}
+
+absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from_input,
+                      absl::string_view text, RowsToWrite& to) {
+  if (syntax.mode == WriteMode::kErase) {
+    return AddKey(schema, absl::StripAsciiWhitespace(text), to.rows);
+  }
+  const ColumnSchema& column = schema.columns.back();
+  const bool strings = column.type == ColumnType::kString;
+  const absl::StatusOr<WriteParts> parts = CutWrite(syntax.mode, strings, text);
+  if (!parts.ok()) return parts.status();
+  if (absl::Status status = AddKey(schema, parts->key, to.rows); !status.ok()) return status;
+  const auto add = [&](absl::string_view value, ColumnBuffers& buffers) {
+    if (syntax.mode == WriteMode::kAdd) return AddDelta(value, buffers);
+    if (!strings) return AddCell(column, value, buffers);
+    const absl::StatusOr<std::string> bytes =
+        from_input ? ParseByteText(syntax.format, value) : ParseByteArgument(syntax.format, value);
+    if (bytes.ok()) AddString(*bytes, buffers);
+    return bytes.status();
+  };
+  to.rows.columns.resize(schema.columns.size());
+  if (syntax.mode == WriteMode::kCompareAndSet) {
+    ++to.expected.rows;
+    to.expected.columns.resize(1);
+    absl::Status status = add(parts->expected, to.expected.columns[0]);
+    if (!status.ok()) return status;
+  }
+  return add(parts->value, to.rows.columns.back());
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,33 @@
+// The bytes that one session may still have under way. Shared with its requests and aggregates,
+// which outlive it; whoever holds some adds them again. Any thread.
+#ifndef ERIS_ENGINE_CORE_SESSION_CREDIT_H_
+#define ERIS_ENGINE_CORE_SESSION_CREDIT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "engine/core/core.h"
+
+namespace eris::engine {
+
+using SessionCredit = std::shared_ptr<std::atomic<int64_t>>;
+
+// `what`: a "batch", for the text. Errors: ResourceExhausted, with nothing taken.
+inline absl::Status TakeCredit(const Core& core, std::atomic<int64_t>& credit, int64_t bytes,
+                               absl::string_view what) {
+  // relaxed: a count, no data.
+  const int64_t left = credit.fetch_sub(bytes, std::memory_order_relaxed);
+  if (left >= bytes) return absl::OkStatus();
+  credit.fetch_add(bytes, std::memory_order_relaxed);
+  return absl::ResourceExhaustedError(
+      absl::StrCat("this session may have ", core.options.session_in_flight_bytes_max,
+                   " bytes in flight; ", left, " are left, the ", what, " needs ", bytes));
+}
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_CORE_SESSION_CREDIT_H_

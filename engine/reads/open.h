@@ -1,0 +1,44 @@
+// The one door from sessions to what reads many rows: scans of indexes and of tables, joins,
+// aggregates, and scans into other objects. Everything that is asked is checked here. Each call
+// may be made by any thread; none throws: without memory it is ResourceExhausted. Errors: as
+// session.h says of the call of that name. Paper: ERIS 3.1.
+#ifndef ERIS_ENGINE_READS_OPEN_H_
+#define ERIS_ENGINE_READS_OPEN_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "engine/core/core.h"
+#include "engine/core/session_credit.h"
+#include "engine/objects/object_entry.h"
+#include "eris/query.h"
+#include "eris/session.h"
+
+namespace eris::engine {
+
+// By the object's kind: ordered rows of an index, or rows or groups of a table.
+absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, ObjectRef object, const Query& query);
+
+absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, ObjectRef outer, ObjectRef inner,
+                                               const JoinOptions& options);
+
+absl::StatusOr<uint64_t> ScanInto(Core& core, ObjectRef table, const Query& query, ObjectRef target,
+                                  absl::Time deadline);
+absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef table,
+                                                       const Query& query, ObjectRef target,
+                                                       Session::ScanIntoCallback done);
+
+// `credit`: the session's, of which the call takes some until it ends; nullptr: none.
+absl::StatusOr<RangeAggregate> Aggregate(Core& core, ObjectRef object,
+                                         const AggregateOptions& options, absl::Time deadline,
+                                         const SessionCredit& credit = nullptr);
+absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(Core& core, ObjectRef object,
+                                                        const AggregateOptions& options,
+                                                        Session::AggregateCallback done,
+                                                        const SessionCredit& credit = nullptr);
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_READS_OPEN_H_

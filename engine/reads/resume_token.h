@@ -1,0 +1,62 @@
+// Resume tokens of scans: what a chunk's reader has still to get, and of what, so that a token that
+// comes back from outside is checked before anything believes it. Opaque to those who carry it.
+// Pure functions; any thread.
+//
+//   magic u32 (of an index or a table) | object u32 | query u64, then
+//   of an index:  flags u32 (1 hi) | lo: 2 x u64 | hi: 2 x u64
+//   of a table:   snapshot u64 | parts u32, then per part:
+//     owner u32 | flags u32 (1 begun, 2 wrapped, 4 done) | at: 3 x u64 | began: 3 x u64 |
+//     skip u64
+//   then a checksum u64 of all that; little-endian
+#ifndef ERIS_ENGINE_READS_RESUME_TOKEN_H_
+#define ERIS_ENGINE_READS_RESUME_TOKEN_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eris/query.h"
+#include "eris/types.h"
+#include "routing/table_scan_part.h"
+
+namespace eris::engine {
+
+struct IndexResume {
+  ObjectId object;
+  uint64_t query = 0;  // FingerprintOf
+  KeyRange rest;       // of the query's range
+};
+
+// Of one AEU's part of a table.
+struct TablePartState {
+  AeuId owner;
+  routing::TableCursor cursor;  // not chosen: nothing of it has been handed out
+  bool done = false;
+};
+
+// What a scan of a table has handed out.
+struct TableResume {
+  ObjectId object;
+  uint64_t query = 0;
+  uint64_t snapshot = 0;
+  std::vector<TablePartState> parts;
+};
+
+// Where a scan stands behind a chunk; std::monostate: at its end, or it cannot be resumed.
+using ResumePoint = std::variant<std::monostate, IndexResume, TableResume>;
+
+// The same for queries that hand out the same rows, but for the limit.
+uint64_t FingerprintOf(const Query& query);
+
+// Empty for std::monostate.
+std::string ToToken(const ResumePoint& resume);
+// Errors: InvalidArgument (none of that kind of object, or a damaged one).
+absl::StatusOr<IndexResume> IndexResumeFrom(absl::string_view token);
+absl::StatusOr<TableResume> TableResumeFrom(absl::string_view token);
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_READS_RESUME_TOKEN_H_

@@ -1,0 +1,101 @@
+#include "clients/cli/files/field_text.h"
+
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "eris/key_text.h"
+#include "gtest/gtest.h"
+
+namespace eris::cli {
+namespace {
+
+template <class T>
+bool Parses(absl::string_view text, T expected) {
+  std::string padded(text);
+  padded.append(16, '7');  // what lies behind a field must not matter
+  T number{};
+  return ParseField(absl::string_view(padded).substr(0, text.size()), number) && number == expected;
+}
+bool ParsesDecimal(absl::string_view text, uint8_t scale, int64_t expected) {
+  std::string padded(text);
+  padded.append(16, '7');
+  int64_t number = 0;
+  return ParseDecimalField(absl::string_view(padded).substr(0, text.size()), scale, number) &&
+         number == expected;
+}
+bool ParsesDate(absl::string_view text, absl::string_view expected) {
+  std::string padded(text);
+  padded.append(16, '7');
+  int32_t days = 0;
+  return ParseDateField(absl::string_view(padded).substr(0, text.size()), days) &&
+         DateText(days) == expected;
+}
+
+TEST(FieldTextTest, NumbersToTheirLimits) {
+  EXPECT_TRUE(Parses<uint64_t>("0", 0));
+  EXPECT_TRUE(Parses<uint64_t>("00000000000000000012", 12));
+  EXPECT_TRUE(Parses<uint64_t>("18446744073709551615", ~uint64_t{0}));
+  EXPECT_TRUE(Parses<int64_t>("-9223372036854775808", std::numeric_limits<int64_t>::min()));
+  EXPECT_TRUE(Parses<int32_t>("2147483647", 2147483647));
+  EXPECT_TRUE(Parses<int32_t>("-2147483648", std::numeric_limits<int32_t>::min()));
+  EXPECT_TRUE(Parses<double>("1e-7", 1e-7));
+  uint64_t u = 0;
+  int64_t i = 0;
+  int32_t n = 0;
+  double d = 0;
+  for (const char* bad :
+       {"", "-", "+1", " 1", "1 ", "1a", "18446744073709551616", "1.0", "/", ":"}) {
+    const std::string padded = std::string(bad) + "00000000";
+    const absl::string_view text = absl::string_view(padded).substr(0, std::strlen(bad));
+    EXPECT_FALSE(ParseField(text, u)) << bad;
+    EXPECT_FALSE(ParseField(text, i)) << bad;
+    EXPECT_FALSE(ParseField(text, n)) << bad;
+  }
+  const std::string too_large = "2147483648        ", words = "abc             ";
+  EXPECT_FALSE(ParseField(absl::string_view(too_large).substr(0, 10), n));
+  EXPECT_FALSE(ParseField(absl::string_view(words).substr(0, 3), d));
+}
+
+TEST(FieldTextTest, DecimalsKeepTheirScale) {
+  EXPECT_TRUE(ParsesDecimal("0.05", 2, 5));
+  EXPECT_TRUE(ParsesDecimal("901.00", 2, 90100));
+  EXPECT_TRUE(ParsesDecimal("104949.50", 2, 10494950));
+  EXPECT_TRUE(ParsesDecimal("17", 2, 1700));
+  EXPECT_TRUE(ParsesDecimal("-17.5", 2, -1750));
+  EXPECT_TRUE(ParsesDecimal(".5", 2, 50));
+  EXPECT_TRUE(ParsesDecimal("5.", 2, 500));
+  EXPECT_TRUE(ParsesDecimal("1.2300", 2, 123));
+  EXPECT_TRUE(ParsesDecimal("-92233720368547758.08", 2, std::numeric_limits<int64_t>::min()));
+  EXPECT_TRUE(ParsesDecimal("9223372036854775807", 0, std::numeric_limits<int64_t>::max()));
+  EXPECT_TRUE(ParsesDecimal("9.223372036854775807", 18, std::numeric_limits<int64_t>::max()));
+  for (const char* bad :
+       {"", ".", "-", "1.234", "1e3", "1.2.3", "--1", "a.bc", "1.x0", "x1.00",
+        "92233720368547758.08", "99999999999999999999", "12345678901234567.89x"}) {
+    const std::string padded = std::string(bad) + "0000000000000000";
+    int64_t number = 0;
+    EXPECT_FALSE(
+        ParseDecimalField(absl::string_view(padded).substr(0, std::strlen(bad)), 2, number))
+        << bad;
+  }
+}
+
+TEST(FieldTextTest, EveryDayIsReadAndNoOtherOne) {
+  for (int32_t days = -40'000; days < 60'000; ++days) {
+    const std::string text = DateText(days);
+    ASSERT_TRUE(ParsesDate(text, text));
+  }
+  EXPECT_TRUE(ParsesDate("0001-01-01", "0001-01-01"));
+  EXPECT_TRUE(ParsesDate("10000-01-01", "10000-01-01"));
+  for (const char* bad :
+       {"1999-02-29", "1900-02-29", "2000-13-01", "2000-00-01", "2000-01-00", "2000-01-32",
+        "2000/01/01", "2000-1-001", "20x0-01-01", "x000-01-01", ""}) {
+    std::string padded = std::string(bad) + "0000000000";
+    int32_t days = 0;
+    EXPECT_FALSE(ParseDateField(absl::string_view(padded).substr(0, std::strlen(bad)), days))
+        << bad;
+  }
+}
+
+}  // namespace
+}  // namespace eris::cli

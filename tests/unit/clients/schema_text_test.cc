@@ -1,0 +1,99 @@
+#include "clients/cli/files/schema_text.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clients/cli/files/tpch_tables.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace eris::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Schema SchemaOf(absl::string_view text) {
+  const absl::StatusOr<Schema> schema = ParseSchema(text, "");
+  EXPECT_TRUE(schema.ok()) << schema.status();
+  return *schema;
+}
+
+TEST(SchemaTextTest, TextAndSchemaAreTheSame) {
+  const std::string text = "a:int64,b:decimal(2),c:string?,d:int32,e:uint64,f:float64?,g:date";
+  EXPECT_EQ(SchemaText(SchemaOf(text)), text);
+  const absl::StatusOr<Schema> keyed = ParseSchema(" a:int64 , b : date", "b, a");
+  ASSERT_TRUE(keyed.ok()) << keyed.status();
+  EXPECT_THAT(keyed->key, ElementsAre(1u, 0u));
+  EXPECT_EQ(KeyNamesText(*keyed), "b,a");
+  for (const char* bad : {"", "a", "a:", ":int64", "a:text", "a:decimal", "a:decimal(19)",
+                          "a:int64(2)", "a:decimal(x)", "a:int64,,b:int64", "tpch:nothing"}) {
+    EXPECT_EQ(ParseSchema(bad, "").status().code(), absl::StatusCode::kInvalidArgument) << bad;
+  }
+  EXPECT_THAT(std::string(ParseSchema("a:int64,b:date", "nosuch").status().message()),
+              HasSubstr("no column 'nosuch', its columns are a, b"));
+  EXPECT_THAT(std::string(ParseSchema("a:int64,b:date", "1").status().message()),
+              HasSubstr("no column '1', its columns are a, b (by name, not by number)"));
+}
+
+TEST(SchemaTextTest, LineitemOfTpchHasItsTypesAndKey) {
+  const Schema schema = SchemaOf("tpch:lineitem");
+  EXPECT_EQ(SchemaText(schema),
+            "l_orderkey:int64,l_partkey:int64,l_suppkey:int64,l_linenumber:int32,"
+            "l_quantity:decimal(2),l_extendedprice:decimal(2),l_discount:decimal(2),"
+            "l_tax:decimal(2),l_returnflag:string,l_linestatus:string,l_shipdate:date,"
+            "l_commitdate:date,l_receiptdate:date,l_shipinstruct:string,l_shipmode:string,"
+            "l_comment:string");
+  EXPECT_EQ(KeyNamesText(schema), "l_orderkey,l_linenumber");
+  EXPECT_EQ(ParseSchema("tpch:lineitem", "none")->key.size(), 0u);
+  for (const char* table :
+       {"orders", "customer", "part", "partsupp", "supplier", "nation", "region"}) {
+    EXPECT_FALSE(TpchSchema(table).key.empty()) << table;
+  }
+}
+
+TEST(SchemaTextTest, TypesOfKeysGoRound) {
+  constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
+                                   ColumnType::kDate};
+  for (const ColumnType first : kTypes) {
+    EXPECT_EQ(*ParseKeyTypes(KeyTypesText(KeyValueSchema(first))), KeyTypes(first));
+    for (const ColumnType second : kTypes) {
+      const KeyTypes types(first, second);
+      EXPECT_EQ(*ParseKeyTypes(KeyTypesText(KeyValueSchema(types))), types);
+    }
+  }
+  const KeyTypes visits(ColumnType::kUint64, ColumnType::kDate);
+  EXPECT_EQ(*ParseKeyTypes("uint64, date"), visits);
+  EXPECT_EQ(KeyForm(KeyValueSchema(visits)), "2: key/second_key (uint64,date)");
+  for (const char* text :
+       {"", "u64", ",", "uint64,", ",date", "uint64,date,int64", "uint64/date"}) {
+    EXPECT_FALSE(CheckKeyTypes(text).empty()) << text;
+  }
+  EXPECT_EQ(CheckKeyTypes("int32"),
+            "'int32' is no type of keys: uint64, int64, float64 or date, or two of them as in "
+            "uint64,date");
+  EXPECT_EQ(CheckKeyTypes("uint64,date"), "");
+}
+
+TEST(SchemaTextTest, WhatIsNotOfTheKeyIsOneTypeOrSomeColumns) {
+  EXPECT_EQ(ValuesText(KeyValueSchema()), "uint64");
+  EXPECT_EQ(ValuesText(KeyValueSchema(ColumnType::kDate, ColumnType::kString)), "string");
+  EXPECT_EQ(ValuesText(SchemaOf("tpch:nation")), "3 columns");
+  EXPECT_EQ(ValuesText(*ParseSchema("a:decimal(2)?,b:date", "b")), "decimal(2)?");
+  EXPECT_EQ(KeyTypesText(SchemaOf("a:int32")), "-");
+}
+
+TEST(SchemaTextTest, EveryTpchTableHasItsColumns) {
+  const std::vector<std::pair<std::string, size_t>> tables = {
+      {"orders", 9},   {"lineitem", 16}, {"customer", 8}, {"part", 9},
+      {"partsupp", 5}, {"supplier", 7},  {"nation", 4},   {"region", 3}};
+  for (const auto& [table, columns] : tables) {
+    EXPECT_EQ(TpchColumns(table).size(), columns) << table;
+  }
+  EXPECT_TRUE(TpchColumns("nothing").empty());
+  EXPECT_EQ(TableOfPath("/data/sf1/orders.tbl.3"), "orders");
+}
+
+}  // namespace
+}  // namespace eris::cli
