@@ -101,8 +101,8 @@ inline void Unpack(const std::string& bits, bool if_empty, absl::Span<uint8_t> b
   size_t row = 0;
   for (; row + 8 <= bytes.size(); row += 8) {
     // Bit i of the byte moves to byte i, and becomes 1 there.
-    const uint64_t spread =
-        (static_cast<uint8_t>(bits[row >> 3]) * 0x0101010101010101) & 0x8040201008040201;
+    const uint64_t byte = static_cast<uint8_t>(bits[row >> 3]);
+    const uint64_t spread = (byte * 0x0101010101010101) & 0x8040201008040201;
     const uint64_t ones = ((spread + 0x7f7f7f7f7f7f7f7f) >> 7) & 0x0101010101010101;
     std::memcpy(bytes.data() + row, &ones, sizeof ones);
   }
