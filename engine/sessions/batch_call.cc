@@ -153,11 +153,14 @@ BatchResult ResultOf(Request& request, const RequestLimits& limits) {
   try {
     TakeResult(request, limits, result);
   } catch (const std::bad_alloc&) {
-    const uint32_t refused = result.refused;
+    const bool writes = routing::Writes(request.type());
+    // Of a lookup no row counts.
+    const uint32_t refused = writes ? result.refused : RowsOf(request);
     result = BatchResult();
     result.status = base::NoMemory(
-        "the system has no memory for the answers; what was to be written has been, but for the "
-        "rows that were refused");
+        writes ? "the system has no memory for the answers; what was to be written has been, but "
+                 "for the rows that were refused"
+               : "the system has no memory for the answers");
     result.refused = refused;
   }
   result.count = RowsOf(request);

@@ -106,7 +106,8 @@ struct BatchResult {
   // One bit per row each, Arrow order (bit i & 7 of byte i >> 3). Of appends all are empty.
   std::string existed;  // the key was there before the operation: of a lookup, it was found
   std::string applied;  // conditional writes, else empty: the row was written
-  // The row was executed, that is, its answer counts. Empty: all were.
+  // The row was executed, that is, its answer counts. Empty: all were; with ResourceExhausted, but
+  // of appends: there was no memory for the answer, so no bit and no column counts.
   std::string executed;
   // Lookups: those asked for, unspecified (of tables null) where nothing was found. Conditional
   // writes: the value column, with what the mode answers, 0 or empty where there is none. Else

@@ -65,10 +65,12 @@ auto StartBatch(Request& request, uint64_t columns_bytes, Start start) {
   return start(std::as_const(held->message), *held, held);
 }
 
-// Whether some rows were executed, so that the answer says which, whatever the status.
-inline bool HasAnswer(const BatchResult& result) {
+// Whether some rows were executed, so that the answer says which, whatever the status. (Of appends
+// it says how many; where there was no memory for the answer, nothing.)
+inline bool HasAnswer(const BatchResult& result, bool appends = false) {
   return result.status.ok() ||
-         (absl::IsResourceExhausted(result.status) && result.refused < result.count);
+         (absl::IsResourceExhausted(result.status) && result.refused < result.count &&
+          (appends || !result.executed.empty()));
 }
 template <class Response>
 void FillRefusal(BatchResult& result, Response* response) {

@@ -107,7 +107,7 @@ Session::StartedCall WriteOp::Start(Session& session, const Plan& plan, Request&
 }
 
 absl::Status WriteOp::Fill(const Shape& shape, BatchResult& result, Response* response) {
-  if (!HasAnswer(result)) return result.status;
+  if (!HasAnswer(result, shape.mode == WriteMode::kAppend)) return result.status;
   response->set_written(WrittenRows(shape.mode, result));
   response->set_refused(result.refused);
   FillRefusal(result, response);

@@ -76,6 +76,23 @@ TEST_F(BatchRequestTest, RowsOfATableWeighTheColumnsThatAreAnswered) {
   EXPECT_EQ(Bytes<LookupOp>(table, {v1::COLUMN_TYPE_INT64}), 6400 + 800 * 4 + 2 * 101 + 101u);
 }
 
+// As the engine has it when no memory was left for columns and bits.
+TEST(FillTest, BatchWithoutMemoryForItsAnswerIsRefused) {
+  BatchResult result;
+  result.status = absl::ResourceExhaustedError("no memory for the answers");
+  result.count = 3;
+  v1::LookupResponse found;
+  EXPECT_EQ(LookupOp::Fill({ColumnType::kUint64}, result, &found), result.status);
+  v1::WriteResponse written;
+  const WriteOp::Shape adds{.mode = WriteMode::kAdd, .columns = {ColumnType::kUint64}};
+  EXPECT_EQ(WriteOp::Fill(adds, result, &written), result.status);
+  EXPECT_EQ(WriteOp::Fill({.mode = WriteMode::kUpsert}, result, &written), result.status);
+  // Rows that are appended have no bits.
+  result.refused = 1;
+  EXPECT_TRUE(WriteOp::Fill({.mode = WriteMode::kAppend}, result, &written).ok());
+  EXPECT_EQ(written.written(), 2u);
+}
+
 TEST(CallBytesTest, LargeRequestLeavesNoMemoryInItsMessage) {
   v1::LookupRequest request;
   request.add_keys()->set_data(std::string(8 << 20, 'k'));
