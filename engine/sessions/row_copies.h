@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "eris/batch.h"
@@ -52,7 +53,9 @@ class RowCopies {
     return to;
   }
   void* Room(size_t bytes) {
-    buffers_.emplace_back(new uint64_t[bytes / sizeof(uint64_t) + 1]);
+    // Not filled before it is written. Held before the list may throw.
+    std::unique_ptr<uint64_t[]> room(new uint64_t[bytes / sizeof(uint64_t) + 1]);
+    buffers_.push_back(std::move(room));
     return buffers_.back().get();
   }
 
