@@ -251,6 +251,15 @@ absl::Span<const uint64_t> StringWords(const ColumnView& column, size_t rows, ui
   return words;
 }
 
+// What the strings of an answer may have, if each is there as often as the value is asked for.
+uint64_t AnswerBytesMax(const ObjectEntry& object, const BatchInput& input,
+                        const CheckedBatch& checked) {
+  const auto value = static_cast<uint32_t>(object.schema.key.size());
+  const auto times = std::count(checked.asked.begin(), checked.asked.end(), value);
+  return std::min<uint64_t>(input.answer_bytes_max, kBatchValueBytesMax) /
+         static_cast<uint64_t>(std::max<ptrdiff_t>(times, 1));
+}
+
 // Key columns that are answered are as they came.
 void AnswerKeys(const ObjectEntry& object, const BatchInput& input, const CheckedBatch& checked,
                 Request& request) {
@@ -297,7 +306,7 @@ void FillKeyValue(const ObjectEntry& object, const BatchInput& input, const Chec
     }
     request.HoldRecords(std::move(records));
     if (routing::AnswersValues(checked.type)) {
-      request.AnswerBytes(std::min<uint64_t>(input.answer_bytes_max, kBatchValueBytesMax));
+      request.AnswerBytes(AnswerBytesMax(object, input, checked));
     }
   }
   if (!checked.asked.empty()) AnswerKeys(object, input, checked, request);

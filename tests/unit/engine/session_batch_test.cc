@@ -137,6 +137,14 @@ TEST_F(SessionBatchTest, StringsTravelInColumnsWithAnyOffset) {
   EXPECT_EQ(some.refused, 1u);
   EXPECT_EQ(test::FlagsOf(some.executed, 3), (std::vector<uint8_t>{1, 1, 0}));
   EXPECT_EQ(test::StringsOf(some.columns[0]), (std::vector<std::string>{"short", "", ""}));
+  // Twice what has room once.
+  const std::vector<std::string> twice{"value", "value"};
+  const uint64_t once = 64;
+  EXPECT_TRUE(Lookup(object, {.keys = {3, {rows, 1}}, .answer_bytes_max = once}).status.ok());
+  const BatchResult both =
+      Lookup(object, {.keys = {3, {rows, 1}}, .columns = twice, .answer_bytes_max = once});
+  EXPECT_EQ(both.refused, 1u);
+  EXPECT_EQ(test::StringsOf(both.columns[1]), (std::vector<std::string>{"short", "", ""}));
   const WriteBatch set{
       .mode = WriteMode::kCompareAndSet, .rows = {3, rows}, .expected = {3, {&rows[1], 1}}};
   const BatchResult swapped = Write(object, set);
