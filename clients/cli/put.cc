@@ -211,6 +211,7 @@ void AddPut(Flags& program, Cli& cli) {
       "With a condition each key is tested and written in one step, and shown with the value that\n"
       "was there before. Keys that were not written make the exit code 1.\n"
       "Keys of two parts are written FIRST/SECOND. Rows of tables come in by eris import.\n"
+      "One that begins with a minus and a letter stands behind --, as in: eris put rates -- -inf=1\n"
       "A string is what stands behind the =, or a file's content: key=@path (key=@@text begins\n"
       "with @); a line of stdin has a key, blanks, and the value up to its end.\n"
       "\n"

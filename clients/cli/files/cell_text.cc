@@ -40,6 +40,16 @@ void AppendDouble(double number, std::string* text) {
   text->append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
 }
 
+// As a key -0.0 is 0.0, and is shown so.
+void DropSignOfZero(const ColumnSchema& column, char* cell) {
+  double number = 0;
+  if (column.type != ColumnType::kFloat64) return;
+  std::memcpy(&number, cell, sizeof(number));
+  if (number != 0) return;
+  number = 0;
+  std::memcpy(cell, &number, sizeof(number));
+}
+
 bool IsNanCell(const ColumnSchema& column, const char* cell) {
   double number = 0;
   if (column.type == ColumnType::kFloat64) std::memcpy(&number, cell, sizeof(number));
@@ -112,6 +122,7 @@ absl::Status AddKey(const Schema& schema, absl::string_view text, client::OwnedR
           "'", parts[i], "' is no ", ColumnRangeText(column, /*key=*/true),
           expected == 1 ? "" : absl::StrCat(" (column ", column.name, " of '", text, "')")));
     }
+    DropSignOfZero(column, cell);
     rows.columns[i].values.append(cell, ColumnValueBytes(column.type));
   }
   ++rows.rows;

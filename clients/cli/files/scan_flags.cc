@@ -99,8 +99,8 @@ absl::StatusOr<Query> ScanFlags::QueryOf(const ObjectInfo& object) const {
   if (IsTable(object) && (range.any() || reverse)) {
     return absl::InvalidArgumentError(
         absl::StrCat(object.name,
-                     " is a table, whose rows come in no order: of ranges and values "
-                     "only --filter says which"));
+                     " is a table, whose rows come in no order: it takes no --from, --to, "
+                     "--min-value, --max-value and --reverse; --filter says which rows"));
   }
   if (!IsTable(object) && of_tables) {
     return absl::InvalidArgumentError(
