@@ -78,11 +78,11 @@ inline absl::Status CheckWrite(const Object& object, WriteMode mode, const KeyCo
                                absl::Span<const uint64_t> values,
                                absl::Span<const uint64_t> expected) {
   if (absl::Status fits = CheckKeys(object, keys); !fits.ok()) return fits;
-  if (mode == WriteMode::kErase) return CheckLength("values", values.size(), 0);
-  if (absl::Status fits = CheckValues(object); !fits.ok()) return fits;
-  if (absl::Status equal = CheckLength("values", values.size(), keys.size()); !equal.ok()) {
-    return equal;
+  if (mode != WriteMode::kErase) {
+    if (absl::Status fits = CheckValues(object); !fits.ok()) return fits;
   }
+  const size_t rows = mode == WriteMode::kErase ? 0 : keys.size();
+  if (absl::Status equal = CheckLength("values", values.size(), rows); !equal.ok()) return equal;
   if (mode == WriteMode::kCompareAndSet) {
     return CheckLength("expected values", expected.size(), keys.size());
   }
