@@ -25,7 +25,9 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, Request request) {
       core.chunks->Take(small ? 1 : kScanChunksWanted, two_parts);
   if (chunks.empty()) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("all ", core.chunks->chunks_max(), " scan chunks are in use by open scans"));
+        absl::StrCat("all ", core.chunks->chunks_max(),
+                     " scan chunks are in use by open scans (option scan_chunks_max, "
+                     "--scan-chunks-max): read them to their ends, or cancel some"));
   }
   ScanState* scan = nullptr;
   try {

@@ -28,7 +28,8 @@ absl::StatusOr<DelimitedFormat> ImportFlags::Delimited() const {
     delimited.delimiter = delimiter[0];
   } else if (!delimiter.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--delimiter '", delimiter, "' is not one character (or tab)"));
+        absl::StrCat("--delimiter '", delimiter,
+                     "' is not one character (or tab), or is a quote or a line end"));
   }
   return delimited;
 }
