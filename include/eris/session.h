@@ -163,20 +163,22 @@ class Session {
   virtual StartedCall ScanIntoAsync(const Object& table, const Query& query, const Object& target,
                                     ScanIntoCallback done) = 0;
 
-  // Short forms for indexes and hashes whose keys and values are u64; others get InvalidArgument.
+  // Short forms for indexes and hashes whose keys and values are u64. Errors: as the calls above;
+  // InvalidArgument (keys of another type), FailedPrecondition (a table, values that are strings).
   // Defined in key_value.h.
   //
   // values[i], found[i] (1 or 0) belong to keys[i], and are untouched where the status is not OK.
   absl::Status Lookup(const Object& object, const KeyColumns& keys, absl::Span<uint64_t> values,
                       absl::Span<uint8_t> found, absl::Time deadline = absl::InfiniteFuture());
-  // `existed` is empty or of length n: 1 where a value was replaced; erased.
+  // `existed` is empty or of length n: 1 where a value was replaced (erased), and 0 where that is
+  // not known, also after an error.
   absl::Status Upsert(const Object& object, const KeyColumns& keys,
                       absl::Span<const uint64_t> values, absl::Span<uint8_t> existed = {},
                       absl::Time deadline = absl::InfiniteFuture());
   absl::Status Erase(const Object& object, const KeyColumns& keys, absl::Span<uint8_t> existed = {},
                      absl::Time deadline = absl::InfiniteFuture());
-  // Any mode. `expected`: of kCompareAndSet. The columns of `out` are filled whenever some keys
-  // were executed.
+  // Any mode. `expected`: of kCompareAndSet. The columns of `out` say what
+  // became of the keys that were executed, and are 0 for the others.
   absl::Status Write(const Object& object, WriteMode mode, const KeyColumns& keys,
                      absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected = {},
                      const WriteColumns& out = {}, absl::Time deadline = absl::InfiniteFuture());
