@@ -197,7 +197,7 @@ class Lab {
     }
   }
 
-  // Of one batch.
+  // The keys of the batch that begins at `first`.
   std::vector<uint64_t> KeysFrom(uint64_t first) const {
     std::vector<uint64_t> keys(std::min<uint64_t>(65536, lab_.rows - first));
     std::iota(keys.begin(), keys.end(), first);

@@ -17,7 +17,7 @@ namespace eris::bench {
 struct LabShape {
   std::string kind = "index";  // index, two_part, bytes, hash, table, heap
   uint64_t rows = 0;
-  // Of tables: columns of numbers, the key included.
+  // Columns that a table has, all of numbers, with the key.
   uint32_t columns = 8;
   // Bytes of a string: of the values of byte strings; of tables of one more column, 0: none.
   uint32_t string = 0;

@@ -116,8 +116,8 @@ int RunPlan(const Cli& cli, const std::string& object, bool rebalance) {
                [rebalance](const client::Plan& shown) { return ToText(shown, rebalance); });
 }
 
-// Of an object found: the first column of its key, of which bounds are. A heap table, whose ranges
-// do not move, has none.
+// The first column of the object's key. Bounds are values of it. A heap table, whose ranges do not
+// move, has none.
 ColumnSchema BoundColumn(const ObjectInfo& object) {
   if (object.schema.has_key()) return object.schema.columns[object.schema.key[0]];
   return {.name = "key", .type = ColumnType::kUint64};

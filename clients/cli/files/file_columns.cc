@@ -149,7 +149,7 @@ class Chooser {
     return chosen;
   }
 
-  // Of a name or a number.
+  // The field that `text` names, or whose number it is.
   absl::StatusOr<size_t> FieldOf(const std::string& text) const {
     const std::string hint = DelimiterHint(first_, format_.delimited.delimiter);
     uint64_t number = 0;

@@ -363,7 +363,7 @@ RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
   const SplitResult result = Split(text, consumed, problem);
   if (result == SplitResult::kNeedMore) return Step::kMore;
   const absl::string_view record = text.substr(0, consumed);
-  // Of a line that was given up as too long.
+  // The rest of a line that was too long is still to come.
   in_bad_line_ = result == SplitResult::kBad && consumed == text.size() && !at_end_ &&
                  record.find('\n') == text.npos;
   const bool empty =

@@ -61,8 +61,8 @@ class RowFile {
   uint64_t bytes_read() const { return bytes_; }  // up to the end of the last record
   // Which field of a record the column is; after Open.
   size_t FieldOf(uint32_t column) const;
-  // Of a choice of columns: what would help against the complaint that on_bad_line has just got, to
-  // be said behind it: flags for a new object. The reading thread.
+  // What would help against the complaint that on_bad_line has just got: flags for a new object.
+  // Empty unless columns were chosen. Only on the thread that reads.
   std::string hint() const;
 
  private:

@@ -23,7 +23,7 @@ class BadLines {
   void End() const;
 
   uint64_t skipped() const { return skipped_; }
-  // Of a line that is not skipped: InvalidArgument.
+  // InvalidArgument: a bad line that is not skipped.
   const absl::Status& status() const { return status_; }
 
  private:
