@@ -132,7 +132,7 @@ TREE = "--out {work}/trace --keys 20000,5000,2000 --records 20000 --sections 1"
 # By path in the build's bench/. All share {work}: what one leaves there, those behind it may read.
 PROGRAMS = {
     "balancer/hash_moves": [Call("--rows 80000 --alone 5 --moves 20 --stops 2",
-                                 one_object("ratio_max", "pause_ms/max", "deadline_overshoot_ms/max", "lives_per_s"))],
+                                 one_object("alone_ms/*", "beside_ms/*", "pause_ms/max", "deadline_overshoot_ms/max", "lives_per_s"))],
     "balancer/monitor_bench": [Call("--rounds=1 --rows=65536", lines_like(r"keys a command: lookup +[\d.]+ ns", 4))],
     "balancer/copy_turns": [Call("--kind table --rows 2000 --columns 8 --string 100", one_object("over_allowed", "turns")),
                               Call("--kind hash --rows 2000", one_object("over_allowed", "turns")),

@@ -43,6 +43,15 @@ class CountTestsTest(unittest.TestCase):
         self.assertEqual(run([("t", "fail", "leak")], {"t": GTEST.format(b="")}), (1, "2 passed, 1 failed, 0 skipped"))
         self.assertEqual(run([("t", "fail", "cut")], {"t": "<testsuites>"}), (1, "0 passed, 1 failed, 0 skipped"))
 
+    def test_line_of_a_failure_is_shown_wherever_it_stands(self):
+        output = "a: ok\nb: FAILED: no figure\n" + "c: ok\n" * 200
+        with tempfile.TemporaryDirectory() as folder:
+            stage = pathlib.Path(folder, "stage")
+            stage.mkdir()
+            (stage / "ctest.xml").write_text(f'<testsuite><testcase name="t" status="fail"><system-out>{output}</system-out></testcase></testsuite>')
+            done = subprocess.run([sys.executable, TOOL, folder], capture_output=True, text=True)
+        self.assertIn("failed: stage: t: b: FAILED: no figure", done.stdout)
+
     def test_stage_without_report_and_run_without_tests_fail(self):
         self.assertEqual(run(None), (1, "0 passed, 1 failed, 0 skipped"))
         self.assertEqual(run([]), (1, "0 passed, 1 failed, 0 skipped"))

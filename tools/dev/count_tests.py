@@ -30,6 +30,15 @@ def read_gtest(path):
             yield name, "passed", ""
 
 
+FAILURE = re.compile(r"\b(?:FAILED|failed|[Ee]rror|ERROR|FAIL)\b")
+
+
+def told(output):
+    """What says most of why a program failed: its lines that speak of failure, else its end."""
+    lines = [line.strip() for line in output.splitlines() if FAILURE.search(line)]
+    return " ".join(lines) if lines else output[-300:]
+
+
 def read_stage(folder):
     """Yields (name, outcome, text) of every case of one stage."""
     report = folder / "ctest.xml"
@@ -51,10 +60,10 @@ def read_stage(folder):
                 pass  # died while writing it: one failure below
         if status == "fail" and not any(outcome == "failed" for _, outcome, _ in cases):
             # A sanitizer report at exit, a time-out, a crash: no single case shows it.
-            cases.append((name, "failed", output[-300:]))
+            cases.append((name, "failed", told(output)))
         elif not cases:
             outcome = {"run": "passed", "fail": "failed"}.get(status, "skipped")
-            cases.append((name, outcome, output if outcome == "skipped" else output[-300:]))
+            cases.append((name, outcome, output if outcome == "skipped" else told(output)))
         for case, outcome, text in cases:
             yield f"{folder.name}: {name}: {case}" if case != name else f"{folder.name}: {name}", outcome, text
 
@@ -105,7 +114,7 @@ def main():
             count[outcome] += 1
             if outcome != "passed":
                 text = text[max(text.find("SKIPPED:"), 0):]
-                print(f"{shown}: {name}: {' '.join(text.split())[:200]}")
+                print(f"{shown}: {name}: {' '.join(text.split())[:300]}")
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0
 
