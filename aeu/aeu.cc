@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "aeu/turn_points.h"
 #include "base/check.h"
 #include "memory/memory_manager.h"

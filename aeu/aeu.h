@@ -10,20 +10,20 @@
 #include <span>
 #include <vector>
 
-#include "aeu/acknowledgements.h"
 #include "aeu/batch_builder.h"
-#include "aeu/clock.h"
 #include "aeu/command_groups.h"
-#include "aeu/join_runner.h"
-#include "aeu/load_board.h"
-#include "aeu/load_counters.h"
-#include "aeu/object_load.h"
-#include "aeu/object_slot.h"
 #include "aeu/recollection.h"
-#include "aeu/runner.h"
-#include "aeu/scan_runner.h"
-#include "aeu/table_scan_runner.h"
-#include "aeu/transfer_runner.h"
+#include "aeu/runners/join_runner.h"
+#include "aeu/runners/runner.h"
+#include "aeu/runners/scan_runner.h"
+#include "aeu/runners/table_scan_runner.h"
+#include "aeu/state/acknowledgements.h"
+#include "aeu/state/clock.h"
+#include "aeu/state/load_board.h"
+#include "aeu/state/load_counters.h"
+#include "aeu/state/object_load.h"
+#include "aeu/state/object_slot.h"
+#include "aeu/transfers/transfer_runner.h"
 #include "base/mutex.h"
 #include "base/thread_role.h"
 #include "eris/stats.h"
@@ -47,7 +47,7 @@ class IdleWork {
 //
 //   commands            blocks of `ingress_bytes`, one half of the incoming buffer; of byte strings
 //                       and tables as many blocks as copy `copied_bytes`
-//   appends of rows     a command has 4096 rows or 1 MiB (storage/table/append_pieces.h)
+//   appends of rows     a command has 4096 rows or 1 MiB (storage/table/rows/append_pieces.h)
 //   scans, joins        `scan_ns`, looked at after each run of rows or versions, or some blocks
 //   steps of transfers  a link is O(depth); a chunk storage::ChunkLimit, from max_pause_us
 //   what follows them   a WorkPace for each object and kind of work, in turns without a step

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "topology/time_slice.h"
 
 namespace eris::aeu {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "aeu/reserve_more.h"
+#include "aeu/state/reserve_more.h"
 #include "base/cache_line.h"
 #include "base/check.h"
-#include "routing/split_kernels.h"
+#include "routing/ranges/split_kernels.h"
 
 namespace eris::aeu {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "aeu/object_slot.h"
+#include "aeu/state/object_slot.h"
 #include "routing/data_command.h"
 #include "routing/reply.h"
 #include "storage/batch.h"

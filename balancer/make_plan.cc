@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "balancer/imbalance.h"
-#include "balancer/load_curve.h"
+#include "balancer/load/imbalance.h"
+#include "balancer/load/load_curve.h"
+#include "balancer/load/row_estimate.h"
 #include "balancer/moving_average.h"
 #include "balancer/one_shot.h"
 #include "balancer/place_boundaries.h"
 #include "balancer/predict.h"
-#include "balancer/row_estimate.h"
 #include "balancer/size_balance.h"
 #include "balancer/transfer_plan.h"
 #include "balancer/trigger.h"

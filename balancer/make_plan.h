@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "balancer/load_sample.h"
+#include "balancer/load/load_sample.h"
 #include "balancer/plan_world.h"
 #include "eris/balancer.h"
 #include "eris/types.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "balancer/load_curve.h"
-#include "balancer/load_sample.h"
+#include "balancer/load/load_curve.h"
+#include "balancer/load/load_sample.h"
 #include "balancer/transfer_plan.h"
 
 namespace eris::balancer {

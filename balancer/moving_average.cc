@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "balancer/load_curve.h"
+#include "balancer/load/load_curve.h"
 #include "balancer/one_shot.h"
 
 namespace eris::balancer {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "balancer/load_sample.h"
+#include "balancer/load/load_sample.h"
 #include "balancer/place_boundaries.h"
 
 namespace eris::balancer {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "balancer/load_curve.h"
+#include "balancer/load/load_curve.h"
 
 namespace eris::balancer {
 

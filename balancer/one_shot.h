@@ -4,7 +4,7 @@
 #ifndef ERIS_BALANCER_ONE_SHOT_H_
 #define ERIS_BALANCER_ONE_SHOT_H_
 
-#include "balancer/load_sample.h"
+#include "balancer/load/load_sample.h"
 #include "balancer/place_boundaries.h"
 
 namespace eris::balancer {

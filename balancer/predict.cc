@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "balancer/imbalance.h"
-#include "balancer/load_curve.h"
+#include "balancer/load/imbalance.h"
+#include "balancer/load/load_curve.h"
 #include "base/check.h"
 
 namespace eris::balancer {

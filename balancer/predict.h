@@ -2,7 +2,7 @@
 #ifndef ERIS_BALANCER_PREDICT_H_
 #define ERIS_BALANCER_PREDICT_H_
 
-#include "balancer/load_sample.h"
+#include "balancer/load/load_sample.h"
 #include "balancer/plan_world.h"
 #include "eris/balancer.h"
 

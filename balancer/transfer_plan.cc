@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "balancer/load/row_estimate.h"
 #include "balancer/move_order.h"
 #include "balancer/one_shot.h"
-#include "balancer/row_estimate.h"
 #include "base/check.h"
 
 namespace eris::balancer {

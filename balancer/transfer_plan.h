@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "balancer/load_curve.h"
-#include "balancer/load_sample.h"
+#include "balancer/load/load_curve.h"
+#include "balancer/load/load_sample.h"
 #include "balancer/plan_world.h"
 #include "eris/balancer.h"
 

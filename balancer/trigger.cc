@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "balancer/imbalance.h"
+#include "balancer/load/imbalance.h"
 #include "balancer/make_plan.h"
 
 namespace eris::balancer {

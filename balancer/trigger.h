@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "balancer/load_sample.h"
+#include "balancer/load/load_sample.h"
 #include "balancer/plan_world.h"
 #include "eris/balancer.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "base/check.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"

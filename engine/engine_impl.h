@@ -11,14 +11,14 @@
 
 #include "aeu/aeu.h"
 #include "aeu/aeu_thread.h"
-#include "balancer/load_sampler.h"
+#include "balancer/load/load_sampler.h"
 #include "base/mutex.h"
 #include "engine/core/core.h"
-#include "engine/core/resolve_options.h"
 #include "engine/moving/balancer_loop.h"
 #include "engine/moving/object_admin.h"
 #include "engine/moving/step_sender.h"
 #include "engine/moving/transfer_executor.h"
+#include "engine/options/resolve_options.h"
 #include "eris/engine.h"
 #include "memory/memory_system.h"
 

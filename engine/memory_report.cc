@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "engine/core/memory_plan.h"
+#include "engine/options/memory_plan.h"
 #include "memory/huge_pages.h"
 #include "memory/placement_check.h"
 #include "memory/size_class.h"

@@ -9,8 +9,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/core/resolve_options.h"
 #include "engine/objects/object_entry.h"
+#include "engine/options/resolve_options.h"
 #include "eris/stats.h"
 #include "memory/memory_system.h"
 

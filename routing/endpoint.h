@@ -14,8 +14,8 @@
 #include "routing/incoming_buffer.h"
 #include "routing/ingress_queue.h"
 #include "routing/port_registry.h"
+#include "routing/ranges/table_reader.h"
 #include "routing/snapshot_registry.h"
-#include "routing/table_reader.h"
 #include "routing/turn_door.h"
 #include "routing/waker.h"
 

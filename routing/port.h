@@ -23,10 +23,10 @@
 #include "routing/block_pool.h"
 #include "routing/data_command.h"
 #include "routing/endpoint.h"
-#include "routing/object_route.h"
-#include "routing/range_table.h"
+#include "routing/ranges/object_route.h"
+#include "routing/ranges/range_table.h"
+#include "routing/ranges/table_reader.h"
 #include "routing/reply.h"
-#include "routing/table_reader.h"
 
 namespace eris::routing {
 

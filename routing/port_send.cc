@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "routing/port.h"
-#include "routing/split_kernels.h"
+#include "routing/ranges/split_kernels.h"
 
 namespace eris::routing {
 namespace {

@@ -20,11 +20,11 @@
 #include "eris/batch.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
-#include "routing/object_route.h"
 #include "routing/part.h"
-#include "storage/table/result_rows.h"
-#include "storage/table/table_plan.h"
-#include "storage/table/table_run.h"
+#include "routing/ranges/object_route.h"
+#include "storage/table/query/result_rows.h"
+#include "storage/table/query/table_plan.h"
+#include "storage/table/query/table_run.h"
 
 namespace eris::routing {
 

@@ -24,9 +24,13 @@ ALLOWED["examples"] = ["eris/"]
 # The rooms of a folder, lowest first; of those in one string none includes another. ".": the folder's own files.
 ROOMS = {
     "storage": [".", "tree", "index hash", "table"],
-    "engine": ["objects", "core", "reads", "sessions moving", "."],
+    "storage/table": ["rows", "kernels", "query", "."],
+    "routing": ["ranges", "."],
+    "aeu": ["state", "runners transfers", "."],
+    "balancer": ["load", "."],
+    "engine": ["objects", "core", "options reads", "sessions moving", "."],
     "server": ["guard", "state", "calls", "data", "admin", "."],
-    "clients/cli": ["text", "files", "."],
+    "clients/cli": ["text", "files", "loading", "."],
 }
 # Generated from proto/: for server and clients only.
 WIRE = re.compile(r"(?:eris/v1/|.*\.pb\.h$|grpc|google/protobuf)")
@@ -40,13 +44,12 @@ def rule_of(path):
     return max((k for k in ALLOWED if path.startswith(k + "/")), key=len, default=None)
 
 
-def room_of(path):
-    """(folder with rooms, room) of a file or an include, or None."""
-    for folder in ROOMS:
-        if path.startswith(f"{folder}/"):
-            room, _, rest = path[len(folder) + 1 :].partition("/")
-            return folder, room if rest else "."
-    return None
+def room_of(folder, path):
+    """The room of `folder` in which a file or an include lies, or None if it lies elsewhere."""
+    if not path.startswith(f"{folder}/"):
+        return None
+    room, _, rest = path[len(folder) + 1 :].partition("/")
+    return room if rest else "."
 
 
 def floor_of(folder, room):
@@ -55,15 +58,17 @@ def floor_of(folder, room):
 
 
 def breach_of_rooms(path, name):
-    """What is wrong with the include of `name`, if the file and `name` are of one folder with rooms, or None."""
-    user, used = room_of(path), room_of(name)
-    if user is None or used is None or user[0] != used[0] or user == used:
-        return None
-    folder = user[0]
-    floors = [floor_of(folder, room) for _, room in (user, used)]
-    if -1 in floors:
-        return f"{folder}/ has no order for its room {(user, used)[floors.index(-1)][1]}"
-    return None if floors[1] < floors[0] else f"the rooms of {folder}/, lowest first: {', '.join(ROOMS[folder])}"
+    """What is wrong with the include of `name` in a folder with rooms that both the file and `name` lie in, or None."""
+    for folder, order in ROOMS.items():
+        rooms = room_of(folder, path), room_of(folder, name)
+        if None in rooms or rooms[0] == rooms[1]:
+            continue
+        floors = [floor_of(folder, room) for room in rooms]
+        if -1 in floors:
+            return f"{folder}/ has no order for its room {rooms[floors.index(-1)]}"
+        if floors[1] >= floors[0]:
+            return f"the rooms of {folder}/, lowest first: {', '.join(order)}"
+    return None
 
 
 def violations(root):

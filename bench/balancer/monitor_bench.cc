@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "aeu/access_sample.h"
-#include "aeu/clock.h"
+#include "aeu/state/access_sample.h"
+#include "aeu/state/clock.h"
 #include "bench/memory/our_memory.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"

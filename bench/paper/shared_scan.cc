@@ -32,7 +32,7 @@
 #include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "storage/table/kernels.h"
+#include "storage/table/kernels/kernels.h"
 #include "topology/topology.h"
 
 namespace eris::bench {

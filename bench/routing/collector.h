@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/routing/shape.h"
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 
 namespace eris::bench {
 

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "bench/key_order.h"
-#include "routing/csb_tree.h"
-#include "routing/range_table.h"
+#include "routing/ranges/csb_tree.h"
+#include "routing/ranges/range_table.h"
 
 namespace eris::bench {
 namespace {

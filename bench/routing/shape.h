@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/routing/command.h"
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 
 namespace eris::bench {
 

@@ -19,7 +19,7 @@
 #include "bench/table/lab_table.h"
 #include "bench/table/plain_read.h"
 #include "eris/query.h"
-#include "storage/table/kernels.h"
+#include "storage/table/kernels/kernels.h"
 
 namespace eris::bench {
 namespace {

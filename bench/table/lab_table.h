@@ -14,9 +14,9 @@
 
 #include "bench/routing/huge_buffer.h"
 #include "bench/routing/machine.h"
-#include "storage/table/segment_view.h"
-#include "storage/table/table_plan.h"
-#include "storage/table/table_run.h"
+#include "storage/table/query/table_plan.h"
+#include "storage/table/query/table_run.h"
+#include "storage/table/rows/segment_view.h"
 
 namespace eris::bench {
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/balancer_client.h"
+#include "clients/cli/balancer_flags.h"
+#include "clients/cli/balancer_text.h"
 #include "clients/cli/files/key_bounds.h"
-#include "clients/cli/text/balancer_flags.h"
-#include "clients/cli/text/balancer_text.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"

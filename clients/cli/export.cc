@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/files/import_flags.h"
 #include "clients/cli/files/row_text.h"
-#include "clients/cli/files/scan_flags.h"
+#include "clients/cli/loading/import_flags.h"
+#include "clients/cli/scan_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"

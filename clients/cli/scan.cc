@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/row_printer.h"
 #include "clients/cli/files/row_text.h"
-#include "clients/cli/files/scan_flags.h"
+#include "clients/cli/scan_flags.h"
 #include "clients/cli/text/byte_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"

@@ -11,7 +11,7 @@
 #include "engine/core/core.h"
 #include "engine/core/request.h"
 #include "routing/data_command.h"
-#include "routing/object_route.h"
+#include "routing/ranges/object_route.h"
 
 namespace eris::engine {
 

@@ -19,7 +19,7 @@
 #include "engine/objects/catalogue.h"
 #include "eris/options.h"
 #include "routing/endpoint.h"
-#include "storage/table/run_memory.h"
+#include "storage/table/query/run_memory.h"
 
 namespace eris::engine {
 

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "engine/core/batch_columns.h"
 #include "engine/core/request.h"
 #include "routing/data_command.h"

@@ -19,7 +19,7 @@
 #include "engine/core/resends.h"
 #include "engine/objects/object_entry.h"
 #include "routing/port.h"
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 
 namespace eris::engine {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 
 namespace eris::engine {
 

@@ -15,7 +15,7 @@
 #include "engine/core/batch_columns.h"
 #include "eris/batch.h"
 #include "storage/table/output_columns.h"
-#include "storage/table/table_layout.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::engine {
 

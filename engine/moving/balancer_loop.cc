@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "aeu/clock.h"
-#include "balancer/imbalance.h"
+#include "aeu/state/clock.h"
+#include "balancer/load/imbalance.h"
 #include "base/status_macros.h"
-#include "engine/core/balancer_limits.h"
 #include "engine/core/snapshot.h"
 #include "engine/moving/plan_world.h"
+#include "engine/options/balancer_limits.h"
 
 namespace eris::engine {
 namespace {

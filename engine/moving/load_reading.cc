@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 
 namespace eris::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aeu/aeu.h"
-#include "balancer/load_sampler.h"
+#include "balancer/load/load_sampler.h"
 #include "engine/objects/object_entry.h"
 
 namespace eris::engine {

@@ -3,8 +3,8 @@
 #define ERIS_ENGINE_MOVING_PLAN_WORLD_H_
 
 #include "balancer/make_plan.h"
-#include "engine/core/resolve_options.h"
 #include "engine/objects/object_entry.h"
+#include "engine/options/resolve_options.h"
 
 namespace eris::engine {
 

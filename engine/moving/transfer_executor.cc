@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/moving/transfer_pieces.h"

@@ -10,7 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "base/mutex.h"
 #include "eris/balancer.h"
 #include "routing/transfer_step.h"

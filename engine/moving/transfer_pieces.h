@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "eris/types.h"
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 #include "storage/key.h"
 #include "storage/partition.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
-#include "storage/table/exact_number.h"
+#include "storage/table/kernels/exact_number.h"
 
 namespace eris::engine {
 namespace {

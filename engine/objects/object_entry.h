@@ -23,10 +23,10 @@
 #include "eris/types.h"
 #include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
-#include "routing/bitmap_table.h"
-#include "routing/object_route.h"
-#include "routing/published_table.h"
-#include "storage/table/table_layout.h"
+#include "routing/ranges/bitmap_table.h"
+#include "routing/ranges/object_route.h"
+#include "routing/ranges/published_table.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::engine {
 

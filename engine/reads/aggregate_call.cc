@@ -9,7 +9,7 @@
 #include "base/lean_status.h"
 #include "engine/core/control_port.h"
 #include "engine/core/snapshot.h"
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 
 namespace eris::engine {
 namespace {

@@ -15,7 +15,7 @@
 #include "engine/reads/query_checks.h"
 #include "engine/reads/scan_state.h"
 #include "engine/reads/table_scan_state.h"
-#include "storage/table/table_plan.h"
+#include "storage/table/query/table_plan.h"
 
 namespace eris::engine {
 namespace {

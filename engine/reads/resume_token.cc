@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "storage/table/segment_view.h"
+#include "storage/table/rows/segment_view.h"
 
 namespace eris::engine {
 namespace {

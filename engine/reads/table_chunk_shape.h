@@ -13,7 +13,7 @@
 
 #include "eris/schema.h"
 #include "storage/batch.h"
-#include "storage/table/result_rows.h"
+#include "storage/table/query/result_rows.h"
 
 namespace eris::engine {
 

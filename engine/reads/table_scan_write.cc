@@ -7,7 +7,7 @@
 #include "engine/core/batch_columns.h"
 #include "engine/reads/ended_part.h"
 #include "engine/reads/table_scan_state.h"
-#include "storage/table/append_pieces.h"
+#include "storage/table/rows/append_pieces.h"
 
 namespace eris::engine {
 

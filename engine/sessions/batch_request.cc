@@ -12,8 +12,8 @@
 #include "engine/sessions/row_copies.h"
 #include "eris/key_encoding.h"
 #include "storage/byte_value.h"
-#include "storage/table/append_pieces.h"
-#include "storage/table/table_layout.h"
+#include "storage/table/rows/append_pieces.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "eris/batch.h"
-#include "storage/table/table_layout.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::engine {
 

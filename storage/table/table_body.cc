@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "storage/table/table_keys.h"
+#include "storage/table/rows/table_keys.h"
 
 namespace eris::storage {
 namespace {

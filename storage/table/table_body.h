@@ -18,9 +18,9 @@
 #include <span>
 #include <vector>
 
-#include "storage/table/key_index.h"
 #include "storage/table/output_columns.h"
-#include "storage/table/segment.h"
+#include "storage/table/rows/key_index.h"
+#include "storage/table/rows/segment.h"
 #include "storage/table/table_partition.h"
 
 namespace eris::storage {

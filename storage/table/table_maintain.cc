@@ -6,7 +6,7 @@
 #include "storage/table/table_body.h"
 #ifdef ERIS_TABLE_FAULTS
 #include "storage/table/planted_fault.h"
-#include "storage/table/table_keys.h"
+#include "storage/table/rows/table_keys.h"
 #endif
 
 namespace eris::storage {

@@ -24,9 +24,9 @@
 #include "memory/local_cache.h"
 #include "storage/partition.h"
 #include "storage/snapshot_view.h"
-#include "storage/table/segment_mask.h"
-#include "storage/table/segment_view.h"
-#include "storage/table/table_layout.h"
+#include "storage/table/rows/segment_mask.h"
+#include "storage/table/rows/segment_view.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::storage {
 

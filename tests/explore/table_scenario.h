@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "routing/published_table.h"
-#include "routing/table_reader.h"
+#include "routing/ranges/published_table.h"
+#include "routing/ranges/table_reader.h"
 #include "tests/explore/explorer.h"
 
 namespace eris::explore {

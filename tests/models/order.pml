@@ -1,4 +1,4 @@
-/* Order while a range moves: aeu/range_history.cc, the stub of aeu/object_slot.h, Aeu::SendOn in
+/* Order while a range moves: aeu/state/range_history.cc, the stub of aeu/state/object_slot.h, Aeu::SendOn in
  * aeu/aeu.cc, engine/core/send_order.cc, and the versions of engine/moving/transfer_executor.cc.
  *
  * One session sends COMMANDS writes on one key, several under way at a time, while a balancer moves

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "routing/join_part.h"
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 #include "tests/sim/simulation.h"
 
 namespace eris::sim {

@@ -11,7 +11,7 @@
 #include "eris/schema.h"
 #include "storage/key.h"
 #include "storage/table/output_columns.h"
-#include "storage/table/table_layout.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::sim {
 

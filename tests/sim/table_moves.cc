@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "eris/expression.h"
-#include "storage/table/table_plan.h"
+#include "storage/table/query/table_plan.h"
 
 namespace eris::sim {
 

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "routing/snapshot_registry.h"
-#include "storage/table/segment_mask.h"
+#include "storage/table/query/table_run.h"
+#include "storage/table/rows/segment_mask.h"
 #include "storage/table/table_partition.h"
-#include "storage/table/table_run.h"
 #include "tests/sim/random.h"
 #include "tests/unit/storage/storage_fixture.h"
 #include "tests/unit/table/table_rows.h"

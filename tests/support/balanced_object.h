@@ -15,9 +15,9 @@
 #include <set>
 #include <vector>
 
-#include "balancer/idle_rows.h"
-#include "balancer/load_curve.h"
-#include "balancer/load_sampler.h"
+#include "balancer/load/idle_rows.h"
+#include "balancer/load/load_curve.h"
+#include "balancer/load/load_sampler.h"
 #include "balancer/make_plan.h"
 #include "balancer/trigger.h"
 #include "tests/support/load_samples.h"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "balancer/imbalance.h"
-#include "balancer/load_curve.h"
-#include "balancer/load_sample.h"
+#include "balancer/load/imbalance.h"
+#include "balancer/load/load_curve.h"
+#include "balancer/load/load_sample.h"
 
 namespace eris::test {
 

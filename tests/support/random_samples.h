@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "balancer/load_sample.h"
+#include "balancer/load/load_sample.h"
 #include "tests/support/load_samples.h"
 
 namespace eris::test {

@@ -1,4 +1,4 @@
-#include "aeu/access_sample.h"
+#include "aeu/state/access_sample.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "aeu/aeu.h"
-#include "aeu/reserve_more.h"
+#include "aeu/state/reserve_more.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
 

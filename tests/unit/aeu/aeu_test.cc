@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "aeu/reserve_more.h"
+#include "aeu/state/reserve_more.h"
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
 

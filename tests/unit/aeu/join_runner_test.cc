@@ -1,6 +1,6 @@
 // Join parts on AEUs stepped by hand: slices, pauses for want of blocks and of room, pieces of a
 // pinned table, ends of every kind. Blocks and parts are the test's own.
-#include "aeu/join_runner.h"
+#include "aeu/runners/join_runner.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "aeu/range_history.h"
+#include "aeu/state/range_history.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "routing/snapshot_registry.h"
 #include "tests/support/aeu_lab.h"
 

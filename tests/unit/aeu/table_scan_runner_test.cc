@@ -2,7 +2,7 @@
 // shrink to nothing, come back, and partitions that keep old rows alone are walked until nobody
 // needs them. Each scan has every row that was here at its snapshot once, also when it is ended and
 // resumed at its cursor. Turns are taken by the test.
-#include "aeu/table_scan_runner.h"
+#include "aeu/runners/table_scan_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/table/table_plan.h"
+#include "storage/table/query/table_plan.h"
 #include "tests/support/aeu_lab.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"

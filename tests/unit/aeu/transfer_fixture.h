@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "aeu/transfer_runner.h"
+#include "aeu/transfers/transfer_runner.h"
 #include "routing/reply_bytes.h"
 #include "routing/snapshot_registry.h"
 #include "storage/byte_value.h"

@@ -1,6 +1,6 @@
 // Ranges that change hands between AEUs stepped by hand: links and copies of every kind, what is
 // refused and taken back, and keys that meet a range on its way.
-#include "aeu/transfer_runner.h"
+#include "aeu/transfers/transfer_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "aeu/reserve_more.h"
+#include "aeu/state/reserve_more.h"
 #include "tests/unit/aeu/transfer_fixture.h"
 
 namespace eris::aeu {

@@ -1,4 +1,4 @@
-#include "aeu/work_pace.h"
+#include "aeu/state/work_pace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "balancer/access_history.h"
+#include "balancer/load/access_history.h"
 
 #include <gtest/gtest.h>
 

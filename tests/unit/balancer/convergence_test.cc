@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "balancer/load_curve.h"
+#include "balancer/load/load_curve.h"
 #include "tests/support/balanced_object.h"
 #include "tests/support/load_samples.h"
 #include "tests/support/seed.h"

@@ -1,4 +1,4 @@
-#include "balancer/expected_load.h"
+#include "balancer/load/expected_load.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "balancer/idle_rows.h"
+#include "balancer/load/idle_rows.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "balancer/imbalance.h"
+#include "balancer/load/imbalance.h"
 
 namespace eris::balancer {
 namespace {

@@ -1,4 +1,4 @@
-#include "balancer/imbalance.h"
+#include "balancer/load/imbalance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "balancer/load_curve.h"
+#include "balancer/load/load_curve.h"
 
 #include <gtest/gtest.h>
 

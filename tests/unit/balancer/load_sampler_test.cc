@@ -1,4 +1,4 @@
-#include "balancer/load_sampler.h"
+#include "balancer/load/load_sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "balancer/imbalance.h"
-#include "balancer/load_curve.h"
+#include "balancer/load/imbalance.h"
+#include "balancer/load/load_curve.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
 

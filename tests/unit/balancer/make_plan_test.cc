@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "balancer/imbalance.h"
-#include "balancer/load_curve.h"
+#include "balancer/load/imbalance.h"
+#include "balancer/load/load_curve.h"
 #include "balancer/one_shot.h"
 #include "balancer/transfer_plan.h"
 #include "tests/support/load_samples.h"

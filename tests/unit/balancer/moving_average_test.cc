@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "balancer/imbalance.h"
+#include "balancer/load/imbalance.h"
 #include "balancer/one_shot.h"
 #include "tests/support/load_samples.h"
 #include "tests/support/property.h"

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "balancer/imbalance.h"
-#include "balancer/load_curve.h"
+#include "balancer/load/imbalance.h"
+#include "balancer/load/load_curve.h"
 #include "tests/support/load_samples.h"
 
 namespace eris::balancer {

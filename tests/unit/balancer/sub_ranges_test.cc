@@ -1,4 +1,4 @@
-#include "balancer/sub_ranges.h"
+#include "balancer/load/sub_ranges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

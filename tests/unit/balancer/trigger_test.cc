@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "balancer/imbalance.h"
+#include "balancer/load/imbalance.h"
 #include "balancer/make_plan.h"
 #include "tests/support/load_samples.h"
 #include "tests/support/seed.h"

@@ -1,4 +1,4 @@
-#include "clients/cli/text/balancer_flags.h"
+#include "clients/cli/balancer_flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "clients/cli/text/balancer_text.h"
+#include "clients/cli/balancer_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "clients/cli/files/range_flags.h"
 #include "clients/cli/files/schema_text.h"
+#include "clients/cli/range_flags.h"
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

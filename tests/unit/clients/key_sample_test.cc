@@ -1,4 +1,4 @@
-#include "clients/cli/files/key_sample.h"
+#include "clients/cli/loading/key_sample.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Generated rows are what `eris import --schema tpch:...` reads, the same for the same seed, and
 // both tables tell of the same orders.
-#include "clients/cli/files/sample_rows.h"
+#include "clients/cli/loading/sample_rows.h"
 
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-#include "clients/cli/files/scan_flags.h"
+#include "clients/cli/scan_flags.h"
 
 #include <string>
 

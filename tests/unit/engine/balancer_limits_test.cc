@@ -1,4 +1,4 @@
-#include "engine/core/balancer_limits.h"
+#include "engine/options/balancer_limits.h"
 
 #include <gtest/gtest.h>
 

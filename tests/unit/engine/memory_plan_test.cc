@@ -1,5 +1,5 @@
 // The division of the process's memory, from 64 MiB to 8 TiB and from 1 to 512 AEUs.
-#include "engine/core/memory_plan.h"
+#include "engine/options/memory_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 
 namespace eris::engine {
 namespace {

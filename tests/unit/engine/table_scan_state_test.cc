@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "engine/core/snapshot.h"
-#include "storage/table/append_pieces.h"
+#include "storage/table/rows/append_pieces.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/objects.h"
 #include "tests/support/sanitized.h"

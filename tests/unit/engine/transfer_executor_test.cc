@@ -20,7 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "aeu/clock.h"
+#include "aeu/state/clock.h"
 #include "engine/objects/object_kinds.h"
 
 namespace eris::engine {

@@ -1,5 +1,5 @@
 // What the command line comes to, and which combinations are refused before anything is sent.
-#include "clients/cli/text/bench_flags.h"
+#include "clients/cli/bench_flags.h"
 
 #include <gtest/gtest.h>
 

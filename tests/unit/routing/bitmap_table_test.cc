@@ -1,4 +1,4 @@
-#include "routing/bitmap_table.h"
+#include "routing/ranges/bitmap_table.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "routing/published_table.h"
+#include "routing/ranges/published_table.h"
 #include "tests/support/seed.h"
 
 namespace eris::routing {

@@ -1,4 +1,4 @@
-#include "routing/csb_tree.h"
+#include "routing/ranges/csb_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "routing/object_route.h"
+#include "routing/ranges/object_route.h"
 
 #include <gtest/gtest.h>
 

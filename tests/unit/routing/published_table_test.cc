@@ -2,7 +2,7 @@
 // give it back only at the end, so that a reader of a freed one sees it. The interleavings: before
 // each atomic access other readers and the publisher may run whole calls, chosen by a seed; all in
 // one thread. (tests/explore/ runs the same code with every interleaving of single accesses.)
-#include "routing/published_table.h"
+#include "routing/ranges/published_table.h"
 
 #include <gtest/gtest.h>
 

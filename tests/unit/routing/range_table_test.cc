@@ -1,4 +1,4 @@
-#include "routing/range_table.h"
+#include "routing/ranges/range_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "routing/split_kernels.h"
+#include "routing/ranges/split_kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <future>
 
 #include "clients/balancer_client.h"
-#include "clients/cli/text/balancer_text.h"
+#include "clients/cli/balancer_text.h"
 #include "eris/key_encoding.h"
 #include "gmock/gmock.h"
 #include "tests/unit/server/rpc_fixture.h"

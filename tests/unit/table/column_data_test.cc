@@ -1,6 +1,6 @@
 // One column of a segment: strings that begin as a dictionary and leave it, strings of every
 // length, nulls that come late, bounds, and pieces that are refused.
-#include "storage/table/column_data.h"
+#include "storage/table/rows/column_data.h"
 
 #include <gtest/gtest.h>
 

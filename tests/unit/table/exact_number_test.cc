@@ -1,4 +1,4 @@
-#include "storage/table/exact_number.h"
+#include "storage/table/kernels/exact_number.h"
 
 #include <gtest/gtest.h>
 

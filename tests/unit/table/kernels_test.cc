@@ -1,6 +1,6 @@
 // Every kernel against a plain loop, with every kind of vectors that the machine supports: all
 // lengths to 200 and around a block, masks of all, none and some rows, values at their types' ends.
-#include "storage/table/kernels.h"
+#include "storage/table/kernels/kernels.h"
 
 #include <gtest/gtest.h>
 #include <hwy/highway.h>

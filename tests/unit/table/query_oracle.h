@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "eris/query.h"
-#include "storage/table/exact_number.h"
+#include "storage/table/kernels/exact_number.h"
 
 namespace eris::storage {
 

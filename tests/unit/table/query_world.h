@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/cache_line.h"
-#include "storage/table/result_rows.h"
-#include "storage/table/segment_view.h"
+#include "storage/table/query/result_rows.h"
+#include "storage/table/rows/segment_view.h"
 #include "tests/unit/table/query_oracle.h"
 
 namespace eris::storage {

@@ -1,6 +1,6 @@
 // What a schema may be, what rows are refused, and that packed keys order like the values they are
 // made of.
-#include "storage/table/table_layout.h"
+#include "storage/table/rows/table_layout.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/table/append_pieces.h"
+#include "storage/table/rows/append_pieces.h"
 #include "tests/unit/storage/storage_fixture.h"
 #include "tests/unit/table/table_rows.h"
 

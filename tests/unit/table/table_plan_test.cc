@@ -1,4 +1,4 @@
-#include "storage/table/table_plan.h"
+#include "storage/table/query/table_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "storage/table/plan_body.h"
+#include "storage/table/query/plan_body.h"
 #include "tests/unit/table/query_world.h"
 
 namespace eris::storage {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "storage/key.h"
-#include "storage/table/row_source.h"
-#include "storage/table/segment_view.h"
-#include "storage/table/table_keys.h"
-#include "storage/table/table_layout.h"
+#include "storage/table/rows/row_source.h"
+#include "storage/table/rows/segment_view.h"
+#include "storage/table/rows/table_keys.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::storage {
 

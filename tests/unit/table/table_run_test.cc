@@ -1,5 +1,5 @@
 // Runs against the oracle: random rows in a few segments, random queries, each answered both ways.
-#include "storage/table/table_run.h"
+#include "storage/table/query/table_run.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/table/plan_compiler.h"
+#include "storage/table/query/plan_compiler.h"
 #include "tests/support/seed.h"
 #include "tests/unit/table/query_oracle.h"
 #include "tests/unit/table/query_world.h"

@@ -1,0 +1,419 @@
+#include "aeu/runners/table_scan_runner.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "aeu/state/clock.h"
+#include "aeu/state/reserve_more.h"
+#include "base/check.h"
+#include "base/lean_status.h"
+
+namespace eris::aeu {
+
+using routing::PartOutcome;
+using routing::TableCursor;
+using routing::TablePlace;
+using storage::kBlockRows;
+
+namespace {
+
+// A block of one column takes half a microsecond, and a look at the clock a twentieth of that; one
+// of many columns and expressions ten.
+constexpr uint32_t kRunsPerClock = 4;
+constexpr uint64_t kLongStepNs = 8000;  // four blocks that took longer: the next ones go one by one
+// Scans that ride together: a block is run for all of them before anybody looks at the clock.
+constexpr size_t kRidersMax = 32;
+
+constexpr uint64_t NextBlock(uint64_t row) { return (row / kBlockRows + 1) * kBlockRows; }
+
+// The partition that `at` lies in, or the one with the next number; nullptr: there is none. Passes
+// go by numbers, not by keys, of which a partition may have none left. One that is added has the
+// highest number, and nothing for the snapshots that were there before it: a scan may come to it or
+// not. One that has gone had nothing left for them.
+const OwnedRange* PartitionAt(const ObjectSlot& slot, const TablePlace& at) {
+  const bool behind = at.segment == TablePlace::kBehindPartition;
+  const OwnedRange* next = nullptr;
+  for (const OwnedRange& owned : slot.ranges()) {
+    if (owned.id < at.partition || (behind && owned.id == at.partition)) continue;
+    if (next == nullptr || owned.id < next->id) next = &owned;
+  }
+  return next;
+}
+
+}  // namespace
+
+void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) {
+  // The command may stand in a multicast buffer, which is let go at once.
+  const auto* segment =
+      reinterpret_cast<const routing::TableScanSegment*>(routing::DataSegment(command));
+  routing::TableScanPart* const part =
+      routing::PartOf(std::span(segment->parts, segment->part_count), self_);
+  std::unique_ptr<RunningScan> scan;
+  try {
+    ReserveMore(scans_, 1);
+    group_.reserve(kRidersMax);
+    scan = std::make_unique<RunningScan>();
+  } catch (const std::bad_alloc&) {
+    part->Finish(PartOutcome::kNoMemory, absl::OkStatus(), nullptr);
+    acknowledgements_.Add(command->complete, part, 1);
+    return;
+  }
+  scan->slot = slot;
+  scan->part = part;
+  scan->snapshot = command->snapshot;
+  scan->complete = command->complete;
+  scan->aggregate = scan->part->plan->aggregates();
+  if (scan->part->target != nullptr) scan->sender.emplace(self_, port_, *scan->part->target);
+  if (slot == nullptr) {
+    End(*scan, PartOutcome::kNoObject);
+  } else {
+    // Here, so that its scratch memory is this AEU's from the first touch on.
+    auto run = storage::TableRun::Create(scan->part->plan, scan->part->memory);
+    if (!scan->own.mask.Allocate()) {
+      End(*scan, PartOutcome::kNoMemory);
+    } else if (run.ok()) {
+      scan->run = *std::move(run);
+      scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
+      // Goes on behind the last row there is.
+      if (scan->part->from.chosen && scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
+    } else {
+      End(*scan, PartOutcome::kAnswered, run.status());
+    }
+  }
+  scans_.push_back(std::move(scan));
+}
+
+TableCursor TableScanRunner::Attach(const ObjectSlot& slot) const {
+  TableCursor cursor;
+  cursor.chosen = true;
+  for (const auto& other : scans_) {
+    if (other->slot != &slot || other->end != PartOutcome::kRunning) continue;
+    cursor.at = other->cursor.at;
+    // One that has paused inside a block goes on alone until the block's end.
+    if (cursor.at.row % kBlockRows != 0) cursor.at.row = NextBlock(cursor.at.row);
+    if (CanRun(*other)) break;  // rather ride with one that runs
+  }
+  cursor.began = cursor.at;
+  return cursor;
+}
+
+bool TableScanRunner::CanRun(const RunningScan& scan) {
+  if (scan.sender && scan.sender->pending()) return false;
+  return scan.aggregate || scan.chunk != nullptr || scan.part->HasEmpty();
+}
+
+bool TableScanRunner::Runnable() const {
+  return std::any_of(scans_.begin(), scans_.end(), [](const auto& scan) {
+    return scan->end != PartOutcome::kRunning || (scan->sender && scan->sender->pending()) ||
+           CanRun(*scan) || scan->part->cancelled();
+  });
+}
+
+void TableScanRunner::EndAll(const ObjectSlot* slot) {
+  for (auto& scan : scans_) {
+    if (scan->slot != slot) continue;
+    scan->slot = nullptr;
+    if (scan->end == PartOutcome::kRunning) End(*scan, PartOutcome::kNoObject);
+  }
+  Reap();
+}
+
+bool TableScanRunner::Advance(uint64_t deadline_ns) {
+  bool moved = false;
+  for (auto& scan : scans_) {
+    if (scan->part->cancelled()) {
+      if (scan->sender) scan->sender->AnswerLeft(storage::KeyState::kCancelled);
+      if (scan->end == PartOutcome::kRunning) End(*scan, PartOutcome::kCancelled);
+    } else if (scan->sender && scan->sender->pending()) {
+      moved |= scan->sender->SendLeft();
+    }
+    // Rows that only this snapshot needed may be gone from now on.
+    if (scan->end == PartOutcome::kRunning && !snapshots_.Holds(scan->snapshot)) {
+      End(*scan, PartOutcome::kAborted);
+    }
+  }
+  moved |= Reap();
+  // Each scan at most once a turn; whoever did not get its slice is first in the next one.
+  for (size_t left = scans_.size(); left > 0; --left) {
+    if (next_ >= scans_.size()) next_ = 0;
+    RunningScan& scan = *scans_[next_++];
+    if (scan.end != PartOutcome::kRunning || !CanRun(scan)) continue;
+    RunPass(scan, deadline_ns);
+    moved = true;
+    if (NowNs() >= deadline_ns) break;
+  }
+  moved |= Reap();
+  return moved;
+}
+
+bool TableScanRunner::Reap() {
+  bool any = false;
+  std::erase_if(scans_, [&](const std::unique_ptr<RunningScan>& scan) {
+    if (scan->end == PartOutcome::kRunning) return false;
+    if (scan->sender && scan->sender->pending()) return false;
+    Finish(*scan);
+    any = true;
+    return true;
+  });
+  return any;
+}
+
+void TableScanRunner::CollectGroup(const RunningScan& first) {
+  group_.clear();
+  // The one whose turn it is in any case.
+  for (auto& scan : scans_) {
+    if (scan.get() == &first && InGroup(*scan, first.cursor.at)) group_.push_back(scan.get());
+  }
+  for (auto& scan : scans_) {
+    if (group_.size() == kRidersMax) return;
+    if (scan.get() != &first && scan->slot == first.slot && InGroup(*scan, first.cursor.at)) {
+      group_.push_back(scan.get());
+    }
+  }
+}
+
+void TableScanRunner::RunPass(RunningScan& first, uint64_t deadline_ns) {
+  ObjectSlot& slot = *first.slot;
+  const uint64_t begin_ns = ThreadCpuNs();
+  RunSegments(first, deadline_ns);
+  // If filters exclude many segments, the time cannot be spread over all rows. A time of 0 only
+  // says that the object is in use.
+  slot.accesses()->RecordSpread(slot.ScansArePruned() ? 0 : ThreadCpuNs() - begin_ns);
+}
+
+void TableScanRunner::RunSegments(RunningScan& first, uint64_t deadline_ns) {
+  // Anew for each segment: others may stand where this pass has come to.
+  RunningScan* lead = &first;
+  do {
+    CollectGroup(*lead);
+    if (group_.empty()) return;
+    if (!RunSegment(deadline_ns)) return;
+    // The first may have paused or ended; the others of its pass go on.
+    const auto on = std::find_if(group_.begin(), group_.end(), [](const RunningScan* scan) {
+      return scan->end == PartOutcome::kRunning && CanRun(*scan);
+    });
+    if (on == group_.end()) return;
+    lead = *on;
+  } while (NowNs() < deadline_ns);
+}
+
+void TableScanRunner::MoveTo(const TablePlace& at) {
+  for (RunningScan* scan : group_) {
+    scan->cursor.at = at;
+    if (scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
+  }
+  std::erase_if(group_, [](const RunningScan* scan) { return scan->end != PartOutcome::kRunning; });
+}
+
+void TableScanRunner::Wrap() {
+  for (RunningScan* scan : group_) {
+    if (!scan->cursor.wrapped) {
+      scan->cursor.wrapped = true;
+      continue;
+    }
+    // Where it began is not there any more. A reader that goes on from here has had all rows.
+    scan->cursor.at = scan->cursor.began;
+    End(*scan, PartOutcome::kAnswered);
+  }
+  std::erase_if(group_, [](const RunningScan* scan) { return scan->end != PartOutcome::kRunning; });
+  MoveTo({});
+}
+
+std::optional<uint64_t> TableScanRunner::FindSegments(const storage::TablePartition& partition,
+                                                      const TablePlace& at) {
+  std::optional<uint64_t> lowest;
+  for (size_t i = 0; i < group_.size(); ++i) {
+    RunningScan& scan = *group_[i];
+    const auto same =
+        std::find_if(group_.begin(), group_.begin() + static_cast<ptrdiff_t>(i),
+                     [&](const RunningScan* other) { return other->snapshot == scan.snapshot; });
+    scan.view = (*same)->view;
+    if (*same != &scan) continue;
+    scan.view = &scan.own;
+    View& view = scan.own;
+    view.number = at.segment;
+    view.found = partition.FindSegment(scan.snapshot, view.number, view.mask, view.segment);
+    if (view.found && (!lowest || view.number < *lowest)) lowest = view.number;
+  }
+  return lowest;
+}
+
+bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
+  TablePlace at = group_.front()->cursor.at;
+  const OwnedRange* const owned = PartitionAt(*group_.front()->slot, at);
+  if (owned == nullptr) {
+    Wrap();
+    return true;
+  }
+  if (owned->id != at.partition) {
+    MoveTo({owned->id, 0, 0});
+    return true;
+  }
+  const storage::TablePartition& partition = *owned->partition->table();
+  for (RunningScan* scan : group_) {
+    if (!partition.Lost(scan->snapshot)) continue;
+    snapshots_.AbortEpoch(scan->snapshot);
+    End(*scan, PartOutcome::kAborted);
+  }
+  std::erase_if(group_, [](const RunningScan* scan) { return scan->end != PartOutcome::kRunning; });
+  if (group_.empty()) return true;
+  const std::optional<uint64_t> number = FindSegments(partition, at);
+  if (!number) {
+    MoveTo({at.partition, TablePlace::kBehindPartition, 0});
+    return true;
+  }
+  if (*number != at.segment) {
+    at = {at.partition, *number, 0};
+    MoveTo(at);
+  }
+  uint64_t rows_end = 0;
+  uint32_t riders = 0;
+  for (RunningScan* scan : group_) {
+    const View& view = *scan->view;
+    // A segment that it has no rows in, or whose rows cannot pass its filter, it rides along over.
+    const bool has_rows = view.found && view.number == *number;
+    scan->wanted = has_rows && scan->run->BeginSegment(view.segment);
+    if (has_rows) scan->slot->RecordSegment(!scan->wanted);
+    if (!scan->wanted) continue;
+    rows_end = std::max<uint64_t>(rows_end, view.segment.rows);
+    ++riders;
+  }
+  uint32_t rider = 0;
+  for (RunningScan* scan : group_) {
+    if (scan->wanted) scan->run->Ride(rider++, riders);
+  }
+  uint32_t runs = 0;  // since the last look at the clock
+  uint32_t runs_per_clock = kRunsPerClock;
+  uint64_t looked_ns = NowNs();
+  while (at.row < rows_end && !group_.empty()) {
+    runs += static_cast<uint32_t>(group_.size());
+    std::erase_if(group_, [&](RunningScan* scan) { return !RunBlock(*scan, at); });
+    counters_.table_blocks.Add(1);
+    at.row = NextBlock(at.row);
+    MoveTo(at);
+    if (runs < runs_per_clock || at.row >= rows_end) continue;
+    const uint64_t now_ns = NowNs();
+    const uint64_t step_ns = now_ns - looked_ns;
+    // Before the deadline rather than behind it: one more step is expected to take as long.
+    if (now_ns + step_ns > deadline_ns) return false;
+    if (step_ns > kLongStepNs) runs_per_clock = 1;
+    looked_ns = now_ns;
+    runs = 0;
+  }
+  if (!group_.empty()) MoveTo({at.partition, at.segment + 1, 0});
+  return true;
+}
+
+bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
+  if (!scan.wanted) return true;
+  const storage::SegmentView& segment = scan.view->segment;
+  if (at.row >= segment.rows) return true;
+  if (segment.kept != nullptr) scan.view->mask.Make(static_cast<uint32_t>(at.row));
+  auto row = static_cast<uint32_t>(at.row);
+  counters_.table_block_runs.Add(1);
+  for (;;) {
+    scan.cursor.at.row = row;
+    if (!scan.aggregate && scan.chunk == nullptr) {
+      const bool sends = scan.sender && scan.sender->pending();
+      if (sends || (scan.chunk = scan.part->TakeEmpty()) == nullptr) return false;  // it pauses
+      BeginChunk(scan);
+    }
+    const uint32_t before = row;
+    const auto outcome = scan.run->RunBlock(row, scan.aggregate ? nullptr : &scan.chunk->rows_out);
+    counters_.rows_scanned.Add(row - before);
+    switch (outcome) {
+      case storage::TableRun::Outcome::kDone:
+        ERIS_DCHECK(row >= std::min<uint64_t>(NextBlock(at.row), segment.rows));
+        // Now, not with the next row that passes the filter, which may be far.
+        if (scan.chunk != nullptr && scan.chunk->rows_out.rows == scan.chunk->rows_out.capacity) {
+          scan.cursor.at.row = row;
+          GiveAway(scan);
+        }
+        return scan.end == PartOutcome::kRunning;
+      case storage::TableRun::Outcome::kError:
+        End(scan, PartOutcome::kAnswered, scan.run->status());
+        return false;
+      case storage::TableRun::Outcome::kFull:
+        if (scan.chunk->rows_out.rows == 0) {
+          End(scan, PartOutcome::kAnswered,
+              base::NoMemory("a row does not fit a chunk of the scan"));
+          return false;
+        }
+        scan.cursor.at.row = row;
+        GiveAway(scan);
+        if (scan.end != PartOutcome::kRunning) return false;
+        if (row >= std::min<uint64_t>(NextBlock(at.row), segment.rows)) return true;
+        continue;
+    }
+  }
+}
+
+void TableScanRunner::BeginChunk(RunningScan& scan) {
+  scan.chunk->Clear();
+  scan.chunk->before = scan.cursor;
+  if (scan.cursor.skip > 0) {
+    // Full with the last row that the reader has already, at the latest.
+    auto& capacity = scan.chunk->rows_out.capacity;
+    capacity = static_cast<uint32_t>(std::min<uint64_t>(capacity, scan.cursor.skip));
+  }
+}
+
+void TableScanRunner::GiveAway(RunningScan& scan) {
+  if (scan.cursor.skip > 0) {
+    SkipChunk(scan);
+  } else {
+    HandOver(scan);
+  }
+}
+
+void TableScanRunner::SkipChunk(RunningScan& scan) {
+  scan.cursor.skip -= scan.chunk->rows_out.rows;
+  BeginChunk(scan);
+}
+
+void TableScanRunner::HandOver(RunningScan& scan) {
+  routing::TableChunk* const chunk = scan.chunk;
+  if (scan.sender) {
+    absl::Status sent = SendOn(scan);
+    if (!sent.ok()) End(scan, PartOutcome::kAnswered, std::move(sent));
+    return;
+  }
+  chunk->behind = scan.cursor;
+  scan.chunk = nullptr;
+  scan.part->Deliver(chunk);
+  acknowledgements_.Add(scan.complete, scan.part, 0);
+}
+
+void TableScanRunner::End(RunningScan& scan, PartOutcome outcome, absl::Status status) {
+  ERIS_DCHECK(scan.end == PartOutcome::kRunning);
+  scan.end = outcome;
+  scan.status = std::move(status);
+  if (!scan.sender || scan.chunk == nullptr) return;
+  // The rows of the last chunk are sent as well, if the scan has come to its end.
+  if (outcome != PartOutcome::kAnswered || !scan.status.ok()) return;
+  if (scan.chunk->rows_out.rows > 0) scan.status = SendOn(scan);
+}
+
+absl::Status TableScanRunner::SendOn(RunningScan& scan) {
+  absl::Status sent = base::OrNoMemory("the AEU has no memory to send rows on",
+                                       [&] { return scan.sender->Send(scan.chunk); });
+  if (sent.ok()) scan.chunk = nullptr;
+  return sent;
+}
+
+void TableScanRunner::Finish(RunningScan& scan) {
+  if (scan.chunk != nullptr) {
+    // One without rows that are wanted goes back the same way; the reader knows it by its count.
+    if (scan.sender || scan.cursor.skip > 0) scan.chunk->rows_out.rows = 0;
+    scan.chunk->behind = scan.cursor;
+    scan.part->Deliver(std::exchange(scan.chunk, nullptr));
+  }
+  scan.part->Finish(scan.end, std::move(scan.status),
+                    scan.aggregate ? std::move(scan.run) : nullptr);
+  acknowledgements_.Add(scan.complete, scan.part, 1);
+}
+
+}  // namespace eris::aeu

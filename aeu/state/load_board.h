@@ -1,0 +1,50 @@
+// What an AEU shows of its objects to others: the balancer and whoever asks for figures. The AEU
+// writes when it gets or gives up an object or a range, anyone reads; the mutex is taken for
+// nothing else, so no turn waits for a reader's work.
+#ifndef ERIS_AEU_LOAD_BOARD_H_
+#define ERIS_AEU_LOAD_BOARD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "aeu/state/object_load.h"
+#include "aeu/state/object_slot.h"
+#include "base/mutex.h"
+#include "eris/types.h"
+#include "memory/local_cache.h"
+
+namespace eris::aeu {
+
+class LoadBoard {
+ public:
+  // The AEU. The slot's cache outlives its entry.
+  void Add(ObjectSlot& slot, const OwnedRange& owned);  // O(1)
+  void Remove(ObjectSlot& slot, const OwnedRange& owned);
+  // Until so many more are added, Add asks for no memory. Throws std::bad_alloc.
+  void Reserve(ObjectSlot& slot, size_t more);
+  void Erase(ObjectId object);
+
+  // Any thread.
+  std::vector<ObjectLoad> All() const;
+  // nullopt: none of the object is here. O(log objects + its ranges here).
+  std::optional<ObjectLoad> Of(ObjectId object) const;
+  // Keys and slices of scans that the AEU has executed for the object. O(log objects).
+  uint64_t KeysOf(ObjectId object) const;
+
+ private:
+  struct Entry {
+    ObjectLoad load;
+    const memory::LocalCache* cache;
+  };
+  Entry& EntryOf(const ObjectSlot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable base::Mutex mu_;
+  std::map<ObjectId, Entry> entries_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_LOAD_BOARD_H_

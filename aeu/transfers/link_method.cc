@@ -1,0 +1,75 @@
+#include "aeu/transfers/link_method.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/lean_status.h"
+#include "base/status_macros.h"
+#include "storage/ordered_partition.h"
+
+namespace eris::aeu {
+
+using routing::TransferStep;
+using storage::OrderedPartition;
+using storage::Partition;
+using storage::Range;
+
+absl::Status LinkMethod::Check(const ObjectSlot& slot) const {
+  if (slot.spec().kind == ObjectKind::kIndex) return absl::OkStatus();
+  return base::LeanStatus(absl::StatusCode::kInvalidArgument,
+                          "this kind of object moves by copy only");
+}
+
+absl::Status LinkMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range& given,
+                                TransferStep& step, Partition*&) {
+  OrderedPartition& partition = *owned.partition->ordered();  // Check has seen the kind
+  const Range whole = partition.range();
+  std::unique_ptr<OrderedPartition> above, middle;
+  if (given.hi != whole.hi) {
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> cut = partition.SplitAt(*given.hi);
+    if (!cut.ok()) return cut.status();
+    above = *std::move(cut);
+  }
+  if (given.lo != whole.lo) {
+    absl::StatusOr<std::unique_ptr<OrderedPartition>> cut = base::OrNoMemory(
+        "no memory to cut off a range", [&] { return partition.SplitAt(given.lo); });
+    if (!cut.ok()) {
+      // Where it cannot be joined again there is a range more, and every row is where it was.
+      if (above != nullptr && !partition.Absorb(*above).ok()) ranges_.Add(slot, std::move(above));
+      host_.SettleVersions(*slot.Find(&partition));
+      return cut.status();
+    }
+    middle = *std::move(cut);
+  }
+  if (middle != nullptr) {
+    step.partition = std::move(middle);
+    host_.SettleVersions(owned);
+    owned.load->SetSize(partition.size());
+    if (above != nullptr) ranges_.Add(slot, std::move(above));
+  } else {
+    step.partition = std::move(owned.partition);
+    if (above != nullptr) {
+      owned.partition = std::move(above);
+      host_.SettleVersions(owned);
+      SlotRanges::SettleLoad(owned);  // it begins elsewhere now
+      slot.Reorder(SlotRanges::IndexOf(slot, owned));
+    } else {
+      ranges_.Remove(slot, owned);
+    }
+  }
+  step.covers = given;
+  step.rows = step.partition->size();
+  return absl::OkStatus();
+}
+
+absl::Status LinkMethod::TakeIn(ObjectSlot& slot, TransferStep& step) {
+  ERIS_RETURN_IF_ERROR(step.partition->ordered()->Rehome(slot.cache()));
+  ranges_.Join(slot, ranges_.Add(slot, std::move(step.partition)));
+  return absl::OkStatus();
+}
+
+void LinkMethod::Conclude(ObjectSlot& slot, TransferStep& step, Partition*, bool installed) {
+  if (!installed) ranges_.Join(slot, ranges_.Add(slot, std::move(step.partition)));
+}
+
+}  // namespace eris::aeu

@@ -1,0 +1,115 @@
+// What one AEU has to do when ranges change hands. As the source it gives a range away in one turn,
+// after the turn's commands: first it takes the room for the message, then it cuts the range off,
+// leaves a stub and sends the range to its new owner. Until it hears how that ended it gives
+// nothing else. As the target it takes what arrives in, or refuses it with nothing changed. Rows
+// that have been copied are forgotten afterwards, a piece a turn. Never waits. Owned by the AEU.
+// Paper: ERIS 3.3.2; docs/internals/balancing.md.
+#ifndef ERIS_AEU_TRANSFER_RUNNER_H_
+#define ERIS_AEU_TRANSFER_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "aeu/state/acknowledgements.h"
+#include "aeu/state/clock.h"
+#include "aeu/state/load_counters.h"
+#include "aeu/state/object_slot.h"
+#include "aeu/transfers/copy_method.h"
+#include "aeu/transfers/link_method.h"
+#include "aeu/transfers/slot_ranges.h"
+#include "aeu/transfers/transfer_host.h"
+#include "aeu/transfers/transfer_method.h"
+#include "routing/data_command.h"
+#include "routing/port.h"
+#include "routing/transfer_step.h"
+#include "storage/key.h"
+#include "storage/partition.h"
+#include "storage/snapshot_view.h"
+
+namespace eris::aeu {
+
+class TransferRunner {
+ public:
+  // Ranges that a slot may get by a step: what is cut off above, what is cut off to be lent or
+  // comes in, and what comes back to a source.
+  static constexpr size_t kRangesAddedMax = 3;
+
+  // All outlive it. `snapshots` is the turn's view.
+  TransferRunner(TransferHost& host, routing::Port& port, Acknowledgements& acknowledgements,
+                 LoadCounters& counters, const storage::SnapshotView& snapshots)
+      : host_(host),
+        port_(port),
+        acknowledgements_(acknowledgements),
+        counters_(counters),
+        snapshots_(snapshots),
+        ranges_(host, snapshots),
+        link_(host, ranges_),
+        copy_(host, ranges_, snapshots, turn_) {}
+
+  // The three commands (transfer_step.h). What they say may be out of date: that is refused.
+  void Give(const routing::CommandHeader* command);
+  void TakeIn(const routing::CommandHeader* command);
+  void Conclude(const routing::CommandHeader* command);
+  // The object is being dropped: nothing more is given of it or forgotten in it.
+  void EndAll(const ObjectSlot* slot);
+
+  // Once a turn, after its commands: goes on with the step that is to be given. True: it has moved.
+  bool Advance();
+  // A bounded piece of what follows from steps before; the last of a turn. `busy`: beside other
+  // work. False: there is nothing.
+  bool GoOnAfterSteps(bool busy);
+  // Ranges that have kept old rows alone, and none any more.
+  void RemoveEmpty(ObjectSlot& slot) { ranges_.RemoveEmpty(slot); }
+  // Whether this turn has done a piece of a step: other background work is another turn's.
+  bool stepped() const { return turn_.stepped; }
+  // The next turn begins.
+  void BeginTurn() { turn_.stepped = false; }
+  // What a turn may spend, in CPU time, as the last step said.
+  uint64_t turn_cpu_ns_max() const { return turn_.cpu_ns_max; }
+  // In place of the CPU time by which what follows a step is paced.
+  void SetWorkClock(WorkClock clock) { turn_.clock = clock; }
+  // Whether the next turn would find something to do. A step that is out needs nothing.
+  bool HasWork() const {
+    return (giving_.step != nullptr && !giving_.out) || copy_.forgets() || copy_.releases();
+  }
+
+ private:
+  // The step that this AEU is the source of.
+  struct Giving {
+    routing::TransferStep* step = nullptr;  // nullptr: none
+    ObjectSlot* slot = nullptr;             // nullptr: the object is gone
+    routing::CompletionFunction complete = nullptr;
+    routing::Reply* context = nullptr;
+    bool out = false;                      // given away, and not concluded
+    storage::Partition* lender = nullptr;  // of a copy that is out
+  };
+
+  TransferMethod& MethodOf(const routing::TransferStep& step);
+  // Before a step changes anything: the ranges that it may add will ask for no memory, here or when
+  // it is concluded. Errors: ResourceExhausted.
+  absl::Status MakeRoom(ObjectSlot& slot, std::optional<AeuId> target);
+  // The range of the slot that has the near end of what is to leave, and what of that lies in it.
+  // nullptr: the AEU does not own it.
+  OwnedRange* FindGiven(storage::Range& given);
+  // True: the step may be given in this turn. False: later, or it has been refused.
+  bool Prepare(OwnedRange& owned, const storage::Range& given);
+  void Refuse(const absl::Status& status);
+
+  TransferHost& host_;
+  routing::Port& port_;
+  Acknowledgements& acknowledgements_;
+  LoadCounters& counters_;
+  const storage::SnapshotView& snapshots_;
+  TransferTurn turn_;
+  SlotRanges ranges_;
+  LinkMethod link_;
+  CopyMethod copy_;
+  Giving giving_;
+};
+
+}  // namespace eris::aeu
+
+#endif  // ERIS_AEU_TRANSFER_RUNNER_H_

@@ -1,0 +1,69 @@
+// The load of a data object summed up along its keys: how much lies below a key, and below which
+// keys equal parts of it lie. Within a sub-range the load counts as evenly spread. Integers only,
+// so that a plan is the same on every machine. Immutable after construction; any thread. Paper:
+// ERIS 3.3.1.
+#ifndef ERIS_BALANCER_LOAD_CURVE_H_
+#define ERIS_BALANCER_LOAD_CURVE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "balancer/load/load_sample.h"
+
+namespace eris::balancer {
+
+// A place between keys; 2^64 is the end of the key space.
+__extension__ typedef unsigned __int128 Position;
+inline constexpr Position kEndOfKeys = Position{1} << 64;
+
+class LoadCurve {
+ public:
+  // A boundary may lie anywhere in [first, last]: nobody accesses what is between.
+  struct Boundary {
+    Position first;
+    Position last;
+  };
+
+  // REQUIRES: the sample is as load_sample.h describes it and has a partition.
+  explicit LoadCurve(const LoadSample& sample);
+
+  Position begin() const { return pieces_.front().begin; }
+  Position end() const { return pieces_.back().end; }
+  // The whole load, multiplied by a power of two to come below and near kTotalMax; 0 without load.
+  uint64_t total() const { return below_.back(); }
+  // The load of keys below `position`, in the same scale. REQUIRES: begin() <= position <= end().
+  uint64_t Below(Position position) const;
+
+  // The boundaries that cut the load into parts as shares[0], shares[1], ...: one fewer than
+  // shares, ascending, not always strictly. What one key has above the largest share cannot be
+  // divided, so it is left out of the division: the parts share the rest. Where keys are hot, no
+  // part gets more over its share than has to be. REQUIRES: 1 to kPartsMax shares that sum up to 1
+  // to kTotalMax; total() > 0. O(pieces + shares log pieces).
+  std::vector<Boundary> Divide(absl::Span<const uint64_t> shares) const;
+  // Into equal parts.
+  std::vector<Boundary> Divide(uint32_t parts) const;
+
+  // Together they keep every product within 128 bits.
+  static constexpr uint64_t kTotalMax = uint64_t{1} << 47;
+  static constexpr uint32_t kPartsMax = 1u << 16;
+
+ private:
+  // Keys [begin, end), never empty, with evenly spread load.
+  struct Piece {
+    Position begin;
+    Position end;
+    uint64_t weight = 0;
+  };
+  void AddPartition(const PartitionSample& partition, std::vector<Position>& raw_weights);
+  void Scale(const std::vector<Position>& raw_weights);
+  std::vector<uint64_t> DivisibleWeights(uint64_t largest_share, uint64_t shares_sum) const;
+
+  std::vector<Piece> pieces_;    // ascending, without gaps
+  std::vector<uint64_t> below_;  // below_[i]: load of the pieces before i; one more than pieces
+};
+
+}  // namespace eris::balancer
+
+#endif  // ERIS_BALANCER_LOAD_CURVE_H_

@@ -1,0 +1,69 @@
+#include "clients/cli/loading/import_flags.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace eris::cli {
+
+bool IsTblPath(absl::string_view path) {
+  return absl::EndsWith(path, ".tbl") || absl::StrContains(path, ".tbl.");
+}
+
+bool ImportFlags::IsTbl() const { return format.empty() ? IsTblPath(path) : format == "tbl"; }
+
+absl::StatusOr<DelimitedFormat> ImportFlags::Delimited() const {
+  DelimitedFormat delimited = IsTbl() ? DelimitedFormat{'|', false, true} : DelimitedFormat{};
+  if (delimiter == "\\t" || delimiter == "tab") {
+    delimited.delimiter = '\t';
+  } else if (delimiter.size() == 1 && delimiter != "\"" && delimiter != "\n") {
+    delimited.delimiter = delimiter[0];
+  } else if (!delimiter.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--delimiter '", delimiter,
+                     "' is not one character (or tab), or is a quote or a line end"));
+  }
+  return delimited;
+}
+
+std::vector<std::string> ImportFlags::KeyColumns(size_t parts) const {
+  std::vector<std::string> columns;
+  if (key.empty()) {
+    for (size_t i = 1; i <= parts; ++i) columns.push_back(absl::StrCat(i));
+    return columns;
+  }
+  for (const absl::string_view column : absl::StrSplit(key, ',')) {
+    columns.emplace_back(absl::StripAsciiWhitespace(column));
+  }
+  return columns;
+}
+
+InputFile::~InputFile() {
+  if (fd_ > STDIN_FILENO) close(fd_);
+}
+
+absl::Status InputFile::Open(const std::string& path) {
+  name_ = path == "-" ? "standard input" : path;
+  fd_ = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (fd_ < 0 || fstat(fd_, &info) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a directory"));
+  }
+  seekable_ = path != "-" && S_ISREG(info.st_mode);
+  bytes_ = seekable_ ? static_cast<uint64_t>(info.st_size) : 0;
+  return absl::OkStatus();
+}
+
+}  // namespace eris::cli

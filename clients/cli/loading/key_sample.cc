@@ -1,0 +1,109 @@
+#include "clients/cli/loading/key_sample.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/files/key_bounds.h"
+
+namespace eris::cli {
+namespace {
+
+// Holds the rest of one line and a whole further one of nearly every table.
+constexpr size_t kWindowBytes = 2048;
+
+absl::StatusOr<absl::string_view> ReadAt(int fd, uint64_t offset, std::string& buffer) {
+  ssize_t got;
+  do {
+    got = pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return absl::UnavailableError(absl::StrCat("cannot read: ", std::strerror(errno)));
+  return absl::string_view(buffer).substr(0, got);
+}
+
+// `sample`: sorted.
+bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_t>& points,
+                  size_t partitions) {
+  constexpr double kShareMax = 1.1;
+  constexpr double kShareMin = 0.5;
+  if (points.size() + 1 != partitions || sample.size() < 100 * partitions) return false;
+  const double share = static_cast<double>(sample.size()) / static_cast<double>(partitions);
+  auto begin = sample.begin();
+  for (size_t i = 0; i <= points.size(); ++i) {
+    const auto end =
+        i < points.size() ? std::lower_bound(begin, sample.end(), points[i]) : sample.end();
+    const auto keys = static_cast<double>(end - begin);
+    if (keys > kShareMax * share || keys < kShareMin * share) return false;
+    begin = end;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
+                                                 const DelimitedFormat& format, size_t key_field,
+                                                 size_t records_max, const ColumnSchema& column) {
+  std::vector<uint64_t> keys;
+  std::vector<absl::string_view> fields;
+  std::string buffer(kWindowBytes, '\0'), scratch, reason;
+  auto take = [&](absl::string_view text, bool at_end, size_t& consumed) {
+    uint64_t key = 0;
+    const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
+    if (result == SplitResult::kRecord && key_field < fields.size() &&
+        ParseWord(column, fields[key_field], key)) {
+      keys.push_back(key);
+    }
+    return result != SplitResult::kNeedMore;
+  };
+  // A small file is read wholly: a few records at even distances would say little about it.
+  if (file_bytes <= kWindowBytes * 1024) {
+    buffer.resize(file_bytes);
+    const absl::StatusOr<absl::string_view> text = ReadAt(fd, 0, buffer);
+    if (!text.ok()) return text.status();
+    size_t consumed = 0;
+    for (absl::string_view rest = *text; !rest.empty(); rest.remove_prefix(consumed)) {
+      take(rest, true, consumed);
+    }
+    return keys;
+  }
+  keys.reserve(records_max);
+  for (size_t i = 0; i < records_max; ++i) {
+    const auto offset =
+        static_cast<uint64_t>(static_cast<double>(file_bytes) * static_cast<double>(i) /
+                              static_cast<double>(records_max));
+    const absl::StatusOr<absl::string_view> window = ReadAt(fd, offset, buffer);
+    if (!window.ok()) return window.status();
+    absl::string_view text = *window;
+    if (offset > 0) {
+      const size_t newline = text.find('\n');
+      if (newline == absl::string_view::npos) continue;
+      text.remove_prefix(newline + 1);
+    }
+    size_t consumed = 0;
+    if (!text.empty()) take(text, offset + window->size() == file_bytes, consumed);
+  }
+  return keys;
+}
+
+std::vector<uint64_t> SplitPoints(std::vector<uint64_t> sample, size_t partitions,
+                                  const std::vector<std::vector<uint64_t>>& others) {
+  std::sort(sample.begin(), sample.end());
+  sample.erase(std::unique(sample.begin(), sample.end()), sample.end());
+  for (const std::vector<uint64_t>& points : others) {
+    if (SplitsEvenly(sample, points, partitions)) return points;
+  }
+  std::vector<uint64_t> points;
+  for (size_t i = 1; i < partitions && !sample.empty(); ++i) {
+    const uint64_t point = sample[sample.size() * i / partitions];
+    // A bound at the first key would leave the first partition empty.
+    if (point > (points.empty() ? sample.front() : points.back())) points.push_back(point);
+  }
+  return points;
+}
+
+}  // namespace eris::cli

@@ -1,0 +1,68 @@
+// A plan's filter at work: narrows a block's bitmap to the rows that pass. Of one TableRun; no
+// latch. Paper: ERIS 3.1.
+//
+// Once per segment the bounds of its columns are asked: a condition that no row can pass prunes the
+// segment, one that all rows pass is left out, and one on strings with a dictionary is answered for
+// each code. The answers are kept while the filter stays in the segment: in a later slice only
+// codes that have come since are asked.
+#ifndef ERIS_STORAGE_TABLE_BLOCK_FILTER_H_
+#define ERIS_STORAGE_TABLE_BLOCK_FILTER_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "storage/table/query/block_values.h"
+#include "storage/table/query/plan_body.h"
+
+namespace eris::storage {
+
+class BlockFilter {
+ public:
+  explicit BlockFilter(const PlanBody& plan) : plan_(plan), codes_(plan.predicates.size()) {}
+
+  // After values.BeginSegment. False: no row of the segment can pass.
+  bool BeginSegment(const BlockValues& values);
+  // Conditions that are left to be asked of this segment's rows.
+  const std::vector<uint32_t>& active() const { return active_; }
+
+  // Clears the rows of the block begun in `values` that do not pass. False: arithmetic left its
+  // type, values.status() says where.
+  [[nodiscard]] bool Keep(BlockValues& values, uint64_t* mask);
+
+ private:
+  enum class Verdict : uint8_t { kNone, kSome, kAll };
+
+  // What a string condition says of each code of the segment's dictionary.
+  struct CodeTable {
+    uint64_t segment = 0;  // by its id; 0: nobody's
+    uint32_t judged = 0;   // codes below have been asked
+    uint32_t passing = 0;  // of them
+    bool one_run = false;  // first to last, and no other
+    uint16_t first = 0, last = 0;
+    std::vector<uint8_t> passes{};
+  };
+
+  Verdict Judge(const BlockValues& values, uint32_t predicate);
+  Verdict JudgeRange(const BlockValues& values, const PredicateNode& node) const;
+  Verdict JudgeSet(const BlockValues& values, const PredicateNode& node) const;
+  Verdict JudgeCodes(const BlockValues& values, uint32_t predicate);
+  bool KeepOne(BlockValues& values, uint32_t predicate, uint64_t* mask);
+  bool KeepAny(BlockValues& values, const PredicateNode& node, uint64_t* mask);
+  bool KeepRange(BlockValues& values, const PredicateNode& node, uint64_t* mask);
+  bool KeepSet(BlockValues& values, const PredicateNode& node, uint64_t* mask);
+  bool KeepCompared(BlockValues& values, const PredicateNode& node, uint64_t* mask);
+  void KeepStrings(const BlockValues& values, uint32_t predicate, uint64_t* mask);
+  bool KeepNulls(BlockValues& values, const PredicateNode& node, uint64_t* mask);
+
+  const PlanBody& plan_;
+  std::vector<CodeTable> codes_;  // by predicate
+  std::vector<uint32_t> active_;
+};
+
+// Whether the strings that `node` asks for are the one given, `negated` left aside.
+bool Matches(const PredicateNode& node, std::string_view text);
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_BLOCK_FILTER_H_

@@ -1,0 +1,164 @@
+// The values of a plan over one block of a segment: columns where they stand, computed ones in
+// scratch memory, each computed once a block. Of one TableRun; no latch. Paper: ERIS 3.1.
+//
+// A block is looked at in one of two ways: dense, where row i of a vector is row i of the block,
+// or picked, where it is the i-th of the rows picked. Whether arithmetic can leave its type is
+// decided per segment, from the bounds of its columns: where it cannot, whole vectors are computed
+// modulo 2^64, which is then exact; where it can, row by row, and only rows that count.
+#ifndef ERIS_STORAGE_TABLE_BLOCK_VALUES_H_
+#define ERIS_STORAGE_TABLE_BLOCK_VALUES_H_
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "storage/table/query/plan_body.h"
+#include "storage/table/rows/segment_view.h"
+
+namespace eris::storage {
+
+// Calls what(i) for each bit set in a bitmap of `rows` rows.
+template <class What>
+void ForRows(const uint64_t* mask, uint32_t rows, What what) {
+  for (uint32_t w = 0; w * 64 < rows; ++w) {
+    for (uint64_t bits = mask[w]; bits != 0; bits &= bits - 1) {
+      what(w * 64 + static_cast<uint32_t>(__builtin_ctzll(bits)));
+    }
+  }
+}
+
+inline bool BitAt(const uint64_t* bits, uint32_t row) { return (bits[row / 64] >> row % 64) & 1; }
+
+inline std::string_view StringAt(const SegmentColumn& column, uint32_t row) {
+  if (column.dictionary != nullptr) {
+    const DictionaryView& dictionary = *column.dictionary;
+    const uint16_t code = static_cast<const uint16_t*>(column.values)[row];
+    return {dictionary.bytes + dictionary.offsets[code],
+            dictionary.offsets[code + 1] - dictionary.offsets[code]};
+  }
+  return {static_cast<const char*>(column.values) + column.offsets[row],
+          column.offsets[row + 1] - column.offsets[row]};
+}
+
+// Memory on cache lines, not initialised.
+class ScratchMemory {
+ public:
+  // Throws std::bad_alloc, as containers do; the run turns it into a status.
+  explicit ScratchMemory(size_t bytes)
+      : memory_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))) {}
+  ~ScratchMemory() { ::operator delete (memory_, std::align_val_t{64}); }
+  ScratchMemory(const ScratchMemory&) = delete;
+  ScratchMemory& operator=(const ScratchMemory&) = delete;
+  std::byte* data() const { return memory_; }
+
+ private:
+  std::byte* const memory_;
+};
+
+struct BlockVector {
+  enum class Kind : uint8_t { kInt32, kInt64, kUint64, kDouble };
+  Kind kind = Kind::kInt64;
+  const void* data = nullptr;
+  const uint64_t* validity = nullptr;  // nullptr: nothing is null
+
+  const int32_t* i32() const { return static_cast<const int32_t*>(data); }
+  const int64_t* i64() const { return static_cast<const int64_t*>(data); }
+  const uint64_t* u64() const { return static_cast<const uint64_t*>(data); }
+  const double* f64() const { return static_cast<const double*>(data); }
+};
+
+class BlockValues {
+ public:
+  explicit BlockValues(const PlanBody& plan);
+  // Of the scratch memory.
+  static size_t BytesOf(const PlanBody& plan) {
+    return plan.values.size() * (kBlockRows + kBlockWords) * sizeof(uint64_t);
+  }
+
+  // What the bounds of `segment` say of each value.
+  void BeginSegment(const SegmentView& segment);
+  // Dense from now on: rows [base, base + rows) of the segment.
+  void BeginBlock(uint32_t base, uint32_t rows);
+  // Picked from now on: rows picks[0 .. count) of the block, ascending.
+  void Pick(const uint16_t* picks, uint32_t count);
+
+  // The vector of a value that is not a string; good until the next block, where rows are computed
+  // one by one until the next call. Then only those in `needed` (dense; nullptr: all) are good.
+  // nullptr: one of those is outside its type, status() says which.
+  [[nodiscard]] const BlockVector* Evaluate(uint32_t value, const uint64_t* needed);
+  // The same in 64 bits.
+  [[nodiscard]] const BlockVector* EvaluateWide(uint32_t value, const uint64_t* needed);
+  // Which of a column's rows are not null; nullptr: all. Dense.
+  const uint64_t* Validity(uint32_t value) const;
+
+  const SegmentView& segment() const { return *segment_; }
+  const SegmentColumn& column(uint32_t value) const {
+    return segment_->columns[plan_.values[value].column];
+  }
+  uint32_t base() const { return base_; }
+  uint32_t rows() const { return rows_; }  // of vectors
+  const absl::Status& status() const { return status_; }
+
+  // Of the segment begun.
+  struct Bounds {
+    bool known = false;  // lo and hi, or of a double real_lo and real_hi
+    Int128 lo = 0, hi = 0;
+    double real_lo = 0, real_hi = 0;
+    bool leaves = false;    // the value itself may be outside its type
+    bool checked = false;   // or one that it is made of
+    bool nulls = false;     // there may be some
+    bool all_null = false;  // nothing else is there
+  };
+  const Bounds& bounds(uint32_t value) const { return bounds_[value]; }
+  // Whether a block of such values adds up within 64 bits.
+  bool Narrow(uint32_t value) const;
+
+ private:
+  struct Slot {
+    uint64_t stamp = 0;       // of the block or request that `vector` is of
+    uint64_t wide_stamp = 0;  // the same of `wide`
+    BlockVector vector{};
+    BlockVector wide{};
+  };
+
+  void BoundsOf(uint32_t value);
+  bool Make(uint32_t value, const uint64_t* needed, BlockVector& out);
+  bool Arithmetic(uint32_t value, const uint64_t* needed, BlockVector& out);
+  bool CheckedArithmetic(uint32_t value, const uint64_t* needed, const BlockVector& left,
+                         const BlockVector& right, BlockVector& out);
+  // Not copied: a copy of what has just been written, in loads wider than the stores, waits until
+  // everything before them is done, and with it the loads of the block before.
+  const BlockVector* Request(uint32_t value, const uint64_t* needed);
+  const BlockVector* RequestWide(uint32_t value, const uint64_t* needed);
+  void PickColumn(uint32_t value, BlockVector& out);
+  void Fill(uint32_t value, BlockVector& out);
+  void ToDouble(uint32_t value, const BlockVector& from, BlockVector& out);
+  const uint64_t* BothValid(uint32_t value, const uint64_t* left, const uint64_t* right);
+  uint64_t* Room(uint32_t value) const {
+    return reinterpret_cast<uint64_t*>(memory_.data()) + size_t{value} * kBlockRows;
+  }
+  uint64_t* ValidityRoom(uint32_t value) const {
+    return reinterpret_cast<uint64_t*>(memory_.data()) + plan_.values.size() * kBlockRows +
+           size_t{value} * kBlockWords;
+  }
+
+  const PlanBody& plan_;
+  const ScratchMemory memory_;
+  std::vector<Slot> slots_;
+  std::vector<Bounds> bounds_;
+  const SegmentView* segment_ = nullptr;
+  uint32_t base_ = 0;
+  uint32_t rows_ = 0;
+  const uint16_t* picks_ = nullptr;
+  uint64_t stamps_ = 0;   // given so far
+  uint64_t block_ = 0;    // stamp of what holds for the block
+  uint64_t request_ = 0;  // and for one request alone: rows computed one by one
+  absl::Status status_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_BLOCK_VALUES_H_

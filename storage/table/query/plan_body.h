@@ -1,0 +1,110 @@
+// What a plan is compiled to: values in an order in which each stands behind those it is made of,
+// equal ones once; conditions with `not` moved into the leaves; aggregates taken apart into sums,
+// extremes and counts. Immutable; read by the runs of all AEUs. Paper: ERIS 3.1.
+//
+// A condition is only ever asked for the rows for which it is true. With `not` in the leaves alone,
+// that needs no third value: true(a and b) = true(a) & true(b), and a null is true in no leaf.
+#ifndef ERIS_STORAGE_TABLE_PLAN_BODY_H_
+#define ERIS_STORAGE_TABLE_PLAN_BODY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eris/query.h"
+#include "storage/table/kernels/exact_number.h"
+
+namespace eris::storage {
+
+// How a value is computed with, whatever its type.
+enum class ValueClass : uint8_t { kSigned, kUnsigned, kDouble, kString };
+
+// One value of a class, by whose name it is read.
+union Scalar {
+  int64_t i64;
+  uint64_t u64;
+  double f64;
+};
+
+struct ValueNode {
+  enum class Op : uint8_t { kColumn, kConstant, kNull, kAdd, kSubtract, kMultiply, kToDouble };
+  Op op = Op::kColumn;
+  ValueClass value_class = ValueClass::kSigned;
+  ColumnType type = ColumnType::kInt64;  // of a result column
+  uint8_t scale = 0;
+  bool nullable = false;
+  uint32_t column = 0;           // kColumn: of the table
+  Scalar constant{.i64 = 0};     // kConstant
+  uint32_t left = 0, right = 0;  // arguments, numbers of values; kToDouble: left
+  uint8_t left_power = 0;        // of ten, that an argument of kAdd and kSubtract is
+  uint8_t right_power = 0;       // multiplied by first
+  std::string text{};            // as it was written, for errors
+
+  bool IsColumn() const { return op == Op::kColumn; }
+  bool IsArithmetic() const { return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply; }
+};
+
+struct PredicateNode {
+  enum class Kind : uint8_t {
+    kAll,      // every row
+    kNone,     // no row
+    kAnd,      // of children
+    kOr,       // of children
+    kRange,    // value within [lo, hi], in its class
+    kSet,      // value among `set`, ascending by its class
+    kCompare,  // value `comparison` other
+    kString,   // string column among `strings`, ascending, or within [strings[0], strings[1]]
+    kIsNull,
+  };
+  enum class Comparison : uint8_t { kEqual, kLess, kLessEqual };
+  Kind kind = Kind::kAll;
+  // Of a leaf: true for the other values, nulls not among them.
+  bool negated = false;
+  Comparison comparison = Comparison::kEqual;
+  uint32_t value = 0, other = 0;
+  Scalar lo{.i64 = 0}, hi{.i64 = 0};
+  std::vector<Scalar> set{};
+  struct StringRange {
+    bool has_lo = false, has_hi = false;
+    bool lo_included = false, hi_included = false;
+    std::string lo{}, hi{};
+  };
+  bool string_range = false;
+  StringRange range{};
+  std::vector<std::string> strings{};
+  std::vector<uint32_t> children{};
+};
+
+struct Accumulator {
+  enum class Kind : uint8_t { kSum, kMin, kMax, kCount };  // kCount: of rows that are not null
+  Kind kind = Kind::kSum;
+  uint32_t value = 0;
+  friend bool operator==(const Accumulator&, const Accumulator&) = default;
+};
+
+struct AggregateResult {
+  static constexpr uint32_t kNoAccumulator = ~uint32_t{0};
+  AggregateFunction function = AggregateFunction::kCount;
+  uint32_t accumulator = kNoAccumulator;  // none: kCount of rows
+  uint32_t count = kNoAccumulator;        // of the rows that went in; none: all
+  ValueClass value_class = ValueClass::kSigned;
+  uint8_t scale = 0;
+};
+
+// Values of one plan at most: each may need a block's room in every run.
+inline constexpr uint32_t kPlanValuesMax = 1024;
+
+class PlanBody {
+ public:
+  std::vector<ValueNode> values{};
+  std::vector<PredicateNode> predicates{};
+  std::vector<uint32_t> conjuncts{};      // predicates, all of which a row must pass, in this order
+  std::vector<uint32_t> outputs{};        // values handed out of each row
+  std::vector<uint32_t> group_columns{};  // columns of the table
+  std::vector<Accumulator> accumulators{};
+  std::vector<AggregateResult> results{};
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_PLAN_BODY_H_

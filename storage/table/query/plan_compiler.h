@@ -1,0 +1,93 @@
+// Compiles expressions over a table's columns into a PlanBody. Control plane: allocates as it
+// likes; one thread. What is equal is found by its hash: the time grows with the expressions' parts
+// alone. Errors are InvalidArgument and name what does not fit, and the limit.
+#ifndef ERIS_STORAGE_TABLE_PLAN_COMPILER_H_
+#define ERIS_STORAGE_TABLE_PLAN_COMPILER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "storage/table/query/plan_body.h"
+#include "storage/table/rows/table_layout.h"
+
+namespace eris::storage {
+
+class PlanCompiler {
+ public:
+  PlanCompiler(const TableLayout& layout, PlanBody& body);
+
+  // Size and depth, and how many arguments each kind has; to be asked before all else, of each
+  // expression.
+  static absl::Status CheckShape(const Expression& expression);
+
+  // A column, a number computed from columns, or a literal: its number among the values.
+  absl::StatusOr<uint32_t> Value(const Expression& expression);
+  absl::StatusOr<uint32_t> Column(const std::string& name);
+  // A condition, true where `expression` is, or with `negated` where it is false.
+  absl::StatusOr<uint32_t> Predicate(const Expression& expression, bool negated);
+  // The same, taken apart at its `and`s, into body.conjuncts.
+  absl::Status Filter(const Expression& expression, bool negated);
+
+  static bool IsPredicate(Expression::Kind kind);
+
+ private:
+  using Kind = Expression::Kind;
+
+  // The two numbers that an expression computes with.
+  absl::Status Operands(const Expression& expression, uint32_t& left, uint32_t& right);
+  absl::StatusOr<uint32_t> Arithmetic(const Expression& expression);
+  absl::StatusOr<uint32_t> LiteralValue(const eris::Value& literal, const ValueNode* beside);
+  absl::StatusOr<uint32_t> ToDouble(uint32_t value);
+  absl::StatusOr<uint32_t> Fold(const ValueNode& node);
+  absl::StatusOr<uint32_t> AddValue(ValueNode node);
+
+  uint32_t AddPredicate(PredicateNode node);
+  uint32_t Constant(bool all);
+  // Every row where `value` is not null.
+  uint32_t NotNull(uint32_t value);
+  absl::StatusOr<uint32_t> Comparison(const Expression& left, const Expression& right, Kind kind,
+                                      bool negated);
+  // value `kind` literal.
+  absl::StatusOr<uint32_t> CompareLiteral(uint32_t value, Kind kind, const eris::Value& literal,
+                                          bool negated);
+  absl::StatusOr<uint32_t> CompareString(uint32_t value, Kind kind, const std::string& literal,
+                                         bool negated);
+  absl::StatusOr<uint32_t> CompareValues(uint32_t left, uint32_t right, Kind kind, bool negated);
+  absl::StatusOr<uint32_t> Between(const Expression& expression, bool negated);
+  absl::StatusOr<uint32_t> In(const Expression& expression, bool negated);
+  absl::StatusOr<uint32_t> Join(std::vector<uint32_t> children, bool conjunction);
+  // Makes one set of the equalities of a column that an `or` joins, and of the inequalities that
+  // an `and` does.
+  std::vector<uint32_t> MergeSets(const std::vector<uint32_t>& children, bool conjunction);
+  // Whether value is one of `set`, which need not be in order.
+  uint32_t Set(uint32_t value, std::vector<Scalar> set, bool negated);
+  uint32_t Set(uint32_t value, std::vector<std::string> strings, bool negated);
+  // A range of a number, simplified to all or none where the class has no other values.
+  uint32_t Range(uint32_t value, Scalar lo, Scalar hi, bool empty, bool negated);
+  absl::Status CheckComparable(const ValueNode& value, const eris::Value& literal) const;
+  std::string Describe(const ValueNode& value) const;
+
+  // What makes two values the same.
+  using ValueKey = std::tuple<ValueNode::Op, ValueClass, ColumnType, uint8_t, uint32_t, uint64_t,
+                              uint32_t, uint32_t, uint8_t, uint8_t>;
+  static ValueKey KeyOf(const ValueNode& node);
+
+  const TableLayout& layout_;
+  PlanBody& body_;
+  // Maps of the standard library: Abseil's hash tables do not survive std::bad_alloc.
+  std::map<std::string, uint32_t> columns_;  // of the table, by name
+  std::map<ValueKey, uint32_t> values_;      // of the plan
+  std::map<uint32_t, uint32_t> ranges_;      // by value, the conjunct that is its range
+};
+
+// "l_price * (1 - l_discount)", cut off where it gets long.
+std::string ExpressionText(const Expression& expression);
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_PLAN_COMPILER_H_

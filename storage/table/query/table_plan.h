@@ -1,0 +1,48 @@
+// A table query, checked against the table's schema and compiled: names are columns, literals have
+// the type that they are compared as, each TreeNode of an expression has its type. Immutable;
+// shared by the engine and all AEUs that run it. Paper: ERIS 3.1 (filters of a scan).
+#ifndef ERIS_STORAGE_TABLE_TABLE_PLAN_H_
+#define ERIS_STORAGE_TABLE_TABLE_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "eris/query.h"
+#include "storage/table/rows/table_layout.h"
+
+namespace eris::storage {
+
+class PlanBody;  // compiled expressions
+
+class TablePlan {
+ public:
+  // Of the query: filter, columns, group_by, aggregates. Errors: InvalidArgument (a column that is
+  // not there, types that do not go together, a tree too large or too deep, names twice, too many
+  // columns), naming what and the limit.
+  static absl::StatusOr<std::shared_ptr<const TablePlan>> Create(
+      std::shared_ptr<const TableLayout> layout, const Query& query);
+  ~TablePlan();
+
+  const TableLayout& layout() const { return *layout_; }
+  // Of the answer. Of aggregates: the group columns, then the aggregates.
+  const Schema& result() const { return result_; }
+  bool aggregates() const { return aggregates_; }
+  const PlanBody& body() const { return *body_; }
+
+ private:
+  TablePlan(std::shared_ptr<const TableLayout> layout, Schema result, bool aggregates,
+            std::unique_ptr<const PlanBody> body);
+
+  // Immutable after construction.
+  const std::shared_ptr<const TableLayout> layout_;
+  const Schema result_;
+  const bool aggregates_;
+  const std::unique_ptr<const PlanBody> body_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_TABLE_PLAN_H_
