@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "eris/engine.h"
+#include "server/calls/answer_message.h"
 #include "server/calls/arriving_call.h"
 #include "server/calls/call_bytes.h"
 #include "server/calls/call_scope.h"
@@ -120,11 +121,11 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
           if (bytes > 0 && !window->TryCharge(place, bytes) && !Op::kIsWrite) {
             return window->Answer(place, Refusal(AnswerOverBudgetStatus(bytes)));
           }
-          Response response;
-          const absl::Status status = Op::Fill(shape, result, response.mutable_response());
+          AnswerMessage<Response> response;
+          const absl::Status status = Op::Fill(shape, result, response->mutable_response());
           if (!status.ok()) return window->Answer(place, Refusal(status));
-          response.mutable_status();
-          window->Answer(place, WriteMessage(response));
+          response->mutable_status();
+          window->Answer(place, WriteMessage(*response));
         });
     if (started.ok()) {
       window_->Attach(place, *std::move(started));

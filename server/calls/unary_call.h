@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/calls/answer_message.h"
 #include "server/calls/arriving_call.h"
 #include "server/calls/call_bytes.h"
 #include "server/calls/call_scope.h"
@@ -74,10 +75,10 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
     if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
       return this->Respond(AnswerOverBudgetStatus(bytes));
     }
-    typename Op::Response response;
-    const absl::Status status = Op::Fill(shape_, result, &response);
+    AnswerMessage<typename Op::Response> response;
+    const absl::Status status = Op::Fill(shape_, result, &*response);
     if (!status.ok()) return this->Respond(status);
-    this->Respond(response);
+    this->Respond(*response);
   }
 
   const std::shared_ptr<Handover> handover_ = std::make_shared<Handover>(this);
