@@ -1,6 +1,7 @@
 #include "engine/sessions/batch_request.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -260,15 +261,27 @@ uint64_t AnswerBytesMax(const ObjectEntry& object, const BatchInput& input,
          static_cast<uint64_t>(std::max<ptrdiff_t>(times, 1));
 }
 
-// Key columns that are answered are as they came.
+void StoreOneZero(std::string& numbers) {
+  for (size_t at = 0; at < numbers.size(); at += sizeof(double)) {
+    double number;
+    std::memcpy(&number, numbers.data() + at, sizeof number);
+    number = Float64FromKey(KeyFromFloat64(number));
+    std::memcpy(numbers.data() + at, &number, sizeof number);
+  }
+}
+
+// Key columns that are answered are those that came, as they are stored: -0.0 is 0.0.
 void AnswerKeys(const ObjectEntry& object, const BatchInput& input, const CheckedBatch& checked,
                 Request& request) {
   std::vector<std::optional<std::string>> columns(checked.asked.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const uint32_t column = checked.asked[i];
     if (column == object.schema.key.size()) continue;  // the value
-    columns[i].emplace(static_cast<const char*>(input.rows.columns[column].values),
-                       input.rows.rows * ColumnValueBytes(object.schema.columns[column].type));
+    const ColumnType type = object.schema.columns[column].type;
+    std::string& keys =
+        columns[i].emplace(static_cast<const char*>(input.rows.columns[column].values),
+                           input.rows.rows * ColumnValueBytes(type));
+    if (type == ColumnType::kFloat64) StoreOneZero(keys);
   }
   request.AnswerKeys(std::move(columns));
 }
