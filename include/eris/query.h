@@ -55,6 +55,8 @@ struct AggregateColumn {
 
 inline constexpr uint32_t kGroupColumnsMax = 4;
 inline constexpr uint32_t kGroupsMax = 1u << 16;  // of one query, else ResourceExhausted
+// Bytes of Chunk::resume: some of each AEU that has had a part of a table, whatever the machine.
+inline constexpr uint32_t kResumeBytesMax = 512u << 10;
 
 // What does not fit the kind of the object is InvalidArgument: range, direction and values are of
 // indexes; filter, group_by, aggregates and computed columns of tables.
