@@ -64,7 +64,7 @@ void AddTo(Hash& hash, const Value& value) {
       value);
 }
 
-// As deep as TablePlan has found them to be.
+// No deeper than kExpressionDepthMax: see FingerprintOf.
 void AddTo(Hash& hash, const Expression& expression) {
   hash.Add(expression.kind);
   hash.Add(expression.column);

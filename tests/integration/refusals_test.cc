@@ -324,6 +324,48 @@ TEST_F(RefusalsTest, RangesAndQueriesThatDoNotFit) {
   }
 }
 
+// An embedder's expressions are as deep as it makes them: none is gone through before it has been
+// found to be no deeper than the limit.
+TEST_F(RefusalsTest, ExpressionsOfAnyDepth) {
+  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
+  const auto deep = [](Expression::Kind kind, uint32_t levels) {
+    Expression whole = Column("key");
+    for (uint32_t i = 1; i < levels; ++i) {
+      Expression outer{.kind = kind, .column = "key"};
+      outer.arguments.push_back(std::move(whole));
+      whole = std::move(outer);
+    }
+    return whole;
+  };
+  // Its own destructor would go as deep.
+  const auto take_apart = [](Expression& expression) {
+    std::vector<Expression> inner = std::move(expression.arguments);
+    while (!inner.empty()) inner = std::vector<Expression>(std::move(inner[0].arguments));
+  };
+  for (const uint32_t levels : {2u, kExpressionDepthMax, kExpressionDepthMax + 1, 1u << 17}) {
+    for (const auto kind : {Expression::Kind::kColumn, Expression::Kind::kNot}) {
+      for (const AnyKind object : {AnyKind::kIndex, AnyKind::kTable}) {
+        SCOPED_TRACE(testing::Message() << levels << " levels, " << NameOf(object));
+        Query columns;
+        columns.columns.emplace_back().expression = deep(kind, levels);
+        columns.columns[0].name = "key";
+        Query filtered;
+        filtered.filter = deep(kind, levels);
+        for (Query* query : {&columns, &filtered}) {
+          Expect(session_->OpenScan(objects_[object], *query).status(), kInvalid);
+        }
+        take_apart(columns.columns[0].expression);
+        take_apart(*filtered.filter);
+      }
+    }
+  }
+  Query nested;
+  nested.columns.emplace_back().expression = deep(Expression::Kind::kColumn, 3);
+  nested.columns.emplace_back().expression = Column("value");
+  Expect(session_->OpenScan(objects_[AnyKind::kIndex], nested).status(), kInvalid,
+         {"column \"key\"", "1 argument"});
+}
+
 TEST_F(RefusalsTest, WhatCannotBeCreated) {
   const auto refused = [&](const CreateOptions& options) {
     const absl::Status status = engine_->Create("new", options).status();
