@@ -43,6 +43,12 @@ absl::Status WrongMode(const ObjectEntry& object, WriteMode mode) {
                        "not ",
                        name));
     default:
+      if (mode == WriteMode::kAdd) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("object \"", object.name,
+                         "\" is an index whose values are byte strings, which cannot be added to: "
+                         "counters need values of uint64"));
+      }
       return absl::FailedPreconditionError(
           absl::StrCat("object \"", object.name,
                        "\" is not a heap table: rows are appended to "
@@ -60,7 +66,6 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
                      "\" is a heap table, whose rows have no keys: they cannot be "
                      "looked up"));
   }
-  const bool numbers = object.value_type == ColumnType::kUint64;
   switch (*mode) {
     case WriteMode::kInsertIfAbsent:
       if (!object.is_table()) return CommandType::kInsertIfAbsent;
@@ -72,8 +77,7 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
       if (!object.is_table()) return CommandType::kCompareAndSet;
       break;
     case WriteMode::kAdd:
-      if (!numbers) return absl::InvalidArgumentError("byte strings cannot be added to");
-      if (!object.is_table()) return CommandType::kAdd;
+      if (!object.is_table() && object.value_type == ColumnType::kUint64) return CommandType::kAdd;
       break;
     case WriteMode::kUpsert:
       if (!object.is_table()) return CommandType::kUpsert;

@@ -119,8 +119,7 @@ TEST_F(RefusalsTest, ModesAndCallsForOtherKinds) {
       WriteBatch batch = row.write(static_cast<WriteMode>(mode));
       if (Takes(kind, batch.mode)) continue;
       if (batch.mode == WriteMode::kCompareAndSet) batch.expected = row.values();
-      const bool strings = kind == AnyKind::kBytes && batch.mode == WriteMode::kAdd;
-      Expect(Write(object, batch), strings ? kInvalid : kRefused);
+      Expect(Write(object, batch), kRefused, {NameOf(kind).c_str()});
     }
     Expect(Write(object, row.write(static_cast<WriteMode>(0))), kInvalid, {"0"});
     Expect(Write(object, row.write(static_cast<WriteMode>(8))), kInvalid, {"8"});
@@ -136,6 +135,10 @@ TEST_F(RefusalsTest, ModesAndCallsForOtherKinds) {
     EXPECT_EQ(session_->OpenJoin(other_, object, {}).status().code(),
               inner ? absl::StatusCode::kOk : kRefused);
   }
+  AnyBatch string(AnyKind::kBytes, test::AnyRows{{{1, 0}, 1}});
+  Expect(Write(objects_[AnyKind::kBytes], string.write(WriteMode::kAdd)), kRefused,
+         {"object \"Bytes\" is an index whose values are byte strings",
+          "counters need values of uint64"});
   Expect(Lookup(objects_[AnyKind::kHeapTable], {.keys = table_row.keys()}), kRefused);
   Expect(Aggregate(objects_[AnyKind::kBytes], {}), kRefused, {"Bytes"});
   const Object& hash = objects_[AnyKind::kHash];

@@ -153,8 +153,8 @@ TEST_F(StringsTest, ConditionalWritesAnswerTheStringsBefore) {
   EXPECT_EQ(response.applied(), "\x02");
   EXPECT_EQ(response.existed(), "\x03");
   EXPECT_EQ(response.written(), 1u);
-  EXPECT_EQ(Write(WriteOf(v1::WRITE_MODE_ADD, rows)).error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, rows)), grpc::StatusCode::FAILED_PRECONDITION,
+                "object \"o\" is an index whose values are byte strings");
 }
 
 TEST_F(StringsTest, ScansSendTheStringsInMessagesOfTwoMegabytes) {
