@@ -184,6 +184,18 @@ TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
   EXPECT_EQ(ScanAll(h, groups).size(), 3u);
 }
 
+// The query is refused for what it asks of these rows: sent again it ends the same way.
+TEST_P(TableTest, TooManyGroupsAreOutOfRangeWhateverPartHasThem) {
+  const Object h = CreateHeap(kGroupsMax);
+  Query groups{.group_by = {"id"}, .aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}}};
+  EXPECT_EQ(ScanAll(h, groups).size(), kGroupsMax);
+  AppendTo(h, kGroupsMax, 1);
+  const absl::Status status = test::OrDie(session_->OpenScan(h, groups))->Next().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
+  EXPECT_EQ(status.message(),
+            "a query has more than 65536 groups: group by fewer values, or filter rows");
+}
+
 TEST_P(TableTest, ExpectedKeysAreSpreadOverTheAeus) {
   const Schema schema = {.columns = {{.name = "k", .type = ColumnType::kInt64},
                                      {.name = "line", .type = ColumnType::kInt32}},
