@@ -72,18 +72,14 @@ class Writer {
 
   int Run(const std::vector<std::string>& arguments) {
     ArgumentReader reader(arguments, std::cin);
-    absl::Status status;
-    std::string text;
-    for (bool more = true; more && status.ok() && output_.open();) {
-      more = reader.Next(text);
-      if (more) {
-        status = AddWrite(object_.schema, syntax_, reader.from_input(), text, batch_);
-        if (!status.ok()) break;
-      }
+    const auto take = [&](const std::string& text) {
+      return AddWrite(object_.schema, syntax_, reader.from_input(), text, batch_);
+    };
+    const absl::Status status = reader.ForEach(output_, take, [this](bool last) {
       const bool full =
           batch_.rows.rows == kKeysPerRequest || batch_.string_bytes() >= kStringBytesPerRequest;
-      if (batch_.rows.rows > 0 && (!more || full)) status = Send();
-    }
+      return batch_.rows.rows > 0 && (last || full) ? Send() : absl::OkStatus();
+    });
     // An error before the first answer prints no empty table.
     if (shows_rows() && (sent_ > 0 || status.ok())) printer_.End(answer_);
     if (!status.ok()) {
