@@ -129,9 +129,9 @@ class Getter {
 
 absl::Status CheckObject(const ObjectInfo& object, const ByteFlags& flags) {
   if (!object.schema.has_key()) {
-    return absl::InvalidArgumentError(absl::StrCat("table ", object.name,
-                                                   " has no key to name rows by; eris scan ",
-                                                   object.name, " --filter shows some"));
+    return absl::FailedPreconditionError(absl::StrCat("table ", object.name,
+                                                      " has no key to name rows by; eris scan ",
+                                                      object.name, " --filter shows some"));
   }
   if (flags.raw && object.schema.columns.size() - object.schema.key.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(

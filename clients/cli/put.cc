@@ -156,11 +156,11 @@ class Writer {
   uint64_t missed_ = 0;  // keys whose condition did not hold
 };
 
-// What the mode is not for. Errors: InvalidArgument, FailedPrecondition.
+// What the mode is not for. Errors: FailedPrecondition.
 absl::Status CheckObject(const ObjectInfo& object, WriteMode mode) {
   if (mode == WriteMode::kErase) {
     if (object.schema.has_key()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
+    return absl::FailedPreconditionError(
         absl::StrCat("table ", object.name, " has no key to name rows by"));
   }
   if (mode == WriteMode::kUpsert) {
