@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -22,6 +23,17 @@ using Token = ExpressionToken;
     absl::Status one_step = (expression); \
     if (!one_step.ok()) return one_step;  \
   } while (false)
+
+std::optional<AggregateFunction> FunctionOf(absl::string_view small_letters) {
+  static constexpr std::pair<absl::string_view, AggregateFunction> kFunctions[] = {
+      {"count", AggregateFunction::kCount}, {"sum", AggregateFunction::kSum},
+      {"min", AggregateFunction::kMin},     {"max", AggregateFunction::kMax},
+      {"avg", AggregateFunction::kAverage}, {"average", AggregateFunction::kAverage}};
+  for (const auto& [name, function] : kFunctions) {
+    if (small_letters == name) return function;
+  }
+  return std::nullopt;
+}
 
 // One text, from left to right. The methods each read one level of the grammar into `out`, and say
 // how many levels of TreeNodes it has.
@@ -286,11 +298,24 @@ class Parser {
     if (token_.kind == Token::Kind::kLiteral || token_.IsKeyword("null")) {
       out = Expression{.kind = Kind::kLiteral, .value = std::move(token_.value)};
     } else if (token_.kind == Token::Kind::kWord || token_.kind == Token::Kind::kQuoted) {
-      out = Expression{.kind = Kind::kColumn, .column = token_.text};
+      const Token name = token_;
+      out = Expression{.kind = Kind::kColumn, .column = name.text};
+      ERIS_TEXT_TRY(Advance());
+      const bool calls = name.kind == Token::Kind::kWord && token_.IsSymbol("(");
+      return calls ? NoFunction(name) : absl::OkStatus();
     } else {
       return Unexpected("a column, a literal or '('");
     }
     return Advance();
+  }
+  absl::Status NoFunction(const Token& name) const {
+    const std::string word = absl::AsciiStrToLower(name.text);
+    return ExpressionError(
+        name.begin,
+        FunctionOf(word)
+            ? absl::StrCat("'", word, "' stands in aggregates alone, not inside an expression")
+            : absl::StrCat(name.Shown(text_), " is no function: an expression has columns, ",
+                           "literals and operators"));
   }
 
   const absl::string_view text_;
@@ -323,31 +348,42 @@ absl::Status TakeName(Parser& parser, size_t begin, std::string& name) {
   return parser.Name(name);
 }
 
-absl::Status TakeAggregate(Parser& parser, AggregateColumn& out) {
-  static constexpr std::pair<absl::string_view, AggregateFunction> kFunctions[] = {
-      {"count", AggregateFunction::kCount}, {"sum", AggregateFunction::kSum},
-      {"min", AggregateFunction::kMin},     {"max", AggregateFunction::kMax},
-      {"avg", AggregateFunction::kAverage}, {"average", AggregateFunction::kAverage}};
-  constexpr absl::string_view kExpected = "count, sum, min, max or avg";
-  const size_t begin = parser.token().begin;
-  if (parser.token().kind != Token::Kind::kWord) return parser.Unexpected(kExpected);
-  const std::string word = absl::AsciiStrToLower(parser.token().text);
-  bool known = false;
-  for (const auto& [name, function] : kFunctions) {
-    if (word != name) continue;
-    out.function = function;
-    known = true;
+// What stands in the parentheses: the first argument into `out`, unless it is the * of count; and
+// how many there are.
+absl::Status TakeArguments(Parser& parser, AggregateColumn& out, size_t& given) {
+  for (given = 0; !parser.token().IsSymbol(")") || given > 0;) {
+    if (given == 0 && parser.token().IsSymbol("*")) {
+      ERIS_TEXT_TRY(parser.Advance());
+    } else {
+      Expression more;
+      ERIS_TEXT_TRY(parser.Whole(given == 0 ? out.argument.emplace() : more));
+    }
+    ++given;
+    if (!parser.token().IsSymbol(",")) break;
+    ERIS_TEXT_TRY(parser.Advance());
   }
-  if (!known) return parser.Unexpected(kExpected);
+  return parser.Expect(")");
+}
+
+absl::Status TakeAggregate(Parser& parser, AggregateColumn& out) {
+  const Token name = parser.token();
+  const std::string word = absl::AsciiStrToLower(name.text);
+  const auto function = name.kind == Token::Kind::kWord ? FunctionOf(word) : std::nullopt;
+  if (!function) return parser.Unexpected("count, sum, min, max or avg");
+  out.function = *function;
+  const bool counts = out.function == AggregateFunction::kCount;
   ERIS_TEXT_TRY(parser.Advance());
   ERIS_TEXT_TRY(parser.Expect("("));
-  if (out.function == AggregateFunction::kCount && parser.token().IsSymbol("*")) {
-    ERIS_TEXT_TRY(parser.Advance());
-  } else {
-    ERIS_TEXT_TRY(parser.Whole(out.argument.emplace()));
+  if (parser.token().IsSymbol("*") && !counts) {
+    return ExpressionError(name.begin, absl::StrCat(word, " takes 1 argument: * is for count"));
   }
-  ERIS_TEXT_TRY(parser.Expect(")"));
-  return TakeName(parser, begin, out.name);
+  size_t given = 0;
+  ERIS_TEXT_TRY(TakeArguments(parser, out, given));
+  if (given != 1) {
+    return ExpressionError(name.begin, absl::StrCat(word, " takes ", counts ? "* or " : "",
+                                                    "1 argument, ", given, " are given"));
+  }
+  return TakeName(parser, name.begin, out.name);
 }
 
 }  // namespace

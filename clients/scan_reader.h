@@ -35,8 +35,8 @@ class ScanReader {
 
   // Reads the next chunk into `rows`, whose memory is used again; false after the last. Blocks
   // until it is there. Errors: as Client; InvalidArgument (a bound that the key type does not have:
-  // nothing is sent), OutOfRange (arithmetic outside its type), Aborted (the snapshot was given
-  // up). After one the scan has ended.
+  // nothing is sent), OutOfRange (arithmetic outside its type, too many groups), Aborted (the
+  // snapshot was given up). After one the scan has ended.
   absl::StatusOr<bool> Next(OwnedRows& rows);
 
   // Of the rows; known after the first Next.

@@ -44,8 +44,7 @@ client::OwnedRows Slice(const client::OwnedRows& rows, uint64_t from, uint64_t c
 class Getter {
  public:
   Getter(const Cli& cli, const Cli::ObjectClient& to, const ByteFlags& flags)
-      : cli_(cli),
-        client_(*to.client),
+      : client_(*to.client),
         object_(to.info),
         schema_(to.info.schema),
         raw_(flags.raw),
@@ -58,17 +57,16 @@ class Getter {
 
   int Run(const std::vector<std::string>& arguments) {
     ArgumentReader reader(arguments, std::cin);
-    absl::Status status;
-    std::string text;
-    for (bool more = true; more && status.ok() && output_.open();) {
-      more = reader.Next(text);
-      if (more) status = AddKey(schema_, absl::StripAsciiWhitespace(text), keys_);
+    const auto take = [this](const std::string& text) {
+      absl::Status status = AddKey(schema_, absl::StripAsciiWhitespace(text), keys_);
       if (status.ok() && raw_ && keys_.rows + asked_ > 1) {
         status = absl::InvalidArgumentError("--raw shows the string of one key");
       }
-      if (!status.ok()) break;
-      if (keys_.rows > 0 && (!more || keys_.rows == keys_max_)) status = Ask();
-    }
+      return status;
+    };
+    const absl::Status status = reader.ForEach(output_, take, [this](bool last) {
+      return keys_.rows > 0 && (last || keys_.rows == keys_max_) ? Ask() : absl::OkStatus();
+    });
     if (!raw_ && (asked_ > 0 || status.ok())) printer_.End(schema_);
     if (!status.ok()) return output_.Finish(Report(status));
     return output_.Finish(missing_ == 0 ? kExitOk : kExitNotFound);
@@ -116,7 +114,6 @@ class Getter {
     printer_.Add(schema_, rows, &result.found);
   }
 
-  const Cli& cli_;
   client::Client& client_;
   const ObjectInfo& object_;
   const Schema& schema_;
@@ -132,9 +129,9 @@ class Getter {
 
 absl::Status CheckObject(const ObjectInfo& object, const ByteFlags& flags) {
   if (!object.schema.has_key()) {
-    return absl::InvalidArgumentError(absl::StrCat("table ", object.name,
-                                                   " has no key to name rows by; eris scan ",
-                                                   object.name, " --filter shows some"));
+    return absl::FailedPreconditionError(absl::StrCat("table ", object.name,
+                                                      " has no key to name rows by; eris scan ",
+                                                      object.name, " --filter shows some"));
   }
   if (flags.raw && object.schema.columns.size() - object.schema.key.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(

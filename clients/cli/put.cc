@@ -72,18 +72,14 @@ class Writer {
 
   int Run(const std::vector<std::string>& arguments) {
     ArgumentReader reader(arguments, std::cin);
-    absl::Status status;
-    std::string text;
-    for (bool more = true; more && status.ok() && output_.open();) {
-      more = reader.Next(text);
-      if (more) {
-        status = AddWrite(object_.schema, syntax_, reader.from_input(), text, batch_);
-        if (!status.ok()) break;
-      }
+    const auto take = [&](const std::string& text) {
+      return AddWrite(object_.schema, syntax_, reader.from_input(), text, batch_);
+    };
+    const absl::Status status = reader.ForEach(output_, take, [this](bool last) {
       const bool full =
           batch_.rows.rows == kKeysPerRequest || batch_.string_bytes() >= kStringBytesPerRequest;
-      if (batch_.rows.rows > 0 && (!more || full)) status = Send();
-    }
+      return batch_.rows.rows > 0 && (last || full) ? Send() : absl::OkStatus();
+    });
     // An error before the first answer prints no empty table.
     if (shows_rows() && (sent_ > 0 || status.ok())) printer_.End(answer_);
     if (!status.ok()) {
@@ -160,11 +156,11 @@ class Writer {
   uint64_t missed_ = 0;  // keys whose condition did not hold
 };
 
-// What the mode is not for. Errors: InvalidArgument, FailedPrecondition.
+// What the mode is not for. Errors: FailedPrecondition.
 absl::Status CheckObject(const ObjectInfo& object, WriteMode mode) {
   if (mode == WriteMode::kErase) {
     if (object.schema.has_key()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
+    return absl::FailedPreconditionError(
         absl::StrCat("table ", object.name, " has no key to name rows by"));
   }
   if (mode == WriteMode::kUpsert) {

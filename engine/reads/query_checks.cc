@@ -37,6 +37,13 @@ absl::StatusOr<size_t> ColumnsOf(const ObjectEntry& index, const Query& query) {
   const auto& columns = index.schema.columns;
   if (query.columns.empty()) return columns.size();
   const size_t keys = index.schema.key.size();
+  for (const NamedExpression& asked : query.columns) {
+    const size_t arguments = asked.expression.arguments.size();
+    if (asked.expression.kind != Expression::Kind::kColumn || arguments == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("column \"", asked.expression.column, "\" of the query has ", arguments,
+                     arguments == 1 ? " argument" : " arguments", ", a column takes none"));
+  }
   bool fits = query.columns.size() == columns.size() || query.columns.size() == keys;
   for (size_t i = 0; i < query.columns.size() && fits; ++i) {
     const NamedExpression& asked = query.columns[i];

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "storage/table/rows/segment_view.h"
+#include "topology/placement.h"
 
 namespace eris::engine {
 namespace {
@@ -18,6 +19,10 @@ static_assert(std::endian::native == std::endian::little);
 constexpr uint32_t kIndexMagic = 0x31495345;
 constexpr uint32_t kTableMagic = 0x32545345;
 constexpr uint32_t kHasHi = 1;
+constexpr size_t kTableHeadBytes = 3 * sizeof(uint32_t) + 2 * sizeof(uint64_t);
+constexpr size_t kPartBytes = 2 * sizeof(uint32_t) + 7 * sizeof(uint64_t);
+static_assert(kTableHeadBytes + topology::kAeusMax * kPartBytes + sizeof(uint64_t) <=
+              kResumeBytesMax);
 constexpr uint32_t kBegun = 1;
 constexpr uint32_t kWrapped = 2;
 constexpr uint32_t kDone = 4;
@@ -59,7 +64,7 @@ void AddTo(Hash& hash, const Value& value) {
       value);
 }
 
-// As deep as TablePlan has found them to be.
+// No deeper than kExpressionDepthMax: see FingerprintOf.
 void AddTo(Hash& hash, const Expression& expression) {
   hash.Add(expression.kind);
   hash.Add(expression.column);
@@ -145,7 +150,7 @@ void AppendBody(std::string& token, const IndexResume& resume) {
 }
 
 void AppendBody(std::string& token, const TableResume& resume) {
-  token.reserve(40 + resume.parts.size() * 64);
+  token.reserve(kTableHeadBytes + resume.parts.size() * kPartBytes + sizeof(uint64_t));
   Append(token, kTableMagic);
   Append(token, resume.object.value);
   Append(token, resume.query);

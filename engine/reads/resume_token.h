@@ -48,7 +48,9 @@ struct TableResume {
 // Where a scan stands behind a chunk; std::monostate: at its end, or it cannot be resumed.
 using ResumePoint = std::variant<std::monostate, IndexResume, TableResume>;
 
-// The same for queries that hand out the same rows, but for the limit.
+// The same for queries that hand out the same rows, but for the limit. REQUIRES: a query that has
+// been checked, so that its expressions are as deep as they may be: of a table by TablePlan, of an
+// index by IndexRequestOf, which takes plain columns alone.
 uint64_t FingerprintOf(const Query& query);
 
 // Empty for std::monostate.

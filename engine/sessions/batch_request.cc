@@ -1,6 +1,7 @@
 #include "engine/sessions/batch_request.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -42,6 +43,12 @@ absl::Status WrongMode(const ObjectEntry& object, WriteMode mode) {
                        "not ",
                        name));
     default:
+      if (mode == WriteMode::kAdd) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("object \"", object.name,
+                         "\" is an index whose values are byte strings, which cannot be added to: "
+                         "counters need values of uint64"));
+      }
       return absl::FailedPreconditionError(
           absl::StrCat("object \"", object.name,
                        "\" is not a heap table: rows are appended to "
@@ -59,7 +66,6 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
                      "\" is a heap table, whose rows have no keys: they cannot be "
                      "looked up"));
   }
-  const bool numbers = object.value_type == ColumnType::kUint64;
   switch (*mode) {
     case WriteMode::kInsertIfAbsent:
       if (!object.is_table()) return CommandType::kInsertIfAbsent;
@@ -71,8 +77,7 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
       if (!object.is_table()) return CommandType::kCompareAndSet;
       break;
     case WriteMode::kAdd:
-      if (!numbers) return absl::InvalidArgumentError("byte strings cannot be added to");
-      if (!object.is_table()) return CommandType::kAdd;
+      if (!object.is_table() && object.value_type == ColumnType::kUint64) return CommandType::kAdd;
       break;
     case WriteMode::kUpsert:
       if (!object.is_table()) return CommandType::kUpsert;
@@ -260,15 +265,27 @@ uint64_t AnswerBytesMax(const ObjectEntry& object, const BatchInput& input,
          static_cast<uint64_t>(std::max<ptrdiff_t>(times, 1));
 }
 
-// Key columns that are answered are as they came.
+void StoreOneZero(std::string& numbers) {
+  for (size_t at = 0; at < numbers.size(); at += sizeof(double)) {
+    double number;
+    std::memcpy(&number, numbers.data() + at, sizeof number);
+    number = Float64FromKey(KeyFromFloat64(number));
+    std::memcpy(numbers.data() + at, &number, sizeof number);
+  }
+}
+
+// Key columns that are answered are those that came, as they are stored: -0.0 is 0.0.
 void AnswerKeys(const ObjectEntry& object, const BatchInput& input, const CheckedBatch& checked,
                 Request& request) {
   std::vector<std::optional<std::string>> columns(checked.asked.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const uint32_t column = checked.asked[i];
     if (column == object.schema.key.size()) continue;  // the value
-    columns[i].emplace(static_cast<const char*>(input.rows.columns[column].values),
-                       input.rows.rows * ColumnValueBytes(object.schema.columns[column].type));
+    const ColumnType type = object.schema.columns[column].type;
+    std::string& keys =
+        columns[i].emplace(static_cast<const char*>(input.rows.columns[column].values),
+                           input.rows.rows * ColumnValueBytes(type));
+    if (type == ColumnType::kFloat64) StoreOneZero(keys);
   }
   request.AnswerKeys(std::move(columns));
 }

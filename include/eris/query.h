@@ -54,7 +54,9 @@ struct AggregateColumn {
 };
 
 inline constexpr uint32_t kGroupColumnsMax = 4;
-inline constexpr uint32_t kGroupsMax = 1u << 16;  // of one query, else ResourceExhausted
+inline constexpr uint32_t kGroupsMax = 1u << 16;  // of one query, else OutOfRange
+// Bytes of Chunk::resume: some of each AEU that has had a part of a table, whatever the machine.
+inline constexpr uint32_t kResumeBytesMax = 512u << 10;
 
 // What does not fit the kind of the object is InvalidArgument: range, direction and values are of
 // indexes; filter, group_by, aggregates and computed columns of tables.
@@ -145,11 +147,11 @@ class Scan {
   virtual std::shared_ptr<Snapshot> snapshot() const = 0;
   // The next chunk; nullptr after the last. Blocks until an AEU has filled it; with a filter that
   // keeps little that is as long as the rows it passes over take. Errors: DeadlineExceeded (it can
-  // be asked again), OutOfRange (arithmetic outside its type), ResourceExhausted (more than
-  // kGroupsMax groups; memory; of joins AEUs that took nothing for send_wait_ms_max), Aborted (the
-  // snapshot was given up), NotFound (an object dropped), FailedPrecondition (a join whose reader
-  // keeps all of its chunks), Cancelled, Unavailable (engine closing, or keys that moved again and
-  // again).
+  // be asked again), OutOfRange (arithmetic outside its type; more than kGroupsMax groups, or
+  // groups with more strings or sums than the engine keeps), ResourceExhausted (memory; of joins
+  // AEUs that took nothing for send_wait_ms_max), Aborted (the snapshot was given up), NotFound (an
+  // object dropped), FailedPrecondition (a join whose reader keeps all of its chunks), Cancelled,
+  // Unavailable (engine closing, or keys that moved again and again).
   virtual NextResult Next(absl::Time deadline = absl::InfiniteFuture()) = 0;
   // The same without blocking; `done` runs once, on the engine's completion thread. At most one
   // call under way.

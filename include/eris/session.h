@@ -104,11 +104,11 @@ class Session {
   virtual BatchResult Lookup(const Object& object, const LookupBatch& batch,
                              absl::Time deadline = absl::InfiniteFuture()) = 0;
   // Writes rows as the batch's mode says. Not atomic across rows. Blocking and errors as Lookup;
-  // InvalidArgument also for kAdd of strings and an expected column where none belongs,
-  // FailedPrecondition for a mode that is not of the object's kind, ResourceExhausted also where
-  // the memory limit refuses new rows: the others took effect, the refused ones changed nothing,
-  // a string that cannot be stored leaves the old one. DeadlineExceeded: the outcome is unknown;
-  // when it passes, a batch whose columns are not copied is awaited all the same.
+  // InvalidArgument also for an expected column where none belongs, FailedPrecondition for a mode
+  // that is not of the object's kind (also kAdd where values are strings), ResourceExhausted also
+  // where the memory limit refuses new rows: the others took effect, the refused ones changed
+  // nothing, a string that cannot be stored leaves the old one. DeadlineExceeded: the outcome is
+  // unknown; when it passes, a batch whose columns are not copied is awaited all the same.
   virtual BatchResult Write(const Object& object, const WriteBatch& batch,
                             absl::Time deadline = absl::InfiniteFuture()) = 0;
   // The same without waiting for the AEUs. `done` runs exactly once, on the engine's completion

@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "eris/query.h"
 #include "eris/types.h"
 
 namespace eris::server {
@@ -33,7 +34,10 @@ struct ResumePoint {
 
 class ResumeTokenCodec {
  public:
-  static constexpr size_t kTokenBytesMax = 64 << 10;
+  static constexpr size_t kHeadBytes = 29;
+  static constexpr size_t kChecksumBytes = sizeof(uint64_t);
+  // Every place that the engine can give has a token: what is encoded is decoded.
+  static constexpr size_t kTokenBytesMax = kHeadBytes + kResumeBytesMax + kChecksumBytes;
 
   // `seed` is drawn at random by each server process.
   explicit ResumeTokenCodec(uint64_t seed) : seed_(seed) {}

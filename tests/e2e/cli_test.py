@@ -217,8 +217,12 @@ def test_conditional_writes_refuse_bad_input(programs):
         # What came before a bad line has been counted, and the text says how much.
         bad = "".join("5 1\n" for _ in range(65536)) + "5 x\n"
         refused = server.eris("add", "o", "-", input=bad, code=INVALID)
+        harness.check("line 65537 of the input, '5 x'" in refused.stderr, refused.stderr)
         harness.check("after 65536 keys" in refused.stderr, refused.stderr)
         harness.check_equal(server.eris_json("get", "o", "5")[0]["value"], "65536", "counter")
+        for verb, line in (("put", "7"), ("get", "seven"), ("erase", "1/2")):
+            refused = server.eris(verb, "o", "-", input=f"5 1\n\n{line}\n" if verb == "put" else f"5\n\n{line}\n", code=INVALID)
+            harness.check(f"line 3 of the input, '{line}': " in refused.stderr, refused.stderr)
 
 
 def test_adds_at_the_memory_limit_count_or_say_that_they_do_not(programs):

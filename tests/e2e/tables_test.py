@@ -320,8 +320,9 @@ def test_rows_are_erased_by_key(case):
     erase("erase", "trades", "x", code=INVALID)
     case.server.eris("import", "trades", case.tbl)  # as it was
     case.server.eris("create", "heap", "--schema", "a:int32")
-    refused = erase("erase", "heap", "1", code=INVALID)
-    harness.check("has no key" in refused.stderr, refused.stderr)
+    for verb in ("erase", "get"):
+        refused = erase(verb, "heap", "1", code=REFUSED)
+        harness.check("has no key" in refused.stderr, refused.stderr)
 
 
 def test_files_that_are_written_are_read_again(case):
@@ -372,10 +373,12 @@ def test_verbs_of_indexes_say_what_to_do_instead(case):
     for arguments, hint in ((("put", "trades", "1=2"), "eris import trades"),
                             (("count", "trades", "--from", "1"), "eris scan trades --agg 'count(*)'"),
                             (("aggregate", "trades"), "eris scan trades --agg"),
-                            (("get", "trades", "1", "--raw"), "rows of trades have 8 columns"),
-                            (("add", "trades", "1=2"), "is a table")):
-        refused = case.server.eris(*arguments, code=INVALID)
+                            (("add", "trades", "1=2"), "is a table"),
+                            (("put", "trades", "1=2", "--if-absent"), "is a table")):
+        refused = case.server.eris(*arguments, code=REFUSED)
         harness.check(hint in refused.stderr, f"{arguments}: {refused.stderr}")
+    refused = case.server.eris("get", "trades", "1", "--raw", code=INVALID)  # an option is wrong, not the verb
+    harness.check("rows of trades have 8 columns" in refused.stderr, refused.stderr)
 
 
 def test_count_counts_the_rows_of_a_table(case):

@@ -119,8 +119,7 @@ TEST_F(RefusalsTest, ModesAndCallsForOtherKinds) {
       WriteBatch batch = row.write(static_cast<WriteMode>(mode));
       if (Takes(kind, batch.mode)) continue;
       if (batch.mode == WriteMode::kCompareAndSet) batch.expected = row.values();
-      const bool strings = kind == AnyKind::kBytes && batch.mode == WriteMode::kAdd;
-      Expect(Write(object, batch), strings ? kInvalid : kRefused);
+      Expect(Write(object, batch), kRefused, {NameOf(kind).c_str()});
     }
     Expect(Write(object, row.write(static_cast<WriteMode>(0))), kInvalid, {"0"});
     Expect(Write(object, row.write(static_cast<WriteMode>(8))), kInvalid, {"8"});
@@ -136,6 +135,10 @@ TEST_F(RefusalsTest, ModesAndCallsForOtherKinds) {
     EXPECT_EQ(session_->OpenJoin(other_, object, {}).status().code(),
               inner ? absl::StatusCode::kOk : kRefused);
   }
+  AnyBatch string(AnyKind::kBytes, test::AnyRows{{{1, 0}, 1}});
+  Expect(Write(objects_[AnyKind::kBytes], string.write(WriteMode::kAdd)), kRefused,
+         {"object \"Bytes\" is an index whose values are byte strings",
+          "counters need values of uint64"});
   Expect(Lookup(objects_[AnyKind::kHeapTable], {.keys = table_row.keys()}), kRefused);
   Expect(Aggregate(objects_[AnyKind::kBytes], {}), kRefused, {"Bytes"});
   const Object& hash = objects_[AnyKind::kHash];
@@ -322,6 +325,48 @@ TEST_F(RefusalsTest, RangesAndQueriesThatDoNotFit) {
     Expect(scan(kind, unknown), kInvalid);
     Expect(scan(kind, resumed), kInvalid);
   }
+}
+
+// An embedder's expressions are as deep as it makes them: none is gone through before it has been
+// found to be no deeper than the limit.
+TEST_F(RefusalsTest, ExpressionsOfAnyDepth) {
+  using namespace expressions;  // NOLINT(google-build-using-namespace): its operators
+  const auto deep = [](Expression::Kind kind, uint32_t levels) {
+    Expression whole = Column("key");
+    for (uint32_t i = 1; i < levels; ++i) {
+      Expression outer{.kind = kind, .column = "key"};
+      outer.arguments.push_back(std::move(whole));
+      whole = std::move(outer);
+    }
+    return whole;
+  };
+  // Its own destructor would go as deep.
+  const auto take_apart = [](Expression& expression) {
+    std::vector<Expression> inner = std::move(expression.arguments);
+    while (!inner.empty()) inner = std::vector<Expression>(std::move(inner[0].arguments));
+  };
+  for (const uint32_t levels : {2u, kExpressionDepthMax, kExpressionDepthMax + 1, 1u << 17}) {
+    for (const auto kind : {Expression::Kind::kColumn, Expression::Kind::kNot}) {
+      for (const AnyKind object : {AnyKind::kIndex, AnyKind::kTable}) {
+        SCOPED_TRACE(testing::Message() << levels << " levels, " << NameOf(object));
+        Query columns;
+        columns.columns.emplace_back().expression = deep(kind, levels);
+        columns.columns[0].name = "key";
+        Query filtered;
+        filtered.filter = deep(kind, levels);
+        for (Query* query : {&columns, &filtered}) {
+          Expect(session_->OpenScan(objects_[object], *query).status(), kInvalid);
+        }
+        take_apart(columns.columns[0].expression);
+        take_apart(*filtered.filter);
+      }
+    }
+  }
+  Query nested;
+  nested.columns.emplace_back().expression = deep(Expression::Kind::kColumn, 3);
+  nested.columns.emplace_back().expression = Column("value");
+  Expect(session_->OpenScan(objects_[AnyKind::kIndex], nested).status(), kInvalid,
+         {"column \"key\"", "1 argument"});
 }
 
 TEST_F(RefusalsTest, WhatCannotBeCreated) {

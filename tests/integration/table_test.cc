@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <random>
@@ -36,6 +37,41 @@ using test::TextOf;
 class TableTest : public test::TableTest {};
 
 INSTANTIATE_TEST_SUITE_P(Aeus, TableTest, testing::Values(1, 2, 8), test::AeusOf);
+
+// As in an index: equal numbers are equal keys, whatever the sign of a zero. A column that is not
+// of the key keeps it.
+TEST_P(TableTest, MinusZeroIsTheKeyZero) {
+  const Schema schema{.columns = {{.name = "k1", .type = ColumnType::kFloat64},
+                                  {.name = "k2", .type = ColumnType::kFloat64},
+                                  {.name = "value", .type = ColumnType::kFloat64}},
+                      .key = {0, 1}};
+  const Object t = CreateTable("t", schema);
+  Rows rows(schema.columns), keys(KeyColumnsOf(schema));
+  rows.Add({-0.0, -0.0, -0.0});
+  rows.Add({-0.0, 1.5, 7.0});
+  keys.Add({0.0, -0.0});
+  ASSERT_TRUE(Write(t, WriteMode::kUpsert, rows).status.ok());
+  const auto sign = [&](const ColumnView& column, size_t row) {
+    return std::signbit(std::get<double>(test::ValueAt(column, schema.columns[0], row)));
+  };
+  const std::vector<std::string> asked{"k1", "k2", "value"};
+  const BatchResult found = session_->Lookup(t, {.keys = keys.batch(), .columns = asked});
+  ASSERT_TRUE(found.status.ok() && BitAt(found.existed, 0)) << found.status;
+  EXPECT_FALSE(sign(test::ViewOf(found.columns[0]), 0));
+  EXPECT_FALSE(sign(test::ViewOf(found.columns[1]), 0));
+  EXPECT_TRUE(sign(test::ViewOf(found.columns[2]), 0));
+  const Object copy = CreateTable("copy", schema);
+  ASSERT_EQ(session_->ScanInto(t, {}, copy).value_or(0), 2u);
+  for (const Object& table : {t, copy}) {
+    const std::vector<Row> scanned = ScanAll(table);
+    ASSERT_EQ(scanned.size(), 2u);
+    for (const Row& row : scanned) EXPECT_FALSE(std::signbit(std::get<double>(row[0])));
+  }
+  Query least{.aggregates = {{AggregateFunction::kMin, Column("k1"), "least"}}};
+  EXPECT_FALSE(std::signbit(std::get<double>(ScanAll(t, least)[0][0])));
+  EXPECT_TRUE(BitAt(Write(t, WriteMode::kErase, keys).existed, 0));
+  EXPECT_EQ(engine_->Describe("t")->keys, 1u);
+}
 
 TEST_P(TableTest, RowsOfAllTypesAgreeWithAModel) {
   SCOPED_TRACE(test::SeedText(seed_));
@@ -146,6 +182,18 @@ TEST_P(TableTest, AppendedRowsAreSpreadCountedAndSummed) {
   }
   groups.limit = 3;
   EXPECT_EQ(ScanAll(h, groups).size(), 3u);
+}
+
+// The query is refused for what it asks of these rows: sent again it ends the same way.
+TEST_P(TableTest, TooManyGroupsAreOutOfRangeWhateverPartHasThem) {
+  const Object h = CreateHeap(kGroupsMax);
+  Query groups{.group_by = {"id"}, .aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}}};
+  EXPECT_EQ(ScanAll(h, groups).size(), kGroupsMax);
+  AppendTo(h, kGroupsMax, 1);
+  const absl::Status status = test::OrDie(session_->OpenScan(h, groups))->Next().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
+  EXPECT_EQ(status.message(),
+            "a query has more than 65536 groups: group by fewer values, or filter rows");
 }
 
 TEST_P(TableTest, ExpectedKeysAreSpreadOverTheAeus) {

@@ -109,6 +109,15 @@ TEST_F(TypedColumnsTest, FloatsAreFoundByNumberAndScannedInOrder) {
   EXPECT_EQ(ScanKeys<double>({}), numbers);
   EXPECT_EQ(Lookup(std::vector<double>{-0.0}).existed, "\x01");
   EXPECT_EQ(ScanKeys<double>({.range = *Float64Range(-0.5, 0.0)}).size(), 2u);
+  // A key that is answered is the stored one, not the one that was asked for.
+  const std::vector<double> zeros{-0.0, 0.0, -0.5};
+  const ColumnView asked = ColumnOf(zeros);
+  const std::vector<std::string> key{"key"};
+  const BatchResult echo = session_->Lookup(object_, {.keys = {3, {&asked, 1}}, .columns = key});
+  ASSERT_TRUE(echo.status.ok()) << echo.status;
+  const std::vector<double> echoed = test::NumbersOf<double>(echo.columns[0]);
+  EXPECT_EQ(echoed, zeros);
+  EXPECT_FALSE(std::signbit(echoed[0]));
   // NaN is no key.
   const BatchResult none = Lookup(std::vector<double>{1, std::nan("")});
   EXPECT_TRUE(absl::IsInvalidArgument(none.status)) << none.status;

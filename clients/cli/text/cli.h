@@ -18,10 +18,10 @@ namespace eris::cli {
 inline bool IsTable(const ObjectInfo& info) {
   return info.kind == ObjectKind::kTable || info.kind == ObjectKind::kHeapTable;
 }
-// For verbs that are for keys and values. Errors: InvalidArgument, saying what to do `instead`.
+// For verbs that are for keys and values. Errors: FailedPrecondition, saying what to do `instead`.
 inline absl::Status CheckNoTable(const ObjectInfo& info, absl::string_view instead) {
   if (!IsTable(info)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(info.name, " is a table; ", instead));
+  return absl::FailedPreconditionError(absl::StrCat(info.name, " is a table; ", instead));
 }
 
 struct Cli {

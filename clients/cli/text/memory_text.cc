@@ -24,49 +24,118 @@ std::string PercentText(uint64_t part, uint64_t whole) {
   return absl::StrFormat("%.2f %%", std::floor(Percent(part, whole) * 100) / 100);
 }
 
-uint64_t Located(const NumaNodePlacement& one) { return one.pages_local + one.pages_elsewhere; }
+// One figure of a row, as the table and as the JSON shows it.
+struct Field {
+  const char* title;  // nullptr: not in the table
+  const char* name;   // nullptr: not in the JSON
+  std::string text;
+  Json json;
+  bool right = true;
+};
+Field Bytes(const char* title, const char* name, uint64_t bytes) {
+  return {title, name, FormatBytes(bytes), std::to_string(bytes)};
+}
+Field Count(const char* title, const char* name, uint64_t count) {
+  return {title, name, absl::StrCat(count), std::to_string(count)};
+}
+Field NumaNode(const char* name, NumaNodeId id) {
+  return {"NUMANODE", name, absl::StrCat(id.value), id.value};
+}
+Field JsonOnly(const char* name, Json json) { return {nullptr, name, "", std::move(json)}; }
 
-uint64_t HugeBytes(const NumaNodePlacement& one) {
-  return one.anonymous_huge_bytes + one.shared_huge_bytes + one.reserved_huge_bytes;
+std::vector<Field> FieldsOf(const NumaNodeMemory& one) {
+  return {NumaNode("id", one.id),
+          JsonOnly("bound", one.bound),
+          Bytes("RESERVED", "reserved_bytes", one.reserved_bytes),
+          Bytes("IN USE", "in_use_bytes", one.in_use_bytes),
+          Bytes("BUFFERS", "buffers_bytes", one.buffers_bytes),
+          Bytes("KEPT", "kept_bytes", one.kept_bytes),
+          Bytes("READY", "ready_bytes", one.ready_bytes),
+          Bytes("RESERVED HUGE PAGES", "reserved_huge_bytes", one.reserved_huge_bytes),
+          Bytes("ADDRESS SPACE", "mapped_bytes", one.mapped_bytes),
+          {"BOUND", nullptr, one.bound ? "yes" : "no", {}, false}};
 }
 
-std::string NumaNodesText(const MemoryStats& stats) {
-  TextTable table({{"NUMANODE"},
-                   {"RESERVED"},
-                   {"IN USE"},
-                   {"BUFFERS"},
-                   {"KEPT"},
-                   {"READY"},
-                   {"RESERVED HUGE PAGES"},
-                   {"ADDRESS SPACE"},
-                   {"BOUND", false}});
-  for (const NumaNodeMemory& one : stats.numa_nodes) {
-    table.Add({absl::StrCat(one.id.value), FormatBytes(one.reserved_bytes),
-               FormatBytes(one.in_use_bytes), FormatBytes(one.buffers_bytes),
-               FormatBytes(one.kept_bytes), FormatBytes(one.ready_bytes),
-               FormatBytes(one.reserved_huge_bytes), FormatBytes(one.mapped_bytes),
-               one.bound ? "yes" : "no"});
+std::vector<Field> FieldsOf(const ObjectMemory& one) {
+  Json classes = Json::Array();
+  for (const SizeClassMemory& size_class : one.classes) {
+    classes.push_back({{"block_bytes", std::to_string(size_class.block_bytes)},
+                       {"used_blocks", std::to_string(size_class.used_blocks)},
+                       {"cached_blocks", std::to_string(size_class.cached_blocks)}});
+  }
+  return {{"OBJECT", "name", one.object, one.object, false},
+          JsonOnly("id", one.id.value),
+          NumaNode("numa_node", one.numa_node),
+          Bytes("COMMITTED", "committed_bytes", one.committed_bytes),
+          Bytes("USED", "used_bytes", one.used_bytes),
+          Bytes("CACHED", "cached_bytes", one.cached_bytes),
+          Bytes("SPARE", "spare_bytes", one.spare_bytes),
+          Bytes("HEADER", "header_bytes", one.header_bytes),
+          Bytes("EXTENT", "extent_bytes", one.extent_bytes),
+          Bytes("SPILLED", "spilled_bytes", one.spilled_bytes),
+          JsonOnly("classes", std::move(classes))};
+}
+
+std::vector<Field> FieldsOf(const NumaNodePlacement& one) {
+  Json located = Json::Array();
+  for (const LocatedMemory& pages : one.located) {
+    Json addresses = Json::Array();
+    for (const uint64_t address : pages.addresses) {
+      addresses.push_back(absl::StrFormat("0x%x", address));
+    }
+    located.push_back({{"os_numa_node", pages.os_numa_node},
+                       {"pages", std::to_string(pages.pages)},
+                       {"local", pages.local},
+                       {"addresses", std::move(addresses)}});
+  }
+  const uint64_t found = one.pages_local + one.pages_elsewhere;
+  const uint64_t huge = one.anonymous_huge_bytes + one.shared_huge_bytes + one.reserved_huge_bytes;
+  return {NumaNode("id", one.id),
+          JsonOnly("bound", one.bound),
+          JsonOnly("os_numa_nodes", one.os_numa_nodes),
+          Count("ASKED", "pages_asked", one.pages_asked),
+          Count("LOCAL", "pages_local", one.pages_local),
+          Count("ELSEWHERE", "pages_elsewhere", one.pages_elsewhere),
+          Count("ABSENT", "pages_absent", one.pages_absent),
+          {"PERCENT LOCAL", "percent_local", PercentText(one.pages_local, found),
+           found == 0 ? Json(nullptr) : Json(Percent(one.pages_local, found))},
+          JsonOnly("located", std::move(located)),
+          Bytes("RESIDENT", "resident_bytes", one.resident_bytes),
+          Bytes("HUGE", nullptr, huge),
+          {"OF THAT", nullptr, PercentText(huge, one.resident_bytes), {}},
+          JsonOnly("anonymous_huge_bytes", std::to_string(one.anonymous_huge_bytes)),
+          JsonOnly("shared_huge_bytes", std::to_string(one.shared_huge_bytes)),
+          JsonOnly("reserved_huge_bytes", std::to_string(one.reserved_huge_bytes))};
+}
+
+template <class Row>
+std::string TableOf(const std::vector<Row>& rows) {
+  std::vector<TextTable::Column> columns;
+  for (const Field& field : FieldsOf(Row())) {
+    if (field.title != nullptr) columns.push_back({field.title, field.right});
+  }
+  TextTable table(std::move(columns));
+  for (const Row& row : rows) {
+    std::vector<std::string> cells;
+    for (const Field& field : FieldsOf(row)) {
+      if (field.title != nullptr) cells.push_back(field.text);
+    }
+    table.Add(std::move(cells));
   }
   return table.ToString();
 }
 
-std::string ObjectsText(const MemoryStats& stats) {
-  TextTable table({{"OBJECT", false},
-                   {"NUMANODE"},
-                   {"COMMITTED"},
-                   {"USED"},
-                   {"CACHED"},
-                   {"SPARE"},
-                   {"HEADER"},
-                   {"EXTENT"},
-                   {"SPILLED"}});
-  for (const ObjectMemory& one : stats.objects) {
-    table.Add({one.object, absl::StrCat(one.numa_node.value), FormatBytes(one.committed_bytes),
-               FormatBytes(one.used_bytes), FormatBytes(one.cached_bytes),
-               FormatBytes(one.spare_bytes), FormatBytes(one.header_bytes),
-               FormatBytes(one.extent_bytes), FormatBytes(one.spilled_bytes)});
+template <class Row>
+Json JsonOf(const std::vector<Row>& rows) {
+  Json array = Json::Array();
+  for (const Row& row : rows) {
+    Json json = Json::Object();
+    for (Field& field : FieldsOf(row)) {
+      if (field.name != nullptr) json[field.name] = std::move(field.json);
+    }
+    array.push_back(std::move(json));
   }
-  return table.ToString();
+  return array;
 }
 
 std::string ClassesText(const MemoryStats& stats) {
@@ -126,7 +195,7 @@ std::string VerdictText(const MemoryVerification& verification) {
 
 std::string ToText(const MemoryStats& stats, bool classes) {
   return absl::StrCat(
-      NumaNodesText(stats), "\n", ObjectsText(stats), "\n",
+      TableOf(stats.numa_nodes), "\n", TableOf(stats.objects), "\n",
       classes ? ClassesText(stats) + "\n" : "", "limit ", FormatBytes(stats.limit_bytes),
       "; reserved ", FormatBytes(stats.reserved_bytes), ", of it for figures of objects ",
       FormatBytes(stats.heap_bytes), "; superblocks of ", FormatBytes(stats.superblock_bytes),
@@ -134,45 +203,13 @@ std::string ToText(const MemoryStats& stats, bool classes) {
 }
 
 Json ToJson(const MemoryStats& stats) {
-  Json numa_nodes = Json::Array();
-  for (const NumaNodeMemory& one : stats.numa_nodes) {
-    numa_nodes.push_back({{"id", one.id.value},
-                          {"bound", one.bound},
-                          {"reserved_bytes", std::to_string(one.reserved_bytes)},
-                          {"in_use_bytes", std::to_string(one.in_use_bytes)},
-                          {"buffers_bytes", std::to_string(one.buffers_bytes)},
-                          {"kept_bytes", std::to_string(one.kept_bytes)},
-                          {"ready_bytes", std::to_string(one.ready_bytes)},
-                          {"reserved_huge_bytes", std::to_string(one.reserved_huge_bytes)},
-                          {"mapped_bytes", std::to_string(one.mapped_bytes)}});
-  }
-  Json objects = Json::Array();
-  for (const ObjectMemory& one : stats.objects) {
-    Json classes = Json::Array();
-    for (const SizeClassMemory& size_class : one.classes) {
-      classes.push_back({{"block_bytes", std::to_string(size_class.block_bytes)},
-                         {"used_blocks", std::to_string(size_class.used_blocks)},
-                         {"cached_blocks", std::to_string(size_class.cached_blocks)}});
-    }
-    objects.push_back({{"name", one.object},
-                       {"id", one.id.value},
-                       {"numa_node", one.numa_node.value},
-                       {"committed_bytes", std::to_string(one.committed_bytes)},
-                       {"used_bytes", std::to_string(one.used_bytes)},
-                       {"cached_bytes", std::to_string(one.cached_bytes)},
-                       {"spare_bytes", std::to_string(one.spare_bytes)},
-                       {"header_bytes", std::to_string(one.header_bytes)},
-                       {"extent_bytes", std::to_string(one.extent_bytes)},
-                       {"spilled_bytes", std::to_string(one.spilled_bytes)},
-                       {"classes", std::move(classes)}});
-  }
   return {{"limit_bytes", std::to_string(stats.limit_bytes)},
           {"reserved_bytes", std::to_string(stats.reserved_bytes)},
           {"heap_bytes", std::to_string(stats.heap_bytes)},
           {"superblock_bytes", std::to_string(stats.superblock_bytes)},
           {"pages", stats.pages},
-          {"numa_nodes", std::move(numa_nodes)},
-          {"objects", std::move(objects)},
+          {"numa_nodes", JsonOf(stats.numa_nodes)},
+          {"objects", JsonOf(stats.objects)},
           {"plan", Json{{"process_bytes", std::to_string(stats.plan.process_bytes)},
                         {"process_source", stats.plan.process_source},
                         {"data_bytes", std::to_string(stats.plan.data_bytes)},
@@ -185,57 +222,12 @@ Json ToJson(const MemoryStats& stats) {
 }
 
 std::string ToText(const MemoryVerification& verification) {
-  TextTable table({{"NUMANODE"},
-                   {"ASKED"},
-                   {"LOCAL"},
-                   {"ELSEWHERE"},
-                   {"ABSENT"},
-                   {"PERCENT LOCAL"},
-                   {"RESIDENT"},
-                   {"HUGE"},
-                   {"OF THAT"}});
-  for (const NumaNodePlacement& one : verification.numa_nodes) {
-    table.Add({absl::StrCat(one.id.value), absl::StrCat(one.pages_asked),
-               absl::StrCat(one.pages_local), absl::StrCat(one.pages_elsewhere),
-               absl::StrCat(one.pages_absent), PercentText(one.pages_local, Located(one)),
-               FormatBytes(one.resident_bytes), FormatBytes(HugeBytes(one)),
-               PercentText(HugeBytes(one), one.resident_bytes)});
-  }
-  return absl::StrCat(table.ToString(), StrayText(verification), "\n", VerdictText(verification),
-                      "\n");
+  return absl::StrCat(TableOf(verification.numa_nodes), StrayText(verification), "\n",
+                      VerdictText(verification), "\n");
 }
 
 Json ToJson(const MemoryVerification& verification) {
-  Json numa_nodes = Json::Array();
-  for (const NumaNodePlacement& one : verification.numa_nodes) {
-    Json located = Json::Array();
-    for (const LocatedMemory& pages : one.located) {
-      Json addresses = Json::Array();
-      for (const uint64_t address : pages.addresses) {
-        addresses.push_back(absl::StrFormat("0x%x", address));
-      }
-      located.push_back({{"os_numa_node", pages.os_numa_node},
-                         {"pages", std::to_string(pages.pages)},
-                         {"local", pages.local},
-                         {"addresses", std::move(addresses)}});
-    }
-    numa_nodes.push_back(
-        {{"id", one.id.value},
-         {"bound", one.bound},
-         {"os_numa_nodes", one.os_numa_nodes},
-         {"pages_asked", std::to_string(one.pages_asked)},
-         {"pages_local", std::to_string(one.pages_local)},
-         {"pages_elsewhere", std::to_string(one.pages_elsewhere)},
-         {"pages_absent", std::to_string(one.pages_absent)},
-         {"percent_local",
-          Located(one) == 0 ? Json(nullptr) : Json(Percent(one.pages_local, Located(one)))},
-         {"located", std::move(located)},
-         {"resident_bytes", std::to_string(one.resident_bytes)},
-         {"anonymous_huge_bytes", std::to_string(one.anonymous_huge_bytes)},
-         {"shared_huge_bytes", std::to_string(one.shared_huge_bytes)},
-         {"reserved_huge_bytes", std::to_string(one.reserved_huge_bytes)}});
-  }
-  return {{"numa_nodes", std::move(numa_nodes)}};
+  return {{"numa_nodes", JsonOf(verification.numa_nodes)}};
 }
 
 int ExitCodeOf(const MemoryVerification& verification) {

@@ -122,14 +122,14 @@ uint32_t GroupTable::FindOrAdd(const GroupKey& key) {
     at = (at + 1) & (slots_.size() - 1);
   }
   if (keys_.size() == kGroupsMax) {
-    status_ =
-        absl::ResourceExhaustedError(absl::StrCat("a query has more than ", kGroupsMax, " groups"));
+    status_ = absl::OutOfRangeError(absl::StrCat("a query has more than ", kGroupsMax,
+                                                 " groups: group by fewer values, or filter rows"));
     return kNoGroup;
   }
   if ((keys_.size() + 1) * empty_.size() * sizeof(Cell) > kGroupCellBytesMax) {
-    status_ = absl::ResourceExhaustedError(
+    status_ = absl::OutOfRangeError(
         absl::StrCat("what a query adds up for its groups takes more than ", kGroupCellBytesMax,
-                     " bytes with ", keys_.size(), " groups"));
+                     " bytes with ", keys_.size(), " groups: ask for fewer aggregates or groups"));
     return kNoGroup;
   }
   if (keys_.size() == groups_room_ && !GrowGroups()) return kNoGroup;
@@ -149,8 +149,9 @@ uint32_t GroupTable::Intern(std::string_view text) {
     at = (at + 1) & (text_slots_.size() - 1);
   }
   if (text_.size() + text.size() > kGroupTextBytesMax) {
-    status_ = absl::ResourceExhaustedError(absl::StrCat(
-        "the strings that a query groups by take more than ", kGroupTextBytesMax, " bytes"));
+    status_ = absl::OutOfRangeError(
+        absl::StrCat("the strings that a query groups by take more than ", kGroupTextBytesMax,
+                     " bytes: group by shorter strings, or filter rows"));
     return kNoGroup;
   }
   const size_t needed = text_.size() + text.size() + text_ends_.size() * kBytesBesideText;

@@ -27,6 +27,25 @@ std::string LiteralText(const Value& value) {
   return "null";
 }
 
+absl::string_view KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kColumn:
+      return "a column";
+    case Kind::kLiteral:
+      return "a literal";
+    case Kind::kBetween:
+      return "between";
+    case Kind::kIn:
+      return "in";
+    case Kind::kIsNull:
+      return "is null";
+    case Kind::kNot:
+      return "not";
+    default:
+      return OperatorText(kind);
+  }
+}
+
 void AppendText(const Expression& expression, std::string& out, bool inside) {
   if (out.size() > kTextBytesMax) return;
   if (expression.kind == Kind::kColumn) {
@@ -37,13 +56,9 @@ void AppendText(const Expression& expression, std::string& out, bool inside) {
     absl::StrAppend(&out, LiteralText(expression.value));
     return;
   }
-  const bool brackets = inside || expression.kind == Kind::kNot ||
-                        expression.kind == Kind::kIsNull || expression.kind == Kind::kIn ||
-                        expression.kind == Kind::kBetween;
-  if (expression.kind == Kind::kNot) absl::StrAppend(&out, "not");
-  if (expression.kind == Kind::kIsNull) absl::StrAppend(&out, "is null");
-  if (expression.kind == Kind::kIn) absl::StrAppend(&out, "in");
-  if (expression.kind == Kind::kBetween) absl::StrAppend(&out, "between");
+  const bool prefix = OperatorText(expression.kind).empty();
+  const bool brackets = inside || prefix;
+  if (prefix) absl::StrAppend(&out, KindName(expression.kind));
   if (brackets) out.push_back('(');
   for (size_t i = 0; i < expression.arguments.size(); ++i) {
     if (i > 0) {
@@ -53,6 +68,13 @@ void AppendText(const Expression& expression, std::string& out, bool inside) {
     AppendText(expression.arguments[i], out, true);
   }
   if (brackets) out.push_back(')');
+}
+
+absl::Status WrongArguments(const Expression& expression, size_t min, size_t max) {
+  const size_t given = expression.arguments.size();
+  return absl::InvalidArgumentError(absl::StrCat(
+      KindName(expression.kind), " takes ", min, min == 1 ? " argument" : " arguments",
+      max > min ? " or more, " : ", ", given, given == 1 ? " is given" : " are given"));
 }
 
 absl::Status CheckTree(const Expression& expression, uint32_t depth, uint32_t& size) {
@@ -98,11 +120,7 @@ absl::Status CheckTree(const Expression& expression, uint32_t depth, uint32_t& s
       return absl::InvalidArgumentError(
           absl::StrCat("an expression is of the unknown kind ", static_cast<int>(expression.kind)));
   }
-  if (arguments < min || arguments > max) {
-    return absl::InvalidArgumentError(absl::StrCat("an expression of kind ",
-                                                   static_cast<int>(expression.kind), " has ",
-                                                   arguments, " arguments"));
-  }
+  if (arguments < min || arguments > max) return WrongArguments(expression, min, max);
   if (const auto* decimal = std::get_if<Decimal>(&expression.value);
       decimal != nullptr && decimal->scale > kDecimalScaleMax) {
     return absl::InvalidArgumentError(absl::StrCat("a decimal literal has scale ",

@@ -48,8 +48,8 @@ class TableRun {
   void Ride(uint32_t index, uint32_t of);
 
   // Of aggregates: adds what `other`, of the same plan, has added up; it must not be run after
-  // that. Errors: ResourceExhausted (more than kGroupsMax groups, no memory, or too much of it),
-  // OutOfRange.
+  // that. Errors: ResourceExhausted (no memory, or none left there), OutOfRange (a result outside
+  // its type, more than kGroupsMax groups).
   absl::Status Merge(TableRun& other);
   // Of aggregates: how many groups there are by now.
   uint64_t groups() const;

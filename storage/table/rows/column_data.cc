@@ -58,10 +58,16 @@ PutResult ColumnData::Put(memory::LocalCache& cache, const ColumnSource& source,
     } else {
       PutValues<uint64_t>(source, pick, to);
     }
+    if (one_zero_) PutOneZero(to, pick.count);
     WidenBounds(source, pick);
   }
   if (view_.validity != nullptr) PutValidity(source, pick, at);
   return PutResult::kDone;
+}
+
+void ColumnData::PutOneZero(char* values, uint32_t count) {
+  auto* const numbers = reinterpret_cast<double*>(values);
+  for (uint32_t i = 0; i < count; ++i) numbers[i] = Float64FromKey(KeyFromFloat64(numbers[i]));
 }
 
 bool ColumnData::ReserveRows(memory::LocalCache& cache, const ColumnSource& source,

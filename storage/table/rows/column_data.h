@@ -38,7 +38,11 @@ enum class Growth : uint8_t {
 
 class ColumnData {
  public:
-  explicit ColumnData(ColumnType type) { view_.type = type; }
+  // `of_key`: of the table's key, whose equal numbers are one: -0.0 is stored as 0.0.
+  explicit ColumnData(ColumnType type, bool of_key = false)
+      : one_zero_(of_key && type == ColumnType::kFloat64) {
+    view_.type = type;
+  }
 
   // Writes the picked rows of `source`, which is of this type, to rows [at, at + pick.count), and
   // makes room for `capacity` rows before. REQUIRES: at + pick.count <= capacity.
@@ -93,6 +97,8 @@ class ColumnData {
   bool DictionaryServes(uint32_t rows) const;
   // With Growth::kNone only before a segment's first rows count.
   PutResult LeaveDictionary(memory::LocalCache& cache, uint32_t rows);
+  // Makes 0.0 of the zeros among `count` values.
+  static void PutOneZero(char* values, uint32_t count);
   void WidenBounds(const ColumnSource& source, const RowPick& pick);
   template <class T>
   void WidenBy(const ColumnSource& source, const RowPick& pick);
@@ -104,6 +110,7 @@ class ColumnData {
   SegmentColumn view_;  // what kernels see
   SegmentColumn::Bounds bounds_{};
   bool nan_ = false;
+  const bool one_zero_;
   bool plain_ = false;
   uint32_t expected_bytes_ = 0;
   // Values, or codes; of strings without a dictionary their bytes.

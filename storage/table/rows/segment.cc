@@ -1,8 +1,10 @@
 #include "storage/table/rows/segment.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "base/check.h"
 
@@ -28,8 +30,10 @@ Segment* Segment::Create(memory::LocalCache& cache, const TableLayout& layout, u
   const uint64_t id = ids.fetch_add(1, std::memory_order_relaxed) + 1;
   auto* const segment = new (block) Segment(id, number, layout.columns(), layout.clustered());
   segment->capacity_ = capacity;
+  const std::vector<uint32_t>& key = layout.schema().key;
   for (uint32_t i = 0; i < layout.columns(); ++i) {
-    new (segment->Columns() + i) ColumnData(layout.column(i).type);
+    const bool of_key = std::find(key.begin(), key.end(), i) != key.end();
+    new (segment->Columns() + i) ColumnData(layout.column(i).type, of_key);
     new (segment->Views() + i) SegmentColumn(segment->Columns()[i].view());
   }
   return segment;

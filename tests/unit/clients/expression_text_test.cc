@@ -108,6 +108,11 @@ TEST(ExpressionTextTest, ErrorsNamePositionExpectationAndFind) {
   EXPECT_THAT(ErrorOf("-'a'"), HasSubstr("expected a number behind '-'"));
   EXPECT_THAT(ErrorOf("a ; b"), HasSubstr("at character 3: ';'"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("found the end"));
+  EXPECT_EQ(ErrorOf("a = 1 and like(b)"),
+            "at character 11: 'like' is no function: an expression has columns, literals and "
+            "operators");
+  EXPECT_EQ(ErrorOf("Sum(b) > 1"),
+            "at character 1: 'sum' stands in aggregates alone, not inside an expression");
 }
 
 TEST(ExpressionTextTest, LimitsOfDepthSizeAndTextHold) {
@@ -144,6 +149,23 @@ TEST(ExpressionTextTest, AggregatesHaveNamesOfTheirOwnOrTheirText) {
        {"sum(*)", "total(a)", "sum", "sum(a", "sum(a) b", "sum(a),", "", "sum()"}) {
     EXPECT_FALSE(ParseAggregates(bad).ok()) << bad;
   }
+}
+
+TEST(ExpressionTextTest, WrongNumberOfArgumentsNamesFunctionAndNumbers) {
+  const auto error = [](absl::string_view text) {
+    return std::string(ParseAggregates(text).status().message());
+  };
+  EXPECT_EQ(error("sum()"), "at character 1: sum takes 1 argument, 0 are given");
+  EXPECT_EQ(error("min(a), MAX(a, b + 1, c)"), "at character 9: max takes 1 argument, 3 are given");
+  EXPECT_EQ(error("avg(*)"), "at character 1: avg takes 1 argument: * is for count");
+  EXPECT_EQ(error("count()"), "at character 1: count takes * or 1 argument, 0 are given");
+  EXPECT_EQ(error("count(a, b)"), "at character 1: count takes * or 1 argument, 2 are given");
+  EXPECT_EQ(error("count(*, b)"), "at character 1: count takes * or 1 argument, 2 are given");
+  // What is wrong inside an argument comes first.
+  EXPECT_EQ(error("sum(a, )"), "at character 8: expected a column, a literal or '(', found ')'");
+  EXPECT_EQ(error("sum(a b)"), "at character 7: expected ')', found 'b'");
+  EXPECT_EQ(error("total(a)"),
+            "at character 1: expected count, sum, min, max or avg, found 'total'");
 }
 
 TEST(ExpressionTextTest, ColumnsHaveNames) {

@@ -80,5 +80,28 @@ TEST(MemoryTextTest, ClassesAreShownOnRequest) {
   EXPECT_THAT(ToText(stats, false), HasSubstr("pages: reserved ones, then others\n"));
 }
 
+TEST(MemoryTextTest, EachFigureIsInTheTableAndUnderItsNameInTheJson) {
+  MemoryStats stats;
+  stats.numa_nodes = {{.id = NumaNodeId{3},
+                       .bound = true,
+                       .reserved_bytes = 1 << 20,
+                       .in_use_bytes = 2 << 20,
+                       .buffers_bytes = 3 << 20,
+                       .kept_bytes = 4 << 20,
+                       .ready_bytes = 5 << 20,
+                       .reserved_huge_bytes = 6 << 20,
+                       .mapped_bytes = 7 << 20}};
+  EXPECT_THAT(ToText(stats, /*classes=*/false),
+              HasSubstr("NUMANODE  RESERVED   IN USE  BUFFERS     KEPT    READY  "
+                        "RESERVED HUGE PAGES  ADDRESS SPACE  BOUND\n"
+                        "       3   1.0 MiB  2.0 MiB  3.0 MiB  4.0 MiB  5.0 MiB              "
+                        "6.0 MiB        7.0 MiB  yes\n"
+                        "\nOBJECT  NUMANODE  COMMITTED"));
+  EXPECT_EQ(ToJson(stats)["numa_nodes"].Dump(),
+            R"([{"id":3,"bound":true,"reserved_bytes":"1048576","in_use_bytes":"2097152",)"
+            R"("buffers_bytes":"3145728","kept_bytes":"4194304","ready_bytes":"5242880",)"
+            R"("reserved_huge_bytes":"6291456","mapped_bytes":"7340032"}])");
+}
+
 }  // namespace
 }  // namespace eris::cli

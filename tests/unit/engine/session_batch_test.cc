@@ -199,8 +199,6 @@ TEST_F(SessionBatchTest, EachKindTakesItsModes) {
         EXPECT_EQ(status.code(), kInvalid);
       } else if (test::Takes(kind, batch.mode)) {
         EXPECT_TRUE(status.ok()) << status;
-      } else if (kind == AnyKind::kBytes && batch.mode == WriteMode::kAdd) {
-        EXPECT_EQ(status.code(), kInvalid);
       } else {
         EXPECT_EQ(status.code(), kNotOfTheKind);
       }

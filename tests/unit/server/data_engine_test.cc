@@ -113,6 +113,23 @@ void ExpectRefused(const grpc::Status& status, grpc::StatusCode code, const std:
   EXPECT_THAT(status.error_message(), HasSubstr(text));
 }
 
+// Of an index and of a table: a lookup that is asked for the key answers the stored one.
+TEST_F(DataEngineTest, LookupOfMinusZeroAnswersTheKeyZero) {
+  for (const ObjectKind kind : {ObjectKind::kIndex, ObjectKind::kTable}) {
+    Create("o", {.kind = kind, .schema = KeyValueSchema(ColumnType::kFloat64)});
+    const FakeRow minus_zero = {FakeBytes(-0.0), FakeBytes<uint64_t>(7)};
+    Store({minus_zero});
+    v1::LookupRequest request = LookupOf({minus_zero});
+    for (const char* name : {"key", "value"}) request.add_columns(name);
+    v1::LookupResponse response;
+    const grpc::Status status = Lookup(request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(CellsIn(wire::TypesOf(schema_, wire::AllColumns(schema_)), 1, response.columns()),
+              (std::vector<FakeRow>{{FakeBytes(0.0), FakeBytes<uint64_t>(7)}}));
+    ASSERT_TRUE(engine_->Drop("o").ok());
+  }
+}
+
 class StringsTest : public DataEngineTest {
  protected:
   StringsTest() {
@@ -136,8 +153,8 @@ TEST_F(StringsTest, ConditionalWritesAnswerTheStringsBefore) {
   EXPECT_EQ(response.applied(), "\x02");
   EXPECT_EQ(response.existed(), "\x03");
   EXPECT_EQ(response.written(), 1u);
-  EXPECT_EQ(Write(WriteOf(v1::WRITE_MODE_ADD, rows)).error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
+  ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, rows)), grpc::StatusCode::FAILED_PRECONDITION,
+                "object \"o\" is an index whose values are byte strings");
 }
 
 TEST_F(StringsTest, ScansSendTheStringsInMessagesOfTwoMegabytes) {

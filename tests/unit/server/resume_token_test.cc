@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "eris/query.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -20,7 +21,7 @@ TEST(ResumeTokenTest, DecodesWhatEncodeWrote) {
       {},
       {ObjectId{1}, 0, 5, "key 7"},
       {ObjectId{~uint32_t{0}}, ~uint64_t{0}, ~uint64_t{0}, std::string("a\0b", 3)},
-      {ObjectId{7}, 1, 2, std::string(5000, 'x')},
+      {ObjectId{7}, 1, 2, std::string(kResumeBytesMax, 'x')},
   };
   for (const ResumePoint& point : points) {
     const std::string token = codec.Encode(point);

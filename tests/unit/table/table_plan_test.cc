@@ -153,7 +153,13 @@ TEST(TablePlanTest, TreesAreBounded) {
   Refuses(Filtered(std::move(deep) < Literal(0)), "deeper than 64 levels");
   std::vector<Expression> many(kExpressionSizeMax, IsNull(Column("i32")));
   Refuses(Filtered(Of(Expression::Kind::kOr, many)), "more than 4096 parts");
-  Refuses(Filtered(Of(Expression::Kind::kBetween, {Column("i32")})), "has 1 arguments");
+  using Kind = Expression::Kind;
+  const Expression one = Column("i32");
+  Refuses(Filtered(Of(Kind::kBetween, {one})), "between takes 3 arguments, 1 is given");
+  Refuses(Filtered(Of(Kind::kAdd, {one, one, one})), "+ takes 2 arguments, 3 are given");
+  Refuses(Filtered(Of(Kind::kNot, {})), "not takes 1 argument, 0 are given");
+  Refuses(Filtered(Of(Kind::kIn, {one})), "in takes 2 arguments or more, 1 is given");
+  Refuses(Filtered(Of(Kind::kColumn, {one})), "a column takes 0 arguments, 1 is given");
   Expression unknown;
   unknown.kind = static_cast<Expression::Kind>(99);
   Refuses(Filtered(unknown), "unknown kind 99");
