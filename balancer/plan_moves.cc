@@ -158,6 +158,31 @@ std::vector<AeuId> LeastLoaded(const LoadSample& sample, const std::vector<Span>
   return result;
 }
 
+// All transfers of the plan by this kind. Errors: InvalidArgument: there is no such kind;
+// FailedPrecondition: they cannot be made so.
+absl::Status SetKind(TransferKind kind, const LoadSample& sample, const PlanWorld& world,
+                     BalancePlan& plan) {
+  const absl::string_view name = TraitsOf(kind).name;
+  if (name.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kind ", static_cast<int>(kind), " is no kind of transfer"));
+  }
+  if (!world.CanMoveBy(kind)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("objects of this kind cannot move by ", name, ", only indexes can"));
+  }
+  for (PlannedTransfer& transfer : plan.transfers) {
+    if (!world.CanMoveBetween(transfer.from, transfer.to, kind)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "to move by ", name, ", both AEUs must be on one NumaNode; AEU ", transfer.from.value,
+          " and AEU ", transfer.to.value, " are on different ones"));
+    }
+    transfer.kind = kind;
+  }
+  Predict(sample, world, plan);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<BalancePlan> PlanPresplit(std::string object, const LoadSample& sample,
@@ -193,21 +218,7 @@ absl::StatusOr<BalancePlan> PlanMove(std::string object, const LoadSample& sampl
   }
   ERIS_ASSIGN_OR_RETURN(BalancePlan plan,
                         PlanTo(std::move(object), sample, WithSpans(sample, {{span, to}}), world));
-  if (kind == TransferKind::kLink) {
-    if (!world.links) {
-      return absl::FailedPreconditionError("objects of this kind change hands by copy only");
-    }
-    for (const PlannedTransfer& transfer : plan.transfers) {
-      if (transfer.kind == TransferKind::kLink) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat("a link needs both AEUs on one NumaNode; AEU ", transfer.from.value,
-                       " and AEU ", to.value, " are on different ones"));
-    }
-  }
-  if (kind == TransferKind::kCopy) {
-    for (PlannedTransfer& transfer : plan.transfers) transfer.kind = TransferKind::kCopy;
-    Predict(sample, world, plan);
-  }
+  if (kind) ERIS_RETURN_IF_ERROR(SetKind(*kind, sample, world, plan));
   return plan;
 }
 

@@ -16,15 +16,24 @@ struct PlanWorld {
   // distances[a][b] from NumaNode of AEU a to that of AEU b, as the topology has them; empty: all
   // alike.
   std::vector<std::vector<uint32_t>> distances{};
-  bool links = true;        // inside a NumaNode; else copies only
+  bool is_index = true;     // it may move by the kinds that are for indexes only, too
   bool cuts_inside = true;  // a range may be taken out of the middle of another; else from its ends
   bool by_size = false;     // a heap table: no ranges, rows alone
   uint64_t row_bytes = 16;  // for estimates
 
   size_t aeu_count() const { return numa_nodes.size(); }
   bool SameNumaNode(AeuId a, AeuId b) const { return numa_nodes[a.value] == numa_nodes[b.value]; }
+  bool CanMoveBy(TransferKind kind) const { return is_index || !TraitsOf(kind).indexes_only; }
+  bool CanMoveBetween(AeuId a, AeuId b, TransferKind kind) const {
+    return CanMoveBy(kind) && (TraitsOf(kind).between_numa_nodes || SameNumaNode(a, b));
+  }
+  // Of those that are possible, the one of lowest rank. A copy always is.
   TransferKind KindBetween(AeuId a, AeuId b) const {
-    return links && SameNumaNode(a, b) ? TransferKind::kLink : TransferKind::kCopy;
+    TransferKind best = TransferKind::kCopy;
+    for (const TransferKind kind : kTransferKinds) {
+      if (CanMoveBetween(a, b, kind) && TraitsOf(kind).rank < TraitsOf(best).rank) best = kind;
+    }
+    return best;
   }
   // 0 inside a NumaNode, else as the topology has it.
   uint32_t Distance(AeuId a, AeuId b) const {

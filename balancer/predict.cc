@@ -51,7 +51,7 @@ void Predict(const LoadSample& sample, const PlanWorld& world, BalancePlan& plan
   if (!world.by_size) curve.emplace(sample);
   const LoadScale scale = ScaleOf(sample);
   for (const PlannedTransfer& transfer : plan.transfers) {
-    if (transfer.kind == TransferKind::kCopy) plan.bytes_to_copy += transfer.bytes;
+    if (TraitsOf(transfer.kind).copies_rows) plan.bytes_to_copy += transfer.bytes;
     const uint64_t moved = std::min(transfer.rows, rows[transfer.from.value]);
     rows[transfer.from.value] -= moved;
     rows[transfer.to.value] += moved;

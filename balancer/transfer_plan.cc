@@ -50,7 +50,8 @@ std::vector<RangeMove> OrderMoves(const Partitioning& current, std::vector<Range
                                   Position end, const PlanWorld& world) {
   std::sort(moves.begin(), moves.end(), [&](const RangeMove& a, const RangeMove& b) {
     const auto rank = [&](const RangeMove& m) {
-      return std::tuple(world.KindBetween(m.from, m.to), world.Distance(m.from, m.to), m.lo);
+      const TransferKind kind = world.KindBetween(m.from, m.to);
+      return std::tuple(TraitsOf(kind).rank, world.Distance(m.from, m.to), m.lo);
     };
     return rank(a) < rank(b);
   });

@@ -17,7 +17,7 @@
   F(object) F(imbalance_before) F(imbalance_after) F(bytes_to_copy) F(reason)
 #define ERIS_BALANCE_FIELDS(F) F(object) F(imbalance) F(reason)
 #define ERIS_STATUS_FIELDS(F) \
-  F(paused) F(cycles) F(links) F(copies) F(rows_moved) F(bytes_copied) F(stalls)
+  F(paused) F(cycles) F(rows_moved) F(bytes_copied) F(stalls)
 // clang-format on
 
 namespace eris::wire {
@@ -26,8 +26,8 @@ static_assert(static_cast<int>(BalanceAlgorithm::kOneShot) == v1::BALANCE_ALGORI
 static_assert(static_cast<int>(BalanceAlgorithm::kMovingAverage) ==
               v1::BALANCE_ALGORITHM_MOVING_AVERAGE);
 static_assert(static_cast<int>(BalanceAlgorithm::kSize) == v1::BALANCE_ALGORITHM_SIZE);
-static_assert(static_cast<int>(TransferKind::kLink) == v1::TRANSFER_KIND_LINK);
-static_assert(static_cast<int>(TransferKind::kCopy) == v1::TRANSFER_KIND_COPY);
+// Kinds have the same numbers in both; tests compare the names.
+static_assert(kTransferKindCount == v1::TransferKind_MAX);
 static_assert(static_cast<int>(TransferOutcome::kRunning) + 1 == v1::TRANSFER_OUTCOME_RUNNING);
 static_assert(static_cast<int>(TransferOutcome::kRefused) + 1 == v1::TRANSFER_OUTCOME_REFUSED);
 static_assert(static_cast<int>(TransferPhase::kBetweenSteps) + 1 ==
@@ -52,6 +52,8 @@ BalanceAlgorithm AlgorithmFrom(v1::BalanceAlgorithm algorithm) {
   return static_cast<BalanceAlgorithm>(algorithm);
 }
 TransferKind KindFrom(v1::TransferKind kind) { return static_cast<TransferKind>(kind); }
+// A negative number is none, either.
+bool IsKind(v1::TransferKind kind) { return IsTransferKind(static_cast<uint64_t>(kind)); }
 
 // What this program does not know, and nothing, is the first one.
 TransferOutcome OutcomeFrom(v1::TransferOutcome outcome) {
@@ -102,6 +104,20 @@ void Take(const v1::PlannedTransfer& from, ColumnType* bounds, PlannedTransfer* 
   to->from = AeuId{from.from_aeu()};
   to->to = AeuId{from.to_aeu()};
   to->kind = KindFrom(from.kind());
+}
+
+void Fill(const TransferCounts& from, v1::GetBalancerResponse* to) {
+  for (const TransferKind kind : kTransferKinds) {
+    v1::TransferCount* const count = to->add_transfers();
+    count->set_kind(AsMessage(kind));
+    count->set_done(from[kind]);
+  }
+}
+// Leaves out kinds that this program does not know.
+void Take(const v1::GetBalancerResponse& from, TransferCounts* to) {
+  for (const v1::TransferCount& count : from.transfers()) {
+    if (IsKind(count.kind())) (*to)[KindFrom(count.kind())] = count.done();
+  }
 }
 
 void Fill(const ObjectBalance& from, v1::ObjectBalance* to) {
@@ -179,17 +195,15 @@ BalancerOptions OptionsFrom(const v1::BalancerOptions& from) {
 }
 
 absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind kind) {
-  switch (kind) {
-    case v1::TRANSFER_KIND_UNSPECIFIED:
-      return std::optional<TransferKind>();
-    case v1::TRANSFER_KIND_LINK:
-    case v1::TRANSFER_KIND_COPY:
-      return std::optional(static_cast<TransferKind>(kind));
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("kind is ", static_cast<int>(kind),
-                       ", must be TRANSFER_KIND_LINK (1), TRANSFER_KIND_COPY (2) or unset"));
+  if (kind == v1::TRANSFER_KIND_UNSPECIFIED) return std::optional<TransferKind>();
+  if (IsKind(kind)) return std::optional(KindFrom(kind));
+  std::string kinds;
+  for (const TransferKind known : kTransferKinds) {
+    absl::StrAppend(&kinds, v1::TransferKind_Name(AsMessage(known)), " (", static_cast<int>(known),
+                    "), ");
   }
+  return absl::InvalidArgumentError(
+      absl::StrCat("kind is ", static_cast<int>(kind), ", must be ", kinds, "or unset"));
 }
 
 void FillTransfer(const TransferRecord& from, const BoundTypes& types, v1::Transfer* to) {
@@ -244,6 +258,7 @@ void FillBalancer(const BalancerStatus& from, const BoundTypes& types,
                   v1::GetBalancerResponse* to) {
   ERIS_STATUS_FIELDS(ERIS_SET_FIELD)
   FillOptions(from.options, to->mutable_options());
+  Fill(from.transfers, to);
   for (const ObjectBalance& one : from.objects) Fill(one, to->add_objects());
   for (const TransferRecord& record : from.running) FillTransfer(record, types, to->add_running());
 }
@@ -254,6 +269,7 @@ BalancerStatus BalancerFrom(const v1::GetBalancerResponse& from,
   BalancerStatus* const to = &status;
   ERIS_STATUS_FIELDS(ERIS_TAKE_FIELD)
   to->options = OptionsFrom(from.options());
+  Take(from, &to->transfers);
   for (const v1::ObjectBalance& one : from.objects()) Take(one, &to->objects.emplace_back());
   for (const v1::Transfer& each : from.running()) {
     to->running.push_back(TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));

@@ -35,17 +35,6 @@ Range Intersection(const Range& a, const Range& b) {
 
 }  // namespace
 
-TransferMethod& TransferRunner::MethodOf(const TransferStep& step) {
-  switch (step.kind) {
-    case TransferKind::kLink:
-      return link_;
-    case TransferKind::kCopy:
-      return copy_;
-  }
-  ERIS_CHECK(false);  // the engine sends no other kind
-  return copy_;
-}
-
 // --- The source.
 
 void TransferRunner::Give(const CommandHeader* command) {

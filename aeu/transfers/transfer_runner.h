@@ -22,6 +22,8 @@
 #include "aeu/transfers/slot_ranges.h"
 #include "aeu/transfers/transfer_host.h"
 #include "aeu/transfers/transfer_method.h"
+#include "base/check.h"
+#include "eris/transfer_kind.h"
 #include "routing/data_command.h"
 #include "routing/port.h"
 #include "routing/transfer_step.h"
@@ -87,7 +89,16 @@ class TransferRunner {
     storage::Partition* lender = nullptr;  // of a copy that is out
   };
 
-  TransferMethod& MethodOf(const routing::TransferStep& step);
+  TransferMethod& MethodOf(const routing::TransferStep& step) {
+    switch (step.kind) {
+      case TransferKind::kLink:
+        return link_;
+      case TransferKind::kCopy:
+        return copy_;
+    }
+    ERIS_CHECK(false);  // the engine sends no other kind
+    return copy_;
+  }
   // Before a step changes anything: the ranges that it may add will ask for no memory, here or when
   // it is concluded. Errors: ResourceExhausted.
   absl::Status MakeRoom(ObjectSlot& slot, std::optional<AeuId> target);

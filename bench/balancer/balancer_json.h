@@ -29,7 +29,7 @@ inline void SetAlgorithm(const std::string& name, BalancerOptions& options) {
 // Times in seconds since `begin`.
 inline nlohmann::json JsonOf(const TransferRecord& transfer, absl::Time begin) {
   return {{"object", transfer.object},
-          {"kind", transfer.kind == TransferKind::kLink ? "link" : "copy"},
+          {"kind", std::string(TraitsOf(transfer.kind).name)},
           {"from", transfer.from.value},
           {"to", transfer.to.value},
           {"done", transfer.outcome == TransferOutcome::kDone},

@@ -185,7 +185,7 @@ def stepped(options, found):
                     {"name": phase["name"], "max_over_mean": [round(one, 3) for one in phase["max_over_mean"]],
                      "bound": phase["bound"], "last": max(phase["max_over_mean"][-3:]),
                      "cycles": cycles_to(phase["max_over_mean"], 1.2 * phase["bound"]),
-                     "links": sum(phase["links"]), "copies": sum(phase["copies"]), "rows_moved": sum(phase["rows_moved"]),
+                     "transfers": {kind: sum(done) for kind, done in phase["transfers"].items()}, "rows_moved": sum(phase["rows_moved"]),
                      "bytes_copied": sum(phase["bytes_copied"])}
                     for phase in report["phases"]]
 

@@ -76,8 +76,8 @@ json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, const
   std::vector<uint64_t> asked(kBatch), values(kBatch);
   std::vector<uint8_t> found(kBatch);
   std::unordered_map<uint64_t, uint64_t> times;
-  json max_over_mean = json::array(), links = json::array(), copies = json::array(),
-       rows = json::array(), bytes = json::array(), predicted = json::array();
+  json max_over_mean = json::array(), transfers = json::object(), rows = json::array(),
+       bytes = json::array(), predicted = json::array();
   for (uint32_t cycle = 0; cycle < cycles; ++cycle) {
     const std::vector<uint64_t> before = KeysDone(engine);
     Stepping(engine, [&] {
@@ -103,8 +103,10 @@ json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, const
       });
     }
     const BalancerStatus after = engine.Balancer();
-    links.push_back(after.links - status.links);
-    copies.push_back(after.copies - status.copies);
+    for (const TransferKind kind : kTransferKinds) {
+      transfers[std::string(TraitsOf(kind).name)].push_back(after.transfers[kind] -
+                                                            status.transfers[kind]);
+    }
     rows.push_back(after.rows_moved - status.rows_moved);
     bytes.push_back(after.bytes_copied - status.bytes_copied);
   }
@@ -113,10 +115,10 @@ json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, const
   const double bound = std::max(
       1.0, static_cast<double>(most) * lab.aeus / static_cast<double>(lab.asked / kBatch * kBatch));
   return {{"name", phase.name},    {"max_over_mean", max_over_mean},
-          {"bound", bound},        {"links", links},
-          {"copies", copies},      {"rows_moved", rows},
-          {"first", phase.first},  {"width", phase.width},
-          {"bytes_copied", bytes}, {"predicted", predicted}};
+          {"bound", bound},        {"transfers", transfers},
+          {"rows_moved", rows},    {"first", phase.first},
+          {"width", phase.width},  {"bytes_copied", bytes},
+          {"predicted", predicted}};
 }
 
 LabOptions Parse(int argc, char** argv) {

@@ -3,8 +3,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/balancer_client.h"
 #include "clients/cli/balancer_flags.h"
 #include "clients/cli/balancer_text.h"
@@ -184,13 +186,17 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
     return Say(cli, {{"object", flags.object}, {"range", where}, {"parts", flags.parts}},
                absl::StrCat("split for ", flags.parts, " AEUs\n"));
   }
-  std::optional<TransferKind> kind;
-  if (flags.kind == "link") kind = TransferKind::kLink;
-  if (flags.kind == "copy") kind = TransferKind::kCopy;
+  const std::optional<TransferKind> kind = TransferKindNamed(flags.kind);  // empty: none
   const absl::Status status = balancer.Move(flags.object, *range, AeuId{flags.aeu}, kind, type);
   if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
   return Say(cli, {{"object", flags.object}, {"range", where}, {"aeu", flags.aeu}},
              absl::StrCat("moved to AEU ", flags.aeu, "\n"));
+}
+
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names;
+  for (const TransferKind kind : kTransferKinds) names.push_back(TransferKindName(kind));
+  return names;
 }
 
 // The range of `move` and `presplit`.
@@ -229,17 +235,21 @@ void AddShowing(Flags& verb, Cli& cli) {
   Flags& past = verb.AddVerb("history", "The last 1024 transfers, the newest first");
   past.Add("object", history->object, "Of this one alone").Check(CheckName);
   past.Add("--limit", history->limit, "At most so many").Check(Within(1u, 1024u));
+  std::string footer;
+  for (const TransferKind kind : kTransferKinds) {
+    absl::StrAppend(&footer, "KIND ", TraitsOf(kind).name, ": ", TraitsOf(kind).summary, ".\n");
+  }
   past.SetFooter(
-      "A link hands a part of the index over inside a NumaNode, a copy moves rows in chunks. LO "
-      "and\n"
-      "HI are the range, - where it has no end on that side (of tables: the first column of the\n"
-      "key). LONGEST PAUSE is the CPU time that one turn of an AEU spent on it at most; ON THE "
-      "WALL\n"
-      "is the same by the clock, other threads on that core included.\n"
-      "\n"
-      "Examples:\n"
-      "  eris balancer history --limit 10\n"
-      "  eris balancer history orders --output json | jq '.[].longest_pause_us'\n");
+      absl::StrCat(footer,
+                   "LO and HI are the range, - where it has no end on that side (of tables: the "
+                   "first column of\n"
+                   "the key). LONGEST PAUSE is the CPU time that one turn of an AEU spent on it at "
+                   "most; ON THE\n"
+                   "WALL is the same by the clock, other threads on that core included.\n"
+                   "\n"
+                   "Examples:\n"
+                   "  eris balancer history --limit 10\n"
+                   "  eris balancer history orders --output json | jq '.[].longest_pause_us'\n"));
   past.SetRun([history, &cli] { return RunHistory(cli, *history); });
 
   auto object = std::make_shared<std::string>();
@@ -312,8 +322,10 @@ void AddMoving(Flags& verb, Cli& cli) {
   move.Add("--aeu", moved->aeu, "The AEU that gets it; `eris stats` lists them")
       .Required()
       .Check(CheckU64);
-  move.Add("--kind", moved->kind, "link or copy; default: a link where it can be one")
-      .Check(OneOf({"link", "copy"}));
+  const std::vector<std::string> kinds = KindNames();
+  move.Add("--kind", moved->kind,
+           absl::StrCat(absl::StrJoin(kinds, " or "), "; default: a link where it can be one"))
+      .Check(OneOf(kinds));
   move.SetFooter(absl::StrCat(
       kStops,
       "The balancer may move it on later: `eris balancer set --enabled false` keeps it there.\n"

@@ -134,7 +134,8 @@ std::string OutcomeName(TransferOutcome outcome) {
 }
 
 std::string TransferKindName(TransferKind kind) {
-  return kind == TransferKind::kLink ? "link" : "copy";
+  const absl::string_view name = TraitsOf(kind).name;
+  return name.empty() ? absl::StrCat("kind ", static_cast<int>(kind)) : std::string(name);
 }
 
 std::string ToText(const BalancerOptions& options) {
@@ -220,8 +221,11 @@ void AddOthers(const std::vector<ObjectInfo>& objects, BalancerStatus& status) {
 std::string ToText(const client::Balance& balance, bool loads) {
   const BalancerStatus& status = balance.status;
   std::string text = absl::StrCat(status.paused ? "paused; " : "", ToText(status.options));
-  absl::StrAppend(&text, status.cycles, " cycles, ", status.links, " links, ", status.copies,
-                  " copies, ", status.rows_moved, " rows moved, ", FormatBytes(status.bytes_copied),
+  absl::StrAppend(&text, status.cycles, " cycles, ");
+  for (const TransferKind kind : kTransferKinds) {
+    absl::StrAppend(&text, status.transfers[kind], " ", TraitsOf(kind).plural, ", ");
+  }
+  absl::StrAppend(&text, status.rows_moved, " rows moved, ", FormatBytes(status.bytes_copied),
                   " copied", status.stalls > 0 ? absl::StrCat(", ", status.stalls, " stalls") : "",
                   "\n");
   absl::StrAppend(&text, "\n", ObjectsText(status.objects));
@@ -243,6 +247,10 @@ Json ToJson(const client::Balance& balance) {
                        {"loads", object.loads},
                        {"reason", object.reason}});
   }
+  Json transfers = Json::Object();
+  for (const TransferKind kind : kTransferKinds) {
+    transfers[TransferKindName(kind)] = std::to_string(status.transfers[kind]);
+  }
   Json running = Json::Array();
   for (const client::Transfer& transfer : RunningOf(balance)) {
     Json json = ToJson(transfer);
@@ -253,8 +261,7 @@ Json ToJson(const client::Balance& balance) {
   return {{"options", ToJson(status.options)},
           {"paused", status.paused},
           {"cycles", std::to_string(status.cycles)},
-          {"links", std::to_string(status.links)},
-          {"copies", std::to_string(status.copies)},
+          {"transfers", std::move(transfers)},
           {"rows_moved", std::to_string(status.rows_moved)},
           {"bytes_copied", std::to_string(status.bytes_copied)},
           {"stalls", std::to_string(status.stalls)},

@@ -357,8 +357,7 @@ BalancerStatus BalancerLoop::Status() const {
   BalancerStatus status;
   status.paused = core_.transfer_stop.paused();
   const TransferHistory::Totals totals = executor_.history().totals();
-  status.links = totals.links;
-  status.copies = totals.copies;
+  status.transfers = totals.transfers;
   status.rows_moved = totals.rows_moved;
   status.bytes_copied = totals.bytes_copied;
   status.stalls = totals.stalls;

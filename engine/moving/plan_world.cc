@@ -39,7 +39,7 @@ balancer::PlanWorld MakePlanWorld(const ResolvedOptions& resolved) {
 
 balancer::PlanWorld ForObject(const balancer::PlanWorld& machine, const ObjectEntry& object) {
   balancer::PlanWorld world = machine;
-  world.links = world.cuts_inside = object.kind == ObjectKind::kIndex;
+  world.is_index = world.cuts_inside = object.kind == ObjectKind::kIndex;
   world.by_size = object.kind == ObjectKind::kHeapTable;
   world.row_bytes = RowBytes(object);
   return world;

@@ -135,7 +135,7 @@ class TransferRun {
     }
     if (step_.outcome != StepOutcome::kInstalled) return WhyNot();
     rows_ += step_.rows;
-    if (transfer_.kind == TransferKind::kCopy) {
+    if (TraitsOf(transfer_.kind).in_chunks) {
       // With its versions: a chunk of erased rows may have nothing else.
       chunk_size_.Learn(step_.chunk.weight(), step_.bytes,
                         std::max(step_.source_cpu_ns, step_.target_cpu_ns), max_pause_us(),
@@ -200,7 +200,7 @@ class TransferRun {
   void PrepareMemory() {
     constexpr uint64_t kLeastBytes = 8u << 20;  // sizes that it has no blocks of yet
     executor_.sender_.PrepareMemory(transfer_.to, kLeastBytes + 2 * step_.bytes);
-    if (transfer_.kind != TransferKind::kCopy) return;
+    if (!TraitsOf(transfer_.kind).copies_rows) return;
     constexpr uint64_t kRecordBytes = 32;
     const bool hash = object_.kind == ObjectKind::kHash;
     const uint64_t rows = hash ? transfer_.rows : object_.is_table() ? chunk_size_.rows() : 0;
@@ -277,7 +277,7 @@ class TransferRun {
     step_.partition = nullptr;
     version_bytes_ = step_.chunk.versions.bytes.size();
     ClearChunk(step_.chunk);
-    if (step_.kind == TransferKind::kCopy) PrepareChunk();
+    if (TraitsOf(step_.kind).copies_rows) PrepareChunk();
     step_.covers = {};
     step_.born = 0;
     step_.rows = step_.bytes = 0;
@@ -400,7 +400,7 @@ absl::Status TransferExecutor::AwaitTurn(const ObjectEntry& object,
   for (;;) {
     const uint64_t seen = core_.transfer_stop.changes();
     ERIS_RETURN_IF_ERROR(MayGoOn(object, ticket));
-    if (kind == TransferKind::kLink) return absl::OkStatus();
+    if (!TraitsOf(kind).copies_rows) return absl::OkStatus();
     uint64_t wait_ns = 0;
     {
       base::MutexLock lock(&mu_);
@@ -413,7 +413,7 @@ absl::Status TransferExecutor::AwaitTurn(const ObjectEntry& object,
 }
 
 void TransferExecutor::Account(const TransferStep& step) {
-  if (step.kind != TransferKind::kCopy) return;
+  if (!TraitsOf(step.kind).copies_rows) return;
   base::MutexLock lock(&mu_);
   rate_.Add(step.bytes, aeu::NowNs());
 }

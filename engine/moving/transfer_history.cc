@@ -90,7 +90,7 @@ void TransferHistory::Add(uint64_t id, const routing::TransferStep& step) {
     ++record.chunks;
     record.rows += step.rows;
     totals_.rows_moved += step.rows;
-    if (step.kind == TransferKind::kCopy) {
+    if (TraitsOf(step.kind).copies_rows) {
       record.bytes += step.bytes;
       totals_.bytes_copied += step.bytes;
     }
@@ -113,9 +113,7 @@ TransferRecord TransferHistory::End(uint64_t id, TransferOutcome outcome, std::s
   record.phase = TransferPhase::kBetweenSteps;
   record.outcome = outcome;
   record.reason = std::move(reason);
-  if (outcome == TransferOutcome::kDone) {
-    ++(record.kind == TransferKind::kLink ? totals_.links : totals_.copies);
-  }
+  if (outcome == TransferOutcome::kDone) ++totals_.transfers[record.kind];
   if (ended_.size() == kTransferHistoryMax) ended_.pop_front();
   ended_.splice(ended_.end(), run->second.place);
   running_.erase(run);

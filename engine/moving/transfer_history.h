@@ -20,8 +20,7 @@ namespace eris::engine {
 class TransferHistory {
  public:
   struct Totals {
-    uint64_t links = 0;  // done
-    uint64_t copies = 0;
+    TransferCounts transfers;  // done
     uint64_t rows_moved = 0;
     uint64_t bytes_copied = 0;
     uint64_t stalls = 0;

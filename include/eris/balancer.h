@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "eris/transfer_kind.h"
 #include "eris/types.h"
 
 namespace eris {
@@ -45,11 +46,6 @@ struct BalancerOptions {
   // made as large as that allows. kBalancerMaxPauseUs.
   uint32_t max_pause_us = 200;
   uint64_t max_bytes_per_s = 0;  // of copies, over the engine; 0: as fast as it goes
-};
-
-enum class TransferKind : uint8_t {
-  kLink = 1,  // inside a NumaNode: the subtree changes hands, nothing is copied
-  kCopy = 2,
 };
 
 // One range that would change hands, or does. Of heap tables the range says nothing, `rows` all.
@@ -140,9 +136,8 @@ struct ObjectBalance {
 struct BalancerStatus {
   BalancerOptions options;
   bool paused = false;
-  uint64_t cycles = 0;  // periods that have been looked at
-  uint64_t links = 0;   // transfers done
-  uint64_t copies = 0;
+  uint64_t cycles = 0;         // periods that have been looked at
+  TransferCounts transfers{};  // done
   uint64_t rows_moved = 0;
   uint64_t bytes_copied = 0;
   std::vector<ObjectBalance> objects{};  // by name; none while not enabled. A pause shows them

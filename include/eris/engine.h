@@ -131,8 +131,8 @@ class Engine {
                                 absl::Time deadline = absl::InfiniteFuture(),
                                 MoveStop* stop = nullptr) = 0;
   // Gives a range to an AEU, from whoever owns pieces of it. Without `kind`: links where it can.
-  // Errors: as Presplit (InvalidArgument: no such AEU), and FailedPrecondition (a link between
-  // NumaNodes, or of an object that moves by copy alone).
+  // Errors: as Presplit (InvalidArgument: no such AEU or kind), and FailedPrecondition (a kind by
+  // which this object, or between these AEUs, cannot move; see TransferTraits).
   virtual absl::Status MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
                                  std::optional<TransferKind> kind = std::nullopt,
                                  absl::Time deadline = absl::InfiniteFuture(),

@@ -64,8 +64,9 @@ def test_moved_ranges_are_where_they_should_be_and_nothing_is_lost(programs):
     with server_of(programs) as server:
         load(server, "o", rows, "--expect", "0:400000000")
         before = status(server)
-        harness.check_equal((before["links"], before["copies"], before["running"], before["stalls"], before["paused"]),
-                            ("0", "0", [], "0", False), "status of a server in which nothing moved")
+        harness.check_equal(set(before["transfers"].values()), {"0"}, "transfers of a server in which nothing moved")
+        harness.check_equal((before["running"], before["stalls"], before["paused"]), ([], "0", False),
+                            "status of a server in which nothing moved")
         harness.check_equal(server.eris_json("balancer", "history"), [], "history")
         lo, hi = 50_000_000, 150_000_000
         inside = sum(lo <= key < hi for key, _ in rows)
@@ -95,8 +96,13 @@ def test_moved_ranges_are_where_they_should_be_and_nothing_is_lost(programs):
         harness.check_equal(sum(int(one["rows"]) for one in history if one["to_aeu"] == 0), inside,
                             "rows of the link")
         after = status(server)
-        harness.check_equal(int(after["links"]) + int(after["copies"]), len(history), "transfers done")
-        harness.check(int(after["copies"]) >= 2 and int(after["links"]) >= 1, f"kinds: {after}")
+        done = {kind: int(count) for kind, count in after["transfers"].items()}
+        harness.check_equal(done, {kind: sum(one["kind"] == kind for one in history) for kind in done},
+                            "transfers done")
+        harness.check_equal(sum(done.values()), len(history), "transfers done")
+        harness.check(done["copy"] >= 2 and done["link"] >= 1, f"kinds: {done}")
+        said = server.eris("balancer", "status").stdout
+        harness.check(f"{done['link']} links, {done['copy']} copies, " in said, f"status as text: {said}")
         harness.check_equal(len(server.eris_json("balancer", "history", "--limit", "2")), 2, "limit")
         harness.check_equal(server.eris_json("balancer", "history", "nosuch"), [], "another's history")
 

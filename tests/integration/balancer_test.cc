@@ -138,8 +138,9 @@ TEST_P(MovingUnderClientsTest, EachSeesWhatItHasWritten) {
   // As many of each as say something.
   const auto enough = [&] {
     const BalancerStatus status = engine->Balancer();
-    return moves >= test::Fewer(400u, 100u) && operations.load() > 1'000 && status.copies > 20 &&
-           (status.links > 20 || !object.links());
+    return moves >= test::Fewer(400u, 100u) && operations.load() > 1'000 &&
+           status.transfers[TransferKind::kCopy] > 20 &&
+           (status.transfers[TransferKind::kLink] > 20 || !object.links());
   };
   while (!enough() && !testing::Test::HasFailure()) {
     const ObjectInfo info = *engine->Describe("o");
@@ -156,7 +157,7 @@ TEST_P(MovingUnderClientsTest, EachSeesWhatItHasWritten) {
   }
   stop.store(true);
   for (std::thread& client : clients) client.join();
-  EXPECT_EQ(engine->Balancer().links > 0, object.links());
+  EXPECT_EQ(engine->Balancer().transfers[TransferKind::kLink] > 0, object.links());
 }
 
 // --- Transfers that something ends.
@@ -390,7 +391,7 @@ TEST(BalancerLoopTest, ASkewedLoadIsSpreadWithoutBeingAsked) {
   }
   const BalancerStatus status = engine->Balancer();
   EXPECT_GT(status.cycles, 0u);
-  EXPECT_GT(status.links + status.copies, 0u);
+  EXPECT_GT(status.transfers.sum(), 0u);
   ASSERT_EQ(status.objects.size(), 1u);
   EXPECT_EQ(status.objects[0].object, "o");
   EXPECT_EQ(status.objects[0].loads.size(), kAeus);

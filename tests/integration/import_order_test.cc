@@ -44,7 +44,7 @@ class ImportOrderTest : public testing::TestWithParam<uint32_t> {
   }
   uint64_t Transfers() {
     const BalancerStatus status = engine_->Balancer();
-    return status.links + status.copies;
+    return status.transfers.sum();
   }
   // Even shares of keys 0 to kRows.
   std::vector<uint64_t> SplitPoints() const {

@@ -90,7 +90,7 @@ BalancerStatus StatusOf(client::Client& client) {
   return balance->status;
 }
 
-uint64_t TransfersOf(const BalancerStatus& status) { return status.links + status.copies; }
+uint64_t TransfersOf(const BalancerStatus& status) { return status.transfers.sum(); }
 
 class Histories {
  public:
@@ -179,8 +179,10 @@ void Run(const Flags& flags) {
               ", \"copies\": %" PRIu64 ", \"balanced\": %" PRIu64 ", \"wrong_rows\": %" PRIu64
               ", \"seconds\": %.3f}\n",
               histories.operations(), streamed, doubled, histories.answers(Answer::kRefused),
-              histories.answers(Answer::kUnknown), by_hand.links - before.links,
-              by_hand.copies - before.copies, TransfersOf(after) - TransfersOf(by_hand), wrong_rows,
+              histories.answers(Answer::kUnknown),
+              by_hand.transfers[TransferKind::kLink] - before.transfers[TransferKind::kLink],
+              by_hand.transfers[TransferKind::kCopy] - before.transfers[TransferKind::kCopy],
+              TransfersOf(after) - TransfersOf(by_hand), wrong_rows,
               static_cast<double>(end_ns - begin_ns) * 1e-9);
 }
 

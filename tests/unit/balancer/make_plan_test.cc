@@ -227,6 +227,40 @@ TEST(PlanMoveTest, WhatIsThereAlreadyStays) {
   EXPECT_THAT(plan->reason, HasSubstr("where it shall be"));
 }
 
+TEST(PlanMoveTest, SaysWhyAKindCannotBe) {
+  const LoadSample sample = MakeSample({{0, {1}}, {100, {1}}, {200, {1}}}, std::nullopt);
+  const auto why = [&](const KeyRange& range, uint32_t to, const PlanWorld& world) {
+    const auto plan = PlanMove("o", sample, range, AeuId{to}, TransferKind::kLink, world);
+    return std::string(plan.status().message());
+  };
+  PlanWorld world = World(3, 2);
+  EXPECT_EQ(why({250, 260}, 0, world),
+            "to move by link, both AEUs must be on one NumaNode; AEU 2 and AEU 0 are on different "
+            "ones");
+  world.is_index = false;
+  EXPECT_EQ(why({150, 160}, 0, world),
+            "objects of this kind cannot move by link, only indexes can");
+}
+
+// What MoveRange may be asked for without a kind: the possible kind of lowest rank.
+TEST(PlanWorldTest, KindBetweenIsPossibleAndNoOtherPossibleKindHasALowerRank) {
+  for (const bool is_index : {false, true}) {
+    PlanWorld world = World(4, 2);
+    world.is_index = is_index;
+    for (uint32_t from = 0; from < 4; ++from) {
+      for (uint32_t to = 0; to < 4; ++to) {
+        const TransferKind chosen = world.KindBetween(AeuId{from}, AeuId{to});
+        EXPECT_TRUE(world.CanMoveBetween(AeuId{from}, AeuId{to}, chosen));
+        for (const TransferKind kind : kTransferKinds) {
+          if (!world.CanMoveBetween(AeuId{from}, AeuId{to}, kind)) continue;
+          EXPECT_LE(TraitsOf(chosen).rank, TraitsOf(kind).rank);
+        }
+        EXPECT_EQ(chosen == TransferKind::kLink, is_index && from / 2 == to / 2);
+      }
+    }
+  }
+}
+
 TEST(PlanMoveTest, RefusesWhatCannotBe) {
   const LoadSample sample = MakeSample({{0, {1}}, {100, {1}}, {200, {1}}}, std::nullopt);
   const auto code = [&](const KeyRange& range, uint32_t to, std::optional<TransferKind> kind,
@@ -241,8 +275,11 @@ TEST(PlanMoveTest, RefusesWhatCannotBe) {
   EXPECT_EQ(code({5, 9}, 3, {}, world), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({250, 260}, 0, TransferKind::kLink, world), StatusCode::kFailedPrecondition);
   EXPECT_EQ(code({150, 160}, 0, TransferKind::kLink, world), StatusCode::kOk);
+  const auto no_kind = static_cast<TransferKind>(kTransferKindCount + 1);
+  EXPECT_EQ(code({150, 160}, 0, no_kind, world), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({150, 160}, 0, TransferKind{}, world), StatusCode::kInvalidArgument);
   PlanWorld copies = world;
-  copies.links = false;
+  copies.is_index = false;
   EXPECT_EQ(code({150, 160}, 0, TransferKind::kLink, copies), StatusCode::kFailedPrecondition);
   PlanWorld ends = copies;
   ends.cuts_inside = false;

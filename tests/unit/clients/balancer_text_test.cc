@@ -81,9 +81,11 @@ TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
                  .cycles = 7,
                  .objects = {{.object = "orders", .imbalance = 0.5, .loads = {0.75, 0.25}},
                              {.object = "idle", .loads = {0, 0}, .reason = "too little"}}}};
+  balance.status.transfers[TransferKind::kLink] = 5;
+  balance.status.transfers[TransferKind::kCopy] = 3;
   std::string text = ToText(balance, false);
   EXPECT_THAT(text, HasSubstr("enabled, one_shot, threshold 0.25, every 1000 ms"));
-  EXPECT_THAT(text, HasSubstr("copies as fast as they go\n7 cycles"));
+  EXPECT_THAT(text, HasSubstr("copies as fast as they go\n7 cycles, 5 links, 3 copies, "));
   EXPECT_THAT(
       text,
       HasSubstr("OBJECT  ALGORITHM    LOAD  BUSIEST AEU  ITS SHARE  IMBALANCE  NOTHING MOVES\n"

@@ -221,8 +221,9 @@ TEST_P(MovingObjectTest, EveryAnswerIsRightWhileRangesMove) {
     // As many rounds and moves as say something.
     const auto enough = [&](int round) {
       const BalancerStatus status = engine_->Balancer();
-      return round >= test::Fewer(300, 100) && moves_.load() > 40 && status.copies > 20 &&
-             status.rows_moved > 1'000 && (status.links > 20 || !object_.links());
+      return round >= test::Fewer(300, 100) && moves_.load() > 40 &&
+             status.transfers[TransferKind::kCopy] > 20 && status.rows_moved > 1'000 &&
+             (status.transfers[TransferKind::kLink] > 20 || !object_.links());
     };
     for (int round = 0; !enough(round) && !HasFatalFailure(); ++round) {
       SCOPED_TRACE(absl::StrCat("round ", round));
@@ -264,7 +265,7 @@ TEST_P(MovingObjectTest, EveryAnswerIsRightWhileRangesMove) {
   }});
   engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
   const BalancerStatus status = engine_->Balancer();
-  EXPECT_EQ(status.links > 0, object_.links());
+  EXPECT_EQ(status.transfers[TransferKind::kLink] > 0, object_.links());
   EXPECT_GT(status.rows_moved, 1'000u);
   EXPECT_EQ(engine_->Describe(object_.name())->keys, model.size());
 }
@@ -304,7 +305,8 @@ TEST_P(MovingIndexesTest, JoinsAndAggregatesAreExact) {
   const auto call = [&] {
     const auto enough = [&](int round) {
       const BalancerStatus status = engine_->Balancer();
-      return round >= 12 && status.copies > 20 && status.links > 20;
+      return round >= 12 && status.transfers[TransferKind::kCopy] > 20 &&
+             status.transfers[TransferKind::kLink] > 20;
     };
     for (int round = 0; !enough(round); ++round) {
       auto join = object_.session().OpenJoin(object_.object(), inner.object(), {});

@@ -298,7 +298,7 @@ TEST_F(TransferExecutorTest, ALinkIsOneStepForEachPieceOfTheSource) {
   EXPECT_EQ(object_->route.Pin()->OwnerOf(499), AeuId{0});
   EXPECT_EQ(object_->route.Pin()->OwnerOf(5'500), AeuId{2});
   EXPECT_EQ(object_->route.Pin()->OwnerOf(kLast), AeuId{1});
-  EXPECT_EQ(executor_.history().totals().links, 1u);
+  EXPECT_EQ(executor_.history().totals().transfers[TransferKind::kLink], 1u);
 }
 
 TEST_F(TransferExecutorTest, WithoutAPlaceAtTheTargetNothingHappens) {
@@ -621,7 +621,7 @@ TEST_F(TransferExecutorTest, TheHistoryHasTheNewestFirstAndABound) {
   ASSERT_EQ(history.size(), kTransferHistoryMax);
   EXPECT_EQ(history.front().id, kTransferHistoryMax + 10);
   EXPECT_EQ(history.back().id, 11u);
-  EXPECT_EQ(executor_.history().totals().links, kTransferHistoryMax + 10);
+  EXPECT_EQ(executor_.history().totals().transfers[TransferKind::kLink], kTransferHistoryMax + 10);
   EXPECT_TRUE(executor_.history().Running().empty());
 }
 

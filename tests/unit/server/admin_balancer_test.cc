@@ -283,8 +283,11 @@ TEST_F(AdminBalancerTest, WrongMovesAreRefusedByNameAndReachNobody) {
   EXPECT_THAT(refusal(Move(MoveOf("orders", 5, 5, 1))),
               HasSubstr("range is empty: it begins and ends with 5"));
   request = MoveOf("orders", 1, 2, 1);
-  request.set_kind(static_cast<v1::TransferKind>(3));
-  EXPECT_THAT(refusal(Move(request)), HasSubstr("kind is 3"));
+  constexpr int kBeyond = v1::TransferKind_MAX + 1;
+  request.set_kind(static_cast<v1::TransferKind>(kBeyond));
+  EXPECT_THAT(refusal(Move(request)),
+              HasSubstr(absl::StrCat("kind is ", kBeyond,
+                                     ", must be TRANSFER_KIND_LINK (1), TRANSFER_KIND_COPY (2)")));
   EXPECT_THAT(refusal(Move(MoveOf("signed", 1, 2, 1))), HasSubstr("set start and end"));
   EXPECT_THAT(refusal(Move(MoveOf("", 1, 2, 1))), HasSubstr("name"));
   request = MoveOf("pairs", 0, 0, 1);

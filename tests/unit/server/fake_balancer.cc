@@ -35,8 +35,6 @@ BalancerStatus FakeEngine::Balancer() {
   BalancerStatus status{.options = balancer_options_,
                         .paused = balancer_paused_,
                         .cycles = 41,
-                        .links = 42,
-                        .copies = 43,
                         .rows_moved = 44,
                         .bytes_copied = 45,
                         .objects = {{.object = "orders",
@@ -44,6 +42,8 @@ BalancerStatus FakeEngine::Balancer() {
                                      .imbalance = 0.625,
                                      .loads = {1.25, 0.0625},
                                      .reason = "too little"}}};
+  status.transfers[TransferKind::kLink] = 42;
+  status.transfers[TransferKind::kCopy] = 43;
   status.stalls = 46;
   if (!history_.empty()) {
     status.running = {history_.front()};
