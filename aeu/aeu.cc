@@ -7,8 +7,6 @@
 #include "aeu/state/clock.h"
 #include "aeu/turn_points.h"
 #include "base/check.h"
-#include "memory/memory_manager.h"
-#include "storage/table/table_partition.h"
 
 namespace eris::aeu {
 
@@ -29,19 +27,6 @@ routing::PortOptions OfAeu(routing::PortOptions options) {
   options.way = routing::PortOptions::Way::kIncoming;
   options.wait_ns = 0;
   return options;
-}
-
-// What an append of those rows copies.
-uint64_t BytesOf(const storage::TableLayout& layout, const RowBatch& rows, uint64_t first,
-                 uint32_t count) {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < layout.columns(); ++i) {
-    const ColumnView& column = rows.columns[i];
-    bytes += layout.column(i).type == ColumnType::kString
-                 ? column.offsets[first + count] - column.offsets[first]
-                 : uint64_t{count} * ColumnValueBytes(layout.column(i).type);
-  }
-  return bytes;
 }
 
 // What does not pass the look-up's filter counts as absent. Before any of its keys is forwarded:
@@ -260,9 +245,24 @@ void Aeu::Answer(const CommandHeader* command, KeyState state) {
 }
 
 void Aeu::RunGroup(const CommandGroup& group) {
-  // A slot's commands may be of different generations: only those of the object that is here run.
-  ObjectSlot* slot = nullptr;
+  counters_.commands.Add(group.commands.size());
   uint64_t keys = 0;
+  ObjectSlot* const slot = TakeRunnable(group, keys);
+  if (slot == nullptr) return;
+  try {
+    builder_.Build(*slot, runnable_, keys);
+  } catch (const std::bad_alloc&) {
+    for (const CommandHeader* command : runnable_) Answer(command, KeyState::kNoMemory);
+    return;
+  }
+  for (const uint32_t range : builder_.ranges()) RunOnRange(*slot, range, group.type, keys);
+  if (routing::Writes(group.type)) MemoryFreed(*slot);
+  counters_.keys.Add(keys);
+  AnswerRunnable(*slot);
+}
+
+ObjectSlot* Aeu::TakeRunnable(const CommandGroup& group, uint64_t& keys) {
+  ObjectSlot* slot = nullptr;
   runnable_.clear();
   for (const CommandHeader* command : group.commands) {
     ObjectSlot* own = SlotOf(command);
@@ -276,51 +276,39 @@ void Aeu::RunGroup(const CommandGroup& group) {
       runnable_.push_back(command);
     }
   }
-  counters_.commands.Add(group.commands.size());
-  if (slot == nullptr) return;
+  return slot;
+}
 
-  try {
-    builder_.Build(*slot, runnable_, keys);
-  } catch (const std::bad_alloc&) {
-    for (const CommandHeader* command : runnable_) Answer(command, KeyState::kNoMemory);
-    return;
-  }
-  const bool writes = group.type != CommandType::kLookup && group.type != CommandType::kLookupRows;
-  for (const uint32_t range : builder_.ranges()) {
-    const auto parts = builder_.PartsOf(range);
-    OwnedRange& owned = slot->ranges()[range];
-    const uint64_t rows_before = writes ? owned.partition->size() : 0;
-    const uint64_t begin_ns = NowNs();
-    owned.partition->Execute({.operation = routing::OperationOf(group.type),
-                              .parts = parts,
-                              .bytes_copied = &bytes_copied_,
-                              .snapshots = &snapshots_});
-    // One clock reading per batch; the parts share it by their length.
-    const uint64_t elapsed_ns = NowNs() - begin_ns;
-    const bool all_here = builder_.others().empty() && slot->ranges().size() == 1;
-    slot->accesses()->Record(static_cast<uint32_t>(group.type), parts, elapsed_ns,
-                             all_here ? keys : 0);
-    if (writes) {
-      const uint64_t rows = owned.partition->size();
-      if (rows > rows_before) slot->accesses()->RecordAdded(parts, rows - rows_before);
-      owned.load->SetSize(rows);
-      SettleVersions(owned);
-      if (slot->copies_bytes()) Want(maintain_);
-    }
-  }
-  if (writes) {
-    slot->cache().EndTurn();
-    trim_worthwhile_ |= slot->cache().TrimWorthwhile();
-  }
-  counters_.keys.Add(keys);
+void Aeu::RunOnRange(ObjectSlot& slot, uint32_t range, CommandType type, uint64_t group_keys) {
+  const auto parts = builder_.PartsOf(range);
+  const bool writes = routing::Writes(type);
+  OwnedRange& owned = slot.ranges()[range];
+  const uint64_t rows_before = writes ? owned.partition->size() : 0;
+  const uint64_t begin_ns = NowNs();
+  owned.partition->Execute({.operation = routing::OperationOf(type),
+                            .parts = parts,
+                            .bytes_copied = &bytes_copied_,
+                            .snapshots = &snapshots_});
+  // One clock reading per batch; the parts share it by their length.
+  const uint64_t elapsed_ns = NowNs() - begin_ns;
+  const bool all_here = builder_.others().empty() && slot.ranges().size() == 1;
+  slot.accesses()->Record(static_cast<uint32_t>(type), parts, elapsed_ns,
+                          all_here ? group_keys : 0);
+  if (!writes) return;
+  const uint64_t rows = owned.partition->size();
+  if (rows > rows_before) slot.accesses()->RecordAdded(parts, rows - rows_before);
+  owned.load->SetSize(rows);
+  SettleVersions(owned);
+  if (slot.copies_bytes()) Want(maintain_);
+}
 
-  // Keys that are sent on are answered by the AEU that executes them, the others here.
+void Aeu::AnswerRunnable(ObjectSlot& slot) {
   size_t others = 0;
   for (const CommandHeader* command : runnable_) {
     if (command->query_bytes > 0) ApplyQuery(command);
     uint32_t answered = command->count;
     while (others < builder_.others().size() && builder_.others()[others].command == command) {
-      answered -= SendOn(*slot, builder_.others()[others++]);
+      answered -= SendOn(slot, builder_.others()[others++]);
     }
     if (answered > 0) acknowledgements_.Add(command->complete, command->context, answered);
   }
@@ -367,146 +355,6 @@ uint32_t Aeu::SendOn(ObjectSlot& slot, const OtherKeys& keys) {
   counters_.forwarded.Add(count - refused);
   counters_.redirected.Add(refused);
   return count - refused;
-}
-
-void Aeu::RunControl(const CommandHeader* command) {
-  counters_.commands.Add(1);
-  switch (command->type) {
-    case CommandType::kMulticast: {
-      const auto* segment =
-          reinterpret_cast<const routing::MulticastSegment*>(routing::DataSegment(command));
-      RunControl(segment->command);
-      routing::BlockPool::Release(segment->block);
-      return;
-    }
-    case CommandType::kScan:
-    case CommandType::kJoin:
-    case CommandType::kTableScan:
-      if (runners_.Begin(command, SlotOf(command))) return;
-      break;
-    case CommandType::kAppendRows:
-      AppendRows(command);
-      return;
-    case CommandType::kInstall:
-      Install(command);
-      return;
-    case CommandType::kDrop:
-      Drop(command);
-      return;
-    case CommandType::kGive:
-      transfers_.Give(command);
-      return;
-    case CommandType::kHandOver:
-      transfers_.TakeIn(command);
-      return;
-    case CommandType::kConclude:
-      transfers_.Conclude(command);
-      return;
-    case CommandType::kLookup:
-    case CommandType::kUpsert:
-    case CommandType::kErase:
-    case CommandType::kInsertIfAbsent:
-    case CommandType::kReplaceIfPresent:
-    case CommandType::kCompareAndSet:
-    case CommandType::kAdd:
-    case CommandType::kPutRows:
-    case CommandType::kLookupRows:
-      break;
-  }
-  ERIS_CHECK(false);  // routing sends no other type
-}
-
-void Aeu::AppendRows(const CommandHeader* command) {
-  const auto* append =
-      reinterpret_cast<const routing::AppendSegment*>(routing::DataSegment(command));
-  KeyState state = KeyState::kAbsent;
-  ObjectSlot* slot = SlotOf(command);
-  if (slot == nullptr || slot->ranges().empty()) {
-    state = KeyState::kNoObject;
-  } else if (command->context->cancelled()) {
-    state = KeyState::kCancelled;
-  } else {
-    OwnedRange& owned = slot->ranges().front();
-    auto& partition = *owned.partition->table();
-    const uint64_t begin_ns = NowNs();
-    const RowBatch& rows = *command->context->rows;
-    if (!partition.Append(rows, append->first, append->count, snapshots_))
-      state = KeyState::kNoMemory;
-    slot->accesses()->RecordExecution(static_cast<uint32_t>(CommandType::kAppendRows),
-                                      append->count, NowNs() - begin_ns);
-    owned.load->SetSize(partition.size());
-    SettleVersions(owned);
-    bytes_copied_ += BytesOf(partition.layout(), rows, append->first, append->count);
-    counters_.keys.Add(append->count);
-    slot->cache().EndTurn();
-    trim_worthwhile_ |= slot->cache().TrimWorthwhile();
-  }
-  command->context->states[append->position] = state;
-  acknowledgements_.Add(command->complete, command->context, 1);
-}
-
-void Aeu::Install(const CommandHeader* command) {
-  const auto* install =
-      reinterpret_cast<const routing::InstallSegment*>(routing::DataSegment(command));
-  KeyState state = KeyState::kNoMemory;
-  const bool had_slot = SlotOf(command) != nullptr;
-  try {
-    if (TryInstall(command, *install)) state = KeyState::kAbsent;
-  } catch (const std::bad_alloc&) {  // the general heap's word for "no"
-  }
-  // Who asked takes it that this AEU has nothing of the object: nobody would ever end half of it.
-  if (state == KeyState::kNoMemory && !had_slot) RemoveSlot(command);
-  command->context->states[install->position] = state;
-  acknowledgements_.Add(command->complete, command->context, 1);
-}
-
-bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment& install) {
-  if (slots_.size() <= command->slot) {
-    slots_.resize(command->slot + 1);
-    // A round under way counts the slots that there were.
-    for (Round* const round : {&free_versions_, &maintain_}) {
-      if (round->slots_left > 0) Want(*round);
-    }
-  }
-  std::unique_ptr<ObjectSlot>& slot = slots_[command->slot];
-  if (slot == nullptr) {
-    memory::LocalCache* cache = install.manager->NewCache();
-    if (cache == nullptr) return false;
-    cache->SetListener(&recollection_);
-    const bool copies_bytes =
-        install.value_type == ColumnType::kString || install.layout != nullptr;
-    slot = std::make_unique<ObjectSlot>(command->object, *install.route, *cache, copies_bytes,
-                                        PartitionSpec(install));
-    byte_objects_ += copies_bytes;
-  }
-  ERIS_CHECK(slot->object() == command->object);  // a slot is given out again only after its drop
-  if (install.slot_only) return true;
-  slot->ReserveRanges(TransferRunner::kRangesAddedMax);
-  loads_.Reserve(*slot, TransferRunner::kRangesAddedMax);
-  auto partition = slot->MakePartition(install.range, snapshots_);
-  if (!partition.ok()) return false;
-  const size_t index = slot->Insert({*std::move(partition), slot->NewLoad(install.range)});
-  loads_.Add(*slot, slot->ranges()[index]);
-  return true;
-}
-
-void Aeu::Drop(const CommandHeader* command) {
-  const auto* drop = reinterpret_cast<const routing::DropSegment*>(routing::DataSegment(command));
-  RemoveSlot(command);
-  command->context->states[drop->position] = KeyState::kAbsent;
-  acknowledgements_.Add(command->complete, command->context, 1);
-}
-
-void Aeu::RemoveSlot(const CommandHeader* command) {
-  ObjectSlot* slot = SlotOf(command);
-  if (slot == nullptr) return;
-  runners_.EndAll(slot);
-  transfers_.EndAll(slot);
-  loads_.Erase(command->object);
-  for (OwnedRange& owned : slot->ranges()) ReleaseVersions(owned);
-  byte_objects_ -= slot->copies_bytes();
-  // No row is touched: its memory goes back with the object's manager.
-  slots_[command->slot].reset();
 }
 
 RoutingStats Aeu::Routing() const {

@@ -150,6 +150,14 @@ class Aeu final : private TransferHost {
   bool TryGroup(const routing::CommandHeader* command);
   void RunGroups();
   void RunGroup(const CommandGroup& group);
+  // Puts the commands that can run into runnable_, and answers the others. A slot's commands may be
+  // for different objects, one after the other: only those for the present object run. nullptr:
+  // none.
+  ObjectSlot* TakeRunnable(const CommandGroup& group, uint64_t& keys);
+  // Executes what builder_ has for the range. `group_keys`: how many keys the whole group has.
+  void RunOnRange(ObjectSlot& slot, uint32_t range, routing::CommandType type, uint64_t group_keys);
+  // Keys that are sent on are answered by the AEU that executes them, the others here.
+  void AnswerRunnable(ObjectSlot& slot);
   // How many of the keys are on their way to another AEU; the others have been answered kMoved.
   uint32_t SendOn(ObjectSlot& slot, const OtherKeys& keys);
   void RunControl(const routing::CommandHeader* command);

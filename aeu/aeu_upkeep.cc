@@ -55,9 +55,8 @@ void Aeu::Maintain(uint32_t rows_max) {
     const uint64_t began_ns = work_clock_();
     const bool more = owned->partition->Maintain(snapshots_, rows);
     SettleVersions(*owned);
-    slot.cache().EndTurn();
+    MemoryFreed(slot);
     pace.Learn(rows, work_clock_() - began_ns, !more);
-    trim_worthwhile_ |= slot.cache().TrimWorthwhile();
     if (more) --maintain_.range;
     if (more || ShareIsSpent(turn_began_ns)) return;
   }

@@ -67,26 +67,80 @@ bool IsDateShape(absl::string_view text) {
          (!IsNamePart(text[kShape.size()]) && text[kShape.size()] != '.');
 }
 
+// Where a number ends, and what it is made of.
+struct NumberShape {
+  size_t end = 0;
+  size_t fraction = 0;  // digits behind the point
+  bool has_point = false;
+  bool has_exponent = false;
+};
+
+NumberShape ShapeOfNumber(absl::string_view text, size_t at) {
+  NumberShape shape;
+  shape.end = EndOfDigits(text, at);
+  shape.has_point = shape.end < text.size() && text[shape.end] == '.';
+  if (shape.has_point) {
+    const size_t start = shape.end + 1;
+    shape.end = EndOfDigits(text, start);
+    shape.fraction = shape.end - start;
+  }
+  if (shape.end < text.size() && (text[shape.end] == 'e' || text[shape.end] == 'E')) {
+    size_t digits = shape.end + 1;
+    if (digits < text.size() && (text[digits] == '+' || text[digits] == '-')) ++digits;
+    shape.has_exponent = EndOfDigits(text, digits) > digits;
+    if (shape.has_exponent) shape.end = EndOfDigits(text, digits);
+  }
+  return shape;
+}
+
+absl::Status TakeDouble(absl::string_view digits, ExpressionToken& token) {
+  double number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) {
+    return ExpressionError(token.begin, absl::StrCat("'", CutText(digits, kShownBytesMax),
+                                                     "' is outside the range of a double"));
+  }
+  token.value = number;
+  return absl::OkStatus();
+}
+
+// An integer or a decimal, which has a point.
+absl::Status TakeExact(absl::string_view digits, const NumberShape& shape, ExpressionToken& token) {
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  const absl::string_view shown = CutText(digits, kShownBytesMax);
+  uint64_t number = 0;  // of a decimal with its point taken out
+  for (const char c : digits) {
+    if (c == '.') continue;
+    const auto digit = static_cast<uint64_t>(c - '0');
+    if (number > (kMax - digit) / 10) {
+      return ExpressionError(token.begin,
+                             absl::StrCat("'", shown, "' has too many digits: numbers go to ", kMax,
+                                          ", decimals have at most ", uint32_t{kDecimalScaleMax},
+                                          " digits; a double is written 1e3"));
+    }
+    number = number * 10 + digit;
+  }
+  constexpr auto kInt64Max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (shape.has_point) {
+    if (shape.fraction > kDecimalScaleMax || number > kInt64Max) {
+      return ExpressionError(
+          token.begin, absl::StrCat("'", shown, "' has too many digits: decimals have at most ",
+                                    uint32_t{kDecimalScaleMax}, "; a double is written 1e3"));
+    }
+    token.value = Decimal{static_cast<int64_t>(number), static_cast<uint8_t>(shape.fraction)};
+  } else if (number > kInt64Max) {
+    token.value = number;
+  } else {
+    token.value = static_cast<int64_t>(number);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TakeNumber(absl::string_view text, ExpressionToken& token) {
   const size_t at = token.begin;
-  size_t end = EndOfDigits(text, at);
-  size_t fraction = 0;
-  const bool has_point = end < text.size() && text[end] == '.';
-  if (has_point) {
-    const size_t start = end + 1;
-    end = EndOfDigits(text, start);
-    fraction = end - start;
-  }
-  bool has_exponent = false;
-  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
-    size_t digits = end + 1;
-    if (digits < text.size() && (text[digits] == '+' || text[digits] == '-')) ++digits;
-    if (EndOfDigits(text, digits) > digits) {
-      has_exponent = true;
-      end = EndOfDigits(text, digits);
-    }
-  }
-  const absl::string_view shown = CutText(text.substr(at, end - at), kShownBytesMax);
+  const NumberShape shape = ShapeOfNumber(text, at);
+  size_t end = shape.end;
   if (end < text.size() && (IsNamePart(text[end]) || text[end] == '.')) {
     do {
       ++end;  // a whole character
@@ -96,42 +150,8 @@ absl::Status TakeNumber(absl::string_view text, ExpressionToken& token) {
                                         "' is no number: expected digits, a point or an exponent"));
   }
   token.end = end;
-  if (has_exponent) {
-    double number = 0;
-    const auto read = std::from_chars(text.data() + at, text.data() + end, number);
-    if (read.ec != std::errc() || read.ptr != text.data() + end) {
-      return ExpressionError(at, absl::StrCat("'", shown, "' is outside the range of a double"));
-    }
-    token.value = number;
-    return absl::OkStatus();
-  }
-  // Of a decimal with its point taken out.
-  uint64_t number = 0;
-  for (size_t i = at; i < end; ++i) {
-    if (text[i] == '.') continue;
-    const uint64_t digit = static_cast<uint64_t>(text[i] - '0');
-    if (number > (std::numeric_limits<uint64_t>::max() - digit) / 10) {
-      return ExpressionError(
-          at, absl::StrCat("'", shown, "' has too many digits: numbers go to ",
-                           std::numeric_limits<uint64_t>::max(), ", decimals have at most ",
-                           uint32_t{kDecimalScaleMax}, " digits; a double is written 1e3"));
-    }
-    number = number * 10 + digit;
-  }
-  constexpr auto kInt64Max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  if (has_point) {
-    if (fraction > kDecimalScaleMax || number > kInt64Max) {
-      return ExpressionError(
-          at, absl::StrCat("'", shown, "' has too many digits: decimals have at most ",
-                           uint32_t{kDecimalScaleMax}, "; a double is written 1e3"));
-    }
-    token.value = Decimal{static_cast<int64_t>(number), static_cast<uint8_t>(fraction)};
-  } else if (number > kInt64Max) {
-    token.value = number;
-  } else {
-    token.value = static_cast<int64_t>(number);
-  }
-  return absl::OkStatus();
+  const absl::string_view digits = text.substr(at, end - at);
+  return shape.has_exponent ? TakeDouble(digits, token) : TakeExact(digits, shape, token);
 }
 
 absl::Status TakeDate(absl::string_view date, ExpressionToken& token) {

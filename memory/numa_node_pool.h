@@ -150,6 +150,8 @@ class NumaNodePool final : public Reclaimable {
     Pages pages;
   };
   using Extents = std::map<std::byte*, Extent>;
+  // Superblocks taken within a tick that make it worth having some ready.
+  static constexpr uint64_t kTakenWorthReady = 4;
 
   // Address space for all superblocks that the limit allows, and the table of its owners.
   void MakeWindow();

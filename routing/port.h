@@ -30,6 +30,8 @@
 
 namespace eris::routing {
 
+struct KeyColumns;  // ranges/split_kernels.h
+
 // A keyed command before it is split. Columns are borrowed for the length of the call.
 struct KeyedCommand {
   CommandType type = CommandType::kLookup;
@@ -183,6 +185,13 @@ class Port {
   // of keys), else key by key.
   void SplitByRange(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command,
                     uint32_t chunk_keys);
+  struct RangeSplit;
+  // A record for each AEU that the chunk has keys of. False: some AEU has no room.
+  bool OpenRecords(RangeSplit& split, const ObjectRoute& route, const RangeTable& table,
+                   const KeyedCommand& command, const KeyColumns& chunk);
+  // Copies the chunk's keys range by range, or leaves those of an AEU without room.
+  void GatherRanges(RangeSplit& split, const RangeTable& table, const KeyedCommand& command,
+                    const KeyColumns& chunk);
   void SplitByKey(const ObjectRoute& route, const RangeTable& table, const KeyedCommand& command);
   // Tries again with the keys in left_, with a bound; answers those that find no room after all.
   uint32_t EndSend(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,

@@ -178,31 +178,42 @@ uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCo
   return static_cast<uint32_t>(left_.size());
 }
 
-void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
-                        const KeyedCommand& command, uint32_t chunk_keys) {
-  // The AEUs of this table, each with the record of the chunk at hand.
+// The AEUs of a table of few ranges, each with the record of the chunk at hand.
+struct Port::RangeSplit {
   struct Part {
     uint32_t target = 0;
-    uint32_t keys = 0;
+    uint32_t keys = 0;  // of the chunk, that are still to be put into the record
     KeyColumnsOut record;
   };
   std::array<Part, kRangesByVector> parts;
   size_t part_count = 0;
-  const size_t ranges = table.size();
-  std::array<KeyColumnsOut*, kRangesByVector> record_of;
+  // By range.
   std::array<Part*, kRangesByVector> part_of;
+  std::array<KeyColumnsOut*, kRangesByVector> record_of;
+  std::array<uint32_t, kRangesByVector> counts;  // of the chunk's keys
+  // By key of the chunk: its range.
+  std::array<uint8_t, kChunkKeysMax + 8> range_of;
+
+  std::span<Part> all_parts() { return std::span(parts).first(part_count); }
+};
+
+void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
+                        const KeyedCommand& command, uint32_t chunk_keys) {
+  RangeSplit split;
+  const size_t ranges = table.size();
   for (size_t range = 0; range < ranges; ++range) {
     const uint32_t target = TargetOf(table.owners()[range]);
-    Part* part = std::find_if(parts.begin(), parts.begin() + part_count,
-                              [&](const Part& one) { return one.target == target; });
-    if (part == parts.begin() + part_count) parts[part_count++].target = target;
-    part_of[range] = part;
-    record_of[range] = &part->record;
+    RangeSplit::Part* part =
+        std::find_if(split.parts.begin(), split.parts.begin() + split.part_count,
+                     [&](const RangeSplit::Part& one) { return one.target == target; });
+    if (part == split.parts.begin() + split.part_count) {
+      split.parts[split.part_count++].target = target;
+    }
+    split.part_of[range] = part;
+    split.record_of[range] = &part->record;
   }
 
   const size_t n = command.keys.size();
-  std::array<uint32_t, kRangesByVector> counts;
-  std::array<uint8_t, kChunkKeysMax + 8> range_of;
   for (size_t begin = 0; begin < n; begin += chunk_keys) {
     const KeyColumns chunk{
         .keys = &command.keys[begin],
@@ -211,52 +222,66 @@ void Port::SplitByRange(const ObjectRoute& route, const RangeTable& table,
         .first_position = static_cast<uint32_t>(begin),
         .count = std::min<size_t>(chunk_keys, n - begin)};
     if (const size_t range = OnlyRange(table, {chunk.keys, chunk.count}); range < ranges) {
-      counts.fill(0);
-      counts[range] = static_cast<uint32_t>(chunk.count);
+      split.counts.fill(0);
+      split.counts[range] = static_cast<uint32_t>(chunk.count);
     } else {
       CountByRange({chunk.keys, chunk.count}, table.starts(),
-                   ranges <= kRangesToGather ? nullptr : range_of.data(),
-                   std::span(counts).first(ranges));
+                   ranges <= kRangesToGather ? nullptr : split.range_of.data(),
+                   std::span(split.counts).first(ranges));
     }
-    for (size_t part = 0; part < part_count; ++part) parts[part].keys = 0;
-    for (size_t range = 0; range < ranges; ++range) part_of[range]->keys += counts[range];
-    bool all_open = true;
-    for (Part& part : std::span(parts).first(part_count)) {
-      if (part.keys == 0) continue;
-      Target& to = targets_[part.target];
-      to.pending += part.keys;
-      // Keys of earlier chunks that wait for room go first: one thread's order is kept.
-      all_open &= !to.blocked && OpenRecord(part.target, route, table.version(), command);
-      Cursor& record = cursors_[part.target];
-      part.record = {record.keys, chunk.values == nullptr ? nullptr : record.values,
-                     record.positions, 0};
-      record.at = record.end;  // it is filled here
-      if (part.keys == chunk.count && !to.blocked) {
-        CopyColumns(chunk, part.record);
-        part.keys = 0;
-      }
+    if (!OpenRecords(split, route, table, command, chunk) || ranges <= kRangesToGather) {
+      GatherRanges(split, table, command, chunk);
+    } else if (std::ranges::any_of(split.all_parts(),
+                                   [](const RangeSplit::Part& part) { return part.keys != 0; })) {
+      ScatterByRange(chunk, split.range_of.data(), split.record_of.data());
     }
-    if (!all_open || ranges <= kRangesToGather) {
-      for (size_t range = 0; range < ranges; ++range) {
-        Part& part = *part_of[range];
-        if (counts[range] == 0 || part.keys == 0) continue;
-        const uint64_t first = table.starts()[range];
-        const uint64_t last = range + 1 < ranges ? table.starts()[range + 1] - 1
-                                                 : std::numeric_limits<uint64_t>::max();
-        if (targets_[part.target].blocked) {
-          LeaveRange(command.keys, begin, chunk.count, first, last, part.target);
-          continue;
-        }
-        part.record.count = counts[range];
-        GatherRange(chunk, first, last, part.record);
-        part.record.keys += counts[range];
-        if (part.record.values != nullptr) part.record.values += counts[range];
-        part.record.positions += counts[range];
-      }
-    } else if (std::any_of(parts.begin(), parts.begin() + part_count,
-                           [](const Part& part) { return part.keys != 0; })) {
-      ScatterByRange(chunk, range_of.data(), record_of.data());
+  }
+}
+
+bool Port::OpenRecords(RangeSplit& split, const ObjectRoute& route, const RangeTable& table,
+                       const KeyedCommand& command, const KeyColumns& chunk) {
+  for (RangeSplit::Part& part : split.all_parts()) part.keys = 0;
+  for (size_t range = 0; range < table.size(); ++range) {
+    split.part_of[range]->keys += split.counts[range];
+  }
+  bool all_open = true;
+  for (RangeSplit::Part& part : split.all_parts()) {
+    if (part.keys == 0) continue;
+    Target& to = targets_[part.target];
+    to.pending += part.keys;
+    // Keys of earlier chunks that wait for room go first: one thread's order is kept.
+    all_open &= !to.blocked && OpenRecord(part.target, route, table.version(), command);
+    Cursor& record = cursors_[part.target];
+    part.record = {record.keys, chunk.values == nullptr ? nullptr : record.values, record.positions,
+                   0};
+    record.at = record.end;  // it is filled here
+    if (part.keys == chunk.count && !to.blocked) {
+      CopyColumns(chunk, part.record);
+      part.keys = 0;
     }
+  }
+  return all_open;
+}
+
+void Port::GatherRanges(RangeSplit& split, const RangeTable& table, const KeyedCommand& command,
+                        const KeyColumns& chunk) {
+  const size_t ranges = table.size();
+  for (size_t range = 0; range < ranges; ++range) {
+    RangeSplit::Part& part = *split.part_of[range];
+    const uint32_t count = split.counts[range];
+    if (count == 0 || part.keys == 0) continue;
+    const uint64_t first = table.starts()[range];
+    const uint64_t last =
+        range + 1 < ranges ? table.starts()[range + 1] - 1 : std::numeric_limits<uint64_t>::max();
+    if (targets_[part.target].blocked) {
+      LeaveRange(command.keys, chunk.first_position, chunk.count, first, last, part.target);
+      continue;
+    }
+    part.record.count = count;
+    GatherRange(chunk, first, last, part.record);
+    part.record.keys += count;
+    if (part.record.values != nullptr) part.record.values += count;
+    part.record.positions += count;
   }
 }
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Checks what compilers do not: leftover marks, stale paths, dead tests, files in no target, size, width of texts, promises in headers.
+"""Checks what compilers do not: leftover marks, stale paths, dead tests, files in no target, width of texts, promises in headers, and the size
+of files, functions and folders.
 
 Usage: check_tidy.py [--root DIR] [--build DIR]. Looks at the files git knows (outside a checkout: at
 all files). Prints each finding as file:line; exit status 1 if there is one.
 """
 import argparse
+import ast
+import collections
 import json
 import pathlib
 import re
@@ -12,10 +15,14 @@ import subprocess
 import sys
 
 LINES_MAX = 700
+SOURCE_LINES_MAX = 500  # of what is no test, as the next two
+FUNCTION_LINES_MAX = 60
+FOLDER_FILES_MAX = 30  # subfolders and what they hold left out
 DOC_COLUMNS_MAX = 160  # of Markdown; a row of a table is one line however long it is
 LAYERS = ("base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine")
 FOLDERS = LAYERS + ("include", "wire", "server", "clients", "proto", "examples", "bench", "tests", "docs", "cmake", "tools")
-CODE = (".h", ".cc", ".proto", ".py", ".sh", ".cmake")
+SOURCE = (".h", ".cc", ".py")
+CODE = SOURCE + (".proto", ".sh", ".cmake")
 TEXT = CODE + (".md", ".txt", ".json", ".toml", ".yml", "")  # "": scripts without a suffix
 # Split, so that this file does not find itself.
 MARK = re.compile(r"\b(" + "|".join(("FIX" "ME", "TO" "DO", "XX" "X")) + r")\b")
@@ -29,6 +36,8 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 HISTORY = ("docs/internals/DECISIONS.md", "CHANGELOG.md")  # they tell what was, so their paths may be gone
 # A header says what there is, not what is going to be.
 PROMISE = re.compile(r"\b(yet|will stand here)\b", re.IGNORECASE)
+# A function ends so, or a block in it; a type ends with "};", a namespace with "}  // namespace".
+BODY_END = re.compile(r" *\}( catch \(.*\) \{)?")
 NOT_SEEN_BY_TSAN = re.compile(r'#\s*include\s*"absl/synchronization/')
 
 
@@ -82,6 +91,42 @@ def line_findings(root, path, text):
             yield "absl/synchronization is invisible to the thread sanitizer here: use base/mutex.h"
 
 
+def functions(path, lines):
+    """(first line, last line) of each function; of C++ in the form that clang-format writes, where blocks inside count as well."""
+    if path.endswith(".py"):
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield node.lineno, node.end_lineno
+        return
+    for end, line in enumerate(lines):
+        if not BODY_END.fullmatch(line):
+            continue
+        indent = line.index("}")
+        begin = end - 1
+        while begin > 0 and re.match(r" {%d}|#|$" % (indent + 1), lines[begin]):
+            begin -= 1
+        yield begin + 1, end + 1
+
+
+def size_findings(path, lines):
+    if path.startswith("tests/") or not path.endswith(SOURCE):
+        if path.endswith(CODE) and len(lines) > LINES_MAX:
+            yield len(lines), f"more than {LINES_MAX} lines"
+        return
+    if len(lines) > SOURCE_LINES_MAX:
+        yield len(lines), f"more than {SOURCE_LINES_MAX} lines"
+    for begin, end in functions(path, lines):
+        if end - begin >= FUNCTION_LINES_MAX:
+            yield begin, f"a function of {end - begin + 1} lines, more than {FUNCTION_LINES_MAX}"
+
+
+def full_folders(paths):
+    files = collections.Counter(pathlib.PurePosixPath(path).parent.as_posix() for path in paths)
+    for folder, count in sorted(files.items()):
+        if count > FOLDER_FILES_MAX and folder.split("/")[0] not in ("tests", "docs"):
+            yield f"{folder}:1: {count} files, more than {FOLDER_FILES_MAX}: make rooms"
+
+
 def in_a_target(root, path, compiled):
     """True if a build compiles the file, or the nearest CMakeLists.txt names it."""
     if (root / path).resolve().as_posix() in compiled:
@@ -101,7 +146,9 @@ def findings(root, build):
     if build and (build / "compile_commands.json").exists():
         commands = json.loads((build / "compile_commands.json").read_text())
         compiled = {pathlib.Path(c["directory"], c["file"]).resolve().as_posix() for c in commands}
-    for path in files_of(root):
+    paths = files_of(root)
+    yield from full_folders(paths)
+    for path in paths:
         suffix = pathlib.PurePath(path).suffix
         if suffix not in TEXT or path == "LICENSE":
             continue
@@ -109,8 +156,8 @@ def findings(root, build):
         for number, text in enumerate(lines, 1):
             for finding in line_findings(root, path, text):
                 yield f"{path}:{number}: {finding}"
-        if suffix in CODE and len(lines) > LINES_MAX:
-            yield f"{path}:{len(lines)}: more than {LINES_MAX} lines"
+        for number, finding in size_findings(path, lines):
+            yield f"{path}:{number}: {finding}"
         needs_target = suffix == ".cc" or suffix == ".h" and path.split("/")[0] in LAYERS + ("wire", "server", "clients", "include")
         if needs_target and not in_a_target(root, path, compiled):
             yield f"{path}:1: in no CMake target"

@@ -151,10 +151,38 @@ REDIS = {"remote.lookups_256_over_redis": at_least(10), "remote.upserts_256_over
          "remote.single_1_over_redis": at_least(0.65), "remote.single_64_over_redis": at_least(0.65)}
 
 
-def loopback(run):
-    """Lookups and upserts over the loopback, compared with bare gRPC, the engine in process, and Redis."""
-    with_redis = shutil.which("redis-server") is not None and os.path.exists(f"{run.build}/bench/remote/redis_load")
-    clients = Clients(run.build, TINY if run.tiny else FULL)
+def p99(results, name):
+    return median(results[name], lambda report: report["p99_us"])
+
+
+def cpu(results, name):
+    return f"client at {100 * median(results[name], client_cpu):.0f} %"
+
+
+def measure_ours(clients, eris_port, echo_port, keep):
+    """One round of all shapes: the server, the bare stream, the engine in process, and the generator alone."""
+    for shape, (batch, in_flight) in SHAPES.items():
+        keep(f"echo {shape}", clients.remote(echo_port, "lookup", shape))
+        keep(f"eris {shape}", clients.remote(eris_port, "lookup", shape, "--verify"))
+        if shape in ("256", "4096"):
+            alone = ("lookup", "--batch", batch, "--in-flight", in_flight, "--seconds", clients.size.seconds, "--warm-up",
+                     clients.size.warm_up)
+            keep(f"embedded {shape}", clients.bench(cpus()[0], *alone, "--embedded", "--aeus", 1))
+            keep(f"null {shape}", clients.bench(cpus()[0], *alone, "--null"))
+    keep("eris upsert 256", clients.remote(eris_port, "upsert", "256"))
+
+
+def measure_redis(clients, port, keep):
+    for connections in (1, 64):
+        for operation in ("lookup", "upsert"):
+            keep(f"redis {operation} {connections}", clients.redis(port, operation, "256", connections))
+    for shape in ("single_1", "single_64"):
+        keep(f"redis {shape}", clients.redis(port, "lookup", shape, SHAPES[shape][1]))
+    keep("redis single_64 pipelined", clients.redis(port, "lookup", "single_64", 1))
+
+
+def measure(run, clients, with_redis):
+    """The reports of all rounds, by what was measured."""
     peers = []
     results = {}
 
@@ -175,70 +203,69 @@ def loopback(run):
                 peers.append(peer)
                 clients.redis(port, "load", "256", 1)
             for _ in range(clients.size.rounds):
-                for shape, (batch, in_flight) in SHAPES.items():
-                    keep(f"echo {shape}", clients.remote(echo.port, "lookup", shape))
-                    keep(f"eris {shape}", clients.remote(eris.port, "lookup", shape, "--verify"))
-                    if shape in ("256", "4096"):
-                        alone = ("lookup", "--batch", batch, "--in-flight", in_flight, "--seconds", clients.size.seconds, "--warm-up",
-                                 clients.size.warm_up)
-                        keep(f"embedded {shape}", clients.bench(cpus()[0], *alone, "--embedded", "--aeus", 1))
-                        keep(f"null {shape}", clients.bench(cpus()[0], *alone, "--null"))
-                keep("eris upsert 256", clients.remote(eris.port, "upsert", "256"))
+                measure_ours(clients, eris.port, echo.port, keep)
                 if with_redis:
-                    for connections in (1, 64):
-                        for operation in ("lookup", "upsert"):
-                            keep(f"redis {operation} {connections}", clients.redis(port, operation, "256", connections))
-                    for shape in ("single_1", "single_64"):
-                        keep(f"redis {shape}", clients.redis(port, "lookup", shape, SHAPES[shape][1]))
-                    keep("redis single_64 pipelined", clients.redis(port, "lookup", "single_64", 1))
+                    measure_redis(clients, port, keep)
         finally:
             for peer in peers:
                 peer.stop()
     for peer in peers:
         if peer.process.returncode not in (0, -signal.SIGTERM):
             raise OSError(f"{peer.process.args[3]} ended with {peer.process.returncode}")
+    return results
 
-    def p99(name):
-        return median(results[name], lambda report: report["p99_us"])
 
-    def cpu(name):
-        return f"client at {100 * median(results[name], client_cpu):.0f} %"
-
+def judge_bound(run, results):
     for shape in ("256", "4096"):
         echo_rate, own, null, bare = (median(results[f"{who} {shape}"]) for who in ("echo", "embedded", "null", "eris"))
         engine_s = engine_s_per_key(own, null)
         run.goal(f"remote.lookups_{shape}_over_bound", bare * (1 / echo_rate + engine_s),
-                 f"{bare / 1e6:.1f} M keys/s, gRPC alone {echo_rate / 1e6:.1f} ({cpu(f'echo {shape}')}), the engine alone "
+                 f"{bare / 1e6:.1f} M keys/s, gRPC alone {echo_rate / 1e6:.1f} ({cpu(results, f'echo {shape}')}), the engine alone "
                  f"{1e-6 / engine_s:.1f}: {own / 1e6:.1f} with the generator on its core, whose own part, {null / 1e6:.1f} with nothing "
-                 f"behind it, is taken off; {cpu(f'eris {shape}')}")
+                 f"behind it, is taken off; {cpu(results, f'eris {shape}')}")
         # What waits behind other batches waits for their execution, too, which the bound leaves out: so one in flight
         # first, then as many as for the throughput.
         batch_us = SHAPES[shape][0] * engine_s * 1e6
         for name, of in (("p99", f"{shape}_alone"), (f"p99_{SHAPES[shape][1]}_in_flight", shape)):
-            run.goal(f"remote.{name}_{shape}_over_bound", p99(f"eris {of}") / (p99(f"echo {of}") + batch_us),
-                     f"{SHAPES[of][1]} in flight: {p99(f'eris {of}'):.0f} us vs. {p99(f'echo {of}'):.0f} and {batch_us:.0f} "
+            run.goal(f"remote.{name}_{shape}_over_bound", p99(results, f"eris {of}") / (p99(results, f"echo {of}") + batch_us),
+                     f"{SHAPES[of][1]} in flight: {p99(results, f'eris {of}'):.0f} us vs. {p99(results, f'echo {of}'):.0f} and {batch_us:.0f} "
                      "of the batch itself, without the generator")
+
+
+def judge_streams(run, results):
     for shape in ("single_1", "single_64"):
         ours, bare = median(results[f"eris {shape}"]), median(results[f"echo {shape}"])
         run.goal(f"remote.{shape}_over_stream", ours / bare,
-                 f"{ours / 1e3:.1f} vs. {bare / 1e3:.1f} k/s of the bare stream; {cpu(f'echo {shape}')}")
-    if not with_redis:
-        missing = "libhiredis-dev" if shutil.which("redis-server") else "redis-server"
-        raise Absent(f"{missing} cannot be installed: nothing is compared with Redis")
+                 f"{ours / 1e3:.1f} vs. {bare / 1e3:.1f} k/s of the bare stream; {cpu(results, f'echo {shape}')}")
+
+
+def judge_redis(run, results):
     for operation, ours in (("lookup", "eris 256"), ("upsert", "eris upsert 256")):
         best = max((f"redis {operation} {connections}" for connections in (1, 64)), key=lambda name: median(results[name]))
         theirs = median(results[best])
         run.goal(f"remote.{operation}s_256_over_redis", median(results[ours]) / theirs,
-                 f"{median(results[ours]) / 1e6:.2f} ({cpu(ours)}) vs. {theirs / 1e6:.2f} M keys/s ({cpu(best)}), the better of 1 and 64 "
+                 f"{median(results[ours]) / 1e6:.2f} ({cpu(results, ours)}) vs. {theirs / 1e6:.2f} M keys/s ({cpu(results, best)}), the better of 1 and 64 "
                  "connections")
     for shape in ("single_1", "single_64"):
         ours, theirs = median(results[f"eris {shape}"]), median(results[f"redis {shape}"])
-        note = f"{ours / 1e3:.1f} ({cpu(f'eris {shape}')}) vs. {theirs / 1e3:.1f} k/s ({cpu(f'redis {shape}')})"
+        note = f"{ours / 1e3:.1f} ({cpu(results, f'eris {shape}')}) vs. {theirs / 1e3:.1f} k/s ({cpu(results, f'redis {shape}')})"
         if shape == "single_64":
             pipelined = "redis single_64 pipelined"
             note += (f", as many connections as in flight; over one connection, pipelined as ours, "
-                     f"{median(results[pipelined]) / 1e3:.1f} ({cpu(pipelined)})")
+                     f"{median(results[pipelined]) / 1e3:.1f} ({cpu(results, pipelined)})")
         run.goal(f"remote.{shape}_over_redis", ours / theirs, note)
+
+
+def loopback(run):
+    """Lookups and upserts over the loopback, compared with bare gRPC, the engine in process, and Redis."""
+    with_redis = shutil.which("redis-server") is not None and os.path.exists(f"{run.build}/bench/remote/redis_load")
+    results = measure(run, Clients(run.build, TINY if run.tiny else FULL), with_redis)
+    judge_bound(run, results)
+    judge_streams(run, results)
+    if not with_redis:
+        missing = "libhiredis-dev" if shutil.which("redis-server") else "redis-server"
+        raise Absent(f"{missing} cannot be installed: nothing is compared with Redis")
+    judge_redis(run, results)
 
 
 def generator(run):

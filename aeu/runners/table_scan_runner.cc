@@ -269,12 +269,16 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
     at = {at.partition, *number, 0};
     MoveTo(at);
   }
+  return RunBlocks(at, BeginSegment(*number), deadline_ns);
+}
+
+uint64_t TableScanRunner::BeginSegment(uint64_t number) {
   uint64_t rows_end = 0;
   uint32_t riders = 0;
   for (RunningScan* scan : group_) {
     const View& view = *scan->view;
     // A segment that it has no rows in, or whose rows cannot pass its filter, it rides along over.
-    const bool has_rows = view.found && view.number == *number;
+    const bool has_rows = view.found && view.number == number;
     scan->wanted = has_rows && scan->run->BeginSegment(view.segment);
     if (has_rows) scan->slot->RecordSegment(!scan->wanted);
     if (!scan->wanted) continue;
@@ -285,6 +289,10 @@ bool TableScanRunner::RunSegment(uint64_t deadline_ns) {
   for (RunningScan* scan : group_) {
     if (scan->wanted) scan->run->Ride(rider++, riders);
   }
+  return rows_end;
+}
+
+bool TableScanRunner::RunBlocks(TablePlace at, uint64_t rows_end, uint64_t deadline_ns) {
   uint32_t runs = 0;  // since the last look at the clock
   uint32_t runs_per_clock = kRunsPerClock;
   uint64_t looked_ns = NowNs();

@@ -94,6 +94,11 @@ class TableScanRunner final : public Runner {
   // nullopt: none may have rows behind `at`.
   std::optional<uint64_t> FindSegments(const storage::TablePartition& partition,
                                        const routing::TablePlace& at);
+  // Begins the segment for each scan of group_ that has rows in it. Its rows, as far as any scan
+  // wants them.
+  uint64_t BeginSegment(uint64_t number);
+  // Its blocks from `at` on, for all of group_. False: the deadline has passed.
+  bool RunBlocks(routing::TablePlace at, uint64_t rows_end, uint64_t deadline_ns);
   // One block, from `at` on, for one scan. False: it has paused in it or come to its end.
   bool RunBlock(RunningScan& scan, const routing::TablePlace& at);
   // Puts the group at `at`; those that have been everywhere end.

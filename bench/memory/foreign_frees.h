@@ -5,9 +5,11 @@
 #ifndef ERIS_BENCH_MEMORY_FOREIGN_FREES_H_
 #define ERIS_BENCH_MEMORY_FOREIGN_FREES_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
@@ -29,47 +31,65 @@ struct ForeignFrees {
   double foreign_collect = 0;   // on the owner
 };
 
+// A batch of blocks, of sizes as a trace has them.
+class BlockBatch {
+ public:
+  explicit BlockBatch(const Trace& trace) : classes_(kBlocks), blocks_(kBlocks), order_(kBlocks) {
+    std::mt19937_64 random(trace.header().seed);
+    const ClassDraw draw(trace);
+    for (uint32_t& one : classes_) one = draw(random());
+    // The order of freeing is not that of allocating.
+    std::iota(order_.begin(), order_.end(), 0);
+    std::shuffle(order_.begin(), order_.end(), random);
+  }
+  ~BlockBatch() {
+    volatile uint64_t keep = sum_;
+    static_cast<void>(keep);
+  }
+
+  template <class Allocator>
+  void Allocate(Allocator& allocator) {
+    for (uint32_t i = 0; i < kBlocks; ++i) {
+      blocks_[i] = allocator.Allocate(classes_[i], nullptr);
+      if (blocks_[i] == nullptr) Die("no memory");
+      Touch(blocks_[i], i);
+    }
+  }
+  void Read() {
+    for (const uint32_t i : order_) sum_ += *static_cast<volatile uint64_t*>(blocks_[i]);
+  }
+  template <class Allocator>
+  void Free(Allocator& allocator) {
+    for (const uint32_t i : order_) allocator.Free(blocks_[i], classes_[i]);
+  }
+  // Nanoseconds per block.
+  template <class Work>
+  static double Timed(const Work& work) {
+    const uint64_t begin_ns = NowNs();
+    work();
+    return static_cast<double>(NowNs() - begin_ns) / kBlocks;
+  }
+
+ private:
+  static constexpr uint32_t kBlocks = 4096;
+  std::vector<uint32_t> classes_;
+  std::vector<void*> blocks_;
+  std::vector<uint32_t> order_;
+  uint64_t sum_ = 0;
+};
+
 // end_turn(0) is the owner's, end_turn(1) the other thread's; `rounds` of each kind.
 template <class Allocator, class EndTurn>
 ForeignFrees MeasureForeignFrees(const Trace& trace, uint32_t rounds, Allocator& owner,
                                  Allocator& other, const EndTurn& end_turn) {
-  constexpr uint32_t kBlocks = 4096;
-  std::mt19937_64 random(trace.header().seed);
-  const ClassDraw draw(trace);
-  std::vector<uint32_t> classes(kBlocks);
-  for (uint32_t& one : classes) one = draw(random());
-  std::vector<void*> blocks(kBlocks);
-  // The order of freeing is not that of allocating.
-  std::vector<uint32_t> order(kBlocks);
-  for (uint32_t i = 0; i < kBlocks; ++i) order[i] = i;
-  std::shuffle(order.begin(), order.end(), random);
-
-  uint64_t sum = 0;
-  const auto timed = [](const auto& work) {
-    const uint64_t begin_ns = NowNs();
-    work();
-    return static_cast<double>(NowNs() - begin_ns) / kBlocks;
-  };
-  const auto allocate = [&] {
-    for (uint32_t i = 0; i < kBlocks; ++i) {
-      blocks[i] = owner.Allocate(classes[i], nullptr);
-      if (blocks[i] == nullptr) Die("no memory");
-      Touch(blocks[i], i);
-    }
-  };
-  const auto read = [&] {
-    for (const uint32_t i : order) sum += *static_cast<volatile uint64_t*>(blocks[i]);
-  };
-  const auto free_all = [&](Allocator& allocator) {
-    for (const uint32_t i : order) allocator.Free(blocks[i], classes[i]);
-  };
-
+  BlockBatch blocks(trace);
+  const auto timed = [](const auto& work) { return BlockBatch::Timed(work); };
   std::vector<double> local_allocate, local_free, local_collect, foreign_allocate, foreign_free,
       foreign_collect;
   for (uint32_t round = 0; round < rounds; ++round) {
-    local_allocate.push_back(timed(allocate));
-    read();
-    local_free.push_back(timed([&] { free_all(owner); }));
+    local_allocate.push_back(timed([&] { blocks.Allocate(owner); }));
+    blocks.Read();
+    local_free.push_back(timed([&] { blocks.Free(owner); }));
     local_collect.push_back(timed([&] { end_turn(0); }));
   }
   // Whose turn it is: 0 the owner's, 1 the other's, 2 nobody's any more. Release hands over all
@@ -82,24 +102,22 @@ ForeignFrees MeasureForeignFrees(const Trace& trace, uint32_t rounds, Allocator&
       uint32_t now;
       while ((now = turn.load(std::memory_order_acquire)) == 0) std::this_thread::yield();
       if (now == 2) return;
-      read();
+      blocks.Read();
       foreign_free.push_back(timed([&] {
-        free_all(other);
+        blocks.Free(other);
         end_turn(1);
       }));
       turn.store(0, std::memory_order_release);
     }
   });
   for (uint32_t round = 0; round < rounds; ++round) {
-    foreign_allocate.push_back(timed(allocate));
+    foreign_allocate.push_back(timed([&] { blocks.Allocate(owner); }));
     turn.store(1, std::memory_order_release);
     while (turn.load(std::memory_order_acquire) != 0) std::this_thread::yield();
     foreign_collect.push_back(timed([&] { end_turn(0); }));
   }
   turn.store(2, std::memory_order_release);
   helper.join();
-  volatile uint64_t keep = sum;
-  static_cast<void>(keep);
   return {MedianOf(local_allocate),   MedianOf(local_free),   MedianOf(local_collect),
           MedianOf(foreign_allocate), MedianOf(foreign_free), MedianOf(foreign_collect)};
 }

@@ -157,6 +157,36 @@ Return AwaitReturn(const ProcessMemory& before, int64_t from, int64_t live, doub
   }
 }
 
+// Most keys go; their AEUs go on with their turns.
+void EraseAndWatch(Object& object, const ProcessMemory& before, int64_t resident, double watch_s) {
+  object.OnAll([](Share& share) { share.Erase(10); });
+  const int64_t erased_at_once = Anonymous(before);
+  const auto live = static_cast<int64_t>(object.live_bytes());
+  const Return erased = AwaitReturn(before, resident, live, watch_s, [&] {
+    object.OnAll([](Share& share) { share.EndIdleTurn(); });
+  });
+  std::printf(
+      "\"erased_live\": %lld, \"erased_resident\": %lld, \"erased_resident_5s\": %lld, "
+      "\"erased_seconds\": %.2f, ",
+      static_cast<long long>(live), static_cast<long long>(erased_at_once),
+      static_cast<long long>(erased.resident), erased.seconds);
+}
+
+// Full again, then dropped as a whole.
+void DropAndWatch(Object& object, const ProcessMemory& before, double watch_s) {
+  object.OnAll([](Share& share) { share.InsertHalf(); });
+  const int64_t full = Anonymous(before);
+  object.Drop();
+  const int64_t dropped_at_once = Anonymous(before);
+  const Return dropped = AwaitReturn(before, full, 0, watch_s, [] {});
+  std::printf(
+      "\"full_resident\": %lld, \"dropped_resident\": %lld, \"dropped_resident_5s\": %lld, "
+      "\"dropped_seconds\": %.2f, \"returned_after_drop\": %.4f}\n",
+      static_cast<long long>(full), static_cast<long long>(dropped_at_once),
+      static_cast<long long>(dropped.resident), dropped.seconds,
+      1 - static_cast<double>(dropped.resident) / static_cast<double>(full));
+}
+
 int Main(int argc, char** argv) {
   uint32_t keys = 8'000'000, operations = 100'000'000, seed = 1;
   auto aeus = static_cast<uint32_t>(std::min<size_t>(2, AllowedCpus().size()));
@@ -191,31 +221,8 @@ int Main(int argc, char** argv) {
       static_cast<double>(resident) / static_cast<double>(live),
       static_cast<long long>(after.huge - before.huge));
 
-  // Most keys go; their AEUs go on with their turns.
-  object.OnAll([](Share& share) { share.Erase(10); });
-  const int64_t erased_at_once = Anonymous(before);
-  const auto live_erased = static_cast<int64_t>(object.live_bytes());
-  const Return erased = AwaitReturn(before, resident, live_erased, watch_s, [&] {
-    object.OnAll([](Share& share) { share.EndIdleTurn(); });
-  });
-  std::printf(
-      "\"erased_live\": %lld, \"erased_resident\": %lld, \"erased_resident_5s\": %lld, "
-      "\"erased_seconds\": %.2f, ",
-      static_cast<long long>(live_erased), static_cast<long long>(erased_at_once),
-      static_cast<long long>(erased.resident), erased.seconds);
-
-  // Full again, then dropped as a whole.
-  object.OnAll([](Share& share) { share.InsertHalf(); });
-  const int64_t full = Anonymous(before);
-  object.Drop();
-  const int64_t dropped_at_once = Anonymous(before);
-  const Return dropped = AwaitReturn(before, full, 0, watch_s, [] {});
-  std::printf(
-      "\"full_resident\": %lld, \"dropped_resident\": %lld, \"dropped_resident_5s\": %lld, "
-      "\"dropped_seconds\": %.2f, \"returned_after_drop\": %.4f}\n",
-      static_cast<long long>(full), static_cast<long long>(dropped_at_once),
-      static_cast<long long>(dropped.resident), dropped.seconds,
-      1 - static_cast<double>(dropped.resident) / static_cast<double>(full));
+  EraseAndWatch(object, before, resident, watch_s);
+  DropAndWatch(object, before, watch_s);
   return 0;
 }
 

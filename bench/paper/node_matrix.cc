@@ -62,6 +62,7 @@ class ChainBuffer {
   }
 
   const absl::Status& bound() const { return bound_; }
+  uint64_t bytes() const { return lines_ * kLineWords * sizeof(uint64_t); }
   json PartOn(const NumaNode& node) const {
     const std::vector<double> parts = buffer_.PartOf({&node, 1});
     return parts.empty() ? json(nullptr) : json(parts[0]);
@@ -135,20 +136,15 @@ struct Pair {
   std::vector<double> all_gb_s, one_gb_s, latency_ns;
 };
 
-int Run(const LabOptions& options) {
-  const auto machine = topology::Topology::Discover();
-  if (!machine.ok()) Die(std::string(machine.status().message()));
-  std::vector<NumaNode> with_memory;
-  uint64_t bytes = uint64_t{options.mib} << 20;
-  for (const NumaNode& node : machine->numa_nodes()) {
-    if (node.memory_bytes == 0) continue;
-    with_memory.push_back(node);
-    bytes = std::min(bytes, node.memory_bytes / 4);
-  }
-  bytes = std::min(bytes, machine->memory_bytes() / 2 / with_memory.size());
+// On each NumaNode with memory, of the same size.
+std::vector<std::unique_ptr<ChainBuffer>> MakeBuffers(const topology::Topology& machine,
+                                                      const std::vector<NumaNode>& with_memory,
+                                                      const LabOptions& options) {
+  uint64_t bytes =
+      std::min(uint64_t{options.mib} << 20, machine.memory_bytes() / 2 / with_memory.size());
+  for (const NumaNode& node : with_memory) bytes = std::min(bytes, node.memory_bytes / 4);
   uint64_t lines = kPassWords;
   while (lines * 2 * kLineWords * sizeof(uint64_t) <= bytes) lines *= 2;  // PermutedAt wants it
-
   std::vector<std::unique_ptr<ChainBuffer>> buffers;
   for (const NumaNode& node : with_memory) {
     buffers.push_back(std::make_unique<ChainBuffer>(node, lines, options.seed));
@@ -157,6 +153,43 @@ int Run(const LabOptions& options) {
     if (with_memory.size() > 1) Die(std::string(bound.message()));
     std::fprintf(stderr, "%s; there is but one NumaNode\n", std::string(bound.message()).c_str());
   }
+  return buffers;
+}
+
+void Measure(const LabOptions& options, std::vector<Pair>& pairs) {
+  for (uint32_t round = 0; round < options.rounds; ++round) {
+    for (Pair& pair : pairs) {
+      if (options.bandwidth) {
+        pair.all_gb_s.push_back(pair.buffer->Read(pair.cpus));
+        pair.one_gb_s.push_back(pair.buffer->Read({pair.cpus.front()}));
+      }
+      if (options.latency) pair.latency_ns.push_back(pair.buffer->Follow(pair.cpus.front(), round));
+    }
+  }
+}
+
+json ReportOf(const LabOptions& options, const topology::Topology& machine, const Pair& pair) {
+  json one{{"cpus_of", pair.cpus_of.id.value},
+           {"memory_of", pair.memory_of.id.value},
+           {"cores", pair.cpus.size()},
+           {"distance", machine.Distance(pair.cpus_of.id, pair.memory_of.id)},
+           {"pages_there", pair.buffer->PartOn(pair.memory_of)}};
+  if (options.bandwidth) {
+    one["all_cores_gb_s"] = Spread(pair.all_gb_s);
+    one["one_core_gb_s"] = Spread(pair.one_gb_s);
+  }
+  if (options.latency) one["latency_ns"] = Spread(pair.latency_ns);
+  return one;
+}
+
+int Run(const LabOptions& options) {
+  const auto machine = topology::Topology::Discover();
+  if (!machine.ok()) Die(std::string(machine.status().message()));
+  std::vector<NumaNode> with_memory;
+  for (const NumaNode& node : machine->numa_nodes()) {
+    if (node.memory_bytes > 0) with_memory.push_back(node);
+  }
+  const auto buffers = MakeBuffers(*machine, with_memory, options);
   std::vector<Pair> pairs;
   for (const NumaNode& cpus_of : machine->numa_nodes()) {
     std::vector<uint32_t> cpus;
@@ -169,36 +202,16 @@ int Run(const LabOptions& options) {
     }
   }
   const OtherLoad load(AllowedCpus());
-  for (uint32_t round = 0; round < options.rounds; ++round) {
-    for (Pair& pair : pairs) {
-      if (options.bandwidth) {
-        pair.all_gb_s.push_back(pair.buffer->Read(pair.cpus));
-        pair.one_gb_s.push_back(pair.buffer->Read({pair.cpus.front()}));
-      }
-      if (options.latency) pair.latency_ns.push_back(pair.buffer->Follow(pair.cpus.front(), round));
-    }
-  }
+  Measure(options, pairs);
   json report{{"cpu", CpuModel()},
               {"build_type", ERIS_BENCH_BUILD_TYPE},
-              {"buffer_mib", lines * kLineWords * sizeof(uint64_t) >> 20},
+              {"buffer_mib", buffers.front()->bytes() >> 20},
               {"rounds", options.rounds},
               {"seed", options.seed},
               {"cpus_taken_by_others", load.Cpus()},
               {"numa_nodes", machine->numa_nodes().size()},
               {"pairs", json::array()}};
-  for (const Pair& pair : pairs) {
-    json one{{"cpus_of", pair.cpus_of.id.value},
-             {"memory_of", pair.memory_of.id.value},
-             {"cores", pair.cpus.size()},
-             {"distance", machine->Distance(pair.cpus_of.id, pair.memory_of.id)},
-             {"pages_there", pair.buffer->PartOn(pair.memory_of)}};
-    if (options.bandwidth) {
-      one["all_cores_gb_s"] = Spread(pair.all_gb_s);
-      one["one_core_gb_s"] = Spread(pair.one_gb_s);
-    }
-    if (options.latency) one["latency_ns"] = Spread(pair.latency_ns);
-    report["pairs"].push_back(one);
-  }
+  for (const Pair& pair : pairs) report["pairs"].push_back(ReportOf(options, *machine, pair));
   std::printf("%s\n", report.dump().c_str());
   return 0;
 }

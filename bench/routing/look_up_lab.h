@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
@@ -98,6 +99,15 @@ class LookUpLab {
  private:
   void Fill() {
     routing::Port port(directory_, {.pool_bytes_max = 64 << 20});
+    Install(port);
+    Load(port);
+    uint64_t rows = 0;
+    for (const auto& partition : bare_) rows += partition->size();
+    if (rows != keys_) Die("rows are missing");
+  }
+
+  // An empty range for each AEU, and a bare partition of the same range.
+  void Install(routing::Port& port) {
     managers_.push_back(std::make_unique<memory::MemoryManager>(ObjectId{1}, pool_));
     LookUpReply installed(1);
     for (uint32_t i = 0; i < aeus(); ++i) {
@@ -122,11 +132,12 @@ class LookUpLab {
       if (!partition.ok()) Die("no memory for a partition");
       bare_.push_back(*std::move(partition));
     }
+  }
+
+  // All keys, into both.
+  void Load(routing::Port& port) {
     constexpr uint32_t kBatch = 65536;
     std::vector<uint64_t> keys(kBatch), values(kBatch);
-    std::vector<AeuId> owners(kBatch);
-    std::vector<uint32_t> positions(kBatch);
-    for (uint32_t i = 0; i < kBatch; ++i) positions[i] = i;
     LookUpReply reply(kBatch);
     for (uint64_t first = 0; first < keys_; first += kBatch) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>(kBatch, keys_ - first));
@@ -145,25 +156,30 @@ class LookUpLab {
         Die("no room to load");
       port.Flush();
       Await(reply);
-      table_->OwnersOf(std::span(keys).first(n), std::span(owners).first(n));
-      for (uint32_t i = 0; i < n;) {
-        const AeuId owner = owners[i];
-        uint32_t end = i;
-        while (end < n && owners[end] == owner) ++end;
-        const storage::BatchPart part{.count = end - i,
-                                      .keys = &keys[i],
-                                      .values_in = &values[i],
-                                      .positions = positions.data(),
-                                      .values_out = nullptr,
-                                      .states_out = reply.states};
-        bare_[owner.value]->Execute({storage::Operation::kUpsert, {&part, 1}});
-        i = end;
-      }
+      LoadBare(std::span(keys).first(n), values.data(), reply.states);
     }
-    uint64_t rows = 0;
-    for (const auto& partition : bare_) rows += partition->size();
-    if (rows != keys_) Die("rows are missing");
   }
+
+  void LoadBare(std::span<const uint64_t> keys, const uint64_t* values, storage::KeyState* states) {
+    std::vector<uint32_t> positions(keys.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    std::vector<AeuId> owners(keys.size());
+    table_->OwnersOf(keys, owners);
+    for (uint32_t i = 0; i < keys.size();) {
+      const AeuId owner = owners[i];
+      uint32_t end = i;
+      while (end < keys.size() && owners[end] == owner) ++end;
+      const storage::BatchPart part{.count = end - i,
+                                    .keys = &keys[i],
+                                    .values_in = &values[i],
+                                    .positions = positions.data(),
+                                    .values_out = nullptr,
+                                    .states_out = states};
+      bare_[owner.value]->Execute({storage::Operation::kUpsert, {&part, 1}});
+      i = end;
+    }
+  }
+
   void Await(const LookUpReply& reply) {
     while (reply.left.load(std::memory_order_acquire) > 0) {
       for (auto& aeu : aeus_) aeu->Step({});

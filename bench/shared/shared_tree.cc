@@ -112,11 +112,28 @@ UpsertResult SharedTree::Thread::Upsert(uint64_t key, uint64_t value) {
 
 // --- many keys ---
 
+namespace {
+
+// What the search among the candidates will read or, without any, what an insert will touch.
+[[gnu::always_inline]] inline void PrefetchPairs(TreeRef run, uint64_t word, uint64_t candidates,
+                                                 bool for_insert) {
+  const Pair* const pairs = PairsAt(run, word);
+  for (uint64_t rest = candidates; rest != 0; rest &= rest - 1) {
+    base::Prefetch(pairs + std::countr_zero(rest));
+  }
+  if (!for_insert || candidates != 0) return;
+  if (PairsOf(word) == storage::RunCapacity(run.lines())) {
+    PrefetchLines(run, run.lines());  // it will be copied
+  } else {
+    __builtin_prefetch(pairs + PairsOf(word), 1, 3);
+  }
+}
+
+}  // namespace
+
 void SharedTree::Thread::FindGroup(const uint64_t* keys, uint32_t count, Group& group,
                                    bool for_insert) const {
   SeenSlot seen[kFindGroupMax];
-  uint64_t words[kFindGroupMax];
-  uint64_t candidates[kFindGroupMax];
   // Probes at a TreeNode, and those that have come to a run or a page, by index in the group.
   uint8_t active[kFindGroupMax];
   uint8_t at_run[kFindGroupMax];
@@ -164,31 +181,25 @@ void SharedTree::Thread::FindGroup(const uint64_t* keys, uint32_t count, Group& 
       }
     }
   }
-  for (uint32_t j = 0; j < run_count; ++j) {
-    const uint8_t i = at_run[j];
-    const TreeRef run = group.refs[i];
+  FindAtEnds({at_run, run_count}, {at_page, page_count}, keys, group, for_insert);
+}
+
+void SharedTree::Thread::FindAtEnds(std::span<const uint8_t> at_run,
+                                    std::span<const uint8_t> at_page, const uint64_t* keys,
+                                    Group& group, bool for_insert) {
+  uint64_t words[kFindGroupMax];
+  uint64_t candidates[kFindGroupMax];
+  for (const uint8_t i : at_run) {
     // Acquire: pairs with the release of who has counted the pairs.
-    words[i] = Shared(RunWord(run)).load(std::memory_order_acquire);
-    candidates[i] = SharedCandidates(run, words[i], keys[i]);
-    const Pair* const pairs = PairsAt(run, words[i]);
-    for (uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
-      base::Prefetch(pairs + std::countr_zero(rest));
-    }
-    if (for_insert && candidates[i] == 0) {
-      if (PairsOf(words[i]) == storage::RunCapacity(run.lines())) {
-        PrefetchLines(run, run.lines());  // it will be copied
-      } else {
-        __builtin_prefetch(pairs + PairsOf(words[i]), 1, 3);
-      }
-    }
+    words[i] = Shared(RunWord(group.refs[i])).load(std::memory_order_acquire);
+    candidates[i] = SharedCandidates(group.refs[i], words[i], keys[i]);
+    PrefetchPairs(group.refs[i], words[i], candidates[i], for_insert);
   }
-  for (uint32_t j = 0; j < page_count; ++j) {
-    const uint8_t i = at_page[j];
+  for (const uint8_t i : at_page) {
     const TreeRef ref = group.refs[i];
     if (ref.PrefixMatches(keys[i])) group.values[i] = SharedFindInPage(ref, keys[i]);
   }
-  for (uint32_t j = 0; j < run_count; ++j) {
-    const uint8_t i = at_run[j];
+  for (const uint8_t i : at_run) {
     Pair* const pair = SharedFindAmong(group.refs[i], words[i], candidates[i], keys[i]);
     if (pair != nullptr) group.values[i] = &pair->value;
   }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,9 @@ class SharedTree::Thread {
   // The descent of up to kFindGroupMax keys; returns how many of them `again` has: those that met a
   // TreeNode under change.
   void FindGroup(const uint64_t* keys, uint32_t count, Group& group, bool for_insert) const;
+  // Its end: the probes that have come to runs and pages, by index in the group.
+  static void FindAtEnds(std::span<const uint8_t> at_run, std::span<const uint8_t> at_page,
+                         const uint64_t* keys, Group& group, bool for_insert);
 
   // Replaces the value of a key that the run has. False: the run is locked or obsolete.
   static bool ReplaceInRun(TreeRef run, uint64_t& place, uint64_t value);

@@ -147,8 +147,15 @@ class VersionTable {
   uint32_t KeysOf(OrderedPartition& heads, const Range& range, ScanDirection direction,
                   uint32_t keys_max, KeptKey* out) const;
   void EraseKeys(OrderedPartition& heads, const KeptKey* keys, uint32_t count);
+  void AppendDetached(std::unique_ptr<Detached> detached);
   uint64_t DetachedKeys() const;
   bool PassWanted(const SnapshotView& snapshots) const;
+  // Chains have come or gone: the pass under way ends, and another one is due.
+  void RestartPass() {
+    pass_from_.reset();
+    pass_at_ = nullptr;
+    pass_oldest_ = 0;
+  }
 
   memory::LocalCache* cache_;
   const bool two_parts_;

@@ -114,39 +114,45 @@ void VersionedPartition::ExecuteKeeping(const Batch& batch) {
   }
 }
 
-bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint32_t from,
-                                 uint32_t count) {
-  const uint64_t epoch = batch.snapshots->epoch;
+struct VersionedPartition::NeededKeys {
+  uint32_t count = 0;
+  uint64_t keys[kGroupMax];
+  uint64_t seconds[kGroupMax];  // of two-part keys
+  VersionRecord* newest[kGroupMax];
+  uint32_t index[kGroupMax];  // in the part
+  uint32_t positions[kGroupMax];
+};
+
+void VersionedPartition::FindNeeded(const SnapshotView& snapshots, const BatchPart& part,
+                                    uint32_t from, uint32_t count, NeededKeys& out) const {
   const uint64_t* const seconds = part.seconds == nullptr ? nullptr : part.seconds + from;
   VersionRecord* newest[kGroupMax];
   versions_->Find({count, part.keys + from, seconds}, newest);
-
-  // Those that some held snapshot needs, and has no record of.
-  uint64_t keys[kGroupMax];
-  uint64_t needed_seconds[kGroupMax];
-  VersionRecord* needed_newest[kGroupMax];
-  uint32_t index[kGroupMax];
-  uint32_t positions[kGroupMax];
-  uint32_t needed = 0;
   for (uint32_t i = 0; i < count; ++i) {
     part.states_out[part.positions[from + i]] = KeyState::kPending;
     const uint64_t end = newest[i] == nullptr ? 0 : newest[i]->end();
-    if (!batch.snapshots->Needs(end, epoch)) continue;
-    keys[needed] = part.keys[from + i];
-    if (seconds != nullptr) needed_seconds[needed] = seconds[i];
-    needed_newest[needed] = newest[i];
-    positions[needed] = needed;
-    index[needed++] = from + i;
+    if (!snapshots.Needs(end, snapshots.epoch)) continue;
+    out.keys[out.count] = part.keys[from + i];
+    if (seconds != nullptr) out.seconds[out.count] = seconds[i];
+    out.newest[out.count] = newest[i];
+    out.positions[out.count] = out.count;
+    out.index[out.count++] = from + i;
   }
-  if (needed == 0) return false;
+}
+
+bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint32_t from,
+                                 uint32_t count) {
+  NeededKeys needed;
+  FindNeeded(*batch.snapshots, part, from, count, needed);
+  if (needed.count == 0) return false;
 
   uint64_t values[kGroupMax];
   KeyState states[kGroupMax];
   ScratchSink strings;
-  const uint64_t* const group_seconds = seconds == nullptr ? nullptr : needed_seconds;
-  const BatchPart look{.count = needed,
-                       .keys = keys,
-                       .positions = positions,
+  const uint64_t* const group_seconds = part.seconds == nullptr ? nullptr : needed.seconds;
+  const BatchPart look{.count = needed.count,
+                       .keys = needed.keys,
+                       .positions = needed.positions,
                        .values_out = values,
                        .states_out = states,
                        .seconds = group_seconds,
@@ -156,22 +162,23 @@ bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint
 
   VersionTable::OldValue old_values[kGroupMax];
   bool kept[kGroupMax];
-  for (uint32_t i = 0; i < needed; ++i) {
+  for (uint32_t i = 0; i < needed.count; ++i) {
     VersionTable::OldValue& old_value = old_values[i];
     if (states[i] == KeyState::kNoRoom) continue;  // a string that there was no memory to look at
     old_value.present = states[i] == KeyState::kPresent;
     old_value.value = old_value.present ? values[i] : 0;
-    const uint64_t* expected = part.expected == nullptr ? nullptr : part.expected + index[i];
+    const uint64_t* expected = part.expected == nullptr ? nullptr : part.expected + needed.index[i];
     old_value.keep = Writes(batch.operation, old_value, expected, form_.byte_strings);
   }
-  versions_->Add({needed, keys, group_seconds}, needed_newest, old_values, *batch.snapshots, kept);
+  versions_->Add({needed.count, needed.keys, group_seconds}, needed.newest, old_values,
+                 *batch.snapshots, kept);
   bool refused = false;
-  for (uint32_t i = 0; i < needed; ++i) {
+  for (uint32_t i = 0; i < needed.count; ++i) {
     if (kept[i] && states[i] != KeyState::kNoRoom) continue;
     if (batch.operation == Operation::kErase) {
-      lost_before_ = std::max(lost_before_, epoch);
+      lost_before_ = std::max(lost_before_, batch.snapshots->epoch);
     } else {
-      part.states_out[part.positions[index[i]]] = KeyState::kNoMemory;
+      part.states_out[part.positions[needed.index[i]]] = KeyState::kNoMemory;
       refused = true;
     }
   }

@@ -80,6 +80,11 @@ class VersionedPartition final : public OrderedPartition {
   // Keeps what the keys [from, from + count) of a part have, where needed. Marks those that must
   // not be written in the part's states, all others as pending. True: there are some.
   bool KeepOld(const Batch& batch, const BatchPart& part, uint32_t from, uint32_t count);
+  // Finds those of the same keys whose old values a held snapshot needs, and that have no record
+  // for it. Marks all of the keys as pending.
+  struct NeededKeys;
+  void FindNeeded(const SnapshotView& snapshots, const BatchPart& part, uint32_t from,
+                  uint32_t count, NeededKeys& out) const;
 
   // The slices at a snapshot (versioned_partition_scan.cc). True: the rows as they are do.
   bool Plain(ScanCursor& cursor) const;

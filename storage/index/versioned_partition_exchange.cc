@@ -43,6 +43,35 @@ absl::Status CheckVersions(const VersionColumns& versions, const Range& covers, 
   return absl::OkStatus();
 }
 
+// Counts rows, given their first parts, from one end of a range on.
+class RowsFromEnd {
+ public:
+  RowsFromEnd(const std::vector<uint64_t>* keys, bool low) : keys_(keys), low_(low) {}
+
+  size_t size() const { return keys_ == nullptr ? 0 : keys_->size(); }
+  // The i-th row's first part. REQUIRES: i < size().
+  uint64_t operator[](uint64_t i) const { return (*keys_)[low_ ? i : size() - 1 - i]; }
+  // Rows before all those of a first part.
+  uint64_t Before(uint64_t first) const { return low_ ? Below(first) : size() - UpTo(first); }
+  // Rows before them, and themselves.
+  uint64_t Through(uint64_t first) const { return low_ ? UpTo(first) : size() - Below(first); }
+
+ private:
+  uint64_t Below(uint64_t first) const {
+    if (size() == 0) return 0;
+    return static_cast<uint64_t>(std::lower_bound(keys_->begin(), keys_->end(), first) -
+                                 keys_->begin());
+  }
+  uint64_t UpTo(uint64_t first) const {
+    if (size() == 0) return 0;
+    return static_cast<uint64_t>(std::upper_bound(keys_->begin(), keys_->end(), first) -
+                                 keys_->begin());
+  }
+
+  const std::vector<uint64_t>* const keys_;  // ascending; nullptr: no rows
+  const bool low_;
+};
+
 }  // namespace
 
 bool VersionedPartition::CopyVersions(Range range, VersionColumns& out) const {
@@ -80,25 +109,9 @@ bool VersionedPartition::CopyVersions(Range range, VersionColumns& out) const {
 Range VersionedPartition::LimitEnd(const Range& leaving, End from, const ChunkLimit& limit,
                                    const std::vector<uint64_t>* row_keys) const {
   const bool low = from == End::kLow;
-  const std::vector<uint64_t> none;
-  const std::vector<uint64_t>& keys = row_keys == nullptr ? none : *row_keys;
-  // Rows from that end on: those of a first part and of the ones before it, and those before it.
-  const auto not_below = [&](uint64_t first) {
-    return std::lower_bound(keys.begin(), keys.end(), first);
-  };
-  const auto above = [&](uint64_t first) {
-    return std::upper_bound(keys.begin(), keys.end(), first);
-  };
-  const auto through = [&](uint64_t first) {
-    return static_cast<uint64_t>(low ? above(first) - keys.begin() : keys.end() - not_below(first));
-  };
-  const auto before = [&](uint64_t first) {
-    return static_cast<uint64_t>(low ? not_below(first) - keys.begin() : keys.end() - above(first));
-  };
-  const auto row = [&](uint64_t i) { return keys[low ? i : keys.size() - 1 - i]; };
-
+  const RowsFromEnd rows(row_keys, low);
   std::optional<uint64_t> outermost;  // first part that is nearest to the end
-  if (!keys.empty()) outermost = row(0);
+  if (rows.size() > 0) outermost = rows[0];
   std::optional<uint64_t> current;  // first part at hand
   uint64_t done = 0;                // weight of the versions of the first parts before it
   uint64_t weight = 0;              // of all versions so far
@@ -117,11 +130,11 @@ Range VersionedPartition::LimitEnd(const Range& leaving, End from, const ChunkLi
         done = weight;
         if (!outermost || (low ? first < *outermost : first > *outermost)) outermost = first;
       }
-      const uint64_t rows = row_keys == nullptr ? ++keys_kept : through(first);
+      const uint64_t rows_through = row_keys == nullptr ? ++keys_kept : rows.Through(first);
       for (const VersionRecord* record = kept[i].newest; record && !full; record = record->older) {
         weight += kRowsPerVersion;
         if (form_.byte_strings && record->present()) bytes += BytesOf(record->value).size();
-        full = rows + weight > limit.rows || bytes > limit.bytes;
+        full = rows_through + weight > limit.rows || bytes > limit.bytes;
       }
     }
     if (full || count < kChunkGroupMax) break;
@@ -135,11 +148,11 @@ Range VersionedPartition::LimitEnd(const Range& leaving, End from, const ChunkLi
     }
   }
   if (!full) done = weight;
-  if (!full && keys.size() + done <= limit.rows) return leaving;
+  if (!full && rows.size() + done <= limit.rows) return leaving;
   // What comes behind as many rows stays here, or what comes from the first part at hand on.
   const uint64_t rows_max = limit.rows - std::min<uint64_t>(limit.rows, done);
-  const uint64_t rows_before = full ? before(*current) : keys.size();
-  const uint64_t cut = rows_before <= rows_max ? *current : row(rows_max);
+  const uint64_t rows_before = full ? rows.Before(*current) : rows.size();
+  const uint64_t cut = rows_before <= rows_max ? *current : rows[rows_max];
   if (cut != *outermost) {
     return low ? Range{leaving.lo, Key::FromU64(cut)} : Range{Key::FromU64(cut + 1), leaving.hi};
   }

@@ -186,6 +186,8 @@ class PrefixTree {
   bool ReserveCuts(uint64_t key, CutPath& path);
   void CutAt(const Cut& cut, TreeRef& lower, TreeRef& upper);
   bool ReserveJoints(TreeRef lower, TreeRef upper, JointPath& path);
+  // What the two sides of a joint have of the byte that they share. False: no memory.
+  bool TakeShared(Joint& joint, JointPath& path, TreeRef& lower, TreeRef& upper);
   void Unreserve(JointPath& path);
   TreeRef Join(Joint& joint, TreeRef shared);
 

@@ -2,7 +2,9 @@
 // find every probe's slot and prefetch it, then load the slots and prefetch what they refer to.
 // In a TreeNode256 the first round touches nothing, since its slot's address follows from the
 // reference alone. Runs have two rounds of their own, for the tags and for the pairs.
+#include <bit>
 #include <cstdint>
+#include <span>
 
 #include "base/check.h"
 #include "base/prefetch.h"
@@ -24,6 +26,34 @@ void PrefetchStep(TreeRef ref, uint64_t key) {
   base::Prefetch(ref.kind() == TreeNodeKind::k256
                      ? static_cast<void*>(&ref.node256()->slots[ref.Byte(key)])
                      : ref.block());
+}
+
+// The runs' first round: which pairs of each may have the key, by their tags.
+[[gnu::always_inline]] inline void FindCandidates(std::span<const uint8_t> at_run,
+                                                  const TreeRef* refs, const uint64_t* keys,
+                                                  uint64_t* candidates,
+                                                  PrefixTree::Purpose purpose) {
+  for (const uint8_t i : at_run) {
+    TreeRun* run = refs[i].run();
+    candidates[i] = run->Candidates(keys[i]);
+    const Pair* const pairs = run->pairs();
+    for (uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
+      base::Prefetch(pairs + std::countr_zero(rest));
+    }
+    if (purpose == PrefixTree::Purpose::kInsert && candidates[i] == 0) {
+      if (run->count == run->capacity()) {
+        PrefetchLines(refs[i]);  // it will be copied
+      } else {
+        __builtin_prefetch(pairs + run->count, 1, 3);
+      }
+    }
+  }
+}
+
+[[gnu::always_inline]] inline uint64_t* FindInPage(TreeRef page, uint64_t key) {
+  const unsigned byte = page.Byte(key);
+  const bool found = page.PrefixMatches(key) && internal::TestBit(page.page()->bitmap, byte);
+  return found ? &page.page()->slots[byte] : nullptr;
 }
 
 // root_of(i) is where the search for keys[i] begins.
@@ -79,32 +109,9 @@ template <class RootOf>
       arrive(i, TreeRef(*slots[i]));
     }
   }
-  for (uint32_t j = 0; j < run_count; ++j) {
-    const uint8_t i = at_run[j];
-    TreeRun* run = refs[i].run();
-    candidates[i] = run->Candidates(keys[i]);
-    const Pair* const pairs = run->pairs();
-    for (uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
-      base::Prefetch(pairs + std::countr_zero(rest));
-    }
-    if (purpose == PrefixTree::Purpose::kInsert && candidates[i] == 0) {
-      if (run->count == run->capacity()) {
-        PrefetchLines(refs[i]);  // it will be copied
-      } else {
-        __builtin_prefetch(pairs + run->count, 1, 3);
-      }
-    }
-  }
-  for (uint32_t j = 0; j < page_count; ++j) {
-    const uint8_t i = at_page[j];
-    const TreeRef ref = refs[i];
-    const unsigned byte = ref.Byte(keys[i]);
-    if (ref.PrefixMatches(keys[i]) && internal::TestBit(ref.page()->bitmap, byte)) {
-      values[i] = &ref.page()->slots[byte];
-    }
-  }
-  for (uint32_t j = 0; j < run_count; ++j) {
-    const uint8_t i = at_run[j];
+  FindCandidates({at_run, run_count}, refs, keys, candidates, purpose);
+  for (const uint8_t i : std::span(at_page, page_count)) values[i] = FindInPage(refs[i], keys[i]);
+  for (const uint8_t i : std::span(at_run, run_count)) {
     Pair* pair = refs[i].run()->FindAmong(candidates[i], keys[i]);
     if (pair != nullptr) values[i] = &pair->value;
   }

@@ -125,13 +125,35 @@ bool PrefixTree::Absorb(PrefixTree& other) {
   return true;
 }
 
-bool PrefixTree::ReserveJoints(TreeRef lower, TreeRef upper, JointPath& path) {
-  // The pairs of a run with keys of that byte, in a run of their own.
+bool PrefixTree::TakeShared(Joint& joint, JointPath& path, TreeRef& lower, TreeRef& upper) {
+  // Some pairs of a run, in a run of their own.
   const auto take_apart = [&](TreeRef run, unsigned from, unsigned count) {
     const TreeRef part = NewRun(run.run()->pairs() + from, count, count);
     if (!part.IsNone()) path.made[path.made_count++] = part;
     return part;
   };
+  lower = joint.last();
+  upper = joint.first();
+  const uint64_t border = MaxKey(lower) >> joint.shift << joint.shift;  // its byte's lowest key
+  if (lower.IsRun()) {
+    TreeRun& run = *lower.run();
+    joint.lower_stays = run.LowerBound(border);
+    if (joint.lower_stays > 0) {
+      lower = take_apart(lower, joint.lower_stays, run.count - joint.lower_stays);
+    }
+  }
+  if (upper.IsRun()) {
+    TreeRun& run = *upper.run();
+    const uint64_t behind = border | ((uint64_t{1} << joint.shift) - 1);
+    unsigned same = run.LowerBound(behind);
+    if (same < run.count && run.pairs()[same].key == behind) ++same;
+    joint.upper_stays = run.count - same;
+    if (joint.upper_stays > 0) upper = take_apart(upper, 0, same);
+  }
+  return !lower.IsNone() && !upper.IsNone();
+}
+
+bool PrefixTree::ReserveJoints(TreeRef lower, TreeRef upper, JointPath& path) {
   for (;;) {
     path.merged[0] = lower;
     path.merged[1] = upper;
@@ -155,30 +177,9 @@ bool PrefixTree::ReserveJoints(TreeRef lower, TreeRef upper, JointPath& path) {
     joint.keys = KeysOf(lower) + KeysOf(upper);
     joint.lower = lower;
     joint.upper = upper;
-    const TreeRef last = joint.last();
-    const TreeRef first = joint.first();
-    const unsigned byte = ByteAt(MaxKey(last), shift);
-    joint.upper_start = ByteAt(MinKey(first), shift);
-    joint.shares = byte == joint.upper_start;
-    if (joint.shares) {
-      const uint64_t border = MaxKey(last) >> shift << shift;  // the lowest key of that byte
-      lower = last;
-      upper = first;
-      if (last.IsRun()) {
-        joint.lower_stays = last.run()->LowerBound(border);
-        if (joint.lower_stays > 0) {
-          lower = take_apart(last, joint.lower_stays, last.run()->count - joint.lower_stays);
-        }
-      }
-      if (first.IsRun()) {
-        const uint64_t behind = border | ((uint64_t{1} << shift) - 1);
-        unsigned same = first.run()->LowerBound(behind);
-        if (same < first.run()->count && first.run()->pairs()[same].key == behind) ++same;
-        joint.upper_stays = first.run()->count - same;
-        if (joint.upper_stays > 0) upper = take_apart(first, 0, same);
-      }
-      if (lower.IsNone() || upper.IsNone()) return false;
-    }
+    joint.upper_start = ByteAt(MinKey(joint.first()), shift);
+    joint.shares = ByteAt(MaxKey(joint.last()), shift) == joint.upper_start;
+    if (joint.shares && !TakeShared(joint, path, lower, upper)) return false;
     const unsigned children = joint.Children();
     const auto holds = [&](bool node, TreeRef ref) {
       return node && CapacityOf(ref.kind()) >= children;

@@ -92,10 +92,46 @@ class CheckTidyTest(unittest.TestCase):
         status, output = run({"storage/b.cc": "int b;\n"}, compile_commands=["storage/b.cc"])
         self.assertEqual(status, 0, output)
 
-    def test_file_that_is_too_long(self):
-        self.finds("storage/a.cc", "int a;\n" * 701, "more than 700 lines")
-        status, output = run({"storage/a.cc": "\n" * 700})
+    def passes(self, extra):
+        status, output = run(extra)
         self.assertEqual(status, 0, output)
+
+    def test_file_that_is_too_long(self):
+        for path in ("storage/a.cc", "storage/a.h", "tools/a.py"):
+            self.finds(path, "\n" * 501, "more than 500 lines")
+            self.passes({path: "\n" * 500})
+        for path in ("tests/a_test.py", "proto/a.proto"):
+            self.finds(path, "\n" * 701, "more than 700 lines")
+            self.passes({path: "\n" * 700})
+
+    def test_function_that_is_too_long(self):
+        def function(lines):
+            return "namespace eris {\n\nint A(int a,\n      int b) {\n" + "  ++a;\n\n" * ((lines - 3) // 2) + "}\n\n}  // namespace eris\n"
+
+        def method(lines):
+            return "struct A {\n  int a;\n  int B() {\n" + "#ifdef C\n    ++a;\n" * ((lines - 2) // 2) + "  }\n};\n"
+
+        def python(lines):
+            return "def a():\n" + "    b()\n" * (lines - 1)
+
+        self.finds("storage/a.cc", function(61), "storage/a.cc:3: a function of 61 lines")
+        self.finds("storage/a.cc", function(61).replace(") {", ") try {").replace("}\n\n}", "} catch (...) {\n}\n\n}"),
+                   "storage/a.cc:3: a function of 61 lines")
+        self.passes({"storage/a.cc": function(59)})
+        self.finds("storage/a.h", method(62), "storage/a.h:3: a function of 62 lines")
+        self.passes({"storage/a.h": method(60)})
+        self.finds("tools/a.py", python(61), "tools/a.py:1: a function of 61 lines")
+        self.passes({"tools/a.py": python(60), "tests/a_test.py": python(61)})
+        self.passes({"storage/a.cc": "struct A {\n" + "  int a;\n" * 70 + "};\nnamespace eris {\n" + "int a;\n" * 70 + "}  // namespace eris\n"})
+
+    def test_folder_with_too_many_files(self):
+        def files(folder, count):
+            return {f"{folder}/file{i}.txt": "text\n" for i in range(count)}
+
+        status, output = run(files("bench/scan", 31))
+        self.assertEqual(status, 1, output)
+        self.assertIn("bench/scan:1: 31 files, more than 30", output)
+        self.passes({**files("bench/scan", 30), **files("bench/scan/inner", 30), **files("tests/data", 31), **files("docs/pictures", 31)})
 
     def test_mutex_that_the_thread_sanitizer_cannot_see(self):
         self.finds("storage/a.cc", '#include "absl/synchronization/mutex.h"\n', "use base/mutex.h")

@@ -1,5 +1,5 @@
 /* Multicast: Port::Multicast in routing/port.cc, BlockPool in routing/block_pool.h, what the target
- * does with a reference in aeu/aeu.cc (RunControl). Paper: ERIS 3.2.
+ * does with a reference in aeu/aeu_control.cc (RunControl). Paper: ERIS 3.2.
  *
  * A Port sends COMMANDS commands to AEUS AEUs each: one copy in a multicast buffer (a block with
  * ROOM commands, of a pool of BLOCKS) and a reference to every target, through a queue of CAPACITY.

@@ -10,8 +10,6 @@
 namespace eris::storage {
 namespace {
 
-using Kind = PredicateNode::Kind;
-
 uint32_t WordsOf(const BlockValues& values) { return (values.rows() + 63) / 64; }
 
 void AndWords(uint64_t* mask, const uint64_t* other, uint32_t words) {

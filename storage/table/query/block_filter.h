@@ -31,6 +31,7 @@ class BlockFilter {
   [[nodiscard]] bool Keep(BlockValues& values, uint64_t* mask);
 
  private:
+  using Kind = PredicateNode::Kind;
   enum class Verdict : uint8_t { kNone, kSome, kAll };
 
   // What a string condition says of each code of the segment's dictionary.

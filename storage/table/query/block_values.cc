@@ -77,34 +77,10 @@ void BlockValues::BoundsOf(uint32_t value) {
   const ValueNode& node = plan_.values[value];
   Bounds& out = bounds_[value];
   out = {};
-  const Limits limits = LimitsOf(node);
   switch (node.op) {
-    case Op::kColumn: {
-      const SegmentColumn& column = segment_->columns[node.column];
-      out.nulls = column.validity != nullptr && (segment_->ever == 0 || column.nulls > 0);
-      out.all_null = out.nulls && segment_->ever > 0 && column.nulls == segment_->ever;
-      if (node.value_class == ValueClass::kString) return;
-      const SegmentColumn::Bounds* const bounds = column.bounds;
-      if (node.value_class == ValueClass::kDouble) {
-        out.known = bounds != nullptr && bounds->min.f64 <= bounds->max.f64;
-        if (out.known) {
-          out.real_lo = bounds->min.f64;
-          out.real_hi = bounds->max.f64;
-        }
-        return;
-      }
-      out.known = true;
-      out.lo = limits.min;
-      out.hi = limits.max;
-      if (bounds == nullptr) return;
-      const bool is_unsigned = node.value_class == ValueClass::kUnsigned;
-      const Int128 lo = is_unsigned ? Int128{bounds->min.u64} : Int128{bounds->min.i64};
-      const Int128 hi = is_unsigned ? Int128{bounds->max.u64} : Int128{bounds->max.i64};
-      if (lo > hi) return;  // of no value yet
-      out.lo = lo;
-      out.hi = hi;
+    case Op::kColumn:
+      ColumnBounds(node, out);
       return;
-    }
     case Op::kConstant:
       out.known = node.value_class != ValueClass::kDouble;
       if (out.known) out.lo = out.hi = WideConstant(node);
@@ -118,8 +94,40 @@ void BlockValues::BoundsOf(uint32_t value) {
       out.checked = bounds_[node.left].checked;
       return;
     default:
-      break;
+      ArithmeticBounds(node, out);
+      return;
   }
+}
+
+void BlockValues::ColumnBounds(const ValueNode& node, Bounds& out) const {
+  const SegmentColumn& column = segment_->columns[node.column];
+  out.nulls = column.validity != nullptr && (segment_->ever == 0 || column.nulls > 0);
+  out.all_null = out.nulls && segment_->ever > 0 && column.nulls == segment_->ever;
+  if (node.value_class == ValueClass::kString) return;
+  const SegmentColumn::Bounds* const bounds = column.bounds;
+  if (node.value_class == ValueClass::kDouble) {
+    out.known = bounds != nullptr && bounds->min.f64 <= bounds->max.f64;
+    if (out.known) {
+      out.real_lo = bounds->min.f64;
+      out.real_hi = bounds->max.f64;
+    }
+    return;
+  }
+  const Limits limits = LimitsOf(node);
+  out.known = true;
+  out.lo = limits.min;
+  out.hi = limits.max;
+  if (bounds == nullptr) return;
+  const bool is_unsigned = node.value_class == ValueClass::kUnsigned;
+  const Int128 lo = is_unsigned ? Int128{bounds->min.u64} : Int128{bounds->min.i64};
+  const Int128 hi = is_unsigned ? Int128{bounds->max.u64} : Int128{bounds->max.i64};
+  if (lo > hi) return;  // of no value so far
+  out.lo = lo;
+  out.hi = hi;
+}
+
+void BlockValues::ArithmeticBounds(const ValueNode& node, Bounds& out) const {
+  const Limits limits = LimitsOf(node);
   const Bounds& a = bounds_[node.left];
   const Bounds& b = bounds_[node.right];
   out.nulls = a.nulls || b.nulls;

@@ -30,6 +30,13 @@ void ForRows(const uint64_t* mask, uint32_t rows, What what) {
   }
 }
 
+// Writes the rows of a block whose bits are set to `picks`; how many they are.
+inline uint32_t PickRows(const uint64_t* mask, uint32_t rows, uint16_t* picks) {
+  uint32_t count = 0;
+  ForRows(mask, rows, [&](uint32_t row) { picks[count++] = static_cast<uint16_t>(row); });
+  return count;
+}
+
 inline bool BitAt(const uint64_t* bits, uint32_t row) { return (bits[row / 64] >> row % 64) & 1; }
 
 inline std::string_view StringAt(const SegmentColumn& column, uint32_t row) {
@@ -125,6 +132,9 @@ class BlockValues {
   };
 
   void BoundsOf(uint32_t value);
+  void ColumnBounds(const ValueNode& node, Bounds& out) const;
+  // Intervals of the arguments, carried through the operation in 128 bits.
+  void ArithmeticBounds(const ValueNode& node, Bounds& out) const;
   bool Make(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool Arithmetic(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool CheckedArithmetic(uint32_t value, const uint64_t* needed, const BlockVector& left,

@@ -1,0 +1,234 @@
+#include "storage/table/query/block_aggregator.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/status_macros.h"
+#include "storage/table/kernels/kernels.h"
+
+namespace eris::storage {
+namespace {
+
+// Few groups are added up group by group through bitmaps: no store waits for the one before it.
+constexpr uint32_t kGroupsByMaskMax = 16;
+// Where fewer rows than one in so many are left, they are picked out and computed alone.
+constexpr uint32_t kPickBelow = 16;
+
+// Bitmaps of rows below; nullptr: all rows.
+uint64_t CountOf(const uint64_t* mask, uint32_t rows) {
+  return mask != nullptr ? kernels::CountRows(mask, rows) : rows;
+}
+
+// The rows of `mask` that are not null. `room`: where they are put if need be.
+const uint64_t* NotNull(const uint64_t* mask, const uint64_t* validity, uint32_t rows,
+                        uint64_t* room) {
+  if (validity == nullptr) return mask;
+  const uint32_t words = (rows + 63) / 64;
+  for (uint32_t w = 0; w < words; ++w) {
+    room[w] = validity[w] & (mask != nullptr ? mask[w] : ~uint64_t{0});
+  }
+  if (rows % 64 != 0) room[words - 1] &= (uint64_t{1} << rows % 64) - 1;
+  return room;
+}
+
+// Adds the rows of `mask`, all of one group. `narrow`: their sum fits 64 bits.
+void AddVector(const Accumulator& accumulator, const BlockVector& vector, uint32_t rows,
+               const uint64_t* mask, bool narrow, GroupTable::Cell& cell) {
+  if (accumulator.kind == Accumulator::Kind::kCount) {
+    cell.count += CountOf(mask, rows);
+    return;
+  }
+  if (accumulator.kind == Accumulator::Kind::kSum) {
+    switch (vector.kind) {
+      case BlockVector::Kind::kInt32:
+        cell.sum += kernels::Sum(vector.i32(), rows, mask);
+        break;
+      case BlockVector::Kind::kInt64:
+        cell.sum += kernels::Sum(vector.i64(), rows, mask, narrow);
+        break;
+      case BlockVector::Kind::kUint64:
+        cell.sum += kernels::Sum(vector.u64(), rows, mask, narrow);
+        break;
+      case BlockVector::Kind::kDouble:
+        cell.real += kernels::Sum(vector.f64(), rows, mask);
+        break;
+    }
+    return;
+  }
+  kernels::Extremes found{};
+  switch (vector.kind) {
+    case BlockVector::Kind::kInt32:
+      kernels::FindExtremes(vector.i32(), rows, mask, found);
+      break;
+    case BlockVector::Kind::kInt64:
+      kernels::FindExtremes(vector.i64(), rows, mask, found);
+      break;
+    case BlockVector::Kind::kUint64:
+      kernels::FindExtremes(vector.u64(), rows, mask, found);
+      break;
+    case BlockVector::Kind::kDouble:
+      kernels::FindExtremes(vector.f64(), rows, mask, found);
+      break;
+  }
+  if (accumulator.kind == Accumulator::Kind::kMin) {
+    cell.key = std::min(cell.key, found.min);
+  } else {
+    cell.key = std::max(cell.key, found.max);
+  }
+}
+
+// One row after the other, each into its group's cell.
+template <class Read, class Combine>
+void AddRows(const uint64_t* validity, const uint32_t* ids, uint32_t rows, GroupTable::Cell* cells,
+             uint32_t stride, Read read, Combine combine) {
+  if (validity == nullptr) {
+    for (uint32_t i = 0; i < rows; ++i) combine(cells[size_t{ids[i]} * stride], read(i));
+  } else {
+    for (uint32_t i = 0; i < rows; ++i) {
+      if (BitAt(validity, i)) combine(cells[size_t{ids[i]} * stride], read(i));
+    }
+  }
+}
+
+void AddGrouped(const Accumulator& accumulator, const BlockVector& vector, const uint32_t* ids,
+                uint32_t rows, GroupTable::Cell* cells, uint32_t stride) {
+  const auto add = [&](auto read) {
+    const auto rows_of = [&](auto combine) {
+      AddRows(vector.validity, ids, rows, cells, stride, read, combine);
+    };
+    switch (accumulator.kind) {
+      case Accumulator::Kind::kCount:
+        rows_of([](GroupTable::Cell& cell, auto) { ++cell.count; });
+        break;
+      case Accumulator::Kind::kSum:
+        rows_of([](GroupTable::Cell& cell, auto value) {
+          if constexpr (std::is_same_v<decltype(value), double>) {
+            cell.real += value;
+          } else {
+            cell.sum += value;
+          }
+        });
+        break;
+      case Accumulator::Kind::kMin:
+        rows_of([](GroupTable::Cell& cell, auto value) {
+          cell.key = std::min(cell.key, kernels::OrderKey(value));
+        });
+        break;
+      case Accumulator::Kind::kMax:
+        rows_of([](GroupTable::Cell& cell, auto value) {
+          cell.key = std::max(cell.key, kernels::OrderKey(value));
+        });
+        break;
+    }
+  };
+  switch (vector.kind) {
+    case BlockVector::Kind::kInt32:  // vectors of picked rows are wide
+    case BlockVector::Kind::kInt64:
+      add([data = vector.i64()](uint32_t i) { return data[i]; });
+      break;
+    case BlockVector::Kind::kUint64:
+      add([data = vector.u64()](uint32_t i) { return data[i]; });
+      break;
+    case BlockVector::Kind::kDouble:
+      add([data = vector.f64()](uint32_t i) { return data[i]; });
+      break;
+  }
+}
+
+}  // namespace
+
+void BlockAggregator::BeginSegment(const SegmentView& segment) {
+  checked_ = std::any_of(
+      plan_.accumulators.begin(), plan_.accumulators.end(),
+      [&](const Accumulator& accumulator) { return values_.bounds(accumulator.value).checked; });
+  if (!plan_.group_columns.empty()) groups_.BeginSegment(segment);
+}
+
+absl::Status BlockAggregator::Add(const uint64_t* mask, uint32_t rows, uint32_t count) {
+  if (plan_.group_columns.empty()) return AddUngrouped(mask, rows, count);
+  if (!groups_.Find(values_.segment(), values_.base(), rows, mask, table_, ids_)) {
+    return table_.status();
+  }
+  const bool by_mask = !checked_ && table_.size() <= kGroupsByMaskMax && count * kPickBelow >= rows;
+  return by_mask ? AddByMask(mask, rows) : AddByRow(mask, rows);
+}
+
+absl::Status BlockAggregator::AddUngrouped(const uint64_t* mask, uint32_t rows, uint32_t count) {
+  table_.rows(0) += count;
+  if (plan_.accumulators.empty()) return absl::OkStatus();
+  CountStrings(mask, rows, 0);
+  if (count == rows) return AddVectors(nullptr, rows, 0);
+  if (!checked_ && count * kPickBelow >= rows) return AddVectors(mask, rows, 0);
+  values_.Pick(picks_, PickRows(mask, rows, picks_));
+  return AddVectors(nullptr, count, 0);
+}
+
+// Strings have no vectors, and are counted where they are.
+void BlockAggregator::CountStrings(const uint64_t* mask, uint32_t rows, uint32_t group) {
+  for (size_t i = 0; i < plan_.accumulators.size(); ++i) {
+    if (!OfStrings(plan_.accumulators[i])) continue;
+    uint64_t room[kBlockWords];
+    const uint64_t* const validity = values_.Validity(plan_.accumulators[i].value);
+    table_.cells(group)[i].count += CountOf(NotNull(mask, validity, rows, room), rows);
+  }
+}
+
+absl::Status BlockAggregator::AddVectors(const uint64_t* mask, uint32_t rows, uint32_t group) {
+  GroupTable::Cell* const cells = table_.cells(group);
+  for (size_t i = 0; i < plan_.accumulators.size(); ++i) {
+    const Accumulator& accumulator = plan_.accumulators[i];
+    if (OfStrings(accumulator)) continue;
+    const BlockVector* const vector = values_.Evaluate(accumulator.value, mask);
+    if (vector == nullptr) return values_.status();
+    alignas(64) uint64_t room[kBlockWords];
+    AddVector(accumulator, *vector, rows, NotNull(mask, vector->validity, rows, room),
+              values_.Narrow(accumulator.value), cells[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockAggregator::AddByMask(const uint64_t* mask, uint32_t rows) {
+  alignas(64) uint64_t of_group[kBlockWords];
+  for (uint32_t group = 0; group < table_.size(); ++group) {
+    std::copy_n(mask, (rows + 63) / 64, of_group);
+    const auto id = static_cast<int32_t>(group);
+    kernels::KeepInRange(reinterpret_cast<const int32_t*>(ids_), rows, id, id, false, of_group);
+    const uint32_t count = kernels::CountRows(of_group, rows);
+    if (count == 0) continue;
+    table_.rows(group) += count;
+    CountStrings(of_group, rows, group);
+    ERIS_RETURN_IF_ERROR(AddVectors(count == rows ? nullptr : of_group, rows, group));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockAggregator::AddByRow(const uint64_t* mask, uint32_t rows) {
+  const uint32_t stride = table_.accumulators();
+  // Counts of strings look at the block's own rows, the others at picked ones.
+  for (size_t i = 0; i < stride; ++i) {
+    const Accumulator& accumulator = plan_.accumulators[i];
+    if (!OfStrings(accumulator)) continue;
+    const uint64_t* const validity = values_.Validity(accumulator.value);
+    GroupTable::Cell* const cells = table_.all_cells() + i;
+    ForRows(mask, rows, [&](uint32_t row) {
+      cells[size_t{ids_[row]} * stride].count += validity == nullptr || BitAt(validity, row);
+    });
+  }
+  const uint32_t count = PickRows(mask, rows, picks_);
+  values_.Pick(picks_, count);
+  uint64_t* const rows_of = table_.all_rows();
+  for (uint32_t i = 0; i < count; ++i) {
+    ids_[i] = ids_[picks_[i]];  // never behind what is still to be read
+    ++rows_of[ids_[i]];
+  }
+  for (size_t i = 0; i < stride; ++i) {
+    const Accumulator& accumulator = plan_.accumulators[i];
+    if (OfStrings(accumulator)) continue;
+    const BlockVector* const vector = values_.Evaluate(accumulator.value, nullptr);
+    if (vector == nullptr) return values_.status();
+    AddGrouped(accumulator, *vector, ids_, count, table_.all_cells() + i, stride);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace eris::storage

@@ -1,0 +1,55 @@
+// Adds the rows of a block that pass the filter to the cells of their groups. Belongs to one
+// TableRun; no latch. Paper: ERIS 3.1.
+//
+// Many rows of few groups are added up group by group, whole vectors at a time through bitmaps; few
+// rows, or rows of many groups, are picked out and added one by one.
+#ifndef ERIS_STORAGE_TABLE_BLOCK_AGGREGATOR_H_
+#define ERIS_STORAGE_TABLE_BLOCK_AGGREGATOR_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "storage/table/query/block_groups.h"
+#include "storage/table/query/block_values.h"
+#include "storage/table/query/group_table.h"
+#include "storage/table/query/plan_body.h"
+#include "storage/table/rows/segment_view.h"
+
+namespace eris::storage {
+
+class BlockAggregator {
+ public:
+  // Borrows all of them. `picks`: scratch memory for kBlockRows rows.
+  BlockAggregator(const PlanBody& plan, BlockValues& values, GroupTable& table, uint16_t* picks)
+      : plan_(plan), values_(values), groups_(plan), table_(table), picks_(picks) {}
+
+  // After values.BeginSegment.
+  void BeginSegment(const SegmentView& segment);
+  // Adds the `count` rows of `mask`, out of the `rows` rows of the block begun in `values`;
+  // nullptr: all rows of the block, and the plan has no group columns. Errors: OutOfRange (a value
+  // outside its type), ResourceExhausted (too many groups).
+  [[nodiscard]] absl::Status Add(const uint64_t* mask, uint32_t rows, uint32_t count);
+
+ private:
+  absl::Status AddUngrouped(const uint64_t* mask, uint32_t rows, uint32_t count);
+  // Both add rows to one group: to its accumulators of strings, and to the others.
+  void CountStrings(const uint64_t* mask, uint32_t rows, uint32_t group);
+  absl::Status AddVectors(const uint64_t* mask, uint32_t rows, uint32_t group);
+  absl::Status AddByMask(const uint64_t* mask, uint32_t rows);
+  absl::Status AddByRow(const uint64_t* mask, uint32_t rows);
+  bool OfStrings(const Accumulator& accumulator) const {
+    return plan_.values[accumulator.value].value_class == ValueClass::kString;
+  }
+
+  const PlanBody& plan_;
+  BlockValues& values_;
+  BlockGroups groups_;
+  GroupTable& table_;
+  uint16_t* const picks_;
+  bool checked_ = false;  // in the segment begun accumulated values may leave their type
+  alignas(64) uint32_t ids_[kBlockRows];  // groups of a block's rows
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_BLOCK_AGGREGATOR_H_

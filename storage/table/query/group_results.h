@@ -1,0 +1,38 @@
+// The groups of finished aggregates, handed out as result rows in the order of their keys. Belongs
+// to one TableRun; no latch. Paper: ERIS 3.1.
+#ifndef ERIS_STORAGE_TABLE_GROUP_RESULTS_H_
+#define ERIS_STORAGE_TABLE_GROUP_RESULTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "storage/table/query/group_table.h"
+#include "storage/table/query/plan_body.h"
+#include "storage/table/query/result_rows.h"
+
+namespace eris::storage {
+
+class GroupResults {
+ public:
+  // Borrows both.
+  GroupResults(const PlanBody& plan, GroupTable& table) : plan_(plan), table_(table) {}
+
+  // Orders the groups, to which nothing is added any more. How many there are.
+  uint64_t Finish();
+  // Appends rows from `first` on until `out` is full or all have been given; moves `first`.
+  void Take(uint64_t& first, ResultRows& out) const;
+
+ private:
+  // False: no room for a string.
+  bool TakeOne(uint32_t group, ResultRows& out) const;
+  void TakeAggregate(const AggregateResult& result, uint32_t group, ResultColumn& column,
+                     uint32_t row) const;
+
+  const PlanBody& plan_;
+  GroupTable& table_;
+  std::vector<uint32_t> order_;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_TABLE_GROUP_RESULTS_H_
