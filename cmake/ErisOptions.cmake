@@ -5,6 +5,7 @@ add_library(eris_flags INTERFACE)
 add_library(eris::flags ALIAS eris_flags)
 target_compile_options(eris_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  -Werror=switch  # a new value of an enum stops the build where it has no case
   -fno-omit-frame-pointer)  # profiles and sanitizer reports need whole stacks
 if(ERIS_DCHECKS)
   target_compile_definitions(eris_flags INTERFACE ERIS_DCHECKS=1)
