@@ -27,14 +27,7 @@ using Token = ExpressionToken;
   } while (false)
 
 std::optional<AggregateFunction> FunctionOf(absl::string_view small_letters) {
-  static constexpr std::pair<absl::string_view, AggregateFunction> kFunctions[] = {
-      {"count", AggregateFunction::kCount}, {"sum", AggregateFunction::kSum},
-      {"min", AggregateFunction::kMin},     {"max", AggregateFunction::kMax},
-      {"avg", AggregateFunction::kAverage}, {"average", AggregateFunction::kAverage}};
-  for (const auto& [name, function] : kFunctions) {
-    if (small_letters == name) return function;
-  }
-  return std::nullopt;
+  return AggregateFunctionFromName(small_letters == "average" ? "avg" : small_letters);
 }
 
 // One text, from left to right. The methods each read one level of the grammar into `out`, and say
@@ -370,7 +363,7 @@ absl::Status TakeArguments(Parser& parser, AggregateColumn& out, size_t& given) 
 absl::Status TakeAggregate(Parser& parser, AggregateColumn& out) {
   const Token name = parser.token();
   const std::string word = absl::AsciiStrToLower(name.text);
-  const auto function = AggregateFunctionFromName(word == "average" ? "avg" : word);
+  const auto function = FunctionOf(word);
   if (name.kind != Token::Kind::kWord || !function) {
     const auto names = absl::MakeConstSpan(kAggregateFunctionNames);
     return parser.Unexpected(
