@@ -8,6 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "clients/cut_text.h"
 #include "clients/expression_token.h"
 #include "eris/schema.h"
@@ -25,14 +27,7 @@ using Token = ExpressionToken;
   } while (false)
 
 std::optional<AggregateFunction> FunctionOf(absl::string_view small_letters) {
-  static constexpr std::pair<absl::string_view, AggregateFunction> kFunctions[] = {
-      {"count", AggregateFunction::kCount}, {"sum", AggregateFunction::kSum},
-      {"min", AggregateFunction::kMin},     {"max", AggregateFunction::kMax},
-      {"avg", AggregateFunction::kAverage}, {"average", AggregateFunction::kAverage}};
-  for (const auto& [name, function] : kFunctions) {
-    if (small_letters == name) return function;
-  }
-  return std::nullopt;
+  return AggregateFunctionFromName(small_letters == "average" ? "avg" : small_letters);
 }
 
 // One text, from left to right. The methods each read one level of the grammar into `out`, and say
@@ -368,8 +363,12 @@ absl::Status TakeArguments(Parser& parser, AggregateColumn& out, size_t& given) 
 absl::Status TakeAggregate(Parser& parser, AggregateColumn& out) {
   const Token name = parser.token();
   const std::string word = absl::AsciiStrToLower(name.text);
-  const auto function = name.kind == Token::Kind::kWord ? FunctionOf(word) : std::nullopt;
-  if (!function) return parser.Unexpected("count, sum, min, max or avg");
+  const auto function = FunctionOf(word);
+  if (name.kind != Token::Kind::kWord || !function) {
+    const auto names = absl::MakeConstSpan(kAggregateFunctionNames);
+    return parser.Unexpected(
+        absl::StrCat(absl::StrJoin(names.first(names.size() - 1), ", "), " or ", names.back()));
+  }
   out.function = *function;
   const bool counts = out.function == AggregateFunction::kCount;
   ERIS_TEXT_TRY(parser.Advance());

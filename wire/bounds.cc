@@ -1,7 +1,10 @@
 #include "wire/bounds.h"
 
 #include <limits>
+#include <type_traits>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "eris/key_encoding.h"
@@ -16,20 +19,23 @@ constexpr int kNarrowShift = 32;
 // A bound as it stands in the message, as the engine's word.
 absl::StatusOr<uint64_t> WordFrom(const BoundType& type, absl::string_view name, uint64_t key) {
   if (!type.narrow) return key;
-  if (!type.int32) return key << kNarrowShift;
-  const int64_t number = Int64FromKey(key);
-  if (number < std::numeric_limits<int32_t>::min() ||
-      number > std::numeric_limits<int32_t>::max()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " is ", number, ", must be between ", std::numeric_limits<int32_t>::min(), " and ",
-        std::numeric_limits<int32_t>::max(), ": the first key column is INT32"));
-  }
-  return KeyFromDate(static_cast<int32_t>(number)) << kNarrowShift;
+  return VisitColumnType(type.column, [&]<class T>(ColumnTraits<T>) -> absl::StatusOr<uint64_t> {
+    if constexpr (std::is_integral_v<T>) {
+      if (type.key_type.first == type.column) return key << kNarrowShift;
+      const auto number =
+          DecodeKey<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>(key);
+      if (std::in_range<T>(number)) return EncodeKey(static_cast<T>(number)) << kNarrowShift;
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " is ", number, ", must be between ", std::numeric_limits<T>::min(),
+                       " and ", std::numeric_limits<T>::max(), ": the first key column is ",
+                       absl::AsciiStrToUpper(ColumnTypeName(type.column))));
+    } else {
+      return key;
+    }
+  });
 }
 uint64_t KeyOfWord(const BoundType& type, uint64_t word) {
-  if (!type.narrow) return word;
-  const uint64_t date = word >> kNarrowShift;
-  return type.int32 ? KeyFromInt64(DateFromKey(date)) : date;
+  return type.narrow ? NearestKey(type.column, word >> kNarrowShift) : word;
 }
 
 absl::Status CheckWord(absl::string_view name, const BoundType& type, uint64_t word) {
@@ -43,24 +49,10 @@ absl::Status CheckWord(absl::string_view name, const BoundType& type, uint64_t w
 
 BoundType BoundTypeOf(ObjectKind kind, const Schema& schema) {
   if (schema.key.empty()) return {.bounded = false};
-  BoundType type;
-  switch (schema.columns[schema.key[0]].type) {
-    case ColumnType::kInt64:
-    case ColumnType::kDecimal:
-      type.key_type = ColumnType::kInt64;
-      break;
-    case ColumnType::kFloat64:
-      type.key_type = ColumnType::kFloat64;
-      break;
-    case ColumnType::kInt32:
-      type = {.key_type = ColumnType::kInt64, .narrow = true, .int32 = true};
-      break;
-    case ColumnType::kDate:
-      type = {.key_type = ColumnType::kDate, .narrow = kind == ObjectKind::kTable};
-      break;
-    default:
-      break;
-  }
+  const ColumnType column = schema.columns[schema.key[0]].type;
+  BoundType type{.key_type = NearestKeyType(column),
+                 .narrow = kind == ObjectKind::kTable && ColumnValueBytes(column) == 4,
+                 .column = column};
   if (kind == ObjectKind::kIndex && schema.key.size() > 1) {
     type.key_type.second = schema.columns[schema.key[1]].type;
   }

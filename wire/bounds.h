@@ -23,8 +23,8 @@ inline bool IsTable(ObjectKind kind) {
 struct BoundType {
   KeyTypes key_type{};  // of what stands in messages; a second part only to be refused by name
   bool narrow = false;  // a column of four bytes, which stand at the top of the engine's word
-  bool int32 = false;   // of narrow ones: no date
-  bool bounded = true;  // false: a heap table, whose ranges say nothing
+  ColumnType column = ColumnType::kUint64;  // of the first key column
+  bool bounded = true;                      // false: a heap table, whose ranges say nothing
 };
 BoundType BoundTypeOf(ObjectKind kind, const Schema& schema);
 

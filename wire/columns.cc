@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/check.h"
 #include "base/status_macros.h"
 
@@ -232,14 +233,20 @@ v1::ColumnType ToProto(ColumnType type) {
 }
 
 absl::StatusOr<ColumnType> ColumnTypeFrom(absl::string_view name, v1::ColumnType type) {
-  for (const ColumnType one :
-       {ColumnType::kInt32, ColumnType::kInt64, ColumnType::kUint64, ColumnType::kFloat64,
-        ColumnType::kDate, ColumnType::kDecimal, ColumnType::kString}) {
+  for (const ColumnType one : kColumnTypes) {
     if (ToProto(one) == type) return one;
   }
+  const auto append = [](std::string* out, ColumnType one) {
+    absl::string_view known = v1::ColumnType_Name(ToProto(one));
+    absl::ConsumePrefix(&known, "COLUMN_TYPE_");
+    out->append(known.data(), known.size());
+  };
+  const auto all = absl::MakeConstSpan(kColumnTypes);
+  std::string expected =
+      absl::StrCat(absl::StrJoin(all.first(all.size() - 1), ", ", append), " or ");
+  append(&expected, all.back());
   return absl::InvalidArgumentError(
-      absl::StrCat("column ", name, ": type is ", static_cast<int>(type),
-                   ", must be INT32, INT64, UINT64, FLOAT64, DATE32, DECIMAL64 or BYTES"));
+      absl::StrCat("column ", name, ": type is ", static_cast<int>(type), ", must be ", expected));
 }
 
 absl::Span<const uint32_t> AllColumns(const Schema& schema) {
@@ -300,15 +307,12 @@ absl::StatusOr<ViewedColumns> ViewColumns(absl::string_view name, const Schema& 
 }
 
 uint64_t RowsSaid(const v1::Column& column) {
-  switch (column.type()) {
-    case v1::COLUMN_TYPE_BYTES:
-      return column.offsets().size() / kOffsetBytes;
-    case v1::COLUMN_TYPE_INT32:
-    case v1::COLUMN_TYPE_DATE32:
-      return column.data().size() / sizeof(int32_t);
-    default:
-      return column.data().size() / sizeof(uint64_t);
+  for (const ColumnType one : kColumnTypes) {
+    if (ToProto(one) != column.type()) continue;
+    return one == ColumnType::kString ? column.offsets().size() / kOffsetBytes
+                                      : column.data().size() / ColumnValueBytes(one);
   }
+  return column.data().size() / sizeof(uint64_t);
 }
 
 void MoveColumns(const ColumnTypes& types, std::vector<ColumnBuffers> columns, Columns* message) {

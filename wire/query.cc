@@ -1,6 +1,7 @@
 #include "wire/query.h"
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,8 +22,7 @@ static_assert(static_cast<int>(Kind::kMultiply) == v1::Expression::KIND_MULTIPLY
 static_assert(static_cast<int>(Kind::kGreaterEqual) == v1::Expression::KIND_GREATER_EQUAL);
 static_assert(static_cast<int>(Kind::kNot) == v1::Expression::KIND_NOT);
 static_assert(static_cast<int>(AggregateFunction::kCount) == v1::AggregateColumn::FUNCTION_COUNT);
-static_assert(static_cast<int>(AggregateFunction::kAverage) ==
-              v1::AggregateColumn::FUNCTION_AVERAGE);
+static_assert(std::size(kAggregateFunctionNames) == v1::AggregateColumn::Function_MAX);
 
 absl::StatusOr<Value> ValueFrom(const v1::Value& message) {
   switch (message.value_case()) {
@@ -151,12 +151,12 @@ absl::Status NoRange() {
 absl::Status TakeAggregates(const v1::Query& message, Query& query) {
   for (const v1::AggregateColumn& aggregate : message.aggregates()) {
     if (aggregate.function() < v1::AggregateColumn::FUNCTION_COUNT ||
-        aggregate.function() > v1::AggregateColumn::FUNCTION_AVERAGE) {
+        aggregate.function() > v1::AggregateColumn::Function_MAX) {
       return absl::InvalidArgumentError(
           absl::StrCat("function of aggregates[", query.aggregates.size(), "] is ",
                        static_cast<int>(aggregate.function()), ", must be 1 to ",
-                       static_cast<int>(v1::AggregateColumn::FUNCTION_AVERAGE),
-                       " (FUNCTION_COUNT to FUNCTION_AVERAGE)"));
+                       static_cast<int>(v1::AggregateColumn::Function_MAX), " (FUNCTION_COUNT to ",
+                       v1::AggregateColumn::Function_Name(v1::AggregateColumn::Function_MAX), ")"));
     }
     AggregateColumn& to = query.aggregates.emplace_back();
     to.function = static_cast<AggregateFunction>(aggregate.function());

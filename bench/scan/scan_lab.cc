@@ -223,33 +223,20 @@ std::string TextOf(Int128 value) {
 // Decimals as their unscaled numbers.
 std::string Cell(const ColumnView& column, ColumnType type, uint64_t row) {
   if (column.validity != nullptr && (column.validity[row / 8] >> row % 8 & 1) == 0) return "null";
-  const auto at = [&]<class T>(T) { return static_cast<const T*>(column.values)[row]; };
-  switch (type) {
-    case ColumnType::kInt32:
-    case ColumnType::kDate:
-      return std::to_string(at(int32_t{}));
-    case ColumnType::kInt64:
-    case ColumnType::kDecimal:
-      return std::to_string(at(int64_t{}));
-    case ColumnType::kUint64:
-      return std::to_string(at(uint64_t{}));
-    case ColumnType::kFloat64: {
+  return VisitColumnType(type, [&]<class T>(ColumnTraits<T>) -> std::string {
+    const auto* const bytes = static_cast<const char*>(column.values);
+    if constexpr (std::is_void_v<T>) {
+      return {bytes + column.offsets[row], bytes + column.offsets[row + 1]};
+    } else {
+      std::conditional_t<std::is_arithmetic_v<T>, T, Int128> value;
+      std::memcpy(&value, bytes + row * sizeof value, sizeof value);
+      if constexpr (std::is_integral_v<T>) return std::to_string(value);
+      if constexpr (!std::is_arithmetic_v<T>) return TextOf(value);
       char text[40];
-      std::snprintf(text, sizeof text, "%.17g", at(double{}));
+      std::snprintf(text, sizeof text, "%.17g", static_cast<double>(value));
       return text;
     }
-    case ColumnType::kInt128: {
-      Int128 value;
-      std::memcpy(&value, static_cast<const char*>(column.values) + row * sizeof value,
-                  sizeof value);
-      return TextOf(value);
-    }
-    case ColumnType::kString: {
-      const auto* bytes = static_cast<const char*>(column.values);
-      return {bytes + column.offsets[row], bytes + column.offsets[row + 1]};
-    }
-  }
-  return "";
+  });
 }
 
 std::vector<std::vector<std::string>> Rows(Scan& scan) {

@@ -125,10 +125,6 @@ ColumnSchema BoundColumn(const ObjectInfo& object) {
   return {.name = "key", .type = ColumnType::kUint64};
 }
 
-// As clients/balancer_client.h has bounds: int32 and decimals are int64 there.
-ColumnType BoundType(ColumnType type) {
-  return type == ColumnType::kInt32 || type == ColumnType::kDecimal ? ColumnType::kInt64 : type;
-}
 absl::Status ReadBound(absl::string_view option, const std::string& text,
                        const ColumnSchema& column, std::optional<uint64_t>& out) {
   if (text.empty()) return absl::OkStatus();
@@ -136,7 +132,7 @@ absl::Status ReadBound(absl::string_view option, const std::string& text,
   if (!word.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(option, ": ", word.status().message()));
   }
-  out = column.type == ColumnType::kInt32 ? KeyFromInt64(DateFromKey(*word)) : *word;
+  out = NearestKey(column.type, *word);  // as clients/balancer_client.h has bounds
   return absl::OkStatus();
 }
 
@@ -169,7 +165,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
   const ColumnSchema column = BoundColumn(to->info);
-  const ColumnType type = BoundType(column.type);
+  const ColumnType type = NearestKeyType(column.type);
   const absl::StatusOr<KeyRange> range = RangeOf(flags, column);
   if (!range.ok()) return Report(range.status());
   if (absl::Status status = CheckAeus(*to->client, flags, presplit); !status.ok()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/parse.h"
@@ -78,7 +79,8 @@ void ScanFlags::AddTo(Flags& verb) {
           .Check(CheckNotEmpty)
           .Excludes(keys);
   verb.Add("--agg", aggregates,
-           "Of a table: count, sum, min, max, avg instead of rows: sum(a * b) as s, count(*)")
+           absl::StrCat("Of a table: ", absl::StrJoin(kAggregateFunctionNames, ", "),
+                        " instead of rows: sum(a * b) as s, count(*)"))
       .Check(CheckNotEmpty)
       .Excludes(shown)
       .Excludes(keys);

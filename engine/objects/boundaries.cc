@@ -39,9 +39,8 @@ struct Words {
     if (column.type == ColumnType::kDecimal) {
       return storage::DecimalText(Int64FromKey(word), column.scale);
     }
-    if (!narrow()) return KeyText(column.type, word);
-    const int32_t value = DateFromKey(word >> kNarrowShift);
-    return column.type == ColumnType::kDate ? DateText(value) : absl::StrCat(value);
+    const uint64_t encoded = narrow() ? word >> kNarrowShift : word;
+    return KeyText(NearestKeyType(column.type), NearestKey(column.type, encoded));
   }
 
   static constexpr int kNarrowShift = 32;

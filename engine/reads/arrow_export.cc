@@ -10,32 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "eris/query.h"
 
 namespace eris {
 namespace {
 
 std::string FormatOf(const ColumnSchema& column) {
-  switch (column.type) {
-    case ColumnType::kInt32:
-      return "i";
-    case ColumnType::kInt64:
-      return "l";
-    case ColumnType::kUint64:
-      return "L";
-    case ColumnType::kFloat64:
-      return "g";
-    case ColumnType::kDate:
-      return "tdD";
-    case ColumnType::kDecimal:
-      return absl::StrCat("d:18,", column.scale, ",64");
-    case ColumnType::kInt128:
-      return absl::StrCat("d:38,", column.scale);
-    case ColumnType::kString:
-      return "z";
-  }
-  return "n";
+  return VisitColumnType(column.type, [&](auto traits) {
+    return absl::Substitute(traits.arrow_format, column.scale);
+  });
 }
 
 struct SchemaData {

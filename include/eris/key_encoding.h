@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -80,6 +81,49 @@ constexpr uint64_t KeyFromDate(int32_t days) {
 // REQUIRES: key < 2^32.
 constexpr int32_t DateFromKey(uint64_t key) {
   return static_cast<int32_t>(static_cast<uint32_t>(key) ^ key_internal::kSignBit32);
+}
+
+// The key of a value of any C++ type that a column's values have, by the functions above. Those of
+// four bytes are keys below 2^32.
+template <class T>
+constexpr uint64_t EncodeKey(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return KeyFromFloat64(value);
+  } else {
+    using Bits = std::make_unsigned_t<T>;
+    constexpr Bits kSign = std::is_signed_v<T> ? Bits{1} << (8 * sizeof(T) - 1) : Bits{0};
+    return static_cast<Bits>(static_cast<Bits>(value) ^ kSign);
+  }
+}
+template <class T>
+constexpr T DecodeKey(uint64_t key) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return Float64FromKey(key);
+  } else {
+    return static_cast<T>(EncodeKey(static_cast<T>(key)));  // flips a sign bit back
+  }
+}
+
+// The type of an index's keys that has a column's values in their order: of int32 and decimals
+// int64. Bounds of a table's partitions are such keys for a client.
+constexpr ColumnType NearestKeyType(ColumnType type) {
+  if (type == ColumnType::kDate) return type;
+  return VisitColumnType(type, []<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_floating_point_v<T>) return ColumnType::kFloat64;
+    return std::is_signed_v<T> ? ColumnType::kInt64 : ColumnType::kUint64;
+  });
+}
+// EncodeKey of a column's value, as the key of NearestKeyType.
+constexpr uint64_t NearestKey(ColumnType type, uint64_t encoded) {
+  if (NearestKeyType(type) == type) return encoded;
+  return VisitColumnType(type, [encoded]<class T>(ColumnTraits<T>) -> uint64_t {
+    if constexpr (std::is_integral_v<T>) {
+      using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+      return EncodeKey(Wide{DecodeKey<T>(encoded)});
+    } else {
+      return encoded;
+    }
+  });
 }
 
 // The lowest and the highest key of a type. Those of kFloat64 are the infinities: NaNs would lie

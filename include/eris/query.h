@@ -4,7 +4,9 @@
 #ifndef ERIS_QUERY_H_
 #define ERIS_QUERY_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +15,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "eris/arrow_c_data.h"
@@ -41,6 +44,22 @@ enum class AggregateFunction : uint8_t {
   kMax = 4,
   kAverage = 5,  // a double: the exact sum by the count. Without a row null
 };
+
+// What they are called in text, in their order from kCount on.
+inline constexpr absl::string_view kAggregateFunctionNames[] = {"count", "sum", "min", "max",
+                                                                "avg"};
+
+// Empty for what is none.
+constexpr absl::string_view AggregateFunctionName(AggregateFunction function) {
+  const size_t i = static_cast<size_t>(function) - 1;
+  return i < std::size(kAggregateFunctionNames) ? kAggregateFunctionNames[i] : "";
+}
+constexpr std::optional<AggregateFunction> AggregateFunctionFromName(absl::string_view name) {
+  for (size_t i = 0; i < std::size(kAggregateFunctionNames); ++i) {
+    if (kAggregateFunctionNames[i] == name) return static_cast<AggregateFunction>(i + 1);
+  }
+  return std::nullopt;
+}
 
 struct NamedExpression {
   Expression expression;

@@ -9,60 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "eris/column_type.h"
+
 namespace eris {
-
-enum class ColumnType : uint8_t {
-  kInt32 = 1,
-  kInt64 = 2,
-  kUint64 = 3,
-  kFloat64 = 4,
-  kDate = 5,     // i32, days since 1970-01-01
-  kDecimal = 6,  // i64, times 10^-scale
-  kString = 7,   // bytes, compared as such
-  kInt128 = 8,   // of results alone (sums): 16 bytes, times 10^-scale
-};
-
-// Bytes of one value; of strings 0.
-constexpr uint32_t ColumnValueBytes(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt32:
-    case ColumnType::kDate:
-      return 4;
-    case ColumnType::kInt64:
-    case ColumnType::kUint64:
-    case ColumnType::kFloat64:
-    case ColumnType::kDecimal:
-      return 8;
-    case ColumnType::kInt128:
-      return 16;
-    case ColumnType::kString:
-      return 0;
-  }
-  return 0;
-}
-
-// "int32", "float64", "decimal", "string": what a type is called, in messages and by programs.
-constexpr const char* ColumnTypeName(ColumnType type) {
-  switch (type) {
-    case ColumnType::kInt32:
-      return "int32";
-    case ColumnType::kInt64:
-      return "int64";
-    case ColumnType::kUint64:
-      return "uint64";
-    case ColumnType::kFloat64:
-      return "float64";
-    case ColumnType::kDate:
-      return "date";
-    case ColumnType::kDecimal:
-      return "decimal";
-    case ColumnType::kString:
-      return "string";
-    case ColumnType::kInt128:
-      return "int128";
-  }
-  return "unknown";
-}
 
 struct ColumnSchema {
   std::string name;  // 1 to kColumnNameBytesMax bytes, once in an object

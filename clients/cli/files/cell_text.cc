@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 #include "absl/numeric/int128.h"
@@ -18,12 +19,7 @@ namespace eris::cli {
 namespace {
 
 // A sum: i128, low half first.
-void AppendWide(const client::OwnedRows& rows, size_t index, uint64_t row, uint8_t scale,
-                std::string* text) {
-  struct Halves {
-    uint64_t low, high;
-  };
-  const auto halves = rows.Get<Halves>(index, row);
+void AppendWide(const Int128Halves& halves, uint8_t scale, std::string* text) {
   const absl::uint128 bits = absl::MakeUint128(halves.high, halves.low);
   const bool negative = halves.high >> 63 != 0;
   std::ostringstream digits;
@@ -60,24 +56,23 @@ bool IsNanCell(const ColumnSchema& column, const char* cell) {
 
 void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_t index,
                 uint64_t row, std::string* text) {
-  switch (column.type) {
-    case ColumnType::kInt32:
-      return absl::StrAppend(text, rows.Get<int32_t>(index, row));
-    case ColumnType::kInt64:
-      return absl::StrAppend(text, rows.Get<int64_t>(index, row));
-    case ColumnType::kUint64:
-      return absl::StrAppend(text, rows.Get<uint64_t>(index, row));
-    case ColumnType::kFloat64:
-      return AppendDouble(rows.Get<double>(index, row), text);
-    case ColumnType::kDate:
-      return absl::StrAppend(text, DateText(rows.Get<int32_t>(index, row)));
-    case ColumnType::kDecimal:
-      return client::AppendDecimal(rows.Get<int64_t>(index, row), column.scale, text);
-    case ColumnType::kInt128:
-      return AppendWide(rows, index, row, column.scale, text);
-    case ColumnType::kString:
-      return absl::StrAppend(text, rows.GetString(index, row));
+  if (column.type == ColumnType::kDate) {
+    return absl::StrAppend(text, DateText(rows.Get<int32_t>(index, row)));
   }
+  if (column.type == ColumnType::kDecimal) {
+    return client::AppendDecimal(rows.Get<int64_t>(index, row), column.scale, text);
+  }
+  VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_void_v<T>) {
+      absl::StrAppend(text, rows.GetString(index, row));
+    } else if constexpr (std::is_integral_v<T>) {
+      absl::StrAppend(text, rows.Get<T>(index, row));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      AppendDouble(rows.Get<T>(index, row), text);
+    } else {
+      AppendWide(rows.Get<T>(index, row), column.scale, text);
+    }
+  });
 }
 
 bool ParseCell(const ColumnSchema& column, absl::string_view text, char* cell) {

@@ -8,10 +8,12 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <system_error>
+#include <type_traits>
 
 #include "absl/strings/string_view.h"
 #include "eris/key_text.h"
@@ -140,10 +142,12 @@ inline bool ParseField(absl::string_view text, int64_t& number) {
   }
   return internal::ParseWhole(text, number);
 }
-inline bool ParseField(absl::string_view text, int32_t& number) {
-  int64_t wide = 0;
+// Of fewer bytes.
+template <std::integral Integer>
+bool ParseField(absl::string_view text, Integer& number) {
+  std::conditional_t<std::is_signed_v<Integer>, int64_t, uint64_t> wide = 0;
   if (!ParseField(text, wide)) return false;
-  number = static_cast<int32_t>(wide);
+  number = static_cast<Integer>(wide);
   return number == wide;
 }
 // As from_chars: also inf and nan.
@@ -201,37 +205,26 @@ inline bool ParseDateField(absl::string_view text, int32_t& days) {
   return ParseDate(text, days);
 }
 
-namespace internal {
-
-template <class T, class Parse>
-bool StoreAt(char* to, Parse parse) {
-  T value{};
-  const bool good = parse(value);
-  std::memcpy(to, &value, sizeof(value));
-  return good;
-}
-
-}  // namespace internal
-
 // A value of a column of fixed width, which is stored at `to` in any case.
 inline bool StoreField(ColumnType type, uint8_t scale, absl::string_view text, char* to) {
-  switch (type) {
-    case ColumnType::kInt32:
-      return internal::StoreAt<int32_t>(to, [&](int32_t& v) { return ParseField(text, v); });
-    case ColumnType::kInt64:
-      return internal::StoreAt<int64_t>(to, [&](int64_t& v) { return ParseField(text, v); });
-    case ColumnType::kUint64:
-      return internal::StoreAt<uint64_t>(to, [&](uint64_t& v) { return ParseField(text, v); });
-    case ColumnType::kFloat64:
-      return internal::StoreAt<double>(to, [&](double& v) { return ParseField(text, v); });
-    case ColumnType::kDate:
-      return internal::StoreAt<int32_t>(to, [&](int32_t& v) { return ParseDateField(text, v); });
-    case ColumnType::kDecimal:
-      return internal::StoreAt<int64_t>(
-          to, [&](int64_t& v) { return ParseDecimalField(text, scale, v); });
-    default:
-      return false;
+  const auto store = [to](auto value, auto parse) {
+    const bool good = parse(value);
+    std::memcpy(to, &value, sizeof(value));
+    return good;
+  };
+  if (type == ColumnType::kDate) {
+    return store(int32_t{}, [&](int32_t& value) { return ParseDateField(text, value); });
   }
+  if (type == ColumnType::kDecimal) {
+    return store(int64_t{}, [&](int64_t& value) { return ParseDecimalField(text, scale, value); });
+  }
+  return VisitColumnType(type, [&]<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return store(T{}, [&](T& value) { return ParseField(text, value); });
+    } else {
+      return false;
+    }
+  });
 }
 
 }  // namespace eris::cli

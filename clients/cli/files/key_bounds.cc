@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,13 +22,6 @@ constexpr int kNarrowShift = 32;
 
 bool IsNarrow(ObjectKind kind, const ColumnSchema& column) {
   return kind == ObjectKind::kTable && ColumnValueBytes(column.type) == sizeof(uint32_t);
-}
-
-template <class T>
-T Load(const char* cell) {
-  T value;
-  std::memcpy(&value, cell, sizeof(value));
-  return value;
 }
 
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text, const ColumnSchema& column) {
@@ -51,22 +45,17 @@ absl::StatusOr<KeyRange> ParseRange(absl::string_view text, const ColumnSchema& 
 bool ParseWord(const ColumnSchema& column, absl::string_view text, uint64_t& word) {
   char cell[8];
   if (!ParseCell(column, text, cell)) return false;
-  switch (column.type) {
-    case ColumnType::kInt32:
-    case ColumnType::kDate:
-      word = KeyFromDate(Load<int32_t>(cell));
-      return true;
-    case ColumnType::kFloat64:
-      if (IsNan(Load<double>(cell))) return false;
-      word = KeyFromFloat64(Load<double>(cell));
-      return true;
-    case ColumnType::kUint64:
-      word = Load<uint64_t>(cell);
-      return true;
-    default:
-      word = KeyFromInt64(Load<int64_t>(cell));
-      return true;
-  }
+  return VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      T value;
+      std::memcpy(&value, cell, sizeof(value));
+      if constexpr (std::is_floating_point_v<T>) {
+        if (IsNan(value)) return false;
+      }
+      word = EncodeKey(value);
+    }
+    return true;
+  });
 }
 
 absl::StatusOr<uint64_t> WordFromText(const ColumnSchema& column, absl::string_view text) {
@@ -77,8 +66,9 @@ absl::StatusOr<uint64_t> WordFromText(const ColumnSchema& column, absl::string_v
 }
 
 std::string WordText(const ColumnSchema& column, uint64_t word) {
-  if (column.type == ColumnType::kInt32) return absl::StrCat(DateFromKey(word));
-  if (column.type != ColumnType::kDecimal) return KeyText(column.type, word);
+  if (column.type != ColumnType::kDecimal) {
+    return KeyText(NearestKeyType(column.type), NearestKey(column.type, word));
+  }
   std::string text;
   client::AppendDecimal(Int64FromKey(word), column.scale, &text);
   return text;

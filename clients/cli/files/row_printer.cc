@@ -12,6 +12,11 @@ namespace {
 
 bool IsRight(ColumnType type) { return type != ColumnType::kString && type != ColumnType::kDate; }
 
+// Whether readers, which have doubles, get each value as it is.
+bool IsJsonNumber(ColumnType type) {
+  return type == ColumnType::kFloat64 || (ColumnValueBytes(type) == 4 && type != ColumnType::kDate);
+}
+
 }  // namespace
 
 void RowPrinter::Collect(const Schema& schema, const client::OwnedRows& rows,
@@ -120,9 +125,8 @@ void RowPrinter::AddJson(const Schema& schema, const client::OwnedRows& rows, ui
       line += rows.Get<int32_t>(i, row) != 0 ? "true" : "false";
       continue;
     }
-    const bool is_number =
-        column.type == ColumnType::kInt32 ||
-        (column.type == ColumnType::kFloat64 && std::isfinite(rows.Get<double>(i, row)));
+    const bool is_number = IsJsonNumber(column.type) && (column.type != ColumnType::kFloat64 ||
+                                                         std::isfinite(rows.Get<double>(i, row)));
     if (!is_number) line += '"';
     AppendCell(column, rows, i, row, &line);
     if (!is_number) line += '"';

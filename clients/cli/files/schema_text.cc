@@ -5,12 +5,14 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -22,16 +24,18 @@
 namespace eris::cli {
 namespace {
 
-constexpr ColumnType kTypes[] = {ColumnType::kInt32,   ColumnType::kInt64, ColumnType::kUint64,
-                                 ColumnType::kFloat64, ColumnType::kDate,  ColumnType::kDecimal,
-                                 ColumnType::kString};
+// "int32, int64, decimal(SCALE), ...".
+std::string TypesText() {
+  return absl::StrJoin(kColumnTypes, ", ", [](std::string* out, ColumnType type) {
+    absl::StrAppend(out, ColumnTypeName(type), type == ColumnType::kDecimal ? "(SCALE)" : "");
+  });
+}
 
 absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
   const auto refuse = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat("column '", text, "' of the schema: ", why,
-                                                   "; expected NAME:TYPE with a type of int32, ",
-                                                   "int64, uint64, float64, date, decimal(SCALE), "
-                                                   "string, and ? behind it if there are nulls"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "column '", text, "' of the schema: ", why, "; expected NAME:TYPE with a type of ",
+        TypesText(), ", and ? behind it if there are nulls"));
   };
   const size_t colon = text.rfind(':');
   if (colon == text.npos) return refuse("has no ':'");
@@ -50,10 +54,10 @@ absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
     scale = number;
     type = type.substr(0, open);
   }
-  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](ColumnType one) {
-    return type == ColumnTypeName(one);
-  });
-  if (found == std::end(kTypes)) return refuse(absl::StrCat("'", type, "' is no type"));
+  const auto* const found =
+      std::find_if(std::begin(kColumnTypes), std::end(kColumnTypes),
+                   [&](ColumnType one) { return type == ColumnTypeName(one); });
+  if (found == std::end(kColumnTypes)) return refuse(absl::StrCat("'", type, "' is no type"));
   column.type = *found;
   if (scale.has_value() != (column.type == ColumnType::kDecimal)) {
     return refuse(scale ? "only a decimal has a scale" : "a decimal has a scale: decimal(2)");
@@ -231,9 +235,6 @@ std::string ValuesText(const Schema& schema) {
 
 std::string ColumnRangeText(const ColumnSchema& column, bool key, uint64_t string_bytes_max) {
   switch (column.type) {
-    case ColumnType::kInt32:
-      return absl::StrCat("number from ", std::numeric_limits<int32_t>::min(), " to ",
-                          std::numeric_limits<int32_t>::max());
     case ColumnType::kFloat64:
       if (!key) return "number within the range of 64-bit floats";
       return std::string(KeyTypeRange(column.type));
@@ -247,9 +248,19 @@ std::string ColumnRangeText(const ColumnSchema& column, bool key, uint64_t strin
     }
     case ColumnType::kString:
       return absl::StrCat("string of at most ", string_bytes_max, " bytes");
-    default:
+    case ColumnType::kDate:
       return std::string(KeyTypeRange(column.type));
+    default:
+      break;
   }
+  return VisitColumnType(column.type, []<class T>(ColumnTraits<T>) -> std::string {
+    if constexpr (std::is_integral_v<T>) {
+      return absl::StrCat("number from ", std::numeric_limits<T>::min(), " to ",
+                          std::numeric_limits<T>::max());
+    } else {
+      return "number";
+    }
+  });
 }
 
 }  // namespace eris::cli

@@ -39,37 +39,19 @@ void AddVector(const Accumulator& accumulator, const BlockVector& vector, uint32
     return;
   }
   if (accumulator.kind == Accumulator::Kind::kSum) {
-    switch (vector.kind) {
-      case BlockVector::Kind::kInt32:
-        cell.sum += kernels::Sum(vector.i32(), rows, mask);
-        break;
-      case BlockVector::Kind::kInt64:
-        cell.sum += kernels::Sum(vector.i64(), rows, mask, narrow);
-        break;
-      case BlockVector::Kind::kUint64:
-        cell.sum += kernels::Sum(vector.u64(), rows, mask, narrow);
-        break;
-      case BlockVector::Kind::kDouble:
-        cell.real += kernels::Sum(vector.f64(), rows, mask);
-        break;
-    }
+    vector.Visit([&]<class T>(const T* values) {
+      if constexpr (std::is_floating_point_v<T>) {
+        cell.real += kernels::Sum(values, rows, mask);
+      } else if constexpr (sizeof(T) == sizeof(int64_t)) {
+        cell.sum += kernels::Sum(values, rows, mask, narrow);
+      } else {
+        cell.sum += kernels::Sum(values, rows, mask);
+      }
+    });
     return;
   }
   kernels::Extremes found{};
-  switch (vector.kind) {
-    case BlockVector::Kind::kInt32:
-      kernels::FindExtremes(vector.i32(), rows, mask, found);
-      break;
-    case BlockVector::Kind::kInt64:
-      kernels::FindExtremes(vector.i64(), rows, mask, found);
-      break;
-    case BlockVector::Kind::kUint64:
-      kernels::FindExtremes(vector.u64(), rows, mask, found);
-      break;
-    case BlockVector::Kind::kDouble:
-      kernels::FindExtremes(vector.f64(), rows, mask, found);
-      break;
-  }
+  vector.Visit([&](const auto* values) { kernels::FindExtremes(values, rows, mask, found); });
   if (accumulator.kind == Accumulator::Kind::kMin) {
     cell.key = std::min(cell.key, found.min);
   } else {
@@ -121,18 +103,10 @@ void AddGrouped(const Accumulator& accumulator, const BlockVector& vector, const
         break;
     }
   };
-  switch (vector.kind) {
-    case BlockVector::Kind::kInt32:  // vectors of picked rows are wide
-    case BlockVector::Kind::kInt64:
-      add([data = vector.i64()](uint32_t i) { return data[i]; });
-      break;
-    case BlockVector::Kind::kUint64:
-      add([data = vector.u64()](uint32_t i) { return data[i]; });
-      break;
-    case BlockVector::Kind::kDouble:
-      add([data = vector.f64()](uint32_t i) { return data[i]; });
-      break;
-  }
+  vector.Visit([&]<class T>(const T* data) {
+    // Vectors of picked rows are wide.
+    if constexpr (sizeof(T) == sizeof(int64_t)) add([data](uint32_t i) { return data[i]; });
+  });
 }
 
 }  // namespace

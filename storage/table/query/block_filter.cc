@@ -21,21 +21,9 @@ constexpr size_t kSetByVectorsMax = 8;
 
 void KeepInRange(const BlockVector& vector, uint32_t rows, Scalar lo, Scalar hi, bool negated,
                  uint64_t* mask) {
-  switch (vector.kind) {
-    case BlockVector::Kind::kInt32:
-      kernels::KeepInRange(vector.i32(), rows, static_cast<int32_t>(lo.i64),
-                           static_cast<int32_t>(hi.i64), negated, mask);
-      break;
-    case BlockVector::Kind::kInt64:
-      kernels::KeepInRange(vector.i64(), rows, lo.i64, hi.i64, negated, mask);
-      break;
-    case BlockVector::Kind::kUint64:
-      kernels::KeepInRange(vector.u64(), rows, lo.u64, hi.u64, negated, mask);
-      break;
-    case BlockVector::Kind::kDouble:
-      kernels::KeepInRange(vector.f64(), rows, lo.f64, hi.f64, negated, mask);
-      break;
-  }
+  vector.Visit([&]<class T>(const T* values) {
+    kernels::KeepInRange(values, rows, lo.As<T>(), hi.As<T>(), negated, mask);
+  });
 }
 
 // Keeps the rows for which what(row) is true.
@@ -52,22 +40,12 @@ void KeepRows(uint64_t* mask, uint32_t rows, What what) {
 }
 
 bool InSet(const std::vector<Scalar>& set, const BlockVector& vector, uint32_t row) {
-  const auto contains = [&](auto value, auto of) {
-    const auto found = std::lower_bound(set.begin(), set.end(), value,
-                                        [&](Scalar a, auto b) { return of(a) < b; });
-    return found != set.end() && of(*found) == value;
-  };
-  switch (vector.kind) {
-    case BlockVector::Kind::kInt32:
-      return contains(int64_t{vector.i32()[row]}, [](Scalar s) { return s.i64; });
-    case BlockVector::Kind::kInt64:
-      return contains(vector.i64()[row], [](Scalar s) { return s.i64; });
-    case BlockVector::Kind::kUint64:
-      return contains(vector.u64()[row], [](Scalar s) { return s.u64; });
-    case BlockVector::Kind::kDouble:
-      return contains(vector.f64()[row], [](Scalar s) { return s.f64; });
-  }
-  return false;
+  // All of the set are values of the column.
+  return vector.Visit([&]<class T>(const T* values) {
+    const auto found = std::lower_bound(set.begin(), set.end(), values[row],
+                                        [](Scalar a, T b) { return a.As<T>() < b; });
+    return found != set.end() && found->template As<T>() == values[row];
+  });
 }
 
 bool Holds(std::partial_ordering order, PredicateNode::Comparison comparison) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "storage/table/kernels/kernels.h"
@@ -16,13 +16,13 @@ namespace {
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
 
 uint64_t WordAt(const SegmentColumn& column, uint32_t row) {
-  if (IsNarrow(column.type)) {
-    return static_cast<uint64_t>(int64_t{static_cast<const int32_t*>(column.values)[row]});
-  }
-  if (column.type == ColumnType::kFloat64) {
-    return GroupWord(static_cast<const double*>(column.values)[row]);
-  }
-  return static_cast<const uint64_t*>(column.values)[row];
+  return VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) -> uint64_t {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return GroupWord(static_cast<const T*>(column.values)[row]);
+    } else {
+      return 0;
+    }
+  });
 }
 
 }  // namespace

@@ -4,27 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "storage/table/kernels/kernels.h"
+#include "storage/table/query/literal_interval.h"
 #include "storage/table/query/plan_compiler.h"
 
 namespace eris::storage {
 namespace {
 
 using Op = ValueNode::Op;
-
-struct Limits {
-  Int128 min, max;
-};
-
-Limits LimitsOf(const ValueNode& node) {
-  if (node.value_class == ValueClass::kUnsigned) return {0, std::numeric_limits<uint64_t>::max()};
-  if (node.IsColumn() && ColumnValueBytes(node.type) == 4) {
-    return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
-  }
-  return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
-}
 
 Int128 WideConstant(const ValueNode& node) {
   return node.value_class == ValueClass::kUnsigned ? Int128{node.constant.u64}
@@ -113,7 +103,7 @@ void BlockValues::ColumnBounds(const ValueNode& node, Bounds& out) const {
     }
     return;
   }
-  const Limits limits = LimitsOf(node);
+  const RangeOfValues limits = RangeOf(node);
   out.known = true;
   out.lo = limits.min;
   out.hi = limits.max;
@@ -127,7 +117,7 @@ void BlockValues::ColumnBounds(const ValueNode& node, Bounds& out) const {
 }
 
 void BlockValues::ArithmeticBounds(const ValueNode& node, Bounds& out) const {
-  const Limits limits = LimitsOf(node);
+  const RangeOfValues limits = RangeOf(node);
   const Bounds& a = bounds_[node.left];
   const Bounds& b = bounds_[node.right];
   out.nulls = a.nulls || b.nulls;
@@ -203,15 +193,21 @@ const BlockVector* BlockValues::Request(uint32_t value, const uint64_t* needed) 
 
 const BlockVector* BlockValues::RequestWide(uint32_t value, const uint64_t* needed) {
   const BlockVector* const made = Request(value, needed);
-  if (made == nullptr || made->kind != BlockVector::Kind::kInt32) return made;
-  Slot& slot = slots_[value];  // of a column: nothing to check
-  if (slot.wide_stamp != block_) {
-    auto* const room = reinterpret_cast<int64_t*>(Room(value));
-    kernels::Widen(made->i32(), rows_, room);
-    slot.wide = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = made->validity};
-    slot.wide_stamp = block_;
-  }
-  return &slot.wide;
+  if (made == nullptr) return nullptr;
+  return made->Visit([&]<class T>(const T* values) -> const BlockVector* {
+    if constexpr (sizeof(T) == sizeof(int64_t)) {
+      return made;
+    } else {
+      Slot& slot = slots_[value];  // of a column: nothing to check
+      if (slot.wide_stamp != block_) {
+        auto* const room = reinterpret_cast<int64_t*>(Room(value));
+        kernels::Widen(values, rows_, room);
+        slot.wide = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = made->validity};
+        slot.wide_stamp = block_;
+      }
+      return &slot.wide;
+    }
+  });
 }
 
 bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out) {
@@ -222,10 +218,12 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
         PickColumn(value, out);
         return true;
       }
-      const SegmentColumn& from = column(value);
-      const bool narrow = ColumnValueBytes(node.type) == 4;
-      out.kind = narrow ? BlockVector::Kind::kInt32 : WideKind(node);
-      out.data = static_cast<const std::byte*>(from.values) + size_t{base_} * (narrow ? 4 : 8);
+      VisitColumnType(node.type, [&]<class T>(ColumnTraits<T>) {
+        if constexpr (std::is_arithmetic_v<T>) {
+          out.kind = BlockVector::KindOf<T>();
+          out.data = static_cast<const T*>(column(value).values) + base_;
+        }
+      });
       out.validity = Validity(value);
       return true;
     }
@@ -259,15 +257,13 @@ void BlockValues::PickColumn(uint32_t value, BlockVector& out) {
   const ValueNode& node = plan_.values[value];
   const SegmentColumn& from = column(value);
   uint64_t* const room = Room(value);
-  if (ColumnValueBytes(node.type) == 4) {
-    const auto* const values = static_cast<const int32_t*>(from.values) + base_;
-    for (uint32_t i = 0; i < rows_; ++i) {
-      room[i] = static_cast<uint64_t>(int64_t{values[picks_[i]]});
+  VisitColumnType(node.type, [&]<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      using Bits = std::conditional_t<sizeof(T) == sizeof(uint64_t), uint64_t, T>;
+      const auto* const values = static_cast<const Bits*>(from.values) + base_;
+      for (uint32_t i = 0; i < rows_; ++i) room[i] = static_cast<uint64_t>(values[picks_[i]]);
     }
-  } else {
-    const auto* const values = static_cast<const uint64_t*>(from.values) + base_;
-    for (uint32_t i = 0; i < rows_; ++i) room[i] = values[picks_[i]];
-  }
+  });
   out = {.kind = WideKind(node), .data = room};
   if (const uint64_t* const validity = Validity(value); validity != nullptr) {
     uint64_t* const bits = ValidityRoom(value);
@@ -363,7 +359,7 @@ bool BlockValues::Arithmetic(uint32_t value, const uint64_t* needed, BlockVector
 bool BlockValues::CheckedArithmetic(uint32_t value, const uint64_t* needed, const BlockVector& left,
                                     const BlockVector& right, BlockVector& out) {
   const ValueNode& node = plan_.values[value];
-  const Limits limits = LimitsOf(node);
+  const RangeOfValues limits = RangeOf(node);
   const Int128 left_power = kPowersOfTen[node.left_power];
   const Int128 right_power = kPowersOfTen[node.right_power];
   const auto wide = [](const BlockVector& side, uint32_t i) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -71,7 +72,28 @@ struct BlockVector {
   const void* data = nullptr;
   const uint64_t* validity = nullptr;  // nullptr: nothing is null
 
-  const int32_t* i32() const { return static_cast<const int32_t*>(data); }
+  // Calls function(const T*) with the values.
+  template <class Function>
+  auto Visit(Function function) const {
+    switch (kind) {
+      case Kind::kInt32:
+        return function(static_cast<const int32_t*>(data));
+      case Kind::kInt64:
+        return function(i64());
+      case Kind::kUint64:
+        return function(u64());
+      case Kind::kDouble:
+        break;
+    }
+    return function(f64());
+  }
+  template <class T>
+  static constexpr Kind KindOf() {
+    if constexpr (std::is_same_v<T, int32_t>) return Kind::kInt32;
+    if constexpr (std::is_same_v<T, int64_t>) return Kind::kInt64;
+    if constexpr (std::is_same_v<T, uint64_t>) return Kind::kUint64;
+    if constexpr (std::is_same_v<T, double>) return Kind::kDouble;
+  }
   const int64_t* i64() const { return static_cast<const int64_t*>(data); }
   const uint64_t* u64() const { return static_cast<const uint64_t*>(data); }
   const double* f64() const { return static_cast<const double*>(data); }

@@ -201,22 +201,19 @@ void GroupTable::Sort(std::vector<uint32_t>& order) const {
     const bool b_null = (b.nulls >> i & 1) != 0;
     if (a_null || b_null) return int{b_null} - int{a_null};
     const auto sign = [](const auto& x, const auto& y) { return x < y ? -1 : y < x ? 1 : 0; };
-    switch (types_[i]) {
-      case ColumnType::kString:
-        return sign(Text(a.words[i]), Text(b.words[i]));
-      case ColumnType::kUint64:
-        return sign(a.words[i], b.words[i]);
-      case ColumnType::kFloat64: {
-        const auto key = [](uint64_t word) {
-          double value = 0;
-          __builtin_memcpy(&value, &word, sizeof value);
-          return kernels::OrderKey(value);
-        };
-        return sign(key(a.words[i]), key(b.words[i]));
-      }
-      default:
-        return sign(static_cast<int64_t>(a.words[i]), static_cast<int64_t>(b.words[i]));
+    const Scalar x{.u64 = a.words[i]};
+    const Scalar y{.u64 = b.words[i]};
+    switch (ClassOf(types_[i])) {
+      case ValueClass::kString:
+        return sign(Text(x.u64), Text(y.u64));
+      case ValueClass::kUnsigned:
+        return sign(x.u64, y.u64);
+      case ValueClass::kDouble:
+        return sign(kernels::OrderKey(x.f64), kernels::OrderKey(y.f64));
+      case ValueClass::kSigned:
+        return sign(x.i64, y.i64);
     }
+    return 0;
   };
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     for (size_t i = 0; i < types_.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,12 +30,17 @@ struct GroupKey {
   friend bool operator==(const GroupKey&, const GroupKey&) = default;
 };
 
-// The only spelling of a double as a group.
-inline uint64_t GroupWord(double value) {
-  uint64_t bits = 0x7ff8'0000'0000'0000;
-  if (value == 0) return 0;
-  if (value == value) __builtin_memcpy(&bits, &value, sizeof bits);
-  return bits;
+// A number as a group: an integer in 64 bits, of a double its only spelling.
+template <class T>
+uint64_t GroupWord(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    uint64_t bits = 0x7ff8'0000'0000'0000;
+    if (value == 0) return 0;
+    if (value == value) __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+  } else {
+    return static_cast<uint64_t>(value);
+  }
 }
 
 class GroupTable {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <variant>
 
 namespace eris::storage {
@@ -110,13 +111,16 @@ Interval Intersect(ValueClass value_class, Interval a, const Interval& b) {
 }
 
 RangeOfValues RangeOf(const ValueNode& value) {
-  if (value.value_class == ValueClass::kUnsigned) {
-    return {0, std::numeric_limits<uint64_t>::max()};
-  }
-  if (value.IsColumn() && ColumnValueBytes(value.type) == 4) {
-    return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
-  }
-  return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  // A column has those of its type, a computed value all of its class.
+  const ColumnType wide =
+      value.value_class == ValueClass::kUnsigned ? ColumnType::kUint64 : ColumnType::kInt64;
+  return VisitColumnType(value.IsColumn() ? value.type : wide, []<class T>(ColumnTraits<T>) {
+    RangeOfValues range{};
+    if constexpr (std::is_integral_v<T>) {
+      range = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+    }
+    return range;
+  });
 }
 
 bool Below(ValueClass value_class, Scalar a, Scalar b) {

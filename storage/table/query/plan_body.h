@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "eris/query.h"
@@ -19,11 +20,30 @@ namespace eris::storage {
 // How a value is computed with, whatever its type.
 enum class ValueClass : uint8_t { kSigned, kUnsigned, kDouble, kString };
 
+constexpr ValueClass ClassOf(ColumnType type) {
+  return VisitColumnType(type, []<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_void_v<T>) return ValueClass::kString;
+    if constexpr (std::is_floating_point_v<T>) return ValueClass::kDouble;
+    // Of fewer bytes an i64 has all values.
+    return std::is_same_v<T, uint64_t> ? ValueClass::kUnsigned : ValueClass::kSigned;
+  });
+}
+
 // One value of a class, by whose name it is read.
 union Scalar {
   int64_t i64;
   uint64_t u64;
   double f64;
+
+  // As one of a column, whose values are of this class.
+  template <class T>
+  T As() const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return f64;
+    } else {
+      return static_cast<T>(u64);
+    }
+  }
 };
 
 struct ValueNode {

@@ -195,25 +195,12 @@ absl::StatusOr<uint32_t> PlanCompiler::Column(const std::string& name) {
   }
   const ColumnSchema* const found = &layout_.column(at->second);
   ValueNode node{.op = ValueNode::Op::kColumn,
+                 .value_class = ClassOf(found->type),
                  .type = found->type,
                  .scale = found->scale,
                  .nullable = found->nullable,
                  .column = at->second,
                  .text = name};
-  switch (found->type) {
-    case ColumnType::kUint64:
-      node.value_class = ValueClass::kUnsigned;
-      break;
-    case ColumnType::kFloat64:
-      node.value_class = ValueClass::kDouble;
-      break;
-    case ColumnType::kString:
-      node.value_class = ValueClass::kString;
-      break;
-    default:
-      node.value_class = ValueClass::kSigned;
-      break;
-  }
   return AddValue(std::move(node));
 }
 

@@ -12,6 +12,23 @@ const T* ColumnAt(const SegmentColumn& column, uint32_t base) {
   return static_cast<const T*>(column.values) + base;
 }
 
+// What kernels test values as: signed or not, a range of 64 bits is one modulo 2^64.
+template <class T>
+using Tested = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>;
+
+// Whether there is a kernel that adds up values of S for tested ones of T.
+template <class T, class S>
+concept Summable = std::is_arithmetic_v<T> && std::is_arithmetic_v<S> &&
+    requires(const T* tested, T bound, const S* values, Int128& sum) {
+  kernels::SumInRange(tested, bound, bound, values, 0, sum);
+};
+
+bool HasKernel(ColumnType tested, ColumnType summed) {
+  return VisitColumnType(tested, [summed]<class T>(ColumnTraits<T>) {
+    return VisitColumnType(summed, []<class S>(ColumnTraits<S>) { return Summable<Tested<T>, S>; });
+  });
+}
+
 }  // namespace
 
 bool RangePass::Fits() const {
@@ -28,23 +45,17 @@ bool RangePass::Fits() const {
   if (plan_.accumulators.empty()) return true;
   const Accumulator& accumulator = plan_.accumulators[0];
   const ValueNode& summed = plan_.values[accumulator.value];
-  const bool integers = tested.value_class != ValueClass::kDouble &&
-                        summed.value_class != ValueClass::kDouble &&
-                        ColumnValueBytes(tested.type) <= ColumnValueBytes(summed.type);
-  return accumulator.kind == Accumulator::Kind::kSum && summed.IsColumn() && integers &&
-         !values_.bounds(accumulator.value).nulls;
+  return accumulator.kind == Accumulator::Kind::kSum && summed.IsColumn() &&
+         HasKernel(tested.type, summed.type) && !values_.bounds(accumulator.value).nulls;
 }
 
 void RangePass::Run(uint32_t base, uint32_t rows) {
   const PredicateNode& node = plan_.predicates[filter_.active()[0]];
-  const ColumnType type = values_.column(node.value).type;
-  if (ColumnValueBytes(type) == 4) {
-    RunTyped(base, rows, static_cast<int32_t>(node.lo.i64), static_cast<int32_t>(node.hi.i64));
-  } else if (type == ColumnType::kFloat64) {
-    RunTyped(base, rows, node.lo.f64, node.hi.f64);
-  } else {
-    RunTyped(base, rows, node.lo.u64, node.hi.u64);
-  }
+  VisitColumnType(values_.column(node.value).type, [&]<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      RunTyped(base, rows, node.lo.As<Tested<T>>(), node.hi.As<Tested<T>>());
+    }
+  });
 }
 
 template <class T>
@@ -56,21 +67,13 @@ void RangePass::RunTyped(uint32_t base, uint32_t rows, T lo, T hi) {
     count += kernels::CountInRange(values, rows, lo, hi);
     return;
   }
-  if constexpr (!std::is_same_v<T, double>) {
-    const uint32_t value = plan_.accumulators[0].value;
-    const SegmentColumn& summed = values_.column(value);
-    const auto sum = [&]<class S>(const S* addends) {
-      count += kernels::SumInRange(values, lo, hi, addends, rows, table_.cells(0)[0].sum);
-    };
-    if constexpr (std::is_same_v<T, int32_t>) {
-      if (ColumnValueBytes(summed.type) == 4) return sum(ColumnAt<int32_t>(summed, base));
+  const SegmentColumn& summed = values_.column(plan_.accumulators[0].value);
+  VisitColumnType(summed.type, [&]<class S>(ColumnTraits<S>) {
+    if constexpr (Summable<T, S>) {
+      count += kernels::SumInRange(values, lo, hi, ColumnAt<S>(summed, base), rows,
+                                   table_.cells(0)[0].sum);
     }
-    if (plan_.values[value].value_class == ValueClass::kUnsigned) {
-      sum(ColumnAt<uint64_t>(summed, base));
-    } else {
-      sum(ColumnAt<int64_t>(summed, base));
-    }
-  }
+  });
 }
 
 }  // namespace eris::storage

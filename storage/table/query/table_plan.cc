@@ -13,22 +13,6 @@
 namespace eris::storage {
 namespace {
 
-const char* FunctionName(AggregateFunction function) {
-  switch (function) {
-    case AggregateFunction::kCount:
-      return "count";
-    case AggregateFunction::kSum:
-      return "sum";
-    case AggregateFunction::kMin:
-      return "min";
-    case AggregateFunction::kMax:
-      return "max";
-    case AggregateFunction::kAverage:
-      return "avg";
-  }
-  return "unknown";
-}
-
 // Puts a plan together and keeps the result's names apart.
 class PlanBuilder {
  public:
@@ -106,8 +90,8 @@ class PlanBuilder {
 
   absl::Status Aggregate(const AggregateColumn& aggregate, bool one_row) {
     const AggregateFunction function = aggregate.function;
-    const char* const name = FunctionName(function);
-    if (function < AggregateFunction::kCount || function > AggregateFunction::kAverage) {
+    const std::string name(AggregateFunctionName(function));
+    if (name.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("an aggregate is of the unknown function ", static_cast<int>(function)));
     }

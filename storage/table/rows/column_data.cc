@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/check.h"
 #include "eris/key_encoding.h"
@@ -167,21 +168,9 @@ void ColumnData::WidenBy(const ColumnSource& source, const RowPick& pick) {
 
 void ColumnData::WidenBounds(const ColumnSource& source, const RowPick& pick) {
   if (nan_) return;  // it stays unknown
-  switch (view_.type) {
-    case ColumnType::kInt32:
-    case ColumnType::kDate:
-      return WidenBy<int32_t>(source, pick);
-    case ColumnType::kInt64:
-    case ColumnType::kDecimal:
-      return WidenBy<int64_t>(source, pick);
-    case ColumnType::kUint64:
-      return WidenBy<uint64_t>(source, pick);
-    case ColumnType::kFloat64:
-      return WidenBy<double>(source, pick);
-    case ColumnType::kString:
-    case ColumnType::kInt128:
-      return;
-  }
+  VisitColumnType(view_.type, [&]<class T>(ColumnTraits<T>) {
+    if constexpr (std::is_arithmetic_v<T>) WidenBy<T>(source, pick);
+  });
 }
 
 PutResult ColumnData::PutCodes(memory::LocalCache& cache, const ColumnSource& source,

@@ -17,7 +17,7 @@ absl::Status CheckSchema(const ColumnSchema& column, uint32_t number) {
                                                    column.name.size(), " bytes, not 1 to ",
                                                    kColumnNameBytesMax));
   }
-  if (column.type < ColumnType::kInt32 || column.type > ColumnType::kString) {
+  if (!IsColumnType(column.type)) {
     return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " has the type ",
                                                    static_cast<int>(column.type),
                                                    ", which is not stored"));

@@ -32,6 +32,38 @@ static_assert(KeyFromFloat64(-1.0) == 0x4010000000000000);
 static_assert(Float64FromKey(KeyFromFloat64(-1.5)) == -1.5);
 static_assert(Int64Range(-5, 5).lo == KeyFromInt64(-5));
 
+static_assert(EncodeKey(int32_t{-7}) == KeyFromDate(-7) &&
+              EncodeKey(int64_t{-7}) == KeyFromInt64(-7));
+static_assert(EncodeKey(uint64_t{7}) == 7 && EncodeKey(uint32_t{0xffffffff}) == 0xffffffff);
+static_assert(EncodeKey(-1.5) == KeyFromFloat64(-1.5));
+static_assert(NearestKeyType(ColumnType::kInt32) == ColumnType::kInt64);
+static_assert(NearestKeyType(ColumnType::kDecimal) == ColumnType::kInt64);
+static_assert(NearestKeyType(ColumnType::kUint64) == ColumnType::kUint64);
+static_assert(NearestKeyType(ColumnType::kFloat64) == ColumnType::kFloat64);
+static_assert(NearestKeyType(ColumnType::kDate) == ColumnType::kDate);
+static_assert(NearestKey(ColumnType::kInt32, EncodeKey(kDateMin)) == KeyFromInt64(kDateMin));
+static_assert(NearestKey(ColumnType::kDecimal, EncodeKey(kInt64Min)) == KeyFromInt64(kInt64Min));
+static_assert(NearestKey(ColumnType::kDate, EncodeKey(kDateMax)) == KeyFromDate(kDateMax));
+static_assert(NearestKey(ColumnType::kUint64, 42) == 42);
+
+template <class T>
+void ComesBack(std::vector<T> ascending) {
+  for (size_t i = 0; i < ascending.size(); ++i) {
+    EXPECT_EQ(DecodeKey<T>(EncodeKey(ascending[i])), ascending[i]);
+    if (i > 0) {
+      EXPECT_LT(EncodeKey(ascending[i - 1]), EncodeKey(ascending[i]));
+    }
+  }
+}
+
+TEST(KeyEncodingTest, ValuesOfEveryTypeComeBackAndKeepTheirOrder) {
+  ComesBack<int32_t>({kDateMin, kDateMin + 1, -1, 0, 1, kDateMax - 1, kDateMax});
+  ComesBack<uint32_t>({0, 1, 0x7fffffff, 0x80000000, 0xffffffff});
+  ComesBack<int64_t>({kInt64Min, kInt64Min + 1, -1, 0, 1, kInt64Max});
+  ComesBack<uint64_t>({0, 1, uint64_t{1} << 63, ~uint64_t{0}});
+  ComesBack<double>({-Doubles::infinity(), -1.5, 0.0, Doubles::denorm_min(), Doubles::infinity()});
+}
+
 TEST(KeyEncodingTest, IntegersKeepTheirOrderAtTheExtremes) {
   const std::vector<int64_t> numbers = {kInt64Min, kInt64Min + 1, -1000,    -2, -1, 0, 1,
                                         2,         kInt64Max - 1, kInt64Max};
