@@ -1,7 +1,7 @@
-// The batched lookup: a group of probes goes down the tree side by side. Each level has two rounds:
-// find every probe's slot and prefetch it, then load the slots and prefetch what they refer to.
-// In a TreeNode256 the first round touches nothing, since its slot's address follows from the
-// reference alone. Runs have two rounds of their own, for the tags and for the pairs.
+// The batched lookup: a group of probes descends the tree in parallel. Each level has two rounds:
+// first find every probe's slot and prefetch it, then load the slots and prefetch what they refer
+// to. In a TreeNode256 the first round touches no memory, because the slot's address follows from
+// the reference. Runs have their own two rounds, for the tags and for the pairs.
 #include <cstdint>
 
 #include "base/check.h"
@@ -11,7 +11,7 @@
 namespace eris::storage {
 namespace {
 
-// A group this small does not fill the time of a cache miss with work: whole runs come at once.
+// So few probes cannot fill the time of a cache miss with work: fetch whole runs at once.
 constexpr uint32_t kFewProbes = 4;
 
 void PrefetchLines(TreeRef run) {
@@ -19,14 +19,14 @@ void PrefetchLines(TreeRef run) {
   for (unsigned i = 0; i < run.lines(); ++i) base::Prefetch(block + i * base::kCacheLineBytes);
 }
 
-// What the next step with this reference and key will read first.
+// Prefetches what the next step with this reference and key reads first.
 void PrefetchStep(TreeRef ref, uint64_t key) {
   base::Prefetch(ref.kind() == TreeNodeKind::k256
                      ? static_cast<void*>(&ref.node256()->slots[ref.Byte(key)])
                      : ref.block());
 }
 
-// root_of(i) is where the search for keys[i] begins.
+// root_of(i) is the root for keys[i].
 template <class RootOf>
 [[gnu::always_inline]] inline void FindSideBySide(RootOf root_of, const uint64_t* keys,
                                                   uint32_t count, uint64_t** values,
@@ -35,7 +35,7 @@ template <class RootOf>
   TreeRef refs[kFindGroupMax];
   uint64_t* slots[kFindGroupMax];
   uint64_t candidates[kFindGroupMax];
-  // Probes at a TreeNode, and those that have come to a run or a page, by index in the group.
+  // Probes at a TreeNode, and those that have reached a run or a page, by index in the group.
   uint8_t active[kFindGroupMax];
   uint8_t at_run[kFindGroupMax];
   uint8_t at_page[kFindGroupMax];

@@ -48,7 +48,7 @@ kernels::Operation OperationOf(Op op) {
                                : kernels::Operation::kMultiply;
 }
 
-// False: not within 128 bits.
+// False: the result does not fit in 128 bits.
 bool Apply(Op op, Int128 x, Int128 y, Int128& out) {
   switch (op) {
     case Op::kAdd:
@@ -100,7 +100,7 @@ void BlockValues::BoundsOf(uint32_t value) {
       const bool is_unsigned = node.value_class == ValueClass::kUnsigned;
       const Int128 lo = is_unsigned ? Int128{bounds->min.u64} : Int128{bounds->min.i64};
       const Int128 hi = is_unsigned ? Int128{bounds->max.u64} : Int128{bounds->max.i64};
-      if (lo > hi) return;  // of no value yet
+      if (lo > hi) return;  // there is no value
       out.lo = lo;
       out.hi = hi;
       return;
@@ -145,7 +145,7 @@ void BlockValues::BoundsOf(uint32_t value) {
     out.lo = limits.min;
     out.hi = limits.max;
   }
-  out.leaves = out.leaves && !out.all_null;  // of nothing there is no result
+  out.leaves = out.leaves && !out.all_null;  // without a value there is no result
   out.checked = out.checked || out.leaves;
 }
 
@@ -169,7 +169,7 @@ void BlockValues::Pick(const uint16_t* picks, uint32_t count) {
 }
 
 const uint64_t* BlockValues::Validity(uint32_t value) const {
-  // Where nothing is null, no bitmap is looked at, though there may be one.
+  // If nothing is null, the bitmap is ignored even if there is one.
   return bounds_[value].nulls ? column(value).validity + base_ / 64 : nullptr;
 }
 
@@ -196,7 +196,7 @@ const BlockVector* BlockValues::Request(uint32_t value, const uint64_t* needed) 
 const BlockVector* BlockValues::RequestWide(uint32_t value, const uint64_t* needed) {
   const BlockVector* const made = Request(value, needed);
   if (made == nullptr || made->kind != BlockVector::Kind::kInt32) return made;
-  Slot& slot = slots_[value];  // of a column: nothing to check
+  Slot& slot = slots_[value];  // for a column: nothing to check
   if (slot.wide_stamp != block_) {
     auto* const room = reinterpret_cast<int64_t*>(Room(value));
     kernels::Widen(made->i32(), rows_, room);
@@ -303,7 +303,7 @@ bool BlockValues::Arithmetic(uint32_t value, const uint64_t* needed, BlockVector
   const ValueNode& left_node = plan_.values[node.left];
   const ValueNode& right_node = plan_.values[node.right];
   const bool leaves = bounds_[value].leaves;
-  // Constants need no vector, but where rows are computed one by one.
+  // Constants need no vector, unless rows are computed one by one.
   const bool left_constant = left_node.op == Op::kConstant && !leaves;
   const bool right_constant = right_node.op == Op::kConstant && !leaves;
   static constexpr BlockVector kNone{};
@@ -362,7 +362,7 @@ bool BlockValues::CheckedArithmetic(uint32_t value, const uint64_t* needed, cons
     return side.kind == BlockVector::Kind::kUint64 ? Int128{side.u64()[i]} : Int128{side.i64()[i]};
   };
   uint64_t* const room = Room(value);
-  std::fill_n(room, rows_, 0);  // what rows are handed out with where they are null
+  std::fill_n(room, rows_, 0);  // the value of null rows in the output
   bool fits = true;
   for (uint32_t w = 0; w * 64 < rows_; ++w) {
     const uint32_t rest = rows_ - w * 64;

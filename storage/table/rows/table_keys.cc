@@ -43,7 +43,7 @@ void WithEncoder(ColumnType type, Function function) {
   }
 }
 
-// Where a key column's bytes stand in the two words: those of `before` bytes behind the first one.
+// The position of a key column's bytes in the two words: `before` bytes after the beginning.
 //
 //   |      head      |      tail      |
 //   | before |  width  |
@@ -56,7 +56,7 @@ struct Place {
   uint64_t InTail(uint64_t value) const { return end <= 8 ? 0 : value << (128 - 8 * end); }
 };
 
-// Column by column, in loops that vectorize: one that stands in one word does not touch the other.
+// Column by column, in loops that vectorize: a column inside one word does not touch the other.
 template <class Encoder>
 void PackColumn(const void* values, uint64_t rows, uint32_t before, uint64_t* heads,
                 uint64_t* tails) {
