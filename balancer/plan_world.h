@@ -1,4 +1,4 @@
-// Where the AEUs are, and what the kind of the object that is planned for allows. Plain data.
+// The locations of the AEUs, and the moves that the kind of the planned object allows. Plain data.
 #ifndef ERIS_BALANCER_PLAN_WORLD_H_
 #define ERIS_BALANCER_PLAN_WORLD_H_
 
@@ -13,12 +13,13 @@ namespace eris::balancer {
 
 struct PlanWorld {
   std::vector<NumaNodeId> numa_nodes{};  // by AeuId
-  // distances[a][b] from NumaNode of AEU a to that of AEU b, as the topology has them; empty: all
-  // alike.
+  // distances[a][b] from the NumaNode of AEU a to that of AEU b, as in the topology; empty: all
+  // equal.
   std::vector<std::vector<uint32_t>> distances{};
-  bool links = true;        // inside a NumaNode; else copies only
-  bool cuts_inside = true;  // a range may be taken out of the middle of another; else from its ends
-  bool by_size = false;     // a heap table: no ranges, rows alone
+  bool links = true;  // inside a NumaNode; else only copies
+  // a range may be taken out of the middle of another; else only from its ends
+  bool cuts_inside = true;
+  bool by_size = false;     // a heap table: no ranges, only rows
   uint64_t row_bytes = 16;  // for estimates
 
   size_t aeu_count() const { return numa_nodes.size(); }
@@ -26,7 +27,7 @@ struct PlanWorld {
   TransferKind KindBetween(AeuId a, AeuId b) const {
     return links && SameNumaNode(a, b) ? TransferKind::kLink : TransferKind::kCopy;
   }
-  // 0 inside a NumaNode, else as the topology has it.
+  // 0 inside a NumaNode, else as in the topology.
   uint32_t Distance(AeuId a, AeuId b) const {
     if (SameNumaNode(a, b)) return 0;
     return distances.empty() ? 1 : distances[a.value][b.value];
