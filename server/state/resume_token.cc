@@ -19,7 +19,7 @@ constexpr uint8_t kOlderForms[] = {1, 2, 3, 65};
 constexpr size_t kHeadBytes = 29;
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
 
-// Shows which server made a token without showing the seed that signs it.
+// Identifies the server that made a token, without revealing the seed of its checksum.
 uint64_t ServerId(uint64_t seed) { return XXH3_64bits_withSeed("eris", 4, seed); }
 
 template <class T>
