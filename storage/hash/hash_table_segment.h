@@ -126,8 +126,8 @@ struct alignas(base::kCacheLineBytes) HashSegment {
   uint64_t last_hash() const { return first_hash | ~uint64_t{0} >> depth; }
   bool Owns(uint64_t hash) const { return ((hash ^ first_hash) >> (64 - depth)) == 0; }
 
-  // HomeOf: the bucket at which `hash`, one of this segment, begins. The other: the lowest hash
-  // that begins at `home`, below homes.
+  // HomeOf: the bucket at which `hash`, one of this segment, begins. FirstHashAt: the lowest
+  // hash that begins at `home`, below homes.
   static uint32_t HomeOf(uint64_t hash, uint32_t depth, uint32_t homes) {
     const uint64_t rest = hash << depth;
     return static_cast<uint32_t>((Uint128{rest} * homes) >> 64);

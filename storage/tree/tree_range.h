@@ -59,7 +59,7 @@ class TreeRange {
   }
   // The same in three steps, for rows that the caller copies. CanLend: whether it is possible,
   // before anything changes. Settle: removes forgotten rows from the tree, when nothing can be
-  // refused any more. The last step lends the rows of `covers`, whose weight is `rows`.
+  // refused any more. Hide: lends the rows of `covers`, whose weight is `rows`.
   absl::Status CanLend(const Range& leaving, Partition::End from) const {
     return loan_.CanLend(leaving, from, range_);
   }

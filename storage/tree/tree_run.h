@@ -37,8 +37,8 @@ inline constexpr unsigned kRunLinesMax = 15;
 inline constexpr unsigned kRunPairsMax = 56;
 
 // RunCapacity: the pairs, each with its tag, that fit in the lines next to the header. RunPairsAt:
-// the offset of the pairs. The last: the fewest lines of a run for this number of pairs (at least
-// 1).
+// the offset of the pairs. RunLinesFor: the fewest lines of a run for this number of pairs (at
+// least 1).
 constexpr unsigned RunCapacity(unsigned lines) {
   return (lines * base::kCacheLineBytes - 8) / (sizeof(Pair) + 1);
 }
@@ -127,7 +127,7 @@ struct TreeRun {
   void Sort();
   // For sorted pairs: the first with a key >= `key`, or count.
   unsigned LowerBound(uint64_t key);
-  // Keeps the first `pairs`; removes the first `pairs`. REQUIRES: sorted.
+  // Truncate keeps the first `pairs`, DropFirst removes them. REQUIRES: sorted.
   void Truncate(unsigned pairs);
   void DropFirst(unsigned pairs);
   // Keeps the first `pairs` in their current order.
