@@ -21,7 +21,9 @@ def index(run):
     report = run.script(DRIVER, "--goals", "--parts", "points,bulk,two")
 
     def judge(name, reached, note, side="eris"):
-        """Without a figure: why the side was left out. Where nothing says so, the figure is missing, which Run tells."""
+        """Without a figure: the reason why the side was left out. If there is none, the figure is missing, which Run
+        reports.
+        """
         left = [words for cell in report["cells"].values() for words in cell["left_out"] if words.startswith(side)]
         if reached is not None:
             run.goal(name, reached, note())
@@ -29,7 +31,7 @@ def index(run):
             run.no_goal(name, "; ".join(left))
 
     def lookups(cell, other):
-        """The least of the batch sizes' ratios: the goal is one of every batch from 256 keys on."""
+        """The smallest of the batch sizes' ratios: the goal holds for every batch from 256 keys on."""
         found = [(ratio(report, cell, ("eris", f"lookup {batch} uniform", "mkeys_s"), other), batch) for batch in BATCHES]
         return min(found)[0] if all(one[0] is not None for one in found) else None
 
